@@ -146,6 +146,15 @@ def test_binary_data_is_passed_over(tmp_path: Path) -> None:
     assert "seen" in _text(_import(tmp_path, r"{\pict\bin6 }}{{\\}seen\par "))
 
 
+def test_notes_within_notes_beyond_reason_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ImportFailed, match="deep"):
+        _import(tmp_path, r"{\footnote note " * 600)
+
+
+def test_an_unknown_code_page_is_read_as_that_of_windows(tmp_path: Path) -> None:
+    assert "café" in _text(_import(tmp_path, r"\ansicpg99999\cpg37 caf\'e9"))
+
+
 def test_groups_deeper_than_reason_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ImportFailed, match="deep"):
         _import(tmp_path, "{" * 5_000)

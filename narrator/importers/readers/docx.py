@@ -1,7 +1,7 @@
 """Word documents (.docx, and their kin with macros or as templates) -> pages.
 
 Mammoth makes HTML of an archive in memory that holds two parts and no picture, link or macro; what
-it drops is told to it before (`wordml.py`), and how paragraphs look is judged after (`looks.py`).
+it drops is told to it before (`wordml.py`), and how paragraphs look is judged after (`judging.py`).
 Comments, and what stands at the top and bottom of pages, are left out and listed.
 """
 
@@ -22,12 +22,13 @@ from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup, wordml
 from narrator.importers.readers.archive import Archive
 from narrator.importers.readers.elements import LANG, LEFT
-from narrator.importers.readers.looks import FirstPage, ParagraphLook, judge
+from narrator.importers.readers.judging import judge
+from narrator.importers.readers.looks import FirstPage, ParagraphLook
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.properties import facts_of, guessed, taken
-from narrator.importers.readers.wordml import W, name_of, value_of
 from narrator.importers.readers.wordnumbers import HeadingNumbers
+from narrator.importers.readers.wordstyles import Styles, W, name_of, value_of
 
 _STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
 _ASIDE = {
@@ -98,7 +99,7 @@ class _WordParts:
 
 
 def _pages(archive: Archive, parts: _WordParts) -> Pages:
-    styles = wordml.Styles(parts.first("styles"))
+    styles = Styles(parts.first("styles"))
     numbering = parts.first("numbering")
     facts = _facts(archive)
     document = parts.xml(parts.main)

@@ -1,48 +1,22 @@
-"""Which paragraphs of a word processor's file are headings, scene breaks, its title page: by looks.
+"""How paragraphs of a word processor's file look, for all formats that have looks.
 
-Styles say it where an author used them. Most do not: a line is centred, bold, larger, or begins a
-page. One judgement for all formats that have looks; knows XHTML, no format of a source.
+Knows XHTML, no format of a source, and not what becomes of a paragraph (`judging.py`).
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from lxml import etree
 
-from narrator.importers import matter
-from narrator.importers.book import count_words
-from narrator.importers.headings import PART, Heading, is_title, read_heading
-from narrator.importers.prose import is_scene_break
+from narrator.importers.headings import Heading, read_heading
 from narrator.importers.readers.elements import LEFT
 
-_CONTENTS = "table of contents"
-_LONGEST = 15
+LONGEST = 15
 """Words of a heading."""
-_FRONT = 30
-"""Lines from the top within which a title page is looked for."""
-_FRONT_WORDS = 150
-"""Words of a title page and what stands beside it."""
-_BETWEEN = 40
-"""Words between headings that nothing but their look makes headings."""
 _LARGER = 1.15
-_END = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
-_BY = re.compile(
-    r"(?:an? [\w’' -]{1,30}|written|story|novel)?\s*(?<!\w)by:?\s+(?P<name>\S.{1,60})|"
-    r"(?:von|par|por|di|de|от)\s+(?P<other>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
-    re.IGNORECASE,
-)
-_PERSON = re.compile(r"[^\W\d_a-z][\w’'.-]*(?: [^\W\d_a-z][\w’'.-]*| (?:de|von|van|di|la)){1,4}")
-_LISTED = re.compile(r"[.\s·…_]*\d{1,4}$")
-_BY_ALONE = re.compile(r"(?:an? [\w’' -]{1,30})?(?:written )?\b(?:by|von|par|por|di):?", re.I)
-_COUNT = re.compile(
-    r"(?:about|approx\S*|ca\.?)?\s*[\d,. ]{3,9}\s*(?:words|wörter|mots|palabras)\b.*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +55,7 @@ class FirstPage:
 
 
 @dataclass(slots=True)
-class _LookedAt:
+class LookedAt:
     """A paragraph that stands in no list and no table."""
 
     element: etree._Element
@@ -96,398 +70,38 @@ class _LookedAt:
     level: int = 0
 
 
-def judge(body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]) -> FirstPage:
-    """Mark headings, gaps and what is no text among the paragraphs of a body, in place."""
-    for element, look in looks.items():
-        if look.left:
-            element.set(LEFT, look.left)
-    lines = list(_lines(body, looks))
-    said = FirstPage()
-    styled = [line for line in lines if line.look.level and line.text]
-    _leave_contents(lines)
-    rest = _take_title_page(lines, said)
-    if not styled or not _hold_the_text(styled, lines):
-        _find_headings(rest, bool(styled))
-        said.guessed = sum(1 for line in rest if line.level and not line.look.level)
-    else:
-        _find_alike(rest, styled)
-    _leave_front(rest, said)
-    _take_titles(rest)
-    usual = Counter(line.look.space for line in lines if line.words > _LONGEST).most_common(1)
-    for line in lines:
-        _mark(line, usual[0][0] if usual else 0)
-    return said
-
-
-def _lines(
-    body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]
-) -> Iterator[_LookedAt]:
-    gap, page = 0, False
-    for element in body:
-        look = looks.get(element)
-        if look is None or element.tag != "p":
-            gap = 0
-            continue
-        text = " ".join("".join(_read(element)).split())
-        if not text and not element.get(LEFT):
-            yield _LookedAt(element, look, "", 0, alone=False)
-            gap, page = gap + 1, page or look.page
-            continue
-        if page and not look.page:
-            look = ParagraphLook(
-                look.level, look.role, look.centred, look.bold, look.size, True, look.space
-            )
-        alone = not (element.get(LEFT) or is_scene_break(text) or _END.fullmatch(text.strip(". ")))
-        yield _LookedAt(element, look, text, count_words(text), alone, gap, level=look.level)
-        gap, page = 0, False
-
-
-def _read(element: etree._Element) -> Iterator[str]:
-    """The text of a paragraph that is read."""
-    yield element.text or ""
-    for child in element:
-        if not child.get(LEFT) and child.get("class") != "noteref":
-            yield from ("\n" if child.tag == "br" else "", *_read(child))
-        yield child.tail or ""
-
-
-def _hold_the_text(styled: Sequence[_LookedAt], lines: Sequence[_LookedAt]) -> bool:
-    """Whether headings by style are those of chapters: several, or one that names a chapter."""
-    return len(styled) > 1 or bool(_heading_of(styled[0])) or len(lines) < 20
-
-
-# -- the title page --------------------------------------------------------------------------------
-
-
-def _take_title_page(lines: Sequence[_LookedAt], said: FirstPage) -> Sequence[_LookedAt]:
-    """Set aside what says title and author at the top; the lines after it."""
-    _take_roles(lines, said)
-    end = _end_of_title_page([line for line in lines if line.text][:_FRONT], said)
-    if end is None:
-        return lines
-    place = next(at for at, line in enumerate(lines) if line is end)
-    for line in lines[: place + 1]:
-        if line.alone:
-            _leave(line)
-    return lines[place + 1 :]
-
-
-def _take_roles(lines: Sequence[_LookedAt], said: FirstPage) -> None:
-    """Set aside the lines near the top whose styles say what they are."""
-    roles = [line for line in lines[: 2 * _FRONT] if line.look.role and line.alone]
-    if sum(line.look.role == "title" for line in roles) > 2:
-        # An author who takes the style for chapters.
-        for line in lines:
-            if line.look.role == "title" and line.text:
-                line.level = 1
-    texts: dict[str, list[str]] = defaultdict(list)
-    for line in roles:
-        if not line.level:
-            texts[line.look.role].append(line.text)
-            _leave(line)
-    said.authors = tuple(texts["author"])
-    said.title = next(iter(texts["title"]), None)
-    said.subtitle = next(iter(texts["subtitle"]), None)
-
-
-def _leave_contents(lines: Sequence[_LookedAt]) -> None:
-    """Set aside a list of chapters that an author typed: lines in a row that come again below."""
-    said = [line for line in lines if line.text]
-    places = {_entry(line.text): at for at, line in enumerate(said) if line.words <= _LONGEST}
-    run: list[_LookedAt] = []
-    for place, line in enumerate(said[: 10 * _FRONT]):
-        again = places.get(_entry(line.text), place) > place
-        if _may_be_listed(line) and (again or (run and _LISTED.search(line.text))):
-            run.append(line)
-            continue
-        if len(run) > 2:
-            _leave_list(run, said[place - len(run) - 1] if place > len(run) else None)
-        run = []
-    for above, below in pairwise(said):
-        if below.element.get(LEFT) == _CONTENTS and matter.kind_of_title(above.text) == "toc":
-            _leave(above, _CONTENTS)
-
-
-def _may_be_listed(line: _LookedAt) -> bool:
-    """Whether a line may be the title of a chapter."""
-    return _may_be(line) and (is_title(line.text) or _heading_of(line) is not None)
-
-
-def _leave_list(entries: Sequence[_LookedAt], above: _LookedAt | None) -> None:
-    """Set aside the lines of a list, and what is above if it says that they are one."""
-    if above is not None and matter.kind_of_title(above.text) == "toc":
-        _leave(above, _CONTENTS)
-    for entry in entries:
-        _leave(entry, _CONTENTS)
-
-
-def _entry(text: str) -> str:
-    """A heading as a list of contents has it, without its page."""
-    return re.sub(r"[\W_]+", "", _LISTED.sub("", text)).casefold()
-
-
-def _end_of_title_page(front: Sequence[_LookedAt], said: FirstPage) -> _LookedAt | None:
-    """The line of a title page that says who wrote it, by which its title is found, too."""
-    for place, line in enumerate(front):
-        if (line.words > _LONGEST and not line.look.role) or (not line.alone and place):
-            break
-        above = [other for other in front[:place] if other.alone and not _is_contact(other)]
-        name, end = _author(front, place)
-        if name and above:
-            said.authors = said.authors or (_unshouted(name.strip(" .")),)
-            said.title = said.title or _title_of(above)
-            return end
-    return None
-
-
-def _author(front: Sequence[_LookedAt], place: int) -> tuple[str, _LookedAt]:
-    """Whom a line names as the author, and the line that has the name, which may be the next one;
-    "" for nobody."""
-    line = front[place]
-    by = _BY.fullmatch(line.text) if place < 15 else None
-    name = (by["name"] or by["other"]) if by else None
-    after = front[place + 1 : place + 2]
-    if name is None and _BY_ALONE.fullmatch(line.text) and after and after[0].words <= 6:
-        name, line = after[0].text, after[0]
-    if name and count_words(name) <= 8 and name[:1].isupper():
-        return name, line
-    return "", line
-
-
-def _is_contact(line: _LookedAt) -> bool:
-    """Whether a line is of an address, or says how long the manuscript is."""
-    text = line.text
-    return bool(_COUNT.fullmatch(text) or "@" in text or re.search(r"\d{3}", text)) or (
-        not line.look.centred and line.gap == 0 and not line.look.page and not line.look.role
-    )
-
-
-def _title_of(above: Sequence[_LookedAt]) -> str | None:
-    """The title among the lines above the author's: the largest, or the nearest that is centred."""
-    shown = [line for line in above if line.look.centred or line.look.page] or list(above[-1:])
-    most = max((line.look.size for line in shown), default=0)
-    found = next((line for line in shown if line.look.size == most), None)
-    return _unshouted(found.text) if found else None
-
-
-def _unshouted(text: str) -> str:
-    return text.title() if text.isupper() and len(text) > 3 else text
-
-
-def _leave_front(lines: Sequence[_LookedAt], said: FirstPage) -> None:
-    """Set aside a few lines above the first heading that nothing but a title page says."""
-    first = next((place for place, line in enumerate(lines) if line.level), 0)
-    front = [line for line in lines[:first] if line.text and line.alone]
-    if said.title or not _is_title_page(front, _usual_size(lines)):
-        return
-    named = [line for line in front if not _is_contact(line)]
-    said.likely_title = _title_of(named)
-    rest = [line.text for line in named if _unshouted(line.text) != said.likely_title]
-    people = list(filter(_PERSON.fullmatch, rest))
-    said.likely_author = _unshouted(people[0]) if len(people) == 1 else None
-    for line in front:
-        _leave(line)
-
-
-def _is_title_page(front: Sequence[_LookedAt], usual: float) -> bool:
-    """Whether lines are few and short, and one is shown as a title is."""
-    short = all(line.words <= _LONGEST + 5 for line in front)
-    few = sum(line.words for line in front) <= _FRONT_WORDS
-    return short and few and any(_weight(line, usual) for line in front)
-
-
-def _leave(line: _LookedAt, why: str = "title page") -> None:
-    line.alone, line.level = False, 0
-    line.element.set(LEFT, why)
-
-
-# -- headings --------------------------------------------------------------------------------------
-
-
-def _heading_of(line: _LookedAt) -> Heading | None:
+def heading_of(line: LookedAt) -> Heading | None:
     """What a line says if it is a heading."""
     parted = [row.strip() for row in line.text.split("\n") if row.strip()]
     return read_heading(parted, 2 if line.look.page or line.gap or line.look.centred else 0)
 
 
-def _find_headings(lines: Sequence[_LookedAt], styled: bool) -> None:
-    """Give levels to lines that are headings by their words and looks."""
-    candidates = [line for line in lines if _may_be(line)]
-    usual = _usual_size(lines)
-    for line in candidates:
-        line.heading = _heading_of(line)
-        line.level = _level_of(line.heading)
-    named = sum(bool(line.level) for line in candidates)
-    bare = [
-        line
-        for line in candidates
-        if line.heading and not line.level and (_weight(line, usual) or line.gap)
-    ]
-    if not named and not _count_up(bare):
-        bare = []
-    for line in bare:
-        line.level = 2
-    if not styled:
-        _find_looks(lines, candidates, usual, named + len(bare))
+def may_be(line: LookedAt) -> bool:
+    """Whether a line is short enough for a heading, and nothing else yet."""
+    return line.alone and not line.level and 0 < line.words <= LONGEST and len(line.text) <= 120
 
 
-def _level_of(heading: Heading | None) -> int:
-    """The level of a heading that says what it begins; 0 for what is none, or a number alone."""
-    if heading is None:
-        return 0
-    if heading.level == PART:
-        return 1
-    return 2 if heading.names_chapter or heading.key.startswith("solo") else 0
-
-
-def _find_alike(lines: Sequence[_LookedAt], styled: Sequence[_LookedAt]) -> None:
-    """Headings without the style of headings that look as those that have it."""
-    usual = _usual_size(lines)
-    levels = {_shape(line, usual): line.look.level for line in reversed(styled)}
-    for line in lines:
-        if _may_be(line) and _may_title(line.text) and _weight(line, usual) > 2 + line.look.page:
-            line.level = levels.get(_shape(line, usual), 0)
-
-
-def _shape(line: _LookedAt, usual: float) -> tuple[object, ...]:
-    """By which lines look alike."""
-    look = line.look
-    return look.centred, look.bold, look.size if look.size > usual else 0
-
-
-def _may_be(line: _LookedAt) -> bool:
-    return line.alone and not line.level and 0 < line.words <= _LONGEST and len(line.text) <= 120
-
-
-def _usual_size(lines: Sequence[_LookedAt]) -> float:
+def usual_size(lines: Sequence[LookedAt]) -> float:
+    """The size of most words, in points."""
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[line.look.size] += line.words
     return sizes.most_common(1)[0][0] if sizes else 0
 
 
-def _weight(line: _LookedAt, usual: float) -> int:
+def weight(line: LookedAt, usual: float) -> int:
     """How much a line looks like a heading."""
     look = line.look
-    larger = 2 * _is_larger(line, usual)
+    larger = 2 * is_larger(line, usual)
     return look.centred + look.bold + larger + 2 * look.page + line.text.isupper()
 
 
-def _is_larger(line: _LookedAt, usual: float) -> bool:
+def is_larger(line: LookedAt, usual: float) -> bool:
+    """Whether a line is in larger type than most."""
     return bool(usual) and line.look.size >= _LARGER * usual
 
 
-def _count_up(bare: Sequence[_LookedAt]) -> bool:
-    """Whether bare numbers are those of chapters: two or more, of which the first begins."""
-    values = [line.heading.value for line in bare if line.heading]
-    return len(values) > 1 and 1 in values[:2]
-
-
-def _take_titles(lines: Sequence[_LookedAt]) -> None:
-    """Join a heading that only counts with its title, the line below it: by its look, or where
-    most of such headings have one."""
-    usual = _usual_size(lines)
-    said = [line for line in lines if line.text]
-    pairs = [
-        (above, below)
-        for above, below in pairwise(said)
-        if above.level and not above.look.role and _only_counts(above)
-    ]
-    titled = [pair for pair in pairs if _is_title_of(*pair)]
-    most = len(titled) > 1 and 3 * len(titled) >= 2 * len(pairs)
-    for above, below in titled:
-        if most or _weight(below, usual) > (above.look.centred and below.look.centred):
-            _join(above.element, below.element)
-            below.alone, below.text, below.level = False, "", 0
-
-
-def _only_counts(line: _LookedAt) -> bool:
-    line.heading = line.heading or _heading_of(line)
-    said = line.heading
-    return said is not None and len(said.parts) == 1 and not said.key.startswith("solo")
-
-
-def _is_title_of(above: _LookedAt, below: _LookedAt) -> bool:
-    same = not below.look.level or below.look.level == above.look.level + 1
-    if not (same and below.alone and below.gap <= 3 and not below.look.page):
-        return False
-    short = below.words <= _LONGEST and len(below.text) <= 120
-    counts = _heading_of(below)
-    return short and _may_title(below.text) and (counts is None or len(counts.parts) > 1)
-
-
-def _join(above: etree._Element, below: etree._Element) -> None:
-    """Put what one element holds under what another holds."""
-    _soften(below)
-    line = etree.SubElement(above, "br")
-    line.tail = below.text
-    above.extend(list(below))
-    parent = below.getparent()
-    if parent is not None:
-        parent.remove(below)
-
-
-def _may_title(text: str) -> bool:
-    return is_title(text) or text.isupper() or not text.endswith((".", ",", ";", ":"))
-
-
-def _find_looks(
-    lines: Sequence[_LookedAt], candidates: Sequence[_LookedAt], usual: float, counted: int
-) -> None:
-    """Headings that are known by their looks: several that look alike, with prose between."""
-    places = {id(line): place for place, line in enumerate(lines)}
-    alike: dict[tuple[bool, ...], list[_LookedAt]] = {}
-    for line in candidates:
-        look = line.look
-        if not line.level and _looks_so(line, usual) and (counted <= 1 or look.page):
-            shape = (look.centred, look.bold, _is_larger(line, usual), look.page)
-            alike.setdefault(shape, []).append(line)
-    for key, same in alike.items():
-        prose = [line for line in same if _words_after(lines, places[id(line)]) >= _BETWEEN]
-        if len(prose) > 1 or (prose and key[-1] and counted):
-            for line in prose:
-                line.level = 2
-
-
-def _looks_so(line: _LookedAt, usual: float) -> bool:
-    """Whether a line's words and its look are as those of headings."""
-    return _may_title(line.text) and _weight(line, usual) >= 2
-
-
-def _words_after(lines: Sequence[_LookedAt], place: int) -> int:
-    """Words from a line to the next that may be a heading."""
-    words = 0
-    for line in lines[place + 1 :]:
-        if line.level or words >= _BETWEEN:
-            break
-        words += line.words if line.alone else 0
-    return words
-
-
-# -- marks -----------------------------------------------------------------------------------------
-
-
-def _mark(line: _LookedAt, usual: float) -> None:
-    """Write down what a line is."""
-    element = line.element
-    if element.get(LEFT):
-        return
-    if not line.text:
-        if not len(element.findall(".//img")):
-            etree.SubElement(element, "br")
-    elif line.level:
-        element.tag = f"h{min(6, line.level)}"
-        _soften(element)
-    elif line.look.space >= usual + 12 and not line.gap and not line.look.page and usual >= 0:
-        gap = etree.Element("p")
-        etree.SubElement(gap, "br")
-        element.addprevious(gap)
-
-
-def _soften(heading: etree._Element) -> None:
-    """Take away the emphasis of all of a heading."""
-    whole = len("".join(heading.itertext()).strip())
-    for name in ("strong", "em"):
-        inside = list(heading.iter(name))
-        if sum(len("".join(e.itertext()).strip()) for e in inside) == whole:
-            etree.strip_tags(heading, name)
+def leave(line: LookedAt, why: str = "title page") -> None:
+    """Mark a line as one that is left out."""
+    line.alone, line.level = False, 0
+    line.element.set(LEFT, why)

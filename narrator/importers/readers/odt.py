@@ -1,7 +1,7 @@
 """OpenDocument texts (.odt, and the flat .fodt) -> pages.
 
 An own mapping of the text's XML to XHTML, style by style; how paragraphs look is judged after
-(`looks.py`). Comments, deleted text, tables of contents, and what stands at the top and bottom of
+(`judging.py`). Comments, deleted text, tables of contents, and what stands at the top and bottom of
 pages, are left out and listed. Pictures and objects are not opened.
 """
 
@@ -20,7 +20,8 @@ from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
 from narrator.importers.readers.elements import INCOMPLETE, LANG, LEFT, name_of, say
-from narrator.importers.readers.looks import ParagraphLook, judge
+from narrator.importers.readers.judging import judge
+from narrator.importers.readers.looks import ParagraphLook
 from narrator.importers.readers.odf import OdfStyles, value_of
 from narrator.importers.readers.package import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages

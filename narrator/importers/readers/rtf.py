@@ -2,14 +2,13 @@
 
 An own reader: the libraries that make text of RTF lose headings, notes and emphasis. Knows which
 groups hold words and which do not; an unknown group is passed over only where the file says that
-it may be. How paragraphs look is judged after (`looks.py`).
+it may be. How paragraphs look is judged after (`judging.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from lxml import etree
@@ -19,10 +18,18 @@ from narrator.importers.book import Book, Choices, names
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
 from narrator.importers.readers.elements import INCOMPLETE, LANG
-from narrator.importers.readers.looks import judge
+from narrator.importers.readers.judging import judge
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.properties import facts_of, guessed, taken
-from narrator.importers.readers.rtftokens import CODE_PAGES, LANGUAGES, SIGNS, RtfToken, tokens
+from narrator.importers.readers.rtftokens import SIGNS, RtfToken, tokens
+from narrator.importers.readers.rtfwords import (
+    CHANGES,
+    DOCUMENT,
+    RtfField,
+    RtfGroup,
+    RtfHead,
+    RtfStyle,
+)
 from narrator.importers.readers.rtfwriter import RtfWriter, whole
 from narrator.importers.readers.styles import NONE, Properties, named
 
@@ -49,63 +56,10 @@ _FIELDS = {"TOC": "table of contents", "INDEX": "index", "PAGE": "page number",
            "NUMPAGES": "page number"}  # fmt: skip
 _STAND_IN = re.compile(r"SPECIAL_IMAGE-.*REPLACE_ME")
 """What Calibre writes for a picture that it cannot."""
-
-
-_UNSAID = Properties(size=12)
-"""Of words of which nothing is said."""
-
-
-@dataclass(slots=True)
-class _RtfField:
-    """A field of RTF: what it is, and what it shows."""
-
-    code: str = ""
-
-    @property
-    def kind(self) -> str:
-        return (self.code.split() or [""])[0].upper()
-
-
-@dataclass(frozen=True, slots=True)
-class _RtfGroup:
-    """What holds within a group, until it is closed."""
-
-    goal: str = "body"
-    """Where its words go: body, skip, fonts, styles, marker, code, or a fact's name."""
-    words: Properties = _UNSAID
-    block: Properties = NONE
-    style: int | None = None
-    font: int | None = None
-    skip: int = 1
-    """Characters that stand for each in Unicode."""
-    deleted: bool = False
-    formula: bool = False
-    field: _RtfField | None = None
-    shown: bool = False
-    """Whether it is what the field shows."""
-    cell: bool = False
-    """Whether its paragraphs are of a table."""
-    begun: int = 0
-    """Which side text it began, if it did."""
-
-
-@dataclass(slots=True)
-class _RtfStyle:
-    name: str = ""
-    base: int | None = None
-    level: int | None = None
-
-
-@dataclass(slots=True)
-class _RtfHead:
-    """What the head of a document says."""
-
-    encoding: str = "cp1252"
-    language: str | None = None
-    fonts: dict[int, str] = field(default_factory=dict)
-    """Encodings that are not the document's."""
-    styles: dict[int, _RtfStyle] = field(default_factory=dict)
-    facts: dict[str, str] = field(default_factory=dict)
+_GOALS = {
+    "fonttbl": "fonts", "stylesheet": "styles", "info": "info", "listtext": "marker",
+    "pntext": "marker", "fldinst": "code",
+}  # fmt: skip
 
 
 def read_rtf(path: Path, choices: Choices) -> Book:
@@ -121,10 +75,10 @@ class _RtfReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.said = _RtfHead()
+        self.said = RtfHead()
         self.writer = RtfWriter()
-        self.group = _RtfGroup()
-        self.stack: list[_RtfGroup] = []
+        self.group = RtfGroup()
+        self.stack: list[RtfGroup] = []
         self.first = False
         """Whether the next word may say what a group holds."""
         self.starred = False
@@ -142,6 +96,12 @@ class _RtfReader:
         main = (most[0][0] if most else None) or self.said.language
         root = etree.Element("html")
         root.append(body)
+        asides = list(self.writer.asides())
+        try:
+            for page in (root, *(aside.root for aside in asides)):
+                markup.check_depth(page)
+        except markup.TooDeep as error:
+            raise ImportFailed(Problem(self.path, None, f"broken: {error}")) from None
         if main:
             root.set(LANG, main)
         first = judge(body, self.writer.looks)
@@ -156,7 +116,7 @@ class _RtfReader:
                 "The file's braces do not match, as if it were cut off; compare its end."
             )
         return Pages(
-            [SourcePage("document", root), *self.writer.asides()],
+            [SourcePage("document", root), *asides],
             taken(found, first),
             rules=OFFICE,
             characters=self.writer.characters,
@@ -254,7 +214,7 @@ class _RtfReader:
         return _FIELDS.get(group.field.kind, "") if group.field and group.shown else ""
 
     def _name_style(self, text: str) -> None:
-        style = self.said.styles.setdefault(self.group.style or 0, _RtfStyle())
+        style = self.said.styles.setdefault(self.group.style or 0, RtfStyle())
         style.level = self.group.block.level
         style.name = (style.name + text).strip().removesuffix(";")[:200]
 
@@ -271,11 +231,11 @@ class _RtfReader:
             self.skip = self.group.skip
         elif word in SIGNS:
             self._sign(SIGNS[word])
-        elif (change := _CHANGES.get(word)) is not None:
+        elif (change := CHANGES.get(word)) is not None:
             self._mend(word)
             self.group = change(self.group, number)
-        elif word in _DOCUMENT:
-            _DOCUMENT[word](self.said, self.group, number)
+        elif word in DOCUMENT:
+            DOCUMENT[word](self.said, self.group, number)
         elif self.group.goal == "body":
             self._end(word)
 
@@ -283,7 +243,7 @@ class _RtfReader:
         """Go on with the text where it begins in a table that nothing has closed."""
         head = self.group.goal in ("fonts", "styles", "info")
         if (word == "pard" and head) or (word == "sectd" and self.group.goal == "skip"):
-            self.group, self.unbalanced = _RtfGroup(), True
+            self.group, self.unbalanced = RtfGroup(), True
 
     def _sign(self, sign: str) -> None:
         if self.skip:
@@ -303,7 +263,7 @@ class _RtfReader:
         elif word in _INFO and group.goal == "info":
             self.group = replace(group, goal=_INFO[word])
         elif word == "field":
-            self.group = replace(group, field=_RtfField(), shown=False)
+            self.group = replace(group, field=RtfField(), shown=False)
         elif word == "fldrslt":
             self.group = replace(group, shown=True)
         elif word in ("footnote", "annotation") or word in _ASIDE:
@@ -363,157 +323,3 @@ class _RtfReader:
             block = block.over(Properties(level=level, role=said.role))
             style, depth = self.said.styles.get(style.base or 0) if style.base else None, depth + 1
         return block
-
-
-# -- what words mean -------------------------------------------------------------------------------
-
-_GOALS = {
-    "fonttbl": "fonts", "stylesheet": "styles", "info": "info", "listtext": "marker",
-    "pntext": "marker", "fldinst": "code",
-}  # fmt: skip
-_Change = Callable[[_RtfGroup, int | None], _RtfGroup]
-
-
-def _on(number: int | None) -> bool:
-    return number != 0
-
-
-def _plain(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, words=_UNSAID, font=None, deleted=False)
-
-
-def _pard(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, block=NONE, style=None, cell=False)
-
-
-def _bold(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, words=replace(group.words, bold=_on(number)))
-
-
-def _italic(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, words=replace(group.words, italic=_on(number)))
-
-
-def _underlined(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, words=replace(group.words, underline=_on(number)))
-
-
-def _not_underlined(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, words=replace(group.words, underline=False))
-
-
-def _hidden(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, words=replace(group.words, hidden=_on(number)))
-
-
-def _sized(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, words=replace(group.words, size=(number or 24) / 2))
-
-
-def _speaks(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, words=replace(group.words, language=LANGUAGES.get(number or 0)))
-
-
-def _aligned(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, block=replace(group.block, centred=False))
-
-
-def _centred(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, block=replace(group.block, centred=True))
-
-
-def _begins_page(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, block=replace(group.block, page=_on(number)))
-
-
-def _spaced(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, block=replace(group.block, space=(number or 0) / 20))
-
-
-def _levelled(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    level = number + 1 if number is not None and 0 <= number < 9 else None
-    return replace(group, block=replace(group.block, level=level))
-
-
-def _char_style(group: _RtfGroup, number: int | None) -> _RtfGroup:
-    return replace(group, goal="skip") if group.goal == "styles" else group
-
-
-_CHANGES: Mapping[str, _Change] = {
-    "plain": _plain,
-    "pard": _pard,
-    "sectd": lambda group, number: group,
-    "b": _bold,
-    "i": _italic,
-    **dict.fromkeys(names("ul uld uldb ulw uldash uldashd uldashdd ulth ulwave"), _underlined),
-    "ulnone": _not_underlined,
-    "v": _hidden,
-    "fs": _sized,
-    "lang": _speaks,
-    **dict.fromkeys(names("ql qr qj"), _aligned),
-    "qc": _centred,
-    "pagebb": _begins_page,
-    "sb": _spaced,
-    "outlinelevel": _levelled,
-    **dict.fromkeys(names("cs ds ts"), _char_style),
-    "deleted": lambda group, number: replace(group, deleted=_on(number)),
-    "f": lambda group, number: replace(group, font=number),
-    "uc": lambda group, number: replace(group, skip=min(max(number or 0, 0), 10)),
-    "s": lambda group, number: replace(group, style=number),
-    "intbl": lambda group, number: replace(group, cell=True),
-}
-"""What a word changes for the rest of its group."""
-
-
-def _code_page(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
-    said.encoding = _encoding(number) or said.encoding
-
-
-def _encoding(number: int | None) -> str | None:
-    """Python's name of a code page of Windows."""
-    special = {10000: "mac-roman", 65001: "utf-8", 936: "gbk", 1361: "johab", 20866: "koi8-r"}
-    name = special.get(number or 0, f"cp{number}")
-    try:
-        b"".decode(name)
-    except LookupError:
-        return None
-    return name
-
-
-def _charset(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
-    if group.goal == "fonts" and number in CODE_PAGES:
-        said.fonts[group.font or 0] = CODE_PAGES[number]
-
-
-def _font_page(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
-    if group.goal == "fonts" and (name := _encoding(number)):
-        said.fonts[group.font or 0] = name
-
-
-def _language(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
-    said.language = LANGUAGES.get(number or 0, said.language)
-
-
-def _based(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
-    if group.goal == "styles":
-        said.styles.setdefault(group.style or 0, _RtfStyle()).base = number
-
-
-def _mac(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
-    said.encoding = "mac-roman"
-
-
-def _dos(said: _RtfHead, group: _RtfGroup, number: int | None) -> None:
-    said.encoding = "cp437"
-
-
-_DOCUMENT: Mapping[str, Callable[[_RtfHead, _RtfGroup, int | None], None]] = {
-    "ansicpg": _code_page,
-    "mac": _mac,
-    "pc": _dos,
-    "deflang": _language,
-    "fcharset": _charset,
-    "cpg": _font_page,
-    "sbasedon": _based,
-}
-"""What a word says of the whole document."""

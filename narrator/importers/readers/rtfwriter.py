@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
@@ -191,9 +191,7 @@ class RtfWriter:
         if block.role == "toc":
             why = why or "table of contents"
         look = look_of(block, sink.shown, page)
-        self.looks[line] = ParagraphLook(
-            look.level, look.role, look.centred, look.bold, look.size, page, look.space, why
-        )
+        self.looks[line] = replace(look, left=why)
         if len(self._sinks) == 1:
             self.page, self._page_after = self._page_after, False
         into = self._holder(sink, in_cell or ends_cell)

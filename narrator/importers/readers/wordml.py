@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from lxml import etree
 from mammoth.docx.dingbats import dingbats
@@ -19,10 +18,19 @@ from mammoth.docx.dingbats import dingbats
 from narrator.importers.book import count_characters, names
 from narrator.importers.readers.elements import INCOMPLETE
 from narrator.importers.readers.looks import ParagraphLook
-from narrator.importers.readers.styles import NONE, Properties, look_of, named
 from narrator.importers.readers.wordnumbers import HeadingNumbers
+from narrator.importers.readers.styles import NONE, Properties, look_of
+from narrator.importers.readers.wordstyles import (
+    Styles,
+    W,
+    child_of,
+    is_on,
+    name_of,
+    paragraph_properties,
+    run_properties,
+    value_of,
+)
 
-W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 DELETED = "deleted by a tracked change"
 HIDDEN = "hidden"
 PAGE_NUMBER = "page number"
@@ -49,7 +57,6 @@ _OURS = re.compile(r"n-\d+")
 _FIELD = re.compile(r"\s*([A-Za-z]+)")
 _PAGE_NUMBERS = names("PAGE NUMPAGES SECTIONPAGES")
 _LISTS = {"TOC": CONTENTS, "INDEX": "index", "TOA": CONTENTS}
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _PLAIN_MATH = {
     "oMath",
     "oMathPara",
@@ -66,114 +73,6 @@ _KNOWN = 5_000
 """Kinds of runs that are kept in mind."""
 _LANGUAGES = 40
 """Languages that one document may mark."""
-
-
-def name_of(element: etree._Element) -> str:
-    """An element's name without its namespace; "" for what is none."""
-    return _bare_name(element.tag) if isinstance(element.tag, str) else ""
-
-
-@lru_cache(1_000)
-def _bare_name(tag: str) -> str:
-    return tag.rpartition("}")[2]
-
-
-def value_of(element: etree._Element | None, name: str = "val") -> str | None:
-    """An attribute of Word's own namespace."""
-    if element is None:
-        return None
-    return element.get(f"{{{W}}}{name}")
-
-
-def _child(element: etree._Element | None, name: str) -> etree._Element | None:
-    return None if element is None else element.find(f"{{{W}}}{name}")
-
-
-def _is_on(parent: etree._Element | None, name: str) -> bool | None:
-    """A property that is on where it stands, unless it says that it is off."""
-    found = _child(parent, name)
-    return None if found is None else value_of(found) not in ("0", "false", "off", "none")
-
-
-def _number(text: str | None) -> float | None:
-    return float(text) if text and re.fullmatch(r"-?\d{1,6}(\.\d{1,4})?", text) else None
-
-
-def _run_properties(rpr: etree._Element | None) -> Properties:
-    if rpr is None or not len(rpr):
-        return NONE
-    size = _number(value_of(_child(rpr, "sz")))
-    language = value_of(_child(rpr, "lang"))
-    underline = _child(rpr, "u")
-    drawn = None if underline is None else value_of(underline) not in (None, "none", "0", "false")
-    return Properties(
-        bold=_is_on(rpr, "b"),
-        italic=_is_on(rpr, "i"),
-        underline=drawn,
-        hidden=_is_on(rpr, "vanish"),
-        size=None if size is None else size / 2,
-        language=language if language and _LANGUAGE.fullmatch(language) else None,
-    )
-
-
-def _paragraph_properties(ppr: etree._Element | None) -> Properties:
-    if ppr is None or not len(ppr):
-        return NONE
-    align = value_of(_child(ppr, "jc"))
-    outline = _number(value_of(_child(ppr, "outlineLvl")))
-    numbered = _child(ppr, "numPr")
-    number = None
-    if numbered is not None and (listed := value_of(_child(numbered, "numId"))):
-        number = (listed, value_of(_child(numbered, "ilvl")) or "0")
-    space = _number(value_of(_child(ppr, "spacing"), "before"))
-    return Properties(
-        level=None if outline is None else (int(outline) + 1 if 0 <= outline < 9 else 0),
-        centred=None if align is None else align == "center",
-        page=_is_on(ppr, "pageBreakBefore"),
-        space=None if space is None else space / 20,
-        number=number,
-    )
-
-
-class Styles:
-    """The styles of a document, each with what it is based on."""
-
-    def __init__(self, root: etree._Element | None) -> None:
-        self._styles: dict[str, etree._Element] = {}
-        self._known: dict[str, Properties] = {}
-        self._paragraphs: dict[str, Properties] = {}
-        self.default = Properties(size=10)  # Word's own, where a file says none
-        self.normal = ""
-        for style in () if root is None else root.iter(f"{{{W}}}style"):
-            self._styles.setdefault(value_of(style, "styleId") or "", style)
-            if value_of(style, "type") == "paragraph" and value_of(style, "default") in (
-                "1",
-                "true",
-            ):
-                self.normal = value_of(style, "styleId") or ""
-        if root is not None and (defaults := _child(root, "docDefaults")) is not None:
-            rpr, ppr = (_child(_child(defaults, f"{kind}Default"), kind) for kind in ("rPr", "pPr"))
-            said = _run_properties(rpr).over(_paragraph_properties(ppr))
-            self.default = said.over(self.default)
-
-    def paragraph(self, name: str) -> Properties:
-        """What holds for a paragraph of a style, the same object each time."""
-        if name not in self._paragraphs:
-            self._paragraphs[name] = self.of(name).over(self.default)
-        return self._paragraphs[name]
-
-    def of(self, name: str | None, depth: int = 0) -> Properties:
-        """What a style says, with all that it is based on."""
-        style = self._styles.get(name or "")
-        if style is None or name is None or depth > 20:
-            return NONE
-        if name not in self._known:
-            base = self.of(value_of(_child(style, "basedOn")), depth + 1)
-            own = _run_properties(_child(style, "rPr")).over(
-                _paragraph_properties(_child(style, "pPr"))
-            )
-            self._known[name] = named(value_of(_child(style, "name")) or name, own).over(base)
-        return self._known[name]
 
 
 @dataclass(slots=True)
@@ -226,9 +125,9 @@ class Preparer:
             self._paragraph(paragraph)
 
     def _paragraph(self, paragraph: etree._Element) -> None:
-        ppr = _child(paragraph, "pPr")
-        direct = _paragraph_properties(ppr)
-        style = value_of(_child(ppr, "pStyle")) or self.styles.normal
+        ppr = child_of(paragraph, "pPr")
+        direct = paragraph_properties(ppr)
+        style = value_of(child_of(ppr, "pStyle")) or self.styles.normal
         base = self.styles.paragraph(style)
         own = direct.over(base)
         within = self._list()
@@ -243,8 +142,8 @@ class Preparer:
                 shown.append((letters, said))
             if any(value_of(b, "type") == "page" for b in run.iter(f"{{{W}}}br")):
                 page, self._page = page or not shown, bool(shown)
-        if (section := _child(ppr, "sectPr")) is not None:
-            self._page = value_of(_child(section, "type")) != "continuous"
+        if (section := child_of(ppr, "sectPr")) is not None:
+            self._page = value_of(child_of(section, "type")) != "continuous"
         _join_runs(paragraph)
         look = look_of(own, shown, page)
         if own.number and look.level:
@@ -263,7 +162,7 @@ class Preparer:
         etree.SubElement(run, f"{{{W}}}t").text = said
         if not is_empty:
             etree.SubElement(run, f"{{{W}}}br")
-        ppr = _child(paragraph, "pPr")
+        ppr = child_of(paragraph, "pPr")
         paragraph.insert(0 if ppr is None else 1, run)
 
     def _list(self) -> _Field | None:
@@ -278,7 +177,7 @@ class Preparer:
         look: ParagraphLook,
     ) -> None:
         """Say of a paragraph only what mammoth should make of it, and which it is."""
-        mark = _child(_child(ppr, "rPr"), "del")
+        mark = child_of(child_of(ppr, "rPr"), "del")
         if ppr is not None:
             paragraph.remove(ppr)
         if mark is not None:  # it flows into the next one
@@ -299,7 +198,7 @@ class Preparer:
 
     def _run(self, run: etree._Element, base: Properties) -> Properties:
         """Say of a run only what mammoth should make of it; what holds for its words."""
-        rpr = _child(run, "rPr")
+        rpr = child_of(run, "rPr")
         said, raised, struck = self._said(rpr, base)
         self._follow(run)
         why = self._why_left(run, said)
@@ -348,9 +247,9 @@ class Preparer:
         if key not in self._known:
             if len(self._known) > _KNOWN:
                 self._known.clear()
-            own = _run_properties(rpr).over(self.styles.of(value_of(_child(rpr, "rStyle"))))
-            struck = bool(_is_on(rpr, "strike") or _is_on(rpr, "dstrike"))
-            self._known[key] = own.over(base), value_of(_child(rpr, "vertAlign")), struck
+            own = run_properties(rpr).over(self.styles.of(value_of(child_of(rpr, "rStyle"))))
+            struck = bool(is_on(rpr, "strike") or is_on(rpr, "dstrike"))
+            self._known[key] = own.over(base), value_of(child_of(rpr, "vertAlign")), struck
         return self._known[key]
 
     def _speaks(self, language: str | None, run: etree._Element) -> bool:
@@ -498,7 +397,7 @@ def _drop_properties(properties: etree._Element) -> None:
     holder = properties.getparent()
     if holder is None:
         return
-    if _child(properties, "del") is not None:
+    if child_of(properties, "del") is not None:
         _leave_runs(holder, DELETED)
     holder.remove(properties)
 

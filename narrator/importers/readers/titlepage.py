@@ -1,0 +1,182 @@
+"""The title page of a word processor's file, and a list of chapters that an author typed.
+
+By roles of styles, by who is named as the author, by few and short lines above the first heading.
+Knows how lines look, not which are headings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+from narrator.importers import matter
+from narrator.importers.book import count_words
+from narrator.importers.headings import is_title
+from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.looks import (
+    LONGEST,
+    FirstPage,
+    LookedAt,
+    heading_of,
+    leave,
+    may_be,
+    usual_size,
+    weight,
+)
+
+_CONTENTS = "table of contents"
+_FRONT = 30
+"""Lines from the top within which a title page is looked for."""
+_FRONT_WORDS = 150
+"""Words of a title page and what stands beside it."""
+_BY = re.compile(
+    r"(?:an? [\w’' -]{1,30}|written|story|novel)?\s*(?<!\w)by:?\s+(?P<name>\S.{1,60})|"
+    r"(?:von|par|por|di|de|от)\s+(?P<other>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
+    re.IGNORECASE,
+)
+_BY_ALONE = re.compile(r"(?:an? [\w’' -]{1,30})?(?:written )?\b(?:by|von|par|por|di):?", re.I)
+_PERSON = re.compile(r"[^\W\d_a-z][\w’'.-]*(?: [^\W\d_a-z][\w’'.-]*| (?:de|von|van|di|la)){1,4}")
+_LISTED = re.compile(r"[.\s·…_]*\d{1,4}$")
+_COUNT = re.compile(
+    r"(?:about|approx\S*|ca\.?)?\s*[\d,. ]{3,9}\s*(?:words|wörter|mots|palabras)\b.*",
+    re.IGNORECASE,
+)
+
+
+def take_title_page(lines: Sequence[LookedAt], said: FirstPage) -> Sequence[LookedAt]:
+    """Set aside what says title and author at the top; the lines after it."""
+    _take_roles(lines, said)
+    end = _end_of_title_page([line for line in lines if line.text][:_FRONT], said)
+    if end is None:
+        return lines
+    place = next(at for at, line in enumerate(lines) if line is end)
+    for line in lines[: place + 1]:
+        if line.alone:
+            leave(line)
+    return lines[place + 1 :]
+
+
+def _take_roles(lines: Sequence[LookedAt], said: FirstPage) -> None:
+    """Set aside the lines near the top whose styles say what they are."""
+    roles = [line for line in lines[: 2 * _FRONT] if line.look.role and line.alone]
+    if sum(line.look.role == "title" for line in roles) > 2:
+        # An author who takes the style for chapters.
+        for line in lines:
+            if line.look.role == "title" and line.text:
+                line.level = 1
+    texts: dict[str, list[str]] = defaultdict(list)
+    for line in roles:
+        if not line.level:
+            texts[line.look.role].append(line.text)
+            leave(line)
+    said.authors = tuple(texts["author"])
+    said.title = next(iter(texts["title"]), None)
+    said.subtitle = next(iter(texts["subtitle"]), None)
+
+
+def leave_contents(lines: Sequence[LookedAt]) -> None:
+    """Set aside a list of chapters that an author typed: lines in a row that come again below."""
+    said = [line for line in lines if line.text]
+    places = {_entry(line.text): at for at, line in enumerate(said) if line.words <= LONGEST}
+    run: list[LookedAt] = []
+    for place, line in enumerate(said[: 10 * _FRONT]):
+        again = places.get(_entry(line.text), place) > place
+        if _may_be_listed(line) and (again or (run and _LISTED.search(line.text))):
+            run.append(line)
+            continue
+        if len(run) > 2:
+            _leave_list(run, said[place - len(run) - 1] if place > len(run) else None)
+        run = []
+    for above, below in pairwise(said):
+        if below.element.get(LEFT) == _CONTENTS and matter.kind_of_title(above.text) == "toc":
+            leave(above, _CONTENTS)
+
+
+def _may_be_listed(line: LookedAt) -> bool:
+    """Whether a line may be the title of a chapter."""
+    return may_be(line) and (is_title(line.text) or heading_of(line) is not None)
+
+
+def _leave_list(entries: Sequence[LookedAt], above: LookedAt | None) -> None:
+    """Set aside the lines of a list, and what is above if it says that they are one."""
+    if above is not None and matter.kind_of_title(above.text) == "toc":
+        leave(above, _CONTENTS)
+    for entry in entries:
+        leave(entry, _CONTENTS)
+
+
+def _entry(text: str) -> str:
+    """A heading as a list of contents has it, without its page."""
+    return re.sub(r"[\W_]+", "", _LISTED.sub("", text)).casefold()
+
+
+def _end_of_title_page(front: Sequence[LookedAt], said: FirstPage) -> LookedAt | None:
+    """The line of a title page that says who wrote it, by which its title is found, too."""
+    for place, line in enumerate(front):
+        if (line.words > LONGEST and not line.look.role) or (not line.alone and place):
+            break
+        above = [other for other in front[:place] if other.alone and not _is_contact(other)]
+        name, end = _author(front, place)
+        if name and above:
+            said.authors = said.authors or (_unshouted(name.strip(" .")),)
+            said.title = said.title or _title_of(above)
+            return end
+    return None
+
+
+def _author(front: Sequence[LookedAt], place: int) -> tuple[str, LookedAt]:
+    """Whom a line names as the author, and the line that has the name, which may be the next one;
+    "" for nobody."""
+    line = front[place]
+    by = _BY.fullmatch(line.text) if place < 15 else None
+    name = (by["name"] or by["other"]) if by else None
+    after = front[place + 1 : place + 2]
+    if name is None and _BY_ALONE.fullmatch(line.text) and after and after[0].words <= 6:
+        name, line = after[0].text, after[0]
+    if name and count_words(name) <= 8 and name[:1].isupper():
+        return name, line
+    return "", line
+
+
+def _is_contact(line: LookedAt) -> bool:
+    """Whether a line is of an address, or says how long the manuscript is."""
+    text = line.text
+    return bool(_COUNT.fullmatch(text) or "@" in text or re.search(r"\d{3}", text)) or (
+        not line.look.centred and line.gap == 0 and not line.look.page and not line.look.role
+    )
+
+
+def _title_of(above: Sequence[LookedAt]) -> str | None:
+    """The title among the lines above the author's: the largest, or the nearest that is centred."""
+    shown = [line for line in above if line.look.centred or line.look.page] or list(above[-1:])
+    most = max((line.look.size for line in shown), default=0)
+    found = next((line for line in shown if line.look.size == most), None)
+    return _unshouted(found.text) if found else None
+
+
+def _unshouted(text: str) -> str:
+    return text.title() if text.isupper() and len(text) > 3 else text
+
+
+def leave_front(lines: Sequence[LookedAt], said: FirstPage) -> None:
+    """Set aside a few lines above the first heading that nothing but a title page says."""
+    first = next((place for place, line in enumerate(lines) if line.level), 0)
+    front = [line for line in lines[:first] if line.text and line.alone]
+    if said.title or not _is_title_page(front, usual_size(lines)):
+        return
+    named = [line for line in front if not _is_contact(line)]
+    said.likely_title = _title_of(named)
+    rest = [line.text for line in named if _unshouted(line.text) != said.likely_title]
+    people = list(filter(_PERSON.fullmatch, rest))
+    said.likely_author = _unshouted(people[0]) if len(people) == 1 else None
+    for line in front:
+        leave(line)
+
+
+def _is_title_page(front: Sequence[LookedAt], usual: float) -> bool:
+    """Whether lines are few and short, and one is shown as a title is."""
+    short = all(line.words <= LONGEST + 5 for line in front)
+    few = sum(line.words for line in front) <= _FRONT_WORDS
+    return short and few and any(weight(line, usual) for line in front)
