@@ -17,7 +17,7 @@ from lxml import etree
 from narrator.importers import matter
 from narrator.importers.book import count_words
 from narrator.importers.headings import PART, Heading, is_title, read_heading
-from narrator.importers.prose import is_scene_break
+from narrator.importers.prose import is_ordinal, is_scene_break
 from narrator.importers.readers.xhtml import LEFT
 
 _CONTENTS = "table of contents"
@@ -30,7 +30,7 @@ _FRONT_WORDS = 150
 _BETWEEN = 40
 """Words between headings that nothing but their look makes headings."""
 _LARGER = 1.15
-_END = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
+END = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
 _BY = re.compile(
     r"(?:an? [\w’' -]{1,30}|written|story|novel)?\s*(?<!\w)by:?\s+(?P<name>\S.{1,60})|"
     r"(?:von|par|por|di|de|от)\s+(?P<other>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
@@ -137,7 +137,7 @@ def _lines(
             look = ParagraphLook(
                 look.level, look.role, look.centred, look.bold, look.size, True, look.space
             )
-        alone = not (element.get(LEFT) or is_scene_break(text) or _END.fullmatch(text.strip(". ")))
+        alone = not (element.get(LEFT) or is_scene_break(text) or END.fullmatch(text.strip(". ")))
         yield _LookedAt(element, look, text, count_words(text), alone, gap, level=look.level)
         gap, page = 0, False
 
@@ -189,16 +189,25 @@ def _leave_contents(lines: Sequence[_LookedAt]) -> None:
     """Set aside a list of chapters that an author typed: lines in a row that come again below."""
     said = [line for line in lines if line.text]
     places: dict[str, int] = {}
+    counts = Counter(_entry(line.text) for line in said if line.words <= _LONGEST)
     for place, line in enumerate(said):
         if line.words <= _LONGEST:
             places[_entry(line.text)] = place
+            titled = said[place + 1 : place + 2] if is_ordinal(line.text) else []
+            for below in titled:  # "Chapter One: The Gate 3" above is two lines here
+                places[_entry(f"{line.text} {below.text}")] = place
     run: list[_LookedAt] = []
+    last = 0
+    """Where the last of the run comes again: what is listed comes in its order."""
     for place, line in enumerate(said[: 10 * _FRONT]):
-        again = places.get(_entry(line.text), place) > place
-        named = _may_be(line) and (is_title(line.text) or _heading_of(line) is not None)
+        found = places.get(_entry(line.text), place)
+        again = found > max(place, last if run else 0)
+        once = counts[_entry(line.text)] <= 2  # here and there; a name in a play comes often
+        named = _may_be(line) and ((once and is_title(line.text)) or _heading_of(line) is not None)
         listed = named and (again or bool(run and _LISTED.search(line.text)))
         if listed:
             run.append(line)
+            last = found if again else last
             continue
         if len(run) > 2:
             above = said[place - len(run) - 1] if place > len(run) else None
@@ -268,7 +277,9 @@ def _leave_front(lines: Sequence[_LookedAt], said: FirstPage) -> None:
     named = [line for line in front if not _is_contact(line)]
     said.likely_title = _title_of(named)
     rest = [line.text for line in named if _unshouted(line.text) != said.likely_title]
-    people = [text for text in rest if _PERSON.fullmatch(text)]
+    people = [
+        text for text in rest if _PERSON.fullmatch(text) and not matter.says_kind_of_book(text)
+    ]
     said.likely_author = _unshouted(people[0]) if len(people) == 1 else None
     for line in front:
         _leave(line)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from narrator.importers.counting import ROMAN, bare_value
@@ -49,7 +49,14 @@ def _leave_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
     edges = [list(_outermost(lines, at_top)) for lines in pages]
     shown = sum(bool(edge) for edge in edges)
     lines = [line for edge in edges for line in edge if len(line.text) <= _LONGEST]
-    again = [*_coming_again(lines), *_numbered(lines, 2 if shown <= _SHORT else _OFTEN)]
+    at_edge = {id(line) for edge in edges for line in edge}
+    inside = Counter(
+        _without_figures(line.text)
+        for page in pages
+        for line in page
+        if line.left is None and id(line) not in at_edge and len(line.text) <= _LONGEST
+    )
+    again = [*_coming_again(lines, inside), *_numbered(lines, 2 if shown <= _SHORT else _OFTEN)]
     heights: dict[int, set[int]] = defaultdict(set)
     for line in again:
         for near in range(round(line.base - _NEAR), round(line.base + _NEAR) + 1):
@@ -78,8 +85,9 @@ def _is_apart(line: TextLine) -> bool:
     return not line.text.rstrip().endswith(("-", ",", ";"))
 
 
-def _coming_again(lines: Iterable[TextLine]) -> list[TextLine]:
-    """Of lines those whose words come again at the same height on other pages, but for figures."""
+def _coming_again(lines: Iterable[TextLine], inside: Mapping[str, int]) -> list[TextLine]:
+    """Of lines those whose words come again at the same height on other pages, but for figures;
+    not what pages have `inside` as often, as a play has its speakers."""
     alike: dict[str, list[TextLine]] = defaultdict(list)
     for line in lines:
         if len(line.text) <= _LONGEST and _is_apart(line):
@@ -88,7 +96,11 @@ def _coming_again(lines: Iterable[TextLine]) -> list[TextLine]:
     for words, group in alike.items():
         middle = median(line.base for line in group)
         level = [line for line in group if abs(line.base - middle) < _NEAR]
-        if len(level) >= _OFTEN and ("#" not in words or _is_head(level)):
+        if (
+            len(level) >= _OFTEN
+            and inside.get(words, 0) < len(level)
+            and ("#" not in words or _is_head(level))
+        ):
             again += level
     return again
 
