@@ -96,8 +96,8 @@ def _odd(value: int, last: int, title: str, above: str) -> Iterator[str]:
     """What is odd about a number after another one; 0 is none."""
     missing = range(last + 1, value)
     if missing and above:
-        to = f" to {missing[-1]}" if len(missing) > 1 else ""
-        yield f"{missing[0]}{to} is missing between “{above}” and “{title}”"
+        which = f"{missing[0]} to {missing[-1]} are" if len(missing) > 1 else f"{missing[0]} is"
+        yield f"{which} missing between “{above}” and “{title}”"
     elif value == last:
         yield f"“{above}” is followed by “{title}”, which has the same number"
     elif value == 1 and last:

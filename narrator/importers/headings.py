@@ -164,7 +164,7 @@ def _is_titled(title: str, mark: str, alone: bool) -> bool:
 def is_title(text: str) -> bool:
     """Whether a text is set as a title: capitals, or a capital at the head of each long word."""
     text = text.strip("_* ")
-    if not text or len(text) > 120 or text[0] in "“\"'‘—-–" or text[-1] in ",;":
+    if not text or len(text) > 120 or text[0] in "“\"'‘—-–「『" or text[-1] in ",;。！？」』":
         return False
     text = text.rstrip("?!") or text
     if text.isupper():

@@ -242,3 +242,16 @@ def is_title_page_line(text: str, facts: BookContext) -> bool:
     """Whether a text says only what a title page does: the book's title, its authors."""
     known = _words(" ".join((facts.title, *facts.others))) | _TITLE_PAGE_WORDS
     return _words(text) <= known
+
+
+_KIND_OF_BOOK = re.compile(
+    r"(?:an?|eine?|une?|una|um|uma)\s.*|(?:\w+\s){0,3}(?:novel|novella|roman|novela|romanzo|romance|"
+    r"memoir|thriller|stories|роман|повесть)",
+    re.IGNORECASE,
+)
+
+
+def says_kind_of_book(text: str) -> bool:
+    """Whether a line of a title page says what the book is, which may look as a name does: `A
+    Novel`."""
+    return _KIND_OF_BOOK.fullmatch(text.strip()) is not None

@@ -30,7 +30,7 @@ from narrator.project.schema import is_date
 
 _SLUG_LENGTH = 48
 _COUNTED = re.compile(
-    r"(?:chapter|part|book)?\s*(?:\d+|[ivxlc]+)\s*[.:—–-]\s+(?=\S)", re.IGNORECASE
+    r"(?:(?:chapter|part|book)\s+)?(?:\d+|[ivxlc]+)\s*[.:—–-]\s+(?=\S)", re.IGNORECASE
 )
 
 
@@ -324,7 +324,8 @@ def _numbered(number: int, width: int) -> str:
 
 def _slug(title: str) -> str:
     """A title as a file's name: letters and digits of any script, in lower case, with hyphens."""
-    title = _COUNTED.sub("", title, count=1)
+    if counted := _COUNTED.match(title):
+        title = title[counted.end() :]
     text = unicodedata.normalize("NFKC", title).casefold().replace("’", "").replace("'", "")
     words = "-".join(re.findall(r"[^\W_]+", text))
     if len(words) > _SLUG_LENGTH:

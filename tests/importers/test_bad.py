@@ -49,6 +49,11 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "no such file" in refused(tmp_path / "none.epub")
 
 
+def test_an_address_is_told_to_be_one(tmp_path: Path) -> None:
+    said = refused(Path("https://example.org/book.html"))
+    assert "is an address, and no network is used; save what is there as a file" in said
+
+
 def test_a_folder(tmp_path: Path) -> None:
     (tmp_path / "book.epub").mkdir()
     assert "folder" in refused(tmp_path / "book.epub")

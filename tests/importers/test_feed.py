@@ -171,6 +171,14 @@ def test_numbers_say_the_order_where_dates_do_not(tmp_path: Path) -> None:
     assert titles(import_book(rss(tmp_path, *items))) == TITLES
 
 
+def test_who_wrote_every_item_wrote_the_series(tmp_path: Path) -> None:
+    items = [f"{dated(n)}<dc:creator>Ann Author</dc:creator>" for n in (1, 2)]
+    facts = "<title>The Sea Door</title>"
+    assert import_book(rss(tmp_path, *items, facts=facts)).authors == ("Ann Author",)
+    other = f"{dated(3)}<dc:creator>Guest</dc:creator>"
+    assert import_book(rss(tmp_path, *items, other, facts=facts)).authors == ("Unknown",)
+
+
 def test_a_feed_without_dates_and_numbers_stands_as_it_is(tmp_path: Path) -> None:
     items = [f"<title>{n}</title><description>Words.</description>" for n in ("Dawn", "Noon")]
     book = import_book(rss(tmp_path, *items))

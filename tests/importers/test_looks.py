@@ -106,6 +106,30 @@ def test_a_typed_table_of_contents_is_left_out(tmp_path: Path) -> None:
     assert {item.reason for item in book.left_out} == {"table of contents"}
 
 
+def test_typed_contents_are_known_by_headings_of_two_lines(tmp_path: Path) -> None:
+    titles = ("The Gate", "Low Water", "High Tide")
+    listed = "".join(p(f"Chapter {n}: {title} {n * 9}") for n, title in enumerate(titles, 1))
+    body = "".join(
+        p(f"Chapter {n}", CENTRED, _BOLD) + p(title, CENTRED, _BOLD) + _prose(n)
+        for n, title in enumerate(titles, 1)
+    )
+    book = _import(tmp_path, listed + p("For my mother, who kept hens.") + body)
+    assert _titles(book)[1:] == [f"Chapter {n}. {title}" for n, title in enumerate(titles, 1)]
+    assert {item.reason for item in book.left_out} == {"table of contents"}
+
+
+def test_short_lines_that_come_again_are_no_contents(tmp_path: Path) -> None:
+    said = "".join(p(text) for text in ("Nora", "Who?", "Owen", "Me!"))
+    book = _import(tmp_path, _headed(("Chapter 1", "Chapter 2")) + (said + _prose(2)) * 3)
+    assert book.left_out == ()
+
+
+def test_what_kind_of_book_it_is_is_no_author(tmp_path: Path) -> None:
+    front = p("The Hen Farm", CENTRED, _LARGE) + p("A Novel", CENTRED)
+    book = _import(tmp_path, front + _headed(("Chapter 1", "Chapter 2"), NEW_PAGE))
+    assert (book.title, book.authors) == ("The Hen Farm", ("Unknown",))
+
+
 def test_a_short_story_has_a_title_page_and_no_chapters(tmp_path: Path) -> None:
     body = p("THE SEA DOOR", CENTRED) + p("by", CENTRED) + p("Jane Roe", CENTRED) + _prose(0)
     book = _import(tmp_path, body)

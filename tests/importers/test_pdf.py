@@ -144,6 +144,43 @@ def test_numbered_chapters_on_pages_of_their_own_are_no_page_numbers(tmp_path: P
     assert not left_out(book)
 
 
+def test_chapters_in_the_type_of_the_text_are_headings(tmp_path: Path) -> None:
+    pages = [
+        [Shown(50, 540, f"Chapter {name}"), *column(TURNED[n], 516)]
+        for n, name in enumerate(("One", "Two"))
+    ]
+    book = imported(tmp_path, *pages)
+    assert [chapter.title for chapter in book.chapters] == ["Chapter One", "Chapter Two"]
+
+
+def test_centred_numbers_that_count_on_are_headings(tmp_path: Path) -> None:
+    pages: list[list[Shown]] = []
+    for n in range(1, 4):
+        pages += [[Shown(197, 540, str(n)), *column(TURNED[n], 516)], column(TURNED[-n], 500 - n)]
+    assert [c.title for c in imported(tmp_path, *pages).chapters] == ["1", "2", "3"]
+
+
+def test_a_chapter_does_not_go_on_with_the_page_before(tmp_path: Path) -> None:
+    unended = column(f"{PROSE} and so it went on", 516)
+    pages = [[HEADING, *unended], [Shown(50, 560, "CHAPTER 2"), *column(TURNED[1], 540)]]
+    assert imported(tmp_path, *pages).chapters[1].title == "CHAPTER 2"
+
+
+def test_a_title_page_is_left_out_and_says_the_author(tmp_path: Path) -> None:
+    front = [Shown(50, 560, "12 Harbour Lane"), Shown(100, 400, "The Sea Door", 24)]
+    front += [Shown(150, 360, "A Novel", 11), Shown(150, 300, "Jane Roe", 11)]
+    pages = [front, [HEADING, *column(PROSE)], [HEADING, *column(TURNED[1])]]
+    book = import_book(build_pdf(tmp_path / "b.pdf", pages, info=""))
+    assert (book.title, book.authors) == ("The Sea Door", ("Jane Roe",))
+    assert left_out(book) == {"title page": 10}
+
+
+def test_the_end_is_no_chapter(tmp_path: Path) -> None:
+    last = column(TURNED[2])
+    book = imported(tmp_path, [HEADING, *last, Shown(180, below(last) - 40, "THE END")])
+    assert len(book.chapters) == 1
+
+
 def test_bookmarks_name_chapters_that_look_like_text(tmp_path: Path) -> None:
     pages = [[Shown(50, 540, title), *column(PROSE, 516)] for title in ("At the Gate", "The Wave")]
     outline = [("At the Gate", 0), ("The Wave", 1)]
@@ -188,6 +225,12 @@ def test_running_heads_and_page_numbers_are_left_out(tmp_path: Path) -> None:
 def test_a_line_that_comes_again_in_the_text_stays(tmp_path: Path) -> None:
     pages = [[*column(TURNED[n]), Shown(62, 300 + 9 * n, "Yes.")] for n in range(5)]
     assert imported(tmp_path, *pages).chapters[0].markdown.count("Yes.") == 5
+
+
+def test_speakers_at_the_tops_of_pages_are_no_running_heads(tmp_path: Path) -> None:
+    speech = column(TURNED[0], 530)
+    pages = [[Shown(190, 560, "NORA"), *speech, Shown(190, below(speech) - 9, "NORA")]] * 4
+    assert not left_out(imported(tmp_path, *pages))
 
 
 def test_text_on_its_side_is_left_out(tmp_path: Path) -> None:

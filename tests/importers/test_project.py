@@ -61,6 +61,19 @@ BOOK = Book(
 )
 
 
+def test_a_number_before_a_title_is_not_in_the_name_of_its_file(tmp_path: Path) -> None:
+    titles = ("Chapter 1. Low Water", "IV: Low Water", "Chapter Six. Mr. Garnet", "Kapitel 2. Ebbe")
+    chapters = [dataclasses.replace(BOOK.chapters[0], title=title) for title in titles]
+    written = write_project(dataclasses.replace(BOOK, chapters=tuple(chapters)), tmp_path / "door")
+    names = sorted(path.stem for path in (written.root / "text").glob("*.md"))
+    assert names == [
+        "01-low-water",
+        "02-low-water",
+        "03-chapter-six-mr-garnet",
+        "04-kapitel-2-ebbe",
+    ]
+
+
 def test_a_project_has_its_files(tmp_path: Path) -> None:
     written = write_project(BOOK, tmp_path / "door")
     files = {p.relative_to(written.root).as_posix() for p in written.root.rglob("*") if p.is_file()}

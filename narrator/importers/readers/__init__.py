@@ -6,6 +6,7 @@ if it has markup; what has only lines makes blocks. Afterwards all is one path, 
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Mapping
 from dataclasses import replace
@@ -61,8 +62,15 @@ FORMATS: Mapping[Kind, Format] = {
 }
 
 
+_ADDRESS = re.compile(r"(?:https?|ftp|feed):/", re.IGNORECASE)
+"""What is typed as `https://…`; a path has one slash of the two."""
+
+
 def read_source(source: Path, choices: Choices) -> Book:
     """The book in a file or a folder. Raises ImportFailed, with what to do, and Slow."""
+    if _ADDRESS.match(str(source)):
+        what = "is an address, and no network is used; save what is there as a file"
+        raise ImportFailed(Problem(source, None, f"{what}, and import that"))
     try:
         status = source.stat()
     except (FileNotFoundError, NotADirectoryError):

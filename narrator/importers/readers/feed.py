@@ -208,6 +208,7 @@ def _facts(channel: etree._Element, root: etree._Element) -> Metadata:
     names = [_first(channel, "author"), _first(channel, "creator")]
     authors = [_said(name) for name in channel.iterfind("{*}author/{*}name")] or names[:1]
     authors = authors if any(authors) else names[1:]
+    authors = authors if any(authors) else _same_of_all(channel)
     tag = _first(channel, "language") or root.get(LANG) or ""
     tag = tag.replace("_", "-")
     description = _first(channel, "description") or _first(channel, "subtitle")
@@ -218,6 +219,13 @@ def _facts(channel: etree._Element, root: etree._Element) -> Metadata:
         description=_plain(description) if description else None,
         copyright=_first(channel, "copyright") or _first(channel, "rights"),
     )
+
+
+def _same_of_all(channel: etree._Element) -> list[str | None]:
+    """Who wrote every item of a series, where the same name stands at each."""
+    items = [item for item in channel.iter("{*}item") if _is_post(item)]
+    names = {_first(item, "creator") for item in items}
+    return list(names) if len(names) == 1 else []
 
 
 # -- texts of items --------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ page. One judgement for all formats that have looks; knows XHTML, no format of a
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from narrator.importers.headings import PART, Heading, is_title
 from narrator.importers.prose import is_scene_break
 from narrator.importers.readers.elements import LEFT
 from narrator.importers.readers.looks import (
+    END,
     LONGEST,
     FirstPage,
     LookedAt,
@@ -33,7 +33,6 @@ from narrator.importers.readers.titlepage import leave_contents, leave_front, ta
 
 _BETWEEN = 40
 """Words between headings that nothing but their look makes headings."""
-_END = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
 
 
 def judge(body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]) -> FirstPage:
@@ -75,7 +74,7 @@ def _lines(
             continue
         if page and not look.page:
             look = replace(look, page=True)
-        alone = not (element.get(LEFT) or is_scene_break(text) or _END.fullmatch(text.strip(". ")))
+        alone = not (element.get(LEFT) or is_scene_break(text) or END.fullmatch(text.strip(". ")))
         yield LookedAt(element, look, text, count_words(text), alone, gap, level=look.level)
         gap, page = 0, False
 

@@ -49,5 +49,7 @@ def taken(facts: Metadata, said: FirstPage) -> Metadata:
 
 def guessed(said: FirstPage) -> list[str]:
     """A remark on headings that only look so, if there are any."""
+    if said.guessed == 1:
+        return ["1 heading has no style of headings; it was known by its looks and words."]
     what = "headings have no style of headings; they were known by their looks and words."
     return [f"{said.guessed} {what}"] if said.guessed else []

@@ -7,13 +7,14 @@ Knows how lines look, not which are headings.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
 from narrator.importers import matter
 from narrator.importers.book import count_words
 from narrator.importers.headings import is_title
+from narrator.importers.prose import is_ordinal
 from narrator.importers.readers.elements import LEFT
 from narrator.importers.readers.looks import (
     LONGEST,
@@ -79,12 +80,18 @@ def _take_roles(lines: Sequence[LookedAt], said: FirstPage) -> None:
 def leave_contents(lines: Sequence[LookedAt]) -> None:
     """Set aside a list of chapters that an author typed: lines in a row that come again below."""
     said = [line for line in lines if line.text]
-    places = {_entry(line.text): at for at, line in enumerate(said) if line.words <= LONGEST}
+    places = _places(said)
+    counts = Counter(_entry(line.text) for line in said if line.words <= LONGEST)
     run: list[LookedAt] = []
+    last = 0
+    """Where the last of the run comes again: what is listed comes in its order."""
     for place, line in enumerate(said[: 10 * _FRONT]):
-        again = places.get(_entry(line.text), place) > place
-        if _may_be_listed(line) and (again or (run and _LISTED.search(line.text))):
+        found = places.get(_entry(line.text), place)
+        again = found > max(place, last if run else 0)
+        once = counts[_entry(line.text)] <= 2  # here and there; a name in a play comes often
+        if _may_be_listed(line, once) and (again or (run and _LISTED.search(line.text))):
             run.append(line)
+            last = found if again else last
             continue
         if len(run) > 2:
             _leave_list(run, said[place - len(run) - 1] if place > len(run) else None)
@@ -94,9 +101,21 @@ def leave_contents(lines: Sequence[LookedAt]) -> None:
             leave(above, _CONTENTS)
 
 
-def _may_be_listed(line: LookedAt) -> bool:
-    """Whether a line may be the title of a chapter."""
-    return may_be(line) and (is_title(line.text) or heading_of(line) is not None)
+def _places(said: Sequence[LookedAt]) -> dict[str, int]:
+    """Where each short line comes last, by its words; a number also with the title under it."""
+    places: dict[str, int] = {}
+    for place, line in enumerate(said):
+        if line.words <= LONGEST:
+            places[_entry(line.text)] = place
+            titled = said[place + 1 : place + 2] if is_ordinal(line.text) else []
+            for below in titled:  # "Chapter One: The Gate 3" in a list is two lines here
+                places[_entry(f"{line.text} {below.text}")] = place
+    return places
+
+
+def _may_be_listed(line: LookedAt, once: bool) -> bool:
+    """Whether a line may be the title of a chapter, which comes `once` besides."""
+    return may_be(line) and ((once and is_title(line.text)) or heading_of(line) is not None)
 
 
 def _leave_list(entries: Sequence[LookedAt], above: LookedAt | None) -> None:
@@ -169,7 +188,8 @@ def leave_front(lines: Sequence[LookedAt], said: FirstPage) -> None:
     named = [line for line in front if not _is_contact(line)]
     said.likely_title = _title_of(named)
     rest = [line.text for line in named if _unshouted(line.text) != said.likely_title]
-    people = list(filter(_PERSON.fullmatch, rest))
+    persons = filter(_PERSON.fullmatch, rest)
+    people = [text for text in persons if not matter.says_kind_of_book(text)]
     said.likely_author = _unshouted(people[0]) if len(people) == 1 else None
     for line in front:
         leave(line)

@@ -18,8 +18,8 @@ from mammoth.docx.dingbats import dingbats
 from narrator.importers.book import count_characters, names
 from narrator.importers.readers.elements import INCOMPLETE
 from narrator.importers.readers.looks import ParagraphLook
-from narrator.importers.readers.wordnumbers import HeadingNumbers
 from narrator.importers.readers.styles import NONE, Properties, look_of
+from narrator.importers.readers.wordnumbers import HeadingNumbers
 from narrator.importers.readers.wordstyles import (
     Styles,
     W,

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from narrator.errors import ImportFailed, Problem
+from narrator.importers import matter
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.chapters import SCRIPT
 from narrator.importers.chapters.outline import letters
 from narrator.importers.counting import counted
-from narrator.importers.matter import BookContext, is_title_page_line
+from narrator.importers.headings import is_prose
+from narrator.importers.matter import BookContext, is_title_page_line, says_kind_of_book
 from narrator.importers.readers.package import LANGUAGE, Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.pdf.characters import PageText, TooMuch, read_page
@@ -37,7 +39,9 @@ from narrator.importers.readers.pdf.typesetting import habits_of
 _PAGES = 10_000
 _CHARACTERS = 20_000_000
 _BOOKMARKS = 5_000
-_TITLE_LINES = 6
+_TITLE_LINES = 10
+_TITLE_WORDS = 60
+"""Of a title page, with an address and how long the manuscript is."""
 _BY = re.compile(r"(?:by|von|par|por|di|door|af|av)\s+(\S.{1,80})", re.IGNORECASE)
 _NAME = re.compile(r"(?:[^\W\d_a-z][\w.’'-]*\s+){1,4}[^\W\d_a-z][\w’'-]+")
 _YEAR = re.compile(r"\W*(?:1[4-9]|20)\d\d\W*")
@@ -46,6 +50,7 @@ _PASSWORD = 4
 _RUBBISH = re.compile(
     r"untitled|microsoft word|unknown|\.(docx?|odt|rtf|indd|qxd|tex|pdf|pages|wpd|dvi|html?)\b|"
     r"^title$|^document\d*$|^[\W\d_]*$|^(author|user|admin(istrator)?|owner|default|anonymous)$|"
+    r"^(windows|microsoft office) user$|^python-docx$|"
     r"libreoffice|latex|calibre|adobe|acrobat",
     re.IGNORECASE,
 )
@@ -184,6 +189,7 @@ def _pages(
     parts = parts_of(lines, habits)
     facts = _with_title(parts, facts)
     _demote(parts, facts)
+    facts = _leave_title_page(parts, facts)
     pages, contents = documents_of(parts, name, bookmarks, habits.is_hyphenated)
     remarks = list(reading.remarks())
     return Pages(pages, facts, contents, characters=reading.characters, remarks=remarks)
@@ -206,9 +212,46 @@ def _authors(below: Sequence[Portion]) -> Iterator[str]:
     for part, following in pairwise(below[:3]):
         text = " ".join(part.text.split())
         by = _BY.fullmatch(text)
-        if by or (following.kind == "heading" and _NAME.fullmatch(text)):
+        if by or (following.kind == "heading" and _is_name(text)):
             yield by[1] if by else text
             return
+
+
+def _is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None and not says_kind_of_book(text)
+
+
+def _leave_title_page(parts: Sequence[Portion], facts: Metadata) -> Metadata:
+    """Set aside all up to the end of the page with the title, if it has no sentence and nothing
+    else is there; the facts, with the one name that stands below the title."""
+    said = [part for part in parts if part.kind in ("text", "heading")]
+    title = next((p for p in said[:_TITLE_LINES] if _says(p, facts.title)), None)
+    page = title.lines[-1].page if title else 0
+    front = [part for part in said if part.lines[0].page <= page]
+    if (
+        title is None
+        or len(front) == len(said)
+        or sum(len(part.text.split()) for part in front) > _TITLE_WORDS
+        or any(is_prose(part.text) or _names_more(part, facts.title) for part in front)
+    ):
+        return facts
+    names = [p.text for p in front[front.index(title) + 1 :] if _is_name(p.text)]
+    for part in front:
+        part.kind = "left"
+        for line in part.lines:
+            line.left = "title page"
+    authors = facts.authors or (tuple(names) if len(names) == 1 else ())
+    return replace(facts, authors=authors)
+
+
+def _says(part: Portion, title: str | None) -> bool:
+    return bool(title) and letters(part.text) == letters(title or "")
+
+
+def _names_more(part: Portion, title: str | None) -> bool:
+    """Whether a part is the heading of something else than the book."""
+    named = counted(part.text) or matter.kind_of_title(part.text)
+    return part.kind == "heading" and bool(named) and not _says(part, title)
 
 
 def _demote(parts: Sequence[Portion], facts: Metadata) -> None:

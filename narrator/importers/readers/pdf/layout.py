@@ -6,14 +6,16 @@ Goes by where lines begin and end, the room between them, and their type. Knows 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from narrator.importers import matter
-from narrator.importers.counting import counted
-from narrator.importers.headings import is_prose
+from narrator.importers.counting import bare_value, counted
+from narrator.importers.headings import is_prose, is_title
 from narrator.importers.prose import is_ordinal, is_scene_break
+from narrator.importers.readers.looks import END
 from narrator.importers.readers.pdf.lines import CELL, TextLine
 from narrator.importers.readers.pdf.typesetting import INDENT, Typesetting
 
@@ -29,6 +31,10 @@ _FAR = 0.3
 """Of a column's width: a line that ends as far before its end is the last, whatever it says."""
 _ENDS = re.compile(r"[.!?…:;—–*\])][”’\"'»“)\]\d*]*\s*$|[”»\"]\s*$")
 _LEVELS = 4
+_OFTEN = 3
+"""So often no heading of the same words comes, in the size of the text."""
+_COUNTED = 3
+"""Numbers that plainly count chapters."""
 _FILLED = 0.7
 """Of a page's height; one that ends above goes on with something new."""
 
@@ -109,6 +115,8 @@ def _goes_on(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
     """Whether a line goes on with the paragraph of the line above."""
     if abs(above.size - line.size) > max(above.size, line.size) * 0.08:
         return False
+    if above.page != line.page and _is_chapter(line.text):
+        return False
     together = (above.page, above.column) == (line.page, line.column)
     leading = habits.leading * max(1.0, line.size / habits.size)
     if together and above.base - line.base > leading * _APART:
@@ -164,11 +172,16 @@ def _find_headings(parts: Sequence[Portion], habits: Typesetting) -> None:
     """Make headings of short parts in larger or heavier type, or that name chapters."""
     found: list[tuple[Portion, float]] = []
     texts = [part for part in parts if part.kind == "text"]
+    counts = Counter(part.text for part in texts if len(part.lines) == 1)
     for place, part in enumerate(texts):
         above = texts[place - 1] if place else None
         below = texts[place + 1] if place + 1 < len(texts) else None
-        if rank := _rank(part, above, below, habits):
+        rank = _rank(part, above, below, habits)
+        often = counts[part.text] >= _OFTEN and rank < habits.size * _LARGER
+        if rank and not (often and not counted(part.text)):  # a speaker at the top of a page
             found.append((part, rank))
+    if not found or max(rank for _, rank in found) > habits.size + 0.3:
+        found += [(part, habits.size + 0.3) for part in _count_up(texts, habits)]
     ranks = _levels([rank for _, rank in found])
     for part, rank in found:
         part.kind, part.level = "heading", ranks[rank]
@@ -182,12 +195,16 @@ def _rank(
     words = len(text.split())
     if words > _HEADING_WORDS or not any(map(str.isalnum, text)) or _is_leader(text):
         return 0.0
+    if END.fullmatch(text.strip(". ")):
+        return 0.0
     size = max(line.size for line in part.lines)
     strong = all(line.is_strong for line in part.lines)
     if size >= habits.size * _LARGER and not (is_prose(text) and words > 14):
         return size + 0.1 * strong
     if size < habits.size * 0.9 or words > _BOLD_WORDS or len(part.lines) > 3:
         return 0.0
+    if _is_chapter(text) and _room(above, part) > habits.leading * 1.1:
+        return habits.size + 0.3
     if not _is_isolated(part, above, below, habits):
         return 0.0
     return _rank_in_text_size(part, strong, habits)
@@ -197,13 +214,32 @@ def _rank_in_text_size(part: Portion, strong: bool, habits: Typesetting) -> floa
     """How large a heading is in type as large as the text: by its words, capitals, bold."""
     text = part.text
     said = counted(text) if len(text) <= 120 else None
-    names = bool(said and (not said.title or said.mark)) or matter.kind_of_title(text) is not None
+    names = bool(said and (not said.title or said.mark or is_title(said.title)))
+    names = names or matter.kind_of_title(text) is not None
     shouts = text.isupper() and sum(map(str.isalpha, text)) > 3
     if (names or shouts) and (strong or shouts or _is_centred(part.lines, habits)):
         return habits.size + 0.3
     if strong and not text.rstrip().endswith((",", ";")):
         return habits.size + 0.1
     return 0.0
+
+
+def _is_chapter(text: str) -> bool:
+    """Whether a line says that it counts, and nothing else: `Chapter One`, `第一章`."""
+    text = text.strip()
+    said = counted(text) if len(text) <= 40 and not text[:1].islower() else None
+    return said is not None and not said.title and text[-1] not in ".,;"
+
+
+def _count_up(texts: Sequence[Portion], habits: Typesetting) -> list[Portion]:
+    """Numbers in lines of their own, centred, that count chapters: 1, 2, 3 and so on."""
+    bare: list[tuple[Portion, int]] = []
+    for part in texts:
+        value = bare_value(part.text.strip().rstrip(".").lower())
+        if value is not None and _is_centred(part.lines, habits):
+            bare.append((part, value))
+    run = len(bare) >= _COUNTED and all(value == n for n, (_, value) in enumerate(bare, 1))
+    return [part for part, _ in bare] if run else []
 
 
 def _is_isolated(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from narrator.importers.counting import ROMAN, bare_value
@@ -49,7 +49,8 @@ def _leave_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
     edges = [list(_outermost(lines, at_top)) for lines in pages]
     shown = sum(bool(edge) for edge in edges)
     lines = [line for edge in edges for line in edge if len(line.text) <= _LONGEST]
-    again = [*_coming_again(lines), *_numbered(lines, 2 if shown <= _SHORT else _OFTEN)]
+    inside = _inside(pages, {id(line) for edge in edges for line in edge})
+    again = [*_coming_again(lines, inside), *_numbered(lines, 2 if shown <= _SHORT else _OFTEN)]
     heights = _pages_by_height(again)
     often = max(_OFTEN, shown * _SLOT_SHARE)
     taken = {id(line) for line in again}
@@ -59,6 +60,13 @@ def _leave_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
         if id(line) in taken or (of_slot and _is_apart(line)):
             line.left = NUMBER if _BARE.fullmatch(line.text.strip()) else HEAD
     return bool(again)
+
+
+def _inside(pages: Sequence[Sequence[TextLine]], at_edge: Collection[int]) -> Counter[str]:
+    """How often the words of short lines come that are not at the edge of a page."""
+    kept = (line for page in pages for line in page if line.left is None)
+    short = (line for line in kept if id(line) not in at_edge and len(line.text) <= _LONGEST)
+    return Counter(_without_figures(line.text) for line in short)
 
 
 def _pages_by_height(lines: Iterable[TextLine]) -> Mapping[int, set[int]]:
@@ -84,8 +92,9 @@ def _is_apart(line: TextLine) -> bool:
     return not line.text.rstrip().endswith(("-", ",", ";"))
 
 
-def _coming_again(lines: Iterable[TextLine]) -> list[TextLine]:
-    """Of lines those whose words come again at the same height on other pages, but for figures."""
+def _coming_again(lines: Iterable[TextLine], inside: Mapping[str, int]) -> list[TextLine]:
+    """Of lines those whose words come again at the same height on other pages, but for figures;
+    not what pages have `inside` as often, as a play has its speakers."""
     alike: dict[str, list[TextLine]] = defaultdict(list)
     for line in lines:
         if len(line.text) <= _LONGEST and _is_apart(line):
@@ -94,7 +103,8 @@ def _coming_again(lines: Iterable[TextLine]) -> list[TextLine]:
     for words, group in alike.items():
         middle = median(line.base for line in group)
         level = [line for line in group if abs(line.base - middle) < _NEAR]
-        if len(level) >= _OFTEN and ("#" not in words or _is_head(level)):
+        often = len(level) >= _OFTEN and inside.get(words, 0) < len(level)
+        if often and ("#" not in words or _is_head(level)):
             again += level
     return again
 

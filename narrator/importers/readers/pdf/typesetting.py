@@ -18,6 +18,8 @@ INDENT = 0.6
 _HYPHENS = 0.008
 """Of the lines: so many end with one where no word is parted; where some are, it is 2 to 10 %."""
 _FEW = 500
+_STEP = 6
+"""Ems from one base to the next, at most: an empty paragraph may stand between two others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def _steps(lines: Sequence[TextLine], size: float) -> list[float]:
         round(above.base - line.base, 1)
         for above, line in pairwise(lines)
         if above.page == line.page and above.column == line.column
-        and size * 0.8 < above.base - line.base < size * 4
+        and size * 0.8 < above.base - line.base < size * _STEP
     ]  # fmt: skip
 
 
