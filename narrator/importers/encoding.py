@@ -12,6 +12,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from narrator.errors import ImportFailed
 from narrator.text.recognise import language_of
 
 _MARKS = (
@@ -82,11 +83,11 @@ class NoText(ValueError):
 def decode(data: bytes, encoding: str | None = None) -> Decoded:
     """The text of a file's bytes, in a named encoding or in the one that fits.
 
-    Raises NoText, and LookupError for an encoding that does not exist.
+    Raises NoText, and ImportFailed for an encoding that does not exist.
     """
     if encoding is not None:
-        codecs.lookup(encoding)
         try:
+            codecs.lookup(encoding)
             return Decoded(data.decode(encoding).removeprefix("\ufeff"), None)
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
@@ -94,6 +95,9 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded:
             raise NoText(f"{what}; name another --encoding") from None
         except (UnicodeError, ValueError, AssertionError) as error:
             raise NoText(f"cannot be read as {encoding}: {error}") from None
+        except LookupError:
+            what = f"--encoding {encoding}: no such encoding; for example utf-8, cp1252, gb18030"
+            raise ImportFailed(what) from None
     mark = next((name for mark, name in _MARKS if data.startswith(mark)), None)
     if mark is not None and mark != "utf-8-sig":
         return _wide(data, mark)

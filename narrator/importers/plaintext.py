@@ -35,9 +35,6 @@ def read_text(path: Path, encoding: str | None = None) -> Decoded:
         decoded = decode(data, encoding)
     except NoText as error:
         raise ImportFailed(Problem(path, None, str(error))) from None
-    except LookupError:
-        what = f"--encoding {encoding}: no such encoding; for example utf-8, cp1252, gb18030"
-        raise ImportFailed(what) from None
     text = _PAGE_ENDS.sub("\n\n", _ENDS.sub("\n", decoded.text))
     remark = f"{file_name(path)}: {decoded.remark}" if decoded.remark else None
     return Decoded(text, remark)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from narrator.errors import ImportFailed
 from narrator.importers import Book, Choices, import_book
 from narrator.importers.readers.docx import read_docx
 from tests.build_docx import CENTRED, NEW_PAGE, build_docx, p, r, style, styled
+from tests.importers.imports import reasons, whole
 
 _HEADING = style("Heading1", "heading 1", "", '<w:outlineLvl w:val="0"/>')
 _REST = p("And so the tide went out, and she with it, and nobody said a word of that all day.")
@@ -23,20 +23,11 @@ def _document(path: Path, body: str, styles: str = "", **parts: str) -> Path:
 
 
 def _import(path: Path, body: str, styles: str = "", **parts: str) -> Book:
-    book = import_book(_document(path, body, styles, **parts))
-    assert not any("on the way in" in remark for remark in book.remarks)
-    return book
+    return whole(_document(path, body, styles, **parts))
 
 
 def _text(book: Book) -> str:
     return book.chapters[0].markdown
-
-
-def _reasons(book: Book) -> dict[str, int]:
-    reasons: Counter[str] = Counter()
-    for item in book.left_out:
-        reasons[item.reason] += item.words
-    return reasons
 
 
 def _p(*runs: str) -> str:
@@ -54,7 +45,7 @@ def test_tracked_changes_are_read_as_accepted(tmp_path: Path) -> None:
     moved = f"<w:moveFrom>{r('far ')}</w:moveFrom>"
     book = _import(tmp_path, _p(r("He "), gone, f"<w:ins>{r('ran')}</w:ins>", moved, r(" off.")))
     assert "He ran off." in _text(book)
-    assert _reasons(book) == {"deleted by a tracked change": 2}
+    assert reasons(book) == {"deleted by a tracked change": 2}
 
 
 def test_a_paragraph_whose_end_is_deleted_flows_into_the_next(tmp_path: Path) -> None:
@@ -67,7 +58,7 @@ def test_deleted_rows_of_a_table_are_left_out(tmp_path: Path) -> None:
     gone = f"<w:tr><w:trPr><w:del/></w:trPr>{row}</w:tr>"
     book = _import(tmp_path, f"<w:tbl><w:tr>{row}</w:tr>{gone}</w:tbl>")
     assert "a; b" in _text(book)
-    assert _reasons(book) == {"deleted by a tracked change": 2}
+    assert reasons(book) == {"deleted by a tracked change": 2}
 
 
 def test_hidden_text_comments_and_running_heads_are_left_out(tmp_path: Path) -> None:
@@ -75,7 +66,7 @@ def test_hidden_text_comments_and_running_heads_are_left_out(tmp_path: Path) -> 
     comment = f'<w:comment w:id="0">{p("Is it right?")}</w:comment>'
     book = _import(tmp_path, said, comments=comment, header=p("Roe / TIDE / 3"))
     assert "Seen here." in _text(book)
-    assert _reasons(book) == {"hidden": 1, "comment": 3, "header or footer of a page": 3}
+    assert reasons(book) == {"hidden": 1, "comment": 3, "header or footer of a page": 3}
 
 
 def test_notes_stand_where_they_are_wanted(tmp_path: Path) -> None:
@@ -86,7 +77,7 @@ def test_notes_stand_where_they_are_wanted(tmp_path: Path) -> None:
         f'<w:footnote w:id="3">{p("Lonely.")}</w:footnote>'
     )
     book = _import(tmp_path, refers, footnotes=notes)
-    assert _reasons(book) == {"reference to a note": 1, "note": 3}
+    assert reasons(book) == {"reference to a note": 1, "note": 3}
     path = tmp_path / "book.docx"
     placed = _text(read_docx(path, Choices(notes="in-place")))
     assert "So it was.\n\nNot quite." in placed
@@ -124,7 +115,7 @@ def test_words_in_boxes_controls_fields_and_ruby_are_read_once(tmp_path: Path) -
     control = f"<w:sdt><w:sdtContent>{p('Controlled.')}</w:sdtContent></w:sdt>"
     book = _import(tmp_path, _p(r("Text "), ruby, simple, both) + control)
     assert "Text 漢 simple bidi\n\nIn the box.\n\nControlled." in _text(book)
-    assert _reasons(book) == {"ruby annotation": 1}
+    assert reasons(book) == {"ruby annotation": 1}
 
 
 def test_contents_and_numbers_of_pages_are_left_out(tmp_path: Path) -> None:
@@ -132,7 +123,7 @@ def test_contents_and_numbers_of_pages_are_left_out(tmp_path: Path) -> None:
     listed = _p(_field("TOC \\o", r("One 1")))
     styled_entry = p("Two 9", styled("T1"))
     book = _import(tmp_path, page + listed + styled_entry, style("T1", "toc 1"))
-    assert _reasons(book) == {"page number": 1, "table of contents": 4}
+    assert reasons(book) == {"page number": 1, "table of contents": 4}
 
 
 def test_signs_hyphens_and_formulas(tmp_path: Path) -> None:
@@ -147,13 +138,13 @@ def test_signs_hyphens_and_formulas(tmp_path: Path) -> None:
     )  # fmt: skip
     book = _import(tmp_path, body)
     assert "A‑b ☺a+b and ." in _text(book)
-    assert any("formula" in reason for reason in _reasons(book))
+    assert any("formula" in reason for reason in reasons(book))
 
 
 def test_pictures_are_told_by_what_is_said_of_them(tmp_path: Path) -> None:
     picture = '<w:drawing><wp:inline><wp:docPr descr="A sad dog"/></wp:inline></w:drawing>'
     path = _document(tmp_path, _p(f"<w:r>{picture}</w:r>"))
-    assert _reasons(import_book(path)) == {"picture": 3}
+    assert reasons(import_book(path)) == {"picture": 3}
     assert "A sad dog" in _text(read_docx(path, Choices(pictures="read")))
 
 

@@ -16,6 +16,7 @@ from narrator.pipeline import checking
 from narrator.pipeline.manuscript import read
 from tests.effort import examples, quick
 from tests.importers.damage import assert_read_or_refused, damaged
+from tests.importers.imports import reasons
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "manuscripts"
 TIDE = ["Chapter One. The Ferry", "Chapter Two. The Lamp", "Chapter Three. The Door"]
@@ -41,14 +42,6 @@ def imported(folder: Path, text: str | bytes, name: str = "page.html", **choices
 
 def said(book: Book) -> str:
     return "\n".join(chapter.markdown for chapter in book.chapters)
-
-
-def reasons(book: Book) -> dict[str, int]:
-    """Why words were left out, and how many."""
-    found: dict[str, int] = {}
-    for item in book.left_out:
-        found[item.reason] = found.get(item.reason, 0) + item.words
-    return found
 
 
 class _Counted(HTMLParser):

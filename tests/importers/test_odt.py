@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from narrator.errors import ImportFailed
 from narrator.importers import Book, Choices, import_book
 from narrator.importers.readers.odt import read_odt
+from tests.importers.imports import reasons, whole
 
 _SPACES = " ".join(
     f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
@@ -63,20 +63,11 @@ def _flat(body: str, masters: str = "") -> str:
 def _import(path: Path, body: str, masters: str = "") -> Book:
     file = path / "book.fodt"
     file.write_text(_flat(_HEAD + body + _REST, masters), "utf-8")
-    book = import_book(file)
-    assert not any("on the way in" in remark for remark in book.remarks)
-    return book
+    return whole(file)
 
 
 def _text(book: Book) -> str:
     return book.chapters[0].markdown
-
-
-def _reasons(book: Book) -> dict[str, int]:
-    reasons: Counter[str] = Counter()
-    for item in book.left_out:
-        reasons[item.reason] += item.words
-    return reasons
 
 
 def _p(content: str, style: str = "Standard") -> str:
@@ -116,7 +107,7 @@ def test_notes_stand_where_they_are_wanted(tmp_path: Path) -> None:
         f"{_p('Not quite.')}</text:note-body></text:note>"
     )
     book = _import(tmp_path, _p(f"So{note} it was."))
-    assert _reasons(book) == {"reference to a note": 1, "note": 2}
+    assert reasons(book) == {"reference to a note": 1, "note": 2}
     placed = _text(read_odt(tmp_path / "book.fodt", Choices(notes="in-place")))
     assert "So it was.\n\nNot quite." in placed
 
@@ -135,7 +126,7 @@ def test_deleted_and_hidden_text_and_comments_are_left_out(tmp_path: Path) -> No
     body = changed + _p(f"He ran{comment} off.{_span('secret', 'V')}") + hidden
     book = _import(tmp_path, body)
     assert "He ran off." in _text(book)
-    assert _reasons(book) == {"deleted by a tracked change": 3, "comment": 3, "hidden": 3}
+    assert reasons(book) == {"deleted by a tracked change": 3, "comment": 3, "hidden": 3}
 
 
 def test_running_heads_contents_and_page_numbers_are_left_out(tmp_path: Path) -> None:
@@ -149,8 +140,8 @@ def test_running_heads_contents_and_page_numbers_are_left_out(tmp_path: Path) ->
     )
     number = _p("Page <text:page-number>7</text:page-number>.")
     book = _import(tmp_path, listed + number, masters)
-    reasons = {"header or footer of a page": 2, "table of contents": 3, "page number": 1}
-    assert _reasons(book) == reasons
+    left = {"header or footer of a page": 2, "table of contents": 3, "page number": 1}
+    assert reasons(book) == left
 
 
 def test_lists_are_numbered_or_not_as_their_styles_say(tmp_path: Path) -> None:
@@ -177,7 +168,7 @@ def test_tables_frames_and_pictures(tmp_path: Path) -> None:
     box = f"<draw:frame><draw:text-box>{_p('In the box.')}</draw:text-box></draw:frame>"
     book = _import(tmp_path, table + _p(f"Here{picture} it is{box}."))
     assert "a; b\n\nHere it is.\n\nIn the box." in _text(book)
-    assert _reasons(book) == {"picture": 3}
+    assert reasons(book) == {"picture": 3}
 
 
 def test_ruby_formulas_and_fields(tmp_path: Path) -> None:
@@ -190,7 +181,7 @@ def test_ruby_formulas_and_fields(tmp_path: Path) -> None:
     field = "<text:author-name>Jane</text:author-name>"
     book = _import(tmp_path, _p(f"A {ruby} by {field}: {formula}."))
     assert "A 漢 by Jane: ." in _text(book).replace("\\", "")
-    assert sum(_reasons(book).values()) == 2
+    assert sum(reasons(book).values()) == 2
 
 
 def test_headings_are_known_by_their_looks(tmp_path: Path) -> None:

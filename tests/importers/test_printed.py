@@ -17,6 +17,7 @@ from narrator.project import load
 from tests.build_epub import build_epub
 from tests.effort import examples
 from tests.importers import plays
+from tests.importers.imports import rows
 
 READ = Choices()
 OMIT = Choices(directions="omit")
@@ -31,11 +32,6 @@ def imported(folder: Path, text: str, name: str = "play.txt", choices: Choices =
     book = import_book(path, choices)
     assert book.characters == book.characters_kept + book.characters_left_out
     return book
-
-
-def rows(book: Book) -> list[str]:
-    """Paragraphs of all chapters."""
-    return [row for c in book.chapters for row in c.markdown.strip().split("\n\n")]
 
 
 def cast(book: Book) -> dict[str, tuple[str, ...]]:

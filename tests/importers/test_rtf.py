@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from narrator.errors import ImportFailed
 from narrator.importers import Book, Choices, import_book
 from narrator.importers.readers.rtf import read_rtf
+from tests.importers.imports import reasons, whole
 
 _HEAD = (
     r"{\rtf1\ansi\ansicpg1252\deff0\deflang2057{\fonttbl{\f0\fcharset0 Times;}"
@@ -23,20 +23,11 @@ _REST = r"\pard And so the tide went out, and she with it, and nobody said a wor
 def _import(path: Path, body: str, end: str = "}") -> Book:
     file = path / "book.rtf"
     file.write_bytes((_HEAD + body + _REST + end).encode("cp1252"))
-    book = import_book(file)
-    assert not any("on the way in" in remark for remark in book.remarks)
-    return book
+    return whole(file)
 
 
 def _text(book: Book) -> str:
     return book.chapters[0].markdown
-
-
-def _reasons(book: Book) -> dict[str, int]:
-    reasons: Counter[str] = Counter()
-    for item in book.left_out:
-        reasons[item.reason] += item.words
-    return reasons
 
 
 @pytest.mark.parametrize(
@@ -73,7 +64,7 @@ def test_what_is_hidden_deleted_and_beside_the_text_is_left_out(tmp_path: Path) 
     )
     book = _import(tmp_path, body)
     assert "He ran off." in _text(book)
-    assert _reasons(book) == {
+    assert reasons(book) == {
         "header or footer of a page": 2, "deleted by a tracked change": 1, "hidden": 1,
         "comment": 3, "page number": 1, "table of contents": 4,
     }  # fmt: skip
@@ -82,7 +73,7 @@ def test_what_is_hidden_deleted_and_beside_the_text_is_left_out(tmp_path: Path) 
 def test_notes_stand_where_they_are_wanted(tmp_path: Path) -> None:
     body = r"So{\super\chftn}{\footnote\pard {\super\chftn} Not quite.} it was.\par "
     book = _import(tmp_path, body)
-    assert _reasons(book) == {"reference to a note": 1, "note": 2}
+    assert reasons(book) == {"reference to a note": 1, "note": 2}
     placed = _text(read_rtf(tmp_path / "book.rtf", Choices(notes="in-place")))
     assert "So it was.\n\nNot quite." in placed
 
@@ -106,7 +97,7 @@ def test_tables_boxes_and_pictures(tmp_path: Path) -> None:
     book = _import(tmp_path, body)
     assert "a; b\n\nc; d" in _text(book)
     assert "In the box." in _text(book)
-    assert _reasons(book) == {"picture": 3}
+    assert reasons(book) == {"picture": 3}
 
 
 def test_headings_by_style_and_what_it_stands_on(tmp_path: Path) -> None:

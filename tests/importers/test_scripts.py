@@ -15,6 +15,7 @@ from narrator.importers.readers.content import is_fountain
 from narrator.pipeline import checking
 from narrator.pipeline.manuscript import read
 from tests.effort import examples
+from tests.importers.imports import reasons, rows, whole
 
 SAMPLES = Path(__file__).parents[1] / "golden" / "manuscripts"
 OMIT = Choices(directions="omit")
@@ -28,32 +29,12 @@ def imported(folder: Path, text: str, choices: Choices = Choices()) -> Book:  # 
     return whole(path, choices)
 
 
-def whole(path: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
-    book = import_book(path, choices)
-    assert book.characters == book.characters_kept + book.characters_left_out
-    assert not [remark for remark in book.remarks if "on the way in" in remark]
-    return book
-
-
-def rows(book: Book) -> list[str]:
-    """Paragraphs of all chapters."""
-    return [row for c in book.chapters for row in c.markdown.strip().split("\n\n")]
-
-
 def scene(text: str) -> str:
     return f"INT. HOUSE - DAY\n\n{text}\n"
 
 
 def cast(book: Book) -> list[str]:
     return [speaker.name for speaker in book.speakers]
-
-
-def reasons(book: Book) -> dict[str, int]:
-    """Why words were left out, and how many."""
-    found: dict[str, int] = {}
-    for item in book.left_out:
-        found[item.reason] = found.get(item.reason, 0) + item.words
-    return found
 
 
 def paragraphs(*typed: str) -> str:

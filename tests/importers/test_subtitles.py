@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from narrator.errors import ImportFailed
-from narrator.importers import Book, Choices, import_book, write_project
+from narrator.importers import Book, Choices, write_project
 from narrator.pipeline import checking
 from narrator.pipeline.manuscript import read
+from tests.importers.imports import rows, whole
 
 SAMPLES = Path(__file__).parents[1] / "golden" / "manuscripts"
 
@@ -32,17 +33,6 @@ def imported(folder: Path, text: str, choices: Choices = Choices()) -> Book:  # 
     path = folder / ("talk.vtt" if text.startswith("WEBVTT") else "talk.srt")
     path.write_text(text, "utf-8")
     return whole(path, choices)
-
-
-def whole(path: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
-    book = import_book(path, choices)
-    assert book.characters == book.characters_kept + book.characters_left_out
-    assert not [remark for remark in book.remarks if "on the way in" in remark]
-    return book
-
-
-def rows(book: Book) -> list[str]:
-    return [row for c in book.chapters for row in c.markdown.strip().split("\n\n")]
 
 
 def words(book: Book, why: str) -> int:

@@ -221,7 +221,6 @@ def _bring_notes(body: etree._Element, parts: list[etree._Element]) -> int:
         for part in parts
         for note in part
         if name_of(note) in ("footnote", "endnote")
-        and "eparator" not in (value_of(note, "type") or "")
     }
     numbers = {key: number for number, key in enumerate(notes, 1)}
     characters = 0

@@ -108,8 +108,6 @@ def _text(data: bytes, encoding: str | None) -> tuple[str, list[str]]:
         decoded = decode(data, encoding)
     except NoText as error:
         raise markup.BadMarkup(str(error)) from None
-    except LookupError:
-        raise ImportFailed(f"--encoding {encoding}: no such encoding; for example utf-8") from None
     return decoded.text, [decoded.remark] if decoded.remark else []
 
 

@@ -159,9 +159,6 @@ class _Site:
             decoded = decode(data, self.choices.encoding)
         except NoText as error:
             raise markup.BadMarkup(str(error)) from None
-        except LookupError:
-            what = f"--encoding {self.choices.encoding}: no such encoding; for example utf-8"
-            raise ImportFailed(what) from None
         if decoded.remark:
             self.remarks.append(f"{name}: {decoded.remark}")
         return decoded.text
