@@ -96,6 +96,11 @@ def leave_contents(lines: Sequence[LookedAt]) -> None:
         if len(run) > 2:
             _leave_list(run, said[place - len(run) - 1] if place > len(run) else None)
         run = []
+    _leave_heads_of_lists(said)
+
+
+def _leave_heads_of_lists(said: Sequence[LookedAt]) -> None:
+    """Set aside lines right above what is listed that say so."""
     for above, below in pairwise(said):
         if below.element.get(LEFT) == _CONTENTS and matter.kind_of_title(above.text) == "toc":
             leave(above, _CONTENTS)
@@ -187,12 +192,16 @@ def leave_front(lines: Sequence[LookedAt], said: FirstPage) -> None:
         return
     named = [line for line in front if not _is_contact(line)]
     said.likely_title = _title_of(named)
-    rest = [line.text for line in named if _unshouted(line.text) != said.likely_title]
-    persons = filter(_PERSON.fullmatch, rest)
-    people = [text for text in persons if not matter.says_kind_of_book(text)]
-    said.likely_author = _unshouted(people[0]) if len(people) == 1 else None
+    said.likely_author = _only_person([line.text for line in named], said.likely_title)
     for line in front:
         leave(line)
+
+
+def _only_person(texts: Sequence[str], title: str | None) -> str | None:
+    """The one line, besides the title, that is a person's name."""
+    rest = [text for text in texts if _unshouted(text) != title and _PERSON.fullmatch(text)]
+    people = [text for text in rest if not matter.says_kind_of_book(text)]
+    return _unshouted(people[0]) if len(people) == 1 else None
 
 
 def _is_title_page(front: Sequence[LookedAt], usual: float) -> bool:

@@ -228,20 +228,25 @@ def _leave_title_page(parts: Sequence[Portion], facts: Metadata) -> Metadata:
     title = next((p for p in said[:_TITLE_LINES] if _says(p, facts.title)), None)
     page = title.lines[-1].page if title else 0
     front = [part for part in said if part.lines[0].page <= page]
-    if (
-        title is None
-        or len(front) == len(said)
-        or sum(len(part.text.split()) for part in front) > _TITLE_WORDS
-        or any(is_prose(part.text) or _names_more(part, facts.title) for part in front)
-    ):
+    if title is None or len(front) == len(said) or not _is_title_page(front, facts.title):
         return facts
+    _leave(front)
     names = [p.text for p in front[front.index(title) + 1 :] if _is_name(p.text)]
+    return replace(facts, authors=facts.authors or (tuple(names) if len(names) == 1 else ()))
+
+
+def _leave(front: Sequence[Portion]) -> None:
     for part in front:
         part.kind = "left"
         for line in part.lines:
             line.left = "title page"
-    authors = facts.authors or (tuple(names) if len(names) == 1 else ())
-    return replace(facts, authors=authors)
+
+
+def _is_title_page(front: Sequence[Portion], title: str | None) -> bool:
+    """Whether parts are few words, none of them a sentence or another heading."""
+    words = sum(len(part.text.split()) for part in front)
+    more = any(is_prose(part.text) or _names_more(part, title) for part in front)
+    return words <= _TITLE_WORDS and not more
 
 
 def _says(part: Portion, title: str | None) -> bool:

@@ -5,6 +5,7 @@ Goes by where lines begin and end, the room between them, and their type. Knows 
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -113,9 +114,7 @@ def _begins_page(line: TextLine, pages: Sequence[Sequence[TextLine]], habits: Ty
 
 def _goes_on(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
     """Whether a line goes on with the paragraph of the line above."""
-    if abs(above.size - line.size) > max(above.size, line.size) * 0.08:
-        return False
-    if above.page != line.page and _is_chapter(line.text):
+    if _begins_anew(above, line):
         return False
     together = (above.page, above.column) == (line.page, line.column)
     leading = habits.leading * max(1.0, line.size / habits.size)
@@ -132,6 +131,12 @@ def _goes_on(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
     if _is_set_otherwise(above, line, habits):
         return False
     return not (_is_indented(line, habits) or _is_short(above, line, habits))
+
+
+def _begins_anew(above: TextLine, line: TextLine) -> bool:
+    """Whether a line is of another size, or a chapter's at the top of a page."""
+    other = abs(above.size - line.size) > max(above.size, line.size) * 0.08
+    return other or (above.page != line.page and _is_chapter(line.text))
 
 
 def _is_displayed(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
@@ -173,15 +178,18 @@ def _find_headings(parts: Sequence[Portion], habits: Typesetting) -> None:
     found: list[tuple[Portion, float]] = []
     texts = [part for part in parts if part.kind == "text"]
     counts = Counter(part.text for part in texts if len(part.lines) == 1)
-    for place, part in enumerate(texts):
-        above = texts[place - 1] if place else None
-        below = texts[place + 1] if place + 1 < len(texts) else None
+    for above, part, below in zip((None, *texts), texts, (*texts[1:], None), strict=False):
         rank = _rank(part, above, below, habits)
         often = counts[part.text] >= _OFTEN and rank < habits.size * _LARGER
-        if rank and not (often and not counted(part.text)):  # a speaker at the top of a page
+        is_speaker = often and not counted(part.text)  # at the top of a page
+        if rank and not is_speaker:
             found.append((part, rank))
-    if not found or max(rank for _, rank in found) > habits.size + 0.3:
+    if max((rank for _, rank in found), default=math.inf) > habits.size + 0.3:
         found += [(part, habits.size + 0.3) for part in _count_up(texts, habits)]
+    _mark_headings(found)
+
+
+def _mark_headings(found: Sequence[tuple[Portion, float]]) -> None:
     ranks = _levels([rank for _, rank in found])
     for part, rank in found:
         part.kind, part.level = "heading", ranks[rank]
@@ -193,9 +201,7 @@ def _rank(
     """How large a heading is, its size and a little more for bold; 0 for what is none."""
     text = part.text
     words = len(text.split())
-    if words > _HEADING_WORDS or not any(map(str.isalnum, text)) or _is_leader(text):
-        return 0.0
-    if END.fullmatch(text.strip(". ")):
+    if words > _HEADING_WORDS or _is_no_title(text):
         return 0.0
     size = max(line.size for line in part.lines)
     strong = all(line.is_strong for line in part.lines)
@@ -208,6 +214,12 @@ def _rank(
     if not _is_isolated(part, above, below, habits):
         return 0.0
     return _rank_in_text_size(part, strong, habits)
+
+
+def _is_no_title(text: str) -> bool:
+    """Whether a line has no letters, leads to a page, or says that the book ends."""
+    no_words = not any(map(str.isalnum, text))
+    return no_words or _is_leader(text) or END.fullmatch(text.strip(". ")) is not None
 
 
 def _rank_in_text_size(part: Portion, strong: bool, habits: Typesetting) -> float:

@@ -51,15 +51,19 @@ def _leave_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
     lines = [line for edge in edges for line in edge if len(line.text) <= _LONGEST]
     inside = _inside(pages, {id(line) for edge in edges for line in edge})
     again = [*_coming_again(lines, inside), *_numbered(lines, 2 if shown <= _SHORT else _OFTEN)]
+    _mark(lines, again, max(_OFTEN, shown * _SLOT_SHARE))
+    return bool(again)
+
+
+def _mark(lines: Iterable[TextLine], again: Sequence[TextLine], often: float) -> None:
+    """Set aside those that come again, and what stands where they do on other pages."""
     heights = _pages_by_height(again)
-    often = max(_OFTEN, shown * _SLOT_SHARE)
     taken = {id(line) for line in again}
     sizes = {round(line.size) for line in again}
     for line in lines:
         of_slot = len(heights[round(line.base)]) >= often and round(line.size) in sizes
         if id(line) in taken or (of_slot and _is_apart(line)):
             line.left = NUMBER if _BARE.fullmatch(line.text.strip()) else HEAD
-    return bool(again)
 
 
 def _inside(pages: Sequence[Sequence[TextLine]], at_edge: Collection[int]) -> Counter[str]:
