@@ -33,6 +33,16 @@ _HYPHEN = 2
 """What PDFium has for a hyphen at a line's end."""
 _CHARACTERS = 60_000
 """Of a page. A newspaper's has 30,000."""
+_OF_TEX = {
+    **dict(zip(range(0x10, 0x17), "“”„«»–—", strict=True)),
+    **dict(zip(range(0x1B, 0x20), ("ff", "fi", "fl", "ffi", "ffl"), strict=True)),
+    0x0B: "ff",
+    0x0C: "fi",
+    0x0E: "ffi",
+    0x0F: "ffl",
+}
+"""What TeX's fonts have (Cork's and Knuth's encodings), which often do not say it in Unicode; no
+text has other signs of these codes."""
 _LIGATURES = {
     "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st",
 }  # fmt: skip
@@ -142,7 +152,8 @@ def _glyphs(raw: Any, text: PageText) -> Iterator[tuple[Glyph, float]]:
     for index in range(pdfium.FPDFText_CountChars(raw)):
         code = pdfium.FPDFText_GetUnicode(raw, index)
         owner = pdfium.FPDFText_GetTextObject(raw, index)
-        if chr(code).isspace():
+        named = _OF_TEX.get(code) if owner else None
+        if named is None and chr(code).isspace():
             spaced, guessed = spaced or bool(owner), not owner
             continue
         if not owner:
@@ -166,10 +177,11 @@ def _glyphs(raw: Any, text: PageText) -> Iterator[tuple[Glyph, float]]:
             place = (box.left, box.bottom, box.right, box.top)
             begin, _, stop, _ = _turned(place, text.turn)
         unmapped = code in (0, 0xFFFE, 0xFFFF, 0xFFFD) or 0xE000 <= code < 0xF900
+        unmapped |= code < 0x20 and named is None and code != _HYPHEN
         text.unmapped += unmapped
         text.hidden += not face.is_shown
         shown = "-" if code == _HYPHEN else "\ufffd" if unmapped else chr(code)
-        shown = _LIGATURES.get(shown, shown)
+        shown = named or _LIGATURES.get(shown, shown)
         own, foot = face, base
         if shown in _MARKS and not text.turn and _is_raised(raw, index, base, face):
             own, foot = face._replace(size=face.size * 0.6), base + face.size * 0.35

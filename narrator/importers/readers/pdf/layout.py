@@ -116,6 +116,8 @@ def _goes_on(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
     if abs(above.size - line.size) > max(above.size, line.size) * 0.08:
         return False
     together = above.page == line.page and above.column == line.column
+    if above.page == line.page and above.size >= habits.size * _LARGER:
+        together |= above.base - line.base > 0  # a heading over both columns
     if above.page != line.page and _is_chapter(line.text):
         return False
     step = above.base - line.base
