@@ -30,6 +30,9 @@ _FRONT_WORDS = 150
 _BETWEEN = 40
 """Words between headings that nothing but their look makes headings."""
 _LARGER = 1.15
+_APART = ("caption", "code")
+_OF_TABLE = re.compile(r"tab(?:le|elle|leau|la|ella|\.)|таблица|表", re.IGNORECASE)
+"""What captions of tables begin with: these are read as the tables are."""
 END = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
 _BY = re.compile(
     r"(?:an? [\w’' -]{1,30}|written|story|novel)?\s*(?<!\w)by:?\s+(?P<name>\S.{1,60})|"
@@ -52,7 +55,7 @@ class ParagraphLook:
     level: int = 0
     """Of a heading, by its style; 0 for none."""
     role: str = ""
-    """title, subtitle, author or date, by its style."""
+    """title, subtitle, author or date, caption or code, by its style."""
     centred: bool = False
     bold: bool = False
     """All of it."""
@@ -138,6 +141,7 @@ def _lines(
                 look.level, look.role, look.centred, look.bold, look.size, True, look.space
             )
         alone = not (element.get(LEFT) or is_scene_break(text) or END.fullmatch(text.strip(". ")))
+        alone = alone and look.role not in _APART
         yield _LookedAt(element, look, text, count_words(text), alone, gap, level=look.level)
         gap, page = 0, False
 
@@ -390,6 +394,8 @@ def _is_title_of(above: _LookedAt, below: _LookedAt) -> bool:
     same = not below.look.level or below.look.level == above.look.level + 1
     if not (same and below.alone and below.gap <= 3 and not below.look.page):
         return False
+    if below.text.startswith(("(", "[")):
+        return False  # what is seen on a stage
     short = below.words <= _LONGEST and len(below.text) <= 120
     counts = _heading_of(below)
     return short and _may_title(below.text) and (counts is None or len(counts.parts) > 1)
@@ -452,6 +458,11 @@ def _mark(line: _LookedAt, usual: float) -> None:
     if not line.text:
         if not len(element.findall(".//img")):
             etree.SubElement(element, "br")
+    elif line.look.role == "code":
+        element.tag = "pre"
+        element.set("class", "code")
+    elif line.look.role == "caption" and not _OF_TABLE.match(line.text):
+        _caption(element)
     elif line.level:
         element.tag = f"h{min(6, line.level)}"
         _soften(element)
@@ -459,6 +470,18 @@ def _mark(line: _LookedAt, usual: float) -> None:
         gap = etree.Element("p")
         etree.SubElement(gap, "br")
         element.addprevious(gap)
+
+
+def _caption(element: etree._Element) -> None:
+    """Make a paragraph the caption of a picture, which stands in another one."""
+    figure = etree.Element("figure")
+    figure.tail, element.tail = element.tail, None
+    parent = element.getparent()
+    if parent is not None:
+        parent.replace(element, figure)
+    etree.SubElement(figure, "img", alt="")
+    element.tag = "figcaption"
+    figure.append(element)
 
 
 def _soften(heading: etree._Element) -> None:
