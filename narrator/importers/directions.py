@@ -113,7 +113,8 @@ def _found(said: Styled, start: int, habits: Habits) -> Iterator[tuple[int, int]
             yield found.span()
     spoken = habits.is_play and habits.in_brackets
     for found in _ROUND.finditer(text, start):
-        between = not spoken and _stands_between(text, start, *found.span())
+        opens = not text[start : found.start()].strip() and found[0][1:2].islower()
+        between = (opens or not spoken) and _stands_between(text, start, *found.span())
         if (between or _is_slanted(said, *found.span())) and _is_words(found[0]):
             yield found.span()
     if habits.is_play and not habits.is_marked:

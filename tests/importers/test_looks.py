@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from narrator.importers import Book, import_book
-from tests.build_docx import CENTRED, NEW_PAGE, build_docx, p
+from tests.build_docx import CENTRED, NEW_PAGE, build_docx, p, style, styled
 from tests.importers.corpus import prose
 
 _BOLD = "<w:b/>"
@@ -128,6 +128,24 @@ def test_what_kind_of_book_it_is_is_no_author(tmp_path: Path) -> None:
     front = p("The Hen Farm", CENTRED, _LARGE) + p("A Novel", CENTRED)
     book = _import(tmp_path, front + _headed(("Chapter 1", "Chapter 2"), NEW_PAGE))
     assert (book.title, book.authors) == ("The Hen Farm", ("Unknown",))
+
+
+def test_captions_of_pictures_and_code_are_known_by_their_styles(tmp_path: Path) -> None:
+    styles = style("ImageCaption", "Image Caption") + style("SourceCode", "Source Code")
+    lines = [("A red house", "ImageCaption"), ("Table 1: Eggs", "ImageCaption")]
+    body = "".join(p(text, styled(name)) for text, name in (*lines, ("print(1)", "SourceCode")))
+    book = _import(tmp_path, _prose(0) + body + _prose(1), styles=styles)
+    reasons = {item.reason for item in book.left_out}
+    assert reasons == {"caption of a picture", "code"}
+    assert "Table 1" in book.chapters[0].markdown
+    assert "house" not in book.chapters[0].markdown
+
+
+def test_what_is_seen_below_a_scenes_number_is_not_its_title(tmp_path: Path) -> None:
+    scenes = "".join(
+        p(f"Scene {n}", CENTRED) + p("[A kitchen. Evening.]", CENTRED) + _prose(n) for n in (1, 2)
+    )
+    assert _titles(_import(tmp_path, scenes)) == ["Scene 1", "Scene 2"]
 
 
 def test_a_short_story_has_a_title_page_and_no_chapters(tmp_path: Path) -> None:

@@ -184,6 +184,12 @@ def test_ruby_formulas_and_fields(tmp_path: Path) -> None:
     assert sum(reasons(book).values()) == 2
 
 
+def test_objects_that_are_not_opened_are_told(tmp_path: Path) -> None:
+    formula = '<draw:frame><draw:object xlink:href="Formula-1/"/></draw:frame>'
+    book = _import(tmp_path, _p(f"The formula is {formula}, as you see."))
+    assert any(remark.startswith("1 object in the text") for remark in book.remarks)
+
+
 def test_headings_are_known_by_their_looks(tmp_path: Path) -> None:
     file = tmp_path / "book.fodt"
     pages = "".join(_p(title, "C") + _REST * 4 for title in ("The Gate", "Low Tide"))

@@ -233,6 +233,31 @@ def test_speakers_at_the_tops_of_pages_are_no_running_heads(tmp_path: Path) -> N
     assert not left_out(imported(tmp_path, *pages))
 
 
+def test_signs_of_tex_without_unicode_are_known(tmp_path: Path) -> None:
+    text = "\x10Yes,\x11 she said in an a\x1bable way, and tri\x1ded\x0b with the \x1cre."
+    book = imported(tmp_path, [HEADING, *column(PROSE), Shown(62, 300, text)])
+    assert "“Yes,” she said in an affable way, and trifledff with the fire." in (
+        book.chapters[0].markdown
+    )
+
+
+def test_a_large_heading_over_two_columns_is_one(tmp_path: Path) -> None:
+    head = [Shown(50, 560, "A Heading Over Columns With Many a", 16), Shown(50, 540, "Word", 16)]
+    pages = [
+        [*head, *column(TURNED[n], 500, width=26), *column(TURNED[n], 500, x=215, width=26)]
+        for n in range(2)
+    ]
+    titles = [chapter.title for chapter in imported(tmp_path, *pages).chapters]
+    assert titles == ["A Heading Over Columns With Many a Word"] * 2
+
+
+def test_a_name_below_the_first_heading_is_the_author(tmp_path: Path) -> None:
+    front = [Shown(100, 400, "The Sea Door", 14), Shown(120, 360, "Jane Roe", 12)]
+    chapter = [Shown(100, 560, "Chapter 1", 20), *column(PROSE)]
+    book = import_book(build_pdf(tmp_path / "b.pdf", [front, chapter], info=""))
+    assert (book.title, book.authors) == ("The Sea Door", ("Jane Roe",))
+
+
 def test_text_on_its_side_is_left_out(tmp_path: Path) -> None:
     side = Shown(380, 100, "arXiv:1234", turned=90)
     book = imported(tmp_path, [HEADING, *column(PROSE), side])

@@ -71,6 +71,15 @@ def test_a_word_after_the_name_is_the_style(tmp_path: Path) -> None:
     assert any(row.startswith("Algernon (languidly): I don't know") for row in rows(book))
 
 
+def test_a_manner_that_opens_a_speech_is_none_of_it_where_others_have_square_ones(
+    tmp_path: Path,
+) -> None:
+    names, square = ("ROPER", "MORE"), "\n\n[Exit the cook.]\n\n"
+    text = square.join(f"{names[n % 2]}: Here is line {n}, my friend." for n in range(8))
+    book = imported(tmp_path, text.replace(": Here is line 4", ": (laughing) Here is line 4"))
+    assert "Roper (laughing): Here is line 4, my friend." in rows(book)
+
+
 def test_directions_may_be_left_out_and_listed(tmp_path: Path) -> None:
     book = imported(tmp_path, plays.WILDE, choices=OMIT)
     assert "Lady Bracknell: That's not quite the same thing. In fact the two things rarely go "\

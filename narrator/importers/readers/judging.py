@@ -6,6 +6,7 @@ page. One judgement for all formats that have looks; knows XHTML, no format of a
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -31,6 +32,10 @@ from narrator.importers.readers.looks import (
 )
 from narrator.importers.readers.titlepage import leave_contents, leave_front, take_title_page
 
+_APART = ("caption", "code")
+"""Roles of what is neither a title nor a heading."""
+_OF_TABLE = re.compile(r"tab(?:le|elle|leau|la|ella|\.)|таблица|表", re.IGNORECASE)
+"""What captions of tables begin with: these are read as the tables are."""
 _BETWEEN = 40
 """Words between headings that nothing but their look makes headings."""
 
@@ -75,6 +80,7 @@ def _lines(
         if page and not look.page:
             look = replace(look, page=True)
         alone = not (element.get(LEFT) or is_scene_break(text) or END.fullmatch(text.strip(". ")))
+        alone = alone and look.role not in _APART
         yield LookedAt(element, look, text, count_words(text), alone, gap, level=look.level)
         gap, page = 0, False
 
@@ -175,6 +181,8 @@ def _is_title_of(above: LookedAt, below: LookedAt) -> bool:
     same = not below.look.level or below.look.level == above.look.level + 1
     if not (same and below.alone and below.gap <= 3 and not below.look.page):
         return False
+    if below.text.startswith(("(", "[")):
+        return False  # what is seen on a stage
     short = below.words <= LONGEST and len(below.text) <= 120
     counts = heading_of(below)
     return short and _may_title(below.text) and (counts is None or len(counts.parts) > 1)
@@ -239,6 +247,11 @@ def _mark(line: LookedAt, usual: float) -> None:
     if not line.text:
         if not len(element.findall(".//img")):
             etree.SubElement(element, "br")
+    elif line.look.role == "code":
+        element.tag = "pre"
+        element.set("class", "code")
+    elif line.look.role == "caption" and not _OF_TABLE.match(line.text):
+        _caption(element)
     elif line.level:
         element.tag = f"h{min(6, line.level)}"
         _soften(element)
@@ -246,6 +259,18 @@ def _mark(line: LookedAt, usual: float) -> None:
         gap = etree.Element("p")
         etree.SubElement(gap, "br")
         element.addprevious(gap)
+
+
+def _caption(element: etree._Element) -> None:
+    """Make a paragraph the caption of a picture, which stands in another one."""
+    figure = etree.Element("figure")
+    figure.tail, element.tail = element.tail, None
+    parent = element.getparent()
+    if parent is not None:
+        parent.replace(element, figure)
+    etree.SubElement(figure, "img", alt="")
+    element.tag = "figcaption"
+    figure.append(element)
 
 
 def _soften(heading: etree._Element) -> None:

@@ -28,7 +28,7 @@ class ParagraphLook:
     level: int = 0
     """Of a heading, by its style; 0 for none."""
     role: str = ""
-    """title, subtitle, author or date, by its style."""
+    """title, subtitle, author or date, caption or code, by its style."""
     centred: bool = False
     bold: bool = False
     """All of it."""

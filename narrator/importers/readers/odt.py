@@ -132,7 +132,7 @@ def _pages(path: Path, parts: _OdtParts, remarks: list[str]) -> Pages:
         taken(facts, said),
         rules=OFFICE,
         characters=_characters(text) + sum(_characters(page.root) for page in asides),
-        remarks=[*guessed(said), *remarks],
+        remarks=[*guessed(said), *_unopened(text), *remarks],
     )
 
 
@@ -183,6 +183,19 @@ def _alt(frame: etree._Element) -> str:
         return ""
     said = [" ".join((frame.findtext(f"{{*}}{name}") or "").split()) for name in ("desc", "title")]
     return next(filter(None, said), "")
+
+
+def _unopened(text: etree._Element) -> Iterator[str]:
+    """A remark on objects in a text that say nothing of themselves, as formulas do not."""
+    objects = [
+        one
+        for frame in text.iter("{*}frame")
+        for one in frame
+        if name_of(one) == "object" and not len(one) and not _alt(frame)
+    ]
+    if objects:
+        which = "1 object" if len(objects) == 1 else f"{len(objects)} objects"
+        yield f"{which} in the text (formulas, charts) not opened: see whether sentences are whole."
 
 
 def _characters(element: etree._Element) -> int:

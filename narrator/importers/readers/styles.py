@@ -24,6 +24,8 @@ _ROLES = {
     "subtitle": r"subtitle|untertitel|sous-titre|subtítulo|sottotitolo",
     "author": r"author|authors?( name)?|by-?line|autor|auteur|autore",
     "date": r"date|datum",
+    "caption": r"((image|figure|picture) )?caption|figure|illustration|beschriftung|légende",
+    "code": r"(source )?code( block)?|html preformatted|preformatted text|macro text|quelltext",
     "toc": r"toc( heading)?( \d)?|contents( heading)?( \d)?|table of contents",
 }
 _ROLE = {role: re.compile(pattern, re.IGNORECASE) for role, pattern in _ROLES.items()}

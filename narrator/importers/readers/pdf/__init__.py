@@ -196,10 +196,14 @@ def _pages(
 
 
 def _with_title(parts: Sequence[Portion], facts: Metadata) -> Metadata:
-    """The facts with the title that is printed, the only one in the largest type and above all
-    others, where the file does not say it."""
+    """The facts with the title that is printed, where the file does not say it: the only one in
+    the largest type and above all others, or the first, with a name below it."""
     headings = [part for part in parts if part.kind == "heading"]
     largest = [part for part in headings if part.level == 1]
+    by_name = [part for part in parts[:2] if part.kind == "heading" and not facts.title]
+    if len(by_name) == 2 and _is_name(by_name[1].text) and not counted(by_name[0].text):
+        title, name = (" ".join(part.text.split()) for part in by_name)
+        return replace(facts, title=title, authors=facts.authors or (name,))
     if facts.title or len(largest) != 1 or len(headings) < 2 or headings[0] is not largest[0]:
         return facts
     text = " ".join(largest[0].text.split())

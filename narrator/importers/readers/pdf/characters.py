@@ -34,6 +34,16 @@ _HYPHEN = 2
 _UNMAPPED = "\ufffd"
 _CHARACTERS = 60_000
 """Of a page. A newspaper's has 30,000."""
+_OF_TEX = {
+    **dict(zip(range(0x10, 0x17), "“”„«»–—", strict=True)),
+    **dict(zip(range(0x1B, 0x20), ("ff", "fi", "fl", "ffi", "ffl"), strict=True)),
+    0x0B: "ff",
+    0x0C: "fi",
+    0x0E: "ffi",
+    0x0F: "ffl",
+}
+"""What TeX's fonts have (Cork's and Knuth's encodings), which often do not say it in Unicode; no
+text has other signs of these codes."""
 _LIGATURES = {
     "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st",
 }  # fmt: skip
@@ -174,7 +184,7 @@ def _drawn(raw: Any) -> Iterator[tuple[int, int, Any, bool, bool]]:
     for index in range(pdfium.FPDFText_CountChars(raw)):
         code = pdfium.FPDFText_GetUnicode(raw, index)
         owner = pdfium.FPDFText_GetTextObject(raw, index)
-        if chr(code).isspace():
+        if chr(code).isspace() and not (owner and code in _OF_TEX):
             spaced, guessed = spaced or bool(owner), not owner
             continue
         if not owner:
@@ -192,7 +202,9 @@ def _shown(code: int) -> str:
     """What a character is read as."""
     if code == _HYPHEN:
         return "-"
-    if code in (0, 0xFFFE, 0xFFFF, 0xFFFD) or 0xE000 <= code < 0xF900:
+    if code in _OF_TEX:
+        return _OF_TEX[code]
+    if code < 0x20 or code in (0xFFFE, 0xFFFF, 0xFFFD) or 0xE000 <= code < 0xF900:
         return _UNMAPPED
     return _LIGATURES.get(chr(code), chr(code))
 

@@ -117,6 +117,8 @@ def _goes_on(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
     if _begins_anew(above, line):
         return False
     together = (above.page, above.column) == (line.page, line.column)
+    if above.page == line.page and above.size >= habits.size * _LARGER:
+        together |= above.base > line.base  # a heading over both columns
     leading = habits.leading * max(1.0, line.size / habits.size)
     if together and above.base - line.base > leading * _APART:
         return False
