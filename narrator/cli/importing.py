@@ -146,6 +146,10 @@ def _treated(
 # -- five lines on what was found ------------------------------------------------------------------
 
 
+_NAMED = 120
+"""Characters of a title, or of authors, that are shown."""
+
+
 def _print_found(book: ImportedBook, written: Written) -> None:
     """What was made of a source; of a second import also what became of the files of the first."""
     from narrator.importers import shapes_of
@@ -155,7 +159,7 @@ def _print_found(book: ImportedBook, written: Written) -> None:
         out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {near(manifest)}")
         return
     shapes = shapes_of(book)
-    by = ", ".join(book.authors)
+    by = short(", ".join(book.authors), _NAMED)
     said = [counted(len(shapes), "chapter"), f"{book.words_kept:,} words"]
     said += [f"about {clock(sum(shape.seconds for shape in shapes))}"]
     if len(shapes) > 1:
@@ -163,7 +167,7 @@ def _print_found(book: ImportedBook, written: Written) -> None:
         ends = (f"“{short(one.title, 40)}” {clock(one.seconds)}" for one in (shortest, longest))
         said.append("from {} to {}".format(*ends))
     said += [book.dialogue] if book.dialogue else []
-    out.print(f"{book.title}, by {by}, {book.language}, from {book.format}: "
+    out.print(f"{short(book.title, _NAMED)}, by {by}, {book.language}, from {book.format}: "
               f"{', '.join(said)} -> {near(manifest)}")  # fmt: skip
     for line in _again_lines(written):
         out.print(line)

@@ -15,6 +15,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import (
     Book,
@@ -65,7 +66,7 @@ def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B0
         book = read_source(source, choices)
     except Slow as error:
         raise ImportFailed(f"--chapter-heading: {error}") from None
-    book = proofread(book)
+    book = _named(proofread(book))
     if book.language:
         book = replace(book, language=mended(book.language))
     if not book.chapters:
@@ -78,6 +79,16 @@ def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B0
     remarks = (*(remark for remark in book.remarks if not _is_answered(remark, choices)), *remarks)
     known = {name: value for name, value in told.items() if value}
     return replace(book, language=language, remarks=remarks, **known)  # type: ignore[arg-type]
+
+
+def _named(book: Book) -> Book:
+    """The book with names of files that can be written: bytes that are no UTF-8 are left out."""
+    return replace(
+        book,
+        chapters=tuple(replace(one, source=seen(one.source)) for one in book.chapters),
+        left_out=tuple(replace(one, source=seen(one.source)) for one in book.left_out),
+        remarks=tuple(map(seen, book.remarks)),
+    )
 
 
 def _is_found(heading: re.Pattern[str], book: Book) -> bool:

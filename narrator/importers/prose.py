@@ -79,7 +79,7 @@ def paragraphs(spans: Iterable[StyledSpan]) -> list[list[Line]]:
     for span in (*spans, BREAK, BREAK):
         if span is not BREAK:
             line.append(span)
-        elif tidied := tidy(line):
+        elif line and (tidied := tidy(line)):
             parted[-1].append(tidied)
             line = []
         else:

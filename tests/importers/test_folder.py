@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from narrator.errors import ImportFailed
-from narrator.importers import Book, import_book
+from narrator.importers import Book, import_book, write_project
 
 OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 FB2 = "<FictionBook><body><section><p>Words of the third.</p></section></body></FictionBook>"
@@ -100,3 +101,14 @@ def test_folders_of_programs_are_refused_with_what_to_do(
     made = folder(tmp_path, {name: b"x"})
     with pytest.raises(ImportFailed, match=what):
         import_book(made / Path(name).parts[0])
+
+
+def test_names_of_files_that_are_no_utf8_can_be_written(tmp_path: Path) -> None:
+    made = folder(tmp_path, FILES)
+    try:
+        (made / os.fsdecode(b"4 \xff.txt")).write_text("Words of the fourth.\n")
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    report = write_project(import_book(made), tmp_path / "new").report
+    assert report is not None
+    assert "4 .txt" in report.read_text("utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
@@ -337,3 +338,18 @@ def test_damaged_pages_are_read_or_refused_in_a_line(tmp_path: Path) -> None:
         path = tmp_path / source.name
         path.write_bytes(damaged(source.read_bytes(), random.Random(number)))
         assert_read_or_refused(path)
+
+
+def test_a_row_of_many_cells_takes_no_time_squared(tmp_path: Path) -> None:
+    begun = time.process_time()
+    imported(tmp_path, f"<p>Words.</p><table><tr>{'<td>word</td>' * 20_000}</tr></table>")
+    assert time.process_time() - begun < 20
+
+
+def test_a_style_sheet_that_is_a_link_out_of_the_folder_is_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "book"
+    folder.mkdir()
+    (tmp_path / "other.css").write_text(".a { display: none }")
+    (folder / "own.css").symlink_to(tmp_path / "other.css")
+    (folder / "1.html").write_text('<link rel="stylesheet" href="own.css"><p class="a">A door.</p>')
+    assert "A door." in said(import_book(folder))

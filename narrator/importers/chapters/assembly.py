@@ -103,7 +103,7 @@ class _Assembly:
 
     def _chapter_after(self, position: int) -> Division | None:
         """The next piece that is not left out."""
-        after = islice(self.pieces, position + 1, None)
+        after = (self.pieces[place] for place in range(position + 1, len(self.pieces)))
         kept = (piece for piece in after if piece.words and not _why_left(piece))
         return next(kept, None)
 

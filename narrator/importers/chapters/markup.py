@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 
 from narrator.importers import matter
 from narrator.importers.blocks import Block
@@ -297,15 +297,17 @@ def start_at_parts(outline: Outline) -> None:
         start = outline.starts.get(begin, Start())
         if matter.reason(outline.kind(outline.piece(begin, end, start))):
             continue
+        leads = begin in outline.starts
         for place in range(begin, end):
             block = outline.blocks[place]
-            leads = begin in outline.starts and outline.is_lead(begin, place + 1)
+            led, leads = leads, leads and block.says_nothing
             if leads or not _names_part(block):
                 continue
             if block.kind == "text":
                 if not _stands_alone(outline, place, end):
                     continue
                 block.become_heading(level)
+                leads = led
             place = outline.before_headings(place, outline.starts)
             outline.starts.setdefault(place, Start(parents=start.parents[:-1]))
 
@@ -322,8 +324,18 @@ def _stands_alone(outline: Outline, place: int, end: int) -> bool:
     """Whether little is said between a line of text and the end of its piece or document, or its
     document begins with it."""
     block = outline.blocks[place]
-    first, last = outline.documents()[block.document]
-    after = outline.blocks[place + 1 : min(end, last)]
-    words = sum(other.words for other in after if other.kind != "left")
-    begins = all(other.kind == "left" for other in outline.blocks[first:place])
-    return len(block.lines) == 1 and not block.containers and (begins or words <= PART_WORDS)
+    if len(block.lines) != 1 or block.containers:
+        return False
+    above = (outline.blocks[index] for index in range(place - 1, -1, -1))
+    same = takewhile(lambda other: other.document == block.document, above)
+    if all(other.kind == "left" for other in same):
+        return True
+    words = 0
+    for index in range(place + 1, end):
+        other = outline.blocks[index]
+        if other.document != block.document:
+            break
+        words += other.words if other.kind != "left" else 0
+        if words > PART_WORDS:
+            return False
+    return True

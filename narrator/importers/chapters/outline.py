@@ -123,7 +123,7 @@ class Outline:
 
     def is_lead(self, begin: int, end: int) -> bool:
         """Whether nothing is said from `begin` to `end`, but for an epigraph."""
-        return all(block.says_nothing for block in self.blocks[begin:end])
+        return all(self.blocks[place].says_nothing for place in range(begin, end))
 
     def before_headings(self, place: int, others: Iterable[int]) -> int:
         """`place`, or the first of the headings right above it, which belong to what follows."""

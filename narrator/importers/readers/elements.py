@@ -149,12 +149,9 @@ def is_page_mark(types: list[str], classes: str) -> bool:
     return bool(_PAGE.intersection(types) or PAGE_CLASS.search(classes))
 
 
-def is_caption(element: etree._Element, name: str, classes: str) -> bool:
-    """Whether an element says what a picture beside it shows."""
-    if name != "figcaption" and not _CAPTION_CLASS.search(classes):
-        return False
-    parent = element.getparent()
-    return parent is not None and any(name_of(e) in PICTURES for e in parent.iter("{*}*"))
+def may_be_caption(name: str, classes: str) -> bool:
+    """Whether an element's name or classes are those of what is said of a picture."""
+    return name == "figcaption" or _CAPTION_CLASS.search(classes) is not None
 
 
 def is_heading(name: str, types: list[str], classes: str) -> bool:

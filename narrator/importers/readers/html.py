@@ -73,10 +73,15 @@ def read_html_archive(path: Path, choices: Choices) -> Book:
 def read_html_folder(folder: Path, files: Sequence[Path], choices: Choices) -> Book:
     """The book in files of HTML in a folder. Raises ImportFailed, Slow."""
     names = {path.relative_to(folder).as_posix(): path for path in files}
-    sheets = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.css")}
+    whole = folder.resolve()
+    sheets = {
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*.css")
+        if path.is_file() and path.resolve().is_relative_to(whole)
+    }
     known = sheets | names
     site = _Site(folder, choices, tuple(known), lambda name: markup.read_data(known[name]))
-    return read_pages(folder.resolve(), site.pages(), choices)
+    return read_pages(whole, site.pages(), choices)
 
 
 def _is_hidden(name: str) -> bool:

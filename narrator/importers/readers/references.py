@@ -98,12 +98,14 @@ def is_reference_around(element: etree._Element) -> bool:
 def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Element]:
     """The elements that hold the notes with these ids, each no larger than a note is."""
     bodies: set[etree._Element] = set()
+    holders: set[etree._Element] = set()
     for element in body.iter("{*}*") if notes else ():
         if element.get("id") not in notes and element.get("name") not in notes:
             continue
         holder = _note_holder(element)
-        if holder is None or level_of(holder) or name_of(holder) in _NO_NOTES:
+        if holder is None or holder in holders or not _may_hold(holder):
             continue
+        holders.add(holder)
         held = [holder]
         if name_of(holder) == "dt":
             # Number and text of a note, side by side.
@@ -112,6 +114,11 @@ def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Eleme
         if words <= _NOTE_WORDS and not any(map(holds_heading, held)):
             bodies.update(held)
     return bodies
+
+
+def _may_hold(holder: etree._Element) -> bool:
+    """Whether a block may be a note: it is no heading, and no list of notes."""
+    return not level_of(holder) and name_of(holder) not in _NO_NOTES
 
 
 def _note_holder(element: etree._Element) -> etree._Element | None:

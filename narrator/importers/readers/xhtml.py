@@ -32,7 +32,6 @@ from narrator.importers.readers.elements import (
     SHOWN,
     SILENT,
     SOURCE,
-    is_caption,
     is_code,
     is_heading,
     is_hidden,
@@ -42,6 +41,7 @@ from narrator.importers.readers.elements import (
     is_subtitle,
     language_of,
     level_of,
+    may_be_caption,
     name_of,
     runs_of,
     said_of_formula,
@@ -169,9 +169,13 @@ class _BodyWalker:
         """Of the words that are read."""
         self.languages: set[str | None] = set()
         """Of the words in hand."""
+        self.begun = False
+        """Whether words are in hand."""
         self.added = 0
         """Characters in hand that are not the source's own."""
         self.linked = 0
+        self.pictured: dict[etree._Element, bool] = {}
+        """Elements that hold captions -> whether there are pictures in them."""
 
     # -- blocks ------------------------------------------------------------------------------------
 
@@ -228,6 +232,15 @@ class _BodyWalker:
         if (may or is_name) and 0 < len(said) <= _APART and not self.told and not inner:
             self.apart, self.is_name = said, is_name
 
+    def _is_caption(self, element: etree._Element, name: str, classes: str) -> bool:
+        """Whether an element says what a picture beside it shows."""
+        if not may_be_caption(name, classes):
+            return False
+        parent = element.getparent()
+        if parent is not None and parent not in self.pictured:
+            self.pictured[parent] = any(name_of(e) in PICTURES for e in parent.iter("{*}*"))
+        return parent is not None and self.pictured[parent]
+
     def _nested(self, kind: str) -> bool:
         """Whether a section of this kind is a piece of the one around it, not one beside others."""
         around = self.matter[-1][0]
@@ -248,7 +261,7 @@ class _BodyWalker:
             return "notice of Project Gutenberg"
         if is_page_mark(types, classes):
             return "page number"
-        if self.choices.pictures == "omit" and is_caption(element, name, classes):
+        if self.choices.pictures == "omit" and self._is_caption(element, name, classes):
             return "caption of a picture"
         if self.choices.code == "omit" and name == "pre" and is_code(element):
             return "code"
@@ -362,9 +375,9 @@ class _BodyWalker:
         for cell in row:
             if "".join(cell.itertext()).strip():
                 self._part_cells()
-            before = plain(self.spans).strip()
+            begins = not self.begun
             self.node(cell)
-            if not before:
+            if begins:
                 self._set_apart(cell, 0, stage.is_first_of_two(cell))
             self._text(cell.tail)
         self.rows -= 1
@@ -373,8 +386,7 @@ class _BodyWalker:
     def _part_cells(self) -> None:
         while self.spans and self.spans[-1].text.isspace():
             self.spans.pop()
-        before = plain(self.spans).rstrip()
-        if before and before[-1] not in ";:,.!?":
+        if self.begun and self.spans[-1].text.rstrip()[-1:] not in ";:,.!?":
             last = self.spans.pop()
             self.spans += [StyledSpan(last.text.rstrip(), last.em, last.strong), StyledSpan(";")]
             self.added += 1
@@ -410,6 +422,7 @@ class _BodyWalker:
                 sentence = " ".join(plain(line) for lines in parted for line in lines)
                 block.reason = f"{INCOMPLETE}: “{sentence[:_SENTENCE]}”"
         self.spans.clear()
+        self.begun = False
         self.added = self.linked = 0
         apart, is_name = self.apart, self.is_name
         self.apart, self.is_name = "", False
@@ -499,7 +512,7 @@ class _BodyWalker:
         )
         link = name == "a" and self.is_internal(element.get("href", ""))
         told = stage.is_told(element)
-        begins, begin = not plain(self.spans).strip(), len(self.spans)
+        begins, begin = not self.begun, len(self.spans)
         self.em += em
         self.strong += strong
         self.told += told
@@ -534,7 +547,7 @@ class _BodyWalker:
 
     def _said_of_picture(self, alt: str) -> None:
         """Read a picture by its alternative text: as a paragraph, or within the one in hand."""
-        within = bool(plain(self.spans).strip()) or self.heading is not None
+        within = self.begun or self.heading is not None
         if not within:
             self.flush()
         self._span(f" {alt} ")
@@ -550,6 +563,7 @@ class _BodyWalker:
             self._span(f" {said} ")
         elif is_plain_formula(element) and not alt:
             self.spans.append(StyledSpan(f" {said} "))
+            self.begun = True
             self.added += count_characters(said) - sum(map(count_characters, texts_of(element)))
         else:
             self.spans.append(StyledSpan(" "))
@@ -614,6 +628,7 @@ class _BodyWalker:
         self.added += count_characters(text)
 
     def _span(self, text: str) -> None:
+        self.begun = self.begun or bool(text.strip())
         self.spans.append(StyledSpan(text, self.em > 0, self.strong > 0, self.told > 0))
 
     def _anchor(self, element: etree._Element) -> None:
