@@ -274,9 +274,10 @@ def _leave_front(lines: Sequence[_LookedAt], said: FirstPage) -> None:
     usual = _usual_size(lines)
     if not front or sum(line.words for line in front) > _FRONT_WORDS or said.title:
         return
-    if any(line.words > _LONGEST + 5 for line in front) or not any(
-        _weight(line, usual) for line in front
-    ):
+    if any(line.words > _LONGEST + 5 for line in front):
+        return
+    if not any(_weight(line, usual) for line in front):
+        _leave_plain(front, said)
         return
     named = [line for line in front if not _is_contact(line)]
     said.likely_title = _title_of(named)
@@ -287,6 +288,15 @@ def _leave_front(lines: Sequence[_LookedAt], said: FirstPage) -> None:
     said.likely_author = _unshouted(people[0]) if len(people) == 1 else None
     for line in front:
         _leave(line)
+
+
+def _leave_plain(front: Sequence[_LookedAt], said: FirstPage) -> None:
+    """Set aside a title and a name above the first heading, which look as all lines do."""
+    title, *below = front
+    if len(below) == 1 and is_title(title.text) and _PERSON.fullmatch(below[0].text):
+        said.likely_title, said.likely_author = _unshouted(title.text), _unshouted(below[0].text)
+        for line in front:
+            _leave(line)
 
 
 def _leave(line: _LookedAt, why: str = "title page") -> None:
