@@ -73,10 +73,13 @@ def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B0
         raise ImportFailed(Problem(source, None, "has no text to read aloud"))
     if choices.heading and not _is_found(choices.heading, book):
         what = f"--chapter-heading: no line begins with {choices.heading.pattern}"
-        book = replace(book, remarks=(*book.remarks, f"{what}, so chapters were not parted there."))
+        book = replace(book, remarks=(f"{what}, so chapters were not parted there.", *book.remarks))
     told = {"title": choices.title, "authors": choices.authors}
     language, remarks = _language(book, choices.language)
-    remarks = (*(remark for remark in book.remarks if not _is_answered(remark, choices)), *remarks)
+    others = tuple(remark for remark in book.remarks if not _is_answered(remark, choices))
+    # a wrong language spoils all that is spoken, so it is said before what is only good to know
+    is_doubted = any(", as the book says," in remark for remark in remarks)
+    remarks = (*remarks, *others) if is_doubted else (*others, *remarks)
     known = {name: value for name, value in told.items() if value}
     return replace(book, language=language, remarks=remarks, **known)  # type: ignore[arg-type]
 

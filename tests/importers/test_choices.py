@@ -98,7 +98,7 @@ def test_a_pattern_that_takes_too_long_is_given_up(
 def test_a_heading_that_is_nowhere_is_told(tmp_path: Path) -> None:
     text = f"CHAPTER I\n\n{PROSE}"
     book = imported(tmp_path, text, Choices(heading=re.compile("Kapitel")))
-    assert any("no line begins with Kapitel" in remark for remark in book.remarks)
+    assert "no line begins with Kapitel" in book.remarks[0]
     book = imported(tmp_path, text, Choices(heading=re.compile("CHAPTER I$")))
     assert not any("no line" in remark for remark in book.remarks)
 

@@ -148,6 +148,12 @@ def test_what_is_seen_below_a_scenes_number_is_not_its_title(tmp_path: Path) -> 
     assert _titles(_import(tmp_path, scenes)) == ["Scene 1", "Scene 2"]
 
 
+def test_a_title_and_a_name_that_look_as_text_are_a_title_page(tmp_path: Path) -> None:
+    front = p("The Hen Farm") + p("Jane Roe") + p()
+    book = _import(tmp_path, front + _headed(("Chapter One", "Chapter Two")))
+    assert (book.title, book.authors, len(book.chapters)) == ("The Hen Farm", ("Jane Roe",), 2)
+
+
 def test_a_short_story_has_a_title_page_and_no_chapters(tmp_path: Path) -> None:
     body = p("THE SEA DOOR", CENTRED) + p("by", CENTRED) + p("Jane Roe", CENTRED) + _prose(0)
     book = _import(tmp_path, body)

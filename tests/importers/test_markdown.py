@@ -224,3 +224,13 @@ def test_every_character_is_in_a_chapter_or_left_out(tmp_path: Path, rows: list[
     book = imported(tmp_path, text)
     assert book.characters == len("".join(text.split()))
     assert book.characters_kept + book.characters_left_out == book.characters
+
+
+def test_chapters_that_have_sections_are_no_parts(tmp_path: Path) -> None:
+    path = tmp_path / "hens.md"
+    words = "Hens are simple, and they want food and water."
+    rows = ["# Introduction", words, "# Housing", "## Size", words, "## Place", words]
+    rows += ["# Feeding", words, "## Grain", words]
+    path.write_text("\n\n".join(rows), "utf-8")
+    titles = [chapter.title for chapter in import_book(path).chapters]
+    assert titles == ["Introduction", "Housing", "Feeding"]

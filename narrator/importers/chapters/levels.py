@@ -136,6 +136,7 @@ def start_at_levels(outline: Outline) -> None:
     places = outline.headings()
     top = min((outline.blocks[place].level for place in places), default=1)
     named = _level_of_named(outline)
+    sectioned = _have_sections(outline)
     holders: list[_Holder] = []
     chapters: list[tuple[int, int]] = []
     """Where each begins, and its own heading."""
@@ -150,7 +151,7 @@ def start_at_levels(outline: Outline) -> None:
         parents = tuple(holder.title for holder in holders)
         begin = place if begin is None else begin
         alone = _is_alone(outline, place, following)
-        if below and _is_holder(heading, below[0], alone, top, named):
+        if below and _is_holder(heading, below[0], alone, 0 if sectioned else top, named):
             holders.append(_Holder(_spoken(heading), heading.level, below[0].level))
             if alone:
                 continue
@@ -183,6 +184,25 @@ def _is_holder(heading: Block, below: Block, alone: bool, top: int, named: int) 
     if heading.level < named == below.level:
         return True
     return (alone or _names_part(heading.text)) and _holds(heading, below, top)
+
+
+def _have_sections(outline: Outline) -> bool:
+    """Whether headings of the first level are those of chapters that have sections: most that hold
+    some have text above them, or say that they are chapters."""
+    blocks, places = outline.blocks, outline.headings()
+    chapters = others = 0
+    for place, below in pairwise(places):
+        heading = blocks[place]
+        if (heading.level, blocks[below].level) != (1, 2) or _names_part(heading.text):
+            continue
+        said = counted(heading.text)
+        if counted(blocks[below].text) or is_bare(blocks[below].text):
+            others += 1
+        elif (said and not said.is_part) or not _is_alone(outline, place, below):
+            chapters += 1
+        else:
+            others += 1
+    return chapters > 0 and chapters >= others
 
 
 def _level_of_named(outline: Outline) -> int:

@@ -188,7 +188,11 @@ def leave_front(lines: Sequence[LookedAt], said: FirstPage) -> None:
     """Set aside a few lines above the first heading that nothing but a title page says."""
     first = next((place for place, line in enumerate(lines) if line.level), 0)
     front = [line for line in lines[:first] if line.text and line.alone]
-    if said.title or not _is_title_page(front, usual_size(lines)):
+    if not front or said.title or not _is_short(front):
+        return
+    usual = usual_size(lines)
+    if not any(weight(line, usual) for line in front):
+        _leave_plain(front, said)
         return
     named = [line for line in front if not _is_contact(line)]
     said.likely_title = _title_of(named)
@@ -204,8 +208,16 @@ def _only_person(texts: Sequence[str], title: str | None) -> str | None:
     return _unshouted(people[0]) if len(people) == 1 else None
 
 
-def _is_title_page(front: Sequence[LookedAt], usual: float) -> bool:
-    """Whether lines are few and short, and one is shown as a title is."""
+def _is_short(front: Sequence[LookedAt]) -> bool:
+    """Whether lines are few and short, as those of a title page are."""
     short = all(line.words <= LONGEST + 5 for line in front)
-    few = sum(line.words for line in front) <= _FRONT_WORDS
-    return short and few and any(weight(line, usual) for line in front)
+    return short and sum(line.words for line in front) <= _FRONT_WORDS
+
+
+def _leave_plain(front: Sequence[LookedAt], said: FirstPage) -> None:
+    """Set aside a title and a name above the first heading, which look as all lines do."""
+    title, *below = front
+    if len(below) == 1 and is_title(title.text) and _PERSON.fullmatch(below[0].text):
+        said.likely_title, said.likely_author = _unshouted(title.text), _unshouted(below[0].text)
+        for line in front:
+            leave(line)
