@@ -187,8 +187,13 @@ def _again_lines(written: Written) -> Iterator[str]:
         yield f"{', '.join(written.unnamed)}: not in the book.yaml that is kept; {UNNAMED_MEND}."
 
 
+_REFERENCE = re.compile(r"(?<!\\)\[\^[^\]\s]+\](?!:)")
+"""A reference to a note that stays in the text: that of a manuscript in Markdown."""
+
+
 def _print_notes(book: ImportedBook, notes: Notes) -> None:
     count = sum(item.count for item in book.left_out if item.reason == "reference to a note")
+    count += sum(len(_REFERENCE.findall(chapter.markdown)) for chapter in book.chapters)
     where = {"in-place": "after their paragraph", "end": "after the chapter"}
     if not count:
         out.print("notes: none that the text refers to")

@@ -56,6 +56,15 @@ def test_the_report_says_what_new_says(narrator, epub, tmp_path):
     assert "- chapter numbers do not run on" in report
 
 
+def test_notes_of_markdown_are_counted_as_those_of_other_formats(narrator, tmp_path):
+    source = tmp_path / "a.md"
+    source.write_text("# One\n\nWords of it[^1].\n\n[^1]: A note.\n")
+    _, left, _ = narrator("new", tmp_path / "a", "--from", source)
+    _, read, _ = narrator("new", tmp_path / "b", "--from", source, "--notes", "in-place")
+    assert left.splitlines()[1].startswith("notes: 1 reference, left out")
+    assert read.splitlines()[1] == "notes: 1 reference, spoken after their paragraph"
+
+
 def test_notes_that_are_spoken_are_said_so(narrator, epub, tmp_path):
     _, said, _ = narrator("new", tmp_path / "sea", "--from", epub, "--notes", "end")
     assert said.splitlines()[1] == "notes: 1 reference, spoken after the chapter"
