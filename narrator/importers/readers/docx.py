@@ -233,6 +233,8 @@ def _bring_notes(body: etree._Element, parts: list[etree._Element]) -> int:
         if name_of(note) in ("footnote", "endnote")
         and "eparator" not in (value_of(note, "type") or "")
     }
+    for part in (body, *parts):
+        _rename_notes(part)
     numbers = {key: number for number, key in enumerate(notes, 1)}
     characters = 0
     for reference in list(body.iter(f"{{{W}}}footnoteReference", f"{{{W}}}endnoteReference")):
@@ -254,6 +256,14 @@ def _bring_notes(body: etree._Element, parts: list[etree._Element]) -> int:
         begin.set(f"{{{W}}}name", f"n-{number}")
         body.extend(list(notes[key]))
     return characters
+
+
+def _rename_notes(part: etree._Element) -> None:
+    """Give a source's own bookmarks other names than those of notes get here."""
+    for mark in part.iter(f"{{{W}}}bookmarkStart", f"{{{W}}}hyperlink"):
+        for name in ("name", "anchor"):
+            if (value_of(mark, name) or "").startswith("n-"):
+                mark.set(f"{{{W}}}{name}", f"own-{value_of(mark, name)}")
 
 
 # -- mammoth ---------------------------------------------------------------------------------------

@@ -295,10 +295,11 @@ def _find_headings(lines: Sequence[_LookedAt], styled: bool) -> None:
     for line in candidates:
         line.heading = _heading_of(line)
     named = [line for line in candidates if line.heading and _is_named(line.heading)]
+    taken = set(map(id, named))
     bare = [
         line
         for line in candidates
-        if line.heading and line not in named and (_weight(line, usual) or line.gap)
+        if line.heading and id(line) not in taken and (_weight(line, usual) or line.gap)
     ]
     if not named and not _count_up(bare):
         bare = []

@@ -396,7 +396,7 @@ class _BodyWalker:
         for cell in row:
             if "".join(cell.itertext()).strip():
                 self._part_cells()
-            before = plain(self.spans).strip()
+            before = self._has_words()
             self.node(cell)
             if not before:
                 self._set_apart(cell, 0, stage.is_first_of_two(cell))
@@ -404,11 +404,14 @@ class _BodyWalker:
         self.rows -= 1
         self.flush()
 
+    def _has_words(self) -> bool:
+        """Whether the paragraph in hand has any; its first span mostly says it."""
+        return any(span.text.strip() for span in self.spans)
+
     def _part_cells(self) -> None:
-        while self.spans and self.spans[-1].text.isspace():
+        while self.spans and not self.spans[-1].text.strip():
             self.spans.pop()
-        before = plain(self.spans).rstrip()
-        if before and before[-1] not in ";:,.!?":
+        if self.spans and self.spans[-1].text.rstrip()[-1] not in ";:,.!?":
             last = self.spans.pop()
             self.spans += [StyledSpan(last.text.rstrip(), last.em, last.strong), StyledSpan(";")]
             self.added += 1
@@ -533,7 +536,7 @@ class _BodyWalker:
         )
         link = name == "a" and self.is_internal(element.get("href", ""))
         told = stage.is_told(element)
-        begins, begin = not plain(self.spans).strip(), len(self.spans)
+        begins, begin = not self._has_words(), len(self.spans)
         self.em += em
         self.strong += strong
         self.told += told
@@ -568,7 +571,7 @@ class _BodyWalker:
 
     def _said_of_picture(self, alt: str) -> None:
         """Read a picture by its alternative text: as a paragraph, or within the one in hand."""
-        within = bool(plain(self.spans).strip()) or self.heading is not None
+        within = self._has_words() or self.heading is not None
         if not within:
             self.flush()
         self._span(f" {alt} ")

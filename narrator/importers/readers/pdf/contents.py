@@ -26,7 +26,7 @@ def leave_contents(pages: Sequence[Sequence[TextLine]]) -> None:
         dotted = [line for line in kept if _LEADER.search(line.text)]
         entries = dotted
         if headed or before:
-            entries = [line for line in kept if line in dotted or _is_entry(line)]
+            entries = [line for line in kept if _LEADER.search(line.text) or _is_entry(line)]
         before = len(entries) >= _LEAST and len(entries) >= len(kept) * _SHARE
         if before:
             entries = kept

@@ -21,6 +21,7 @@ from narrator.importers.readers.package import TocEntry
 from narrator.importers.readers.pages import SourcePage
 from narrator.importers.readers.pdf.layout import Portion
 from narrator.importers.readers.pdf.lines import CELL, Run, TextLine, is_cjk
+from narrator.importers.readers.styles import say
 
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 MARK_LEFT = "reference to a note"
@@ -268,7 +269,4 @@ def _append(element: etree._Element, text: str) -> None:
     text = "".join(
         one for one in text if one in "\n\t" or (one >= " " and one not in "\ufffe\uffff")
     )
-    if len(element):
-        element[-1].tail = (element[-1].tail or "") + text
-    else:
-        element.text = (element.text or "") + text
+    say(element, text)
