@@ -237,7 +237,8 @@ def _bring_notes(body: etree._Element, parts: list[etree._Element]) -> int:
         _rename_notes(part)
     numbers = {key: number for number, key in enumerate(notes, 1)}
     characters = 0
-    for reference in list(body.iter(f"{{{W}}}footnoteReference", f"{{{W}}}endnoteReference")):
+    kinds = f"{{{W}}}footnoteReference", f"{{{W}}}endnoteReference"
+    for reference in [found for part in (body, *parts) for found in part.iter(*kinds)]:
         kind = name_of(reference).removesuffix("Reference")
         number = numbers.get((kind, value_of(reference, "id")))
         run = reference.getparent()

@@ -7,6 +7,7 @@ it may be. How paragraphs look is judged after (`looks.py`).
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -474,7 +475,7 @@ def _encoding(number: int | None) -> str | None:
     special = {10000: "mac-roman", 65001: "utf-8", 936: "gbk", 1361: "johab", 20866: "koi8-r"}
     name = special.get(number or 0, f"cp{number}")
     try:
-        b"".decode(name)
+        codecs.lookup(name)
     except LookupError:
         return None
     return name
