@@ -83,6 +83,13 @@ def test_notes_stand_where_they_are_wanted(tmp_path: Path) -> None:
     assert "So it was.\n\nNot quite." in placed
 
 
+def test_a_bookmark_that_is_named_as_those_of_notes_here_begins_no_note(tmp_path: Path) -> None:
+    mark = '<w:p><w:bookmarkStart w:id="1" w:name="n-5"/></w:p>'
+    book = _import(tmp_path, p("Above it.") + mark + p("Below it."))
+    assert "Below it." in _text(book)
+    assert not book.left_out
+
+
 def test_a_reference_to_a_note_that_is_missing_is_no_fault(tmp_path: Path) -> None:
     assert "So." in _text(
         _import(tmp_path, _p(r("So."), '<w:r><w:endnoteReference w:id="9"/></w:r>'))

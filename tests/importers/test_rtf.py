@@ -149,3 +149,9 @@ def test_an_unknown_code_page_is_read_as_that_of_windows(tmp_path: Path) -> None
 def test_groups_deeper_than_reason_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ImportFailed, match="deep"):
         _import(tmp_path, "{" * 5_000)
+
+
+def test_a_code_page_that_nobody_knows_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.rtf"
+    path.write_bytes(rb"{\rtf1\ansi\ansicpg1200 caf\'e9 and more\par}")
+    assert "café" in import_book(path).chapters[0].markdown

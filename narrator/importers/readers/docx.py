@@ -222,9 +222,12 @@ def _bring_notes(body: etree._Element, parts: list[etree._Element]) -> int:
         for note in part
         if name_of(note) in ("footnote", "endnote")
     }
+    for part in (body, *parts):
+        _rename_notes(part)
     numbers = {key: number for number, key in enumerate(notes, 1)}
     characters = 0
-    for reference in list(body.iter(f"{{{W}}}footnoteReference", f"{{{W}}}endnoteReference")):
+    kinds = f"{{{W}}}footnoteReference", f"{{{W}}}endnoteReference"
+    for reference in [found for part in (body, *parts) for found in part.iter(*kinds)]:
         kind = name_of(reference).removesuffix("Reference")
         number = numbers.get((kind, value_of(reference, "id")))
         run = reference.getparent()
@@ -243,6 +246,14 @@ def _bring_notes(body: etree._Element, parts: list[etree._Element]) -> int:
         begin.set(f"{{{W}}}name", f"n-{number}")
         body.extend(list(notes[key]))
     return characters
+
+
+def _rename_notes(part: etree._Element) -> None:
+    """Give a source's own bookmarks other names than those of notes get here."""
+    for mark in part.iter(f"{{{W}}}bookmarkStart", f"{{{W}}}hyperlink"):
+        for name in ("name", "anchor"):
+            if (value_of(mark, name) or "").startswith("n-"):
+                mark.set(f"{{{W}}}{name}", f"own-{value_of(mark, name)}")
 
 
 # -- mammoth ---------------------------------------------------------------------------------------

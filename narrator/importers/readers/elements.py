@@ -100,12 +100,18 @@ def _pieces(element: etree._Element) -> Iterator[str | None]:
         yield None
 
 
+def last_of(parent: etree._Element) -> etree._Element | None:
+    """The last child; `len(parent)` would count all, of which there may be a hundred thousand."""
+    return next(parent.iterchildren(reversed=True), None)
+
+
 def say(parent: etree._Element, text: str | None) -> None:
     """Add words at the end of an element."""
     if not text:
         return
-    if len(parent):
-        parent[-1].tail = (parent[-1].tail or "") + text
+    last = last_of(parent)
+    if last is not None:
+        last.tail = (last.tail or "") + text
     else:
         parent.text = (parent.text or "") + text
 

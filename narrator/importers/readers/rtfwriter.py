@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from lxml import etree
 
 from narrator.importers.book import count_characters
-from narrator.importers.readers.elements import say
+from narrator.importers.readers.elements import last_of, say
 from narrator.importers.readers.looks import ParagraphLook
 from narrator.importers.readers.pages import SourcePage
 from narrator.importers.readers.styles import Properties, look_of, styled
@@ -240,8 +240,9 @@ class RtfWriter:
         sink.row, sink.cell = [], None
         if not cells:
             return
-        goes_on = sink.in_table and len(sink.into) and sink.into[-1].tag == "table"
-        table = sink.into[-1] if goes_on else etree.SubElement(sink.into, "table")
+        table = last_of(sink.into) if sink.in_table else None
+        if table is None or table.tag != "table":
+            table = etree.SubElement(sink.into, "table")
         etree.SubElement(table, "tr").extend(cells)
         sink.in_table = True
 
@@ -250,8 +251,9 @@ def _item(into: etree._Element, marker: str) -> etree._Element:
     """A new item of the list that goes on, or of a new one."""
     number = re.match(r"\W*(\d{1,4})\b", marker)
     kind = "ol" if any(map(str.isalnum, marker)) and number else "ul"
-    if not len(into) or into[-1].tag != kind:
-        made = etree.SubElement(into, kind)
+    held = last_of(into)
+    if held is None or held.tag != kind:
+        held = etree.SubElement(into, kind)
         if number:
-            made.set("start", number[1])
-    return etree.SubElement(into[-1], "li")
+            held.set("start", number[1])
+    return etree.SubElement(held, "li")

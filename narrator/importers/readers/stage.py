@@ -43,4 +43,7 @@ def is_first_of_two(cell: etree._Element) -> bool:
     if name_of(cell) not in ("td", "th"):
         return False
     row = cell.getparent()
-    return row is not None and len(row) == 2 and row[0] is cell
+    below = cell.getnext()
+    if row is None or cell.getprevious() is not None or below is None:
+        return False
+    return below.getnext() is None

@@ -384,7 +384,7 @@ class _BodyWalker:
         self.flush()
 
     def _part_cells(self) -> None:
-        while self.spans and self.spans[-1].text.isspace():
+        while self.spans and not self.spans[-1].text.strip():
             self.spans.pop()
         if self.begun and self.spans[-1].text.rstrip()[-1:] not in ";:,.!?":
             last = self.spans.pop()

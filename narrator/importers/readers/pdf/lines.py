@@ -43,6 +43,8 @@ _INITIAL = 1.7
 _INITIALS = 20
 """Of a page; with more, large letters are something else."""
 _SPACED_LETTERS = 5
+_CROWDED = 500
+"""Pieces of a row that is no line of text; looking for raised ones in it would take long."""
 _CJK = re.compile(r"[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]|[\U00020000-\U0003ffff]")
 
 
@@ -223,7 +225,10 @@ def _rows(pieces: Iterable[Snippet]) -> list[list[Snippet]]:
         else:
             rows.append([piece])
     for place, row in enumerate(rows):
-        near = [other for other in rows[max(0, place - 2) : place + 3] if other is not row]
+        if len(row) > _CROWDED:
+            continue
+        around = rows[max(0, place - 2) : place + 3]
+        near = [other for other in around if other is not row and len(other) <= _CROWDED]
         for piece in list(row):
             beside = next((o for o in near if o and _is_beside(piece, o)), None)
             if beside is not None:
