@@ -165,7 +165,7 @@ def _print_found(book: ImportedBook, written: Written) -> None:
     if len(shapes) > 1:
         shortest, *_, longest = sorted(shapes, key=lambda shape: shape.seconds)
         ends = (f"“{short(one.title, 40)}” {clock(one.seconds)}" for one in (shortest, longest))
-        said.append("from {} to {}".format(*ends))
+        said.append("shortest {}, longest {}".format(*ends))
     said += [book.dialogue] if book.dialogue else []
     out.print(f"{short(book.title, _NAMED)}, by {by}, {book.language}, from {book.format}: "
               f"{', '.join(said)} -> {near(manifest)}")  # fmt: skip
@@ -196,7 +196,7 @@ def _print_notes(book: ImportedBook, notes: Notes) -> None:
     count += sum(len(_REFERENCE.findall(chapter.markdown)) for chapter in book.chapters)
     where = {"in-place": "after their paragraph", "end": "after the chapter"}
     if not count:
-        out.print("notes: none that the text refers to")
+        out.print("notes: none")
     elif notes == "omit":
         mend = "--notes in-place speaks them after their paragraph, --notes end after the chapter"
         out.print(f"notes: {counted(count, 'reference')}, left out; {mend}")
