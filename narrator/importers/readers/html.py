@@ -98,6 +98,8 @@ class _Site:
         self.read = read
         self.total = 0
         self.remarks: list[str] = []
+        self.sheets: dict[str, str] = {}
+        """Style sheets that pages share, by name."""
         found = [name for name in names if name.lower().endswith(ENDINGS)] or list(names)
         self.roots = {name: self._root(name) for name in sorted(found, key=natural)}
 
@@ -182,7 +184,9 @@ class _Site:
                 target = resolve(name, unquote(link.get("href", "")))[0]
                 found = self.names.get(target.casefold())
                 if found and found not in self.roots:
-                    sheets.append(self._bytes(found).decode("utf-8", "replace"))
+                    if found not in self.sheets:
+                        self.sheets[found] = self._bytes(found).decode("utf-8", "replace")
+                    sheets.append(self.sheets[found])
         return sheets
 
     # -- the page that lists the others ------------------------------------------------------------
