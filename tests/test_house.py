@@ -287,7 +287,7 @@ def test_only_one_room_has_ffmpeg_read_a_file() -> None:
     assert users == {
         "narrator/sound/media.py",
         "narrator/delivery/export/encode.py",
-        "narrator/importers/readers/raster.py",
+        "narrator/importers/readers/ebook/raster.py",
     }
 
 

@@ -133,6 +133,9 @@ def _language(book: Book, told: str | None) -> tuple[str, tuple[str, ...]]:
     stated = primary(book.language)
     if found in (None, stated) or {found, stated} <= {"nb", "no", "nn", "da"}:
         return book.language, ()
+    if book.format in _BY_DEFAULT:
+        doubt = f"language: {found}, recognised; {book.language} is what the program has set"
+        return found or "en", (f"{doubt}. --language says otherwise.",)
     odd = strange(text[:_SAMPLE], book.language)
     if odd and odd.mostly:
         said = f"language: {found}, recognised; the book says {book.language}, which is written in"
@@ -141,5 +144,7 @@ def _language(book: Book, told: str | None) -> tuple[str, tuple[str, ...]]:
     return book.language, (f"{doubt} if it is, --language {found}.",)
 
 
+_BY_DEFAULT = ("Word", "OpenDocument", "RTF")
+"""Formats whose programs write a language that nobody has chosen."""
 _SAMPLE = 200_000
 """Characters whose letters say what a book is written in."""

@@ -36,6 +36,8 @@ _OPENING = "“‘«„‹「『\"'¿¡_*"
 _ORNAMENTED = re.compile(r"[_*=~]+[ \t]*([^\s_*=~][^_*=~]*?)[ \t]*[_*=~]+")
 """A heading with signs around it: `_Chapter I_`, `= I =`."""
 _LISTED = re.compile(r"[.\s·]\d{1,4}$")
+END = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
+"""What a text ends with, and no chapter is called."""
 
 
 @dataclass(frozen=True, slots=True)

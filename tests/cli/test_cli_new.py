@@ -37,8 +37,8 @@ def test_a_manuscript_is_told_in_five_lines(narrator, epub, tmp_path):
     assert found.startswith(
         "The Sea Door, by Jane Roe, en-GB, from EPUB: 2 chapters, 2,048 words, about "
     )
-    assert "from “Chapter 1” " in found
-    assert "to “Chapter 3” " in found
+    assert "shortest “Chapter 1” " in found
+    assert "longest “Chapter 3” " in found
     assert notes.startswith("notes: 1 reference, left out; --notes in-place")
     assert left.startswith("left out: title page (6 words); note (4 words); ")
     assert "picture (2 words); " in left

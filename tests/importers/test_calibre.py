@@ -10,7 +10,7 @@ import pytest
 
 from narrator.errors import ImportFailed
 from narrator.importers import import_book
-from narrator.importers.readers import calibre
+from narrator.importers.readers.ebook import calibre
 from tests.build_epub import build_epub
 
 PAGES = {

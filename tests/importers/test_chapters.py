@@ -66,6 +66,12 @@ def test_numbers_that_do_not_count_are_no_headings(texts: list[str], expected: l
     assert kinds(outline) == expected
 
 
+def test_a_title_may_begin_with_the_word_i() -> None:
+    blocks = [line("X", 2), line("I Enlist the Services of a Minion", 2), line(PROSE)]
+    outline = applied("a number's title may begin with the word I", blocks)
+    assert kinds(outline) == ["heading", "text", "text"]
+
+
 def test_a_numbers_title_may_stand_under_it() -> None:
     blocks = [line("CHAPTER I"), line("THE GATE"), line(PROSE)]
     outline = applied("a number's title may stand under it", blocks)

@@ -13,7 +13,7 @@ import pytest
 
 from narrator.errors import ImportFailed
 from narrator.importers import Book, import_book
-from narrator.importers.readers import cover
+from narrator.importers.readers.ebook import cover
 from tests.build_epub import METADATA, PNG, build_epub, page
 from tests.effort import quick
 
@@ -130,7 +130,7 @@ def test_a_drawing_of_absurd_size_is_drawn_small(tmp_path: Path) -> None:
 def test_a_drawing_that_takes_too_long_is_left_out_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("narrator.importers.readers.cover._SECONDS", 0.001)
+    monkeypatch.setattr("narrator.importers.readers.ebook.cover._SECONDS", 0.001)
     book = with_cover(tmp_path, "c.svg", svg(RED))
     assert book.cover is None
     assert any("could not be drawn" in remark for remark in book.remarks)

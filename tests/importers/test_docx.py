@@ -9,7 +9,7 @@ import pytest
 
 from narrator.errors import ImportFailed
 from narrator.importers import Book, Choices, import_book
-from narrator.importers.readers.docx import read_docx
+from narrator.importers.readers.office.docx import read_docx
 from tests.build_docx import CENTRED, NEW_PAGE, build_docx, p, r, style, styled
 from tests.importers.imports import reasons, whole
 
@@ -46,6 +46,22 @@ def test_tracked_changes_are_read_as_accepted(tmp_path: Path) -> None:
     book = _import(tmp_path, _p(r("He "), gone, f"<w:ins>{r('ran')}</w:ins>", moved, r(" off.")))
     assert "He ran off." in _text(book)
     assert reasons(book) == {"deleted by a tracked change": 2}
+
+
+def test_contents_that_never_end_are_text(tmp_path: Path) -> None:
+    begun = '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>TOC</w:instrText></w:r>'
+    long = p("The tide came in and went out again, as it does. " * 80)
+    book = _import(tmp_path, f"<w:p>{begun}</w:p>" + long)
+    assert "The tide came in" in _text(book)
+    assert reasons(book) == {}
+
+
+def test_a_language_that_nobody_has_set_yields_to_the_text(tmp_path: Path) -> None:
+    german = "Das Haus stand am Meer, und niemand wusste, wer darin gewohnt hatte. " * 20
+    run = '<w:rPr><w:lang w:val="en-US"/></w:rPr>'
+    book = _import(tmp_path, p(german, run=run[7:-8]))
+    assert book.language == "de"
+    assert any(one.startswith("language: de, recognised; en-US is") for one in book.remarks)
 
 
 def test_a_paragraph_whose_end_is_deleted_flows_into_the_next(tmp_path: Path) -> None:

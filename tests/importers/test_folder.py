@@ -58,6 +58,14 @@ def test_a_manuscript_that_cannot_be_read_is_remarked(tmp_path: Path) -> None:
     assert any(r.startswith("4.doc is not read: is an old Word") for r in book.remarks)
 
 
+def test_notes_about_a_book_are_none_of_its_chapters(tmp_path: Path) -> None:
+    files = {"1.txt": "One\n\nHe came.", "Notes.txt": "Ask Ann.", "Synopsis.rtf": r"{\rtf1 Tide.}"}
+    book = import_book(folder(tmp_path, files))
+    assert len(book.chapters) == 1
+    assert [item.source for item in book.left_out] == ["Notes.txt"]
+    assert any(one.startswith("Synopsis.rtf is about the book") for one in book.remarks)
+
+
 def test_a_folder_of_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ImportFailed, match=r"1\.doc: is an old Word .* save it as .docx"):
         import_book(folder(tmp_path, {"1.doc": OLD, "2.doc": OLD}))

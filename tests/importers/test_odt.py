@@ -9,7 +9,7 @@ import pytest
 
 from narrator.errors import ImportFailed
 from narrator.importers import Book, Choices, import_book
-from narrator.importers.readers.odt import read_odt
+from narrator.importers.readers.office.odt import read_odt
 from tests.importers.imports import reasons, whole
 
 _SPACES = " ".join(

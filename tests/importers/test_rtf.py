@@ -8,7 +8,7 @@ import pytest
 
 from narrator.errors import ImportFailed
 from narrator.importers import Book, Choices, import_book
-from narrator.importers.readers.rtf import read_rtf
+from narrator.importers.readers.office.rtf import read_rtf
 from tests.importers.imports import reasons, whole
 
 _HEAD = (

@@ -29,7 +29,7 @@ from narrator.delivery.companions.inert import TOKEN
 from narrator.delivery.companions.spoken import SpokenWord
 from narrator.errors import ImportFailed, Problem, UserError
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.package import Package, read_package
+from narrator.importers.readers.ebook.package import Package, read_package
 from narrator.text.lines import Line
 
 _XHTML = "http://www.w3.org/1999/xhtml"

@@ -26,6 +26,7 @@ class ChapterRule(NamedTuple):
 
 
 LINES = (
+    ChapterRule("a number's title may begin with the word I", lines.free_titles),
     ChapterRule("numbers that do not count are no headings", lines.keep_counted),
     ChapterRule("a number's title may stand under it", lines.take_titles),
     ChapterRule("a title above numbers that begin anew holds them", lines.find_holders),

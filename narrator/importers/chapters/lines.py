@@ -16,6 +16,7 @@ from narrator.importers import matter
 from narrator.importers.blocks import Block
 from narrator.importers.book import count_words
 from narrator.importers.chapters.outline import Outline, Start
+from narrator.importers.chapters.titles import is_bare
 from narrator.importers.counting import value_in_words
 from narrator.importers.headings import (
     CHAPTER,
@@ -50,6 +51,16 @@ def _headed(blocks: Sequence[Block]) -> Iterator[tuple[Block, Heading]]:
 def _divides(block: Block) -> bool:
     """Whether a block is the heading of a chapter or of what holds some."""
     return block.kind == "heading" and block.heading is not None and block.heading.level <= CHAPTER
+
+
+def free_titles(outline: Outline) -> None:
+    """A line under a number is its title, though its first word looks like a number: `X`, and below
+    it `I Enlist the Services of a Minion`."""
+    for above, below in pairwise(outline.blocks):
+        numbered = above.kind == "heading" and is_bare(above.text)
+        parts = below.heading.parts if below.heading else ()
+        if numbered and len(parts) > 1 and parts[0] == "I" and below.text.startswith("I "):
+            below.kind, below.heading = "text", None
 
 
 def keep_counted(outline: Outline) -> None:

@@ -15,22 +15,22 @@ from typing import NamedTuple
 
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
-from narrator.importers.readers.calibre import read_by_calibre
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
-from narrator.importers.readers.docx import read_docx
-from narrator.importers.readers.epub import read_epub
-from narrator.importers.readers.feed import read_feed
-from narrator.importers.readers.fictionbook import read_fictionbook, read_fictionbook_archive
-from narrator.importers.readers.finaldraft import read_finaldraft
+from narrator.importers.readers.ebook.calibre import read_by_calibre
+from narrator.importers.readers.ebook.epub import read_epub
 from narrator.importers.readers.folder import Read, read_folder
-from narrator.importers.readers.fountain import read_fountain
-from narrator.importers.readers.html import read_html, read_html_archive
 from narrator.importers.readers.markdown import read_markdown
-from narrator.importers.readers.odt import read_odt
+from narrator.importers.readers.office.docx import read_docx
+from narrator.importers.readers.office.odt import read_odt
+from narrator.importers.readers.office.rtf import read_rtf
 from narrator.importers.readers.pdf import read_pdf
-from narrator.importers.readers.rtf import read_rtf
-from narrator.importers.readers.subtitles import read_subtitles
+from narrator.importers.readers.scripts.finaldraft import read_finaldraft
+from narrator.importers.readers.scripts.fountain import read_fountain
+from narrator.importers.readers.scripts.subtitles import read_subtitles
 from narrator.importers.readers.text import read_plain_text
+from narrator.importers.readers.web.feed import read_feed
+from narrator.importers.readers.web.fictionbook import read_fictionbook, read_fictionbook_archive
+from narrator.importers.readers.web.html import read_html, read_html_archive
 
 
 class Format(NamedTuple):

@@ -23,6 +23,7 @@ Kind = Literal[
 ]  # fmt: skip
 """What can be read."""
 
+_RTF = re.compile(rb"\s*\{\\rtf[\d\\{]")
 _HEAD = 200_000
 """Bytes of a file that are looked at."""
 
@@ -140,7 +141,7 @@ def _of_bytes(path: Path, data: bytes) -> Kind | str | None:
         return _of_archive(path)
     if b"%PDF-" in data[:1024]:
         return "pdf"
-    if data.lstrip()[:5] == b"{\\rtf":
+    if _RTF.match(data):
         return "rtf"
     if data[60:68] in (b"BOOKMOBI", b"TEXtREAd"):
         return "mobi"
@@ -236,7 +237,7 @@ _TITLE_PAGE = re.compile(r"\s*(?:Title|Credit|Author|Source|Draft date|Contact):
 _ATX = re.compile(r"(?:^|\n[ \t]*\n)#{1,3} +\S[^\n]*\n")
 _FRONT = re.compile(r"---[ \t]*\n(?:[\w-]+[ \t]*:.*\n)+", re.MULTILINE)
 _SIGNS: tuple[tuple[re.Pattern[str], Kind | str], ...] = (
-    (re.compile(r"\AWEBVTT"), "vtt"),
+    (re.compile(r"\A\s*WEBVTT(?=[ \t\n]).*-->", re.DOTALL), "vtt"),
     (re.compile(rf"\A\s*+(?:\d++[ \t]*+\n)?[ \t]*+{_TIMES}"), "srt"),
     (re.compile(r'\A\s*\{.*?"version"\s*:\s*"https?://jsonfeed\.org/', re.DOTALL), "feed"),
     (

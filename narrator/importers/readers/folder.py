@@ -26,10 +26,10 @@ from narrator.importers.chapters import FILES
 from narrator.importers.persons import joined
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers.content import SUFFIXES, TAKEN
-from narrator.importers.readers.html import ENDINGS, read_html_folder
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.natural import natural
 from narrator.importers.readers.text import read_plain_text
+from narrator.importers.readers.web.html import ENDINGS, read_html_folder
 from narrator.text.decided import ENDING
 
 _MARKDOWN = (".md", ".markdown")
@@ -38,7 +38,10 @@ _OWN = (*_MARKDOWN, *_TEXT)
 _MANUSCRIPTS = tuple(dict.fromkeys((*_OWN, *SUFFIXES, ".doc", ".wpd", ".wps", ".pages")))
 """Endings of files that may be manuscripts; of two that are called alike the first is read."""
 _SHOWN = 3
-_ASIDE = re.compile(r"(readme|license|licence|copying|contributing|changelog)", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"readme|licen[cs]e|copying|contributing|changelog|notes?|outline|synopsis|to-?do|timeline",
+    re.IGNORECASE,
+)
 """Files about a folder, not of its book."""
 _NO_BOOK = re.compile(r"build|.*(_files|\.files|\.fld|_fichiers|-Dateien)")
 """Folders of what was made of a book, and of what browsers and Word keep beside a page."""
@@ -67,7 +70,13 @@ def read_folder(folder: Path, choices: Choices, read: Read) -> Book:
     if not ordered:
         what = f"a folder without manuscripts; what can be imported: {TAKEN}"
         raise ImportFailed(Problem(folder, None, what))
-    aside = [path for path in found if path not in ordered and path.suffix.lower() in _OWN]
+    others = [path for path in found if path not in ordered]
+    aside = [path for path in others if path.suffix.lower() in _OWN]
+    remarks += (
+        f"{file_name(path)} is about the book by its name, or in no list of it; it is not read."
+        for path in others
+        if path not in aside
+    )
     books = list(_books(folder, ordered, choices, read, remarks))
     left = [_left(path, path == listing, choices) for path in aside]
     return replace(joined := _joined(folder, books, left), remarks=(*joined.remarks, *remarks))

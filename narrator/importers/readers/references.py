@@ -22,7 +22,7 @@ _NO_NOTES = names("body html ol ul dl")
 _NOTE_WORDS = 1000
 """What a reference points to is a note only if it has no more words."""
 _NOTE_FRAGMENT = re.compile(r"(foot|end)?note|\bfn|^n\d|^en?\d|_ft[ne]", re.IGNORECASE)
-_NOTE_MARK = re.compile(r"[\[({]?\s*(\d{1,4}|[a-z]|[ivxlc]{1,6}|[*†‡§¶‖#]{1,4})\s*[\])}]?", re.I)
+_NOTE_MARK = re.compile(r"[\[({]?\s*(\d{1,6}|[a-z]|[ivxlc]{1,6}|[*†‡§¶‖#]{1,4})\s*[\])}]?", re.I)
 
 
 def note_targets(

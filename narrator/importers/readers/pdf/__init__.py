@@ -24,7 +24,7 @@ from narrator.importers.chapters.outline import letters
 from narrator.importers.counting import counted
 from narrator.importers.headings import is_prose
 from narrator.importers.matter import BookContext, is_title_page_line, says_kind_of_book
-from narrator.importers.readers.package import LANGUAGE, Metadata
+from narrator.importers.readers.ebook.package import LANGUAGE, Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.pdf.characters import PageText, TooMuch, read_page
 from narrator.importers.readers.pdf.contents import leave_contents

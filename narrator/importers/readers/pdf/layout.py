@@ -14,9 +14,8 @@ from typing import Literal
 
 from narrator.importers import matter
 from narrator.importers.counting import bare_value, counted
-from narrator.importers.headings import is_prose, is_title
+from narrator.importers.headings import END, is_prose, is_title
 from narrator.importers.prose import is_ordinal, is_scene_break
-from narrator.importers.readers.looks import END
 from narrator.importers.readers.pdf.lines import CELL, TextLine
 from narrator.importers.readers.pdf.typesetting import INDENT, Typesetting
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from narrator.importers import hyphens
 from narrator.importers.chapters.outline import letters
 from narrator.importers.prose import is_ordinal
 from narrator.importers.readers import elements
-from narrator.importers.readers.package import TocEntry
+from narrator.importers.readers.ebook.package import TocEntry
 from narrator.importers.readers.pages import SourcePage
 from narrator.importers.readers.pdf.layout import Portion
 from narrator.importers.readers.pdf.lines import CELL, Run, TextLine, is_cjk
@@ -136,6 +137,11 @@ def _pointed(
     yield from found.items()
 
 
+@lru_cache(50_000)
+def _letters(text: str) -> str:
+    return letters(text)
+
+
 def _titled(parts: Sequence[Portion], mark: Bookmark) -> Portion | None:
     """The part that says a bookmark's title, alone or with those below it; they are headings."""
     wanted = letters(mark.title)
@@ -144,12 +150,12 @@ def _titled(parts: Sequence[Portion], mark: Bookmark) -> Portion | None:
         for number, below in enumerate(parts[place : place + 3], 1):
             if len(below.text.split()) > _TITLE_WORDS:
                 break
-            said += letters(below.text)
+            said += _letters(below.text)
             if wanted and said == wanted:
                 _head(parts[place : place + number], mark)
                 return part
     return next(
-        (p for p in parts if p.kind == "heading" and (said := letters(p.text)) and said in wanted),
+        (p for p in parts if p.kind == "heading" and (said := _letters(p.text)) and said in wanted),
         None,
     )
 

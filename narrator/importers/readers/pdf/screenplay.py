@@ -13,9 +13,9 @@ from itertools import pairwise, takewhile
 
 from lxml import etree
 
-from narrator.importers.readers.package import Metadata
+from narrator.importers.readers.ebook.package import Metadata
 from narrator.importers.readers.pdf.lines import CELL, Run, TextLine
-from narrator.importers.readers.script import (
+from narrator.importers.readers.scripts.script import (
     ScriptItem,
     ScriptRun,
     SpeechPart,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from lxml import etree
 
 from narrator.importers.readers.elements import LANG, LEFT
-from narrator.importers.readers.looks import ParagraphLook
+from narrator.importers.readers.office.looks import ParagraphLook
 
 _HEADING = re.compile(
     r"(?:heading|überschrift|titre|título|titolo|encabezado|kop|rubrik|otsikko|nagłówek|заголовок|"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from narrator.importers.readers.looks import FirstPage
-from narrator.importers.readers.package import LANGUAGE, Metadata
+from narrator.importers.readers.ebook.package import LANGUAGE, Metadata
+from narrator.importers.readers.office.looks import FirstPage
 
 _RUBBISH = re.compile(
     r"(document|dokument|untitled|unbenannt|sans titre|normal|template|word|new|title)[\s\d]*"

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from lxml import etree
 
-from narrator.importers.readers.styles import NONE, Properties, named
+from narrator.importers.readers.office.styles import NONE, Properties, named
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from narrator.importers.book import Book, Choices
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.cover import read_cover
-from narrator.importers.readers.package import Package, read_package
+from narrator.importers.readers.ebook.cover import read_cover
+from narrator.importers.readers.ebook.package import Package, read_package
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 
 

@@ -17,10 +17,10 @@ from mammoth.docx.dingbats import dingbats
 
 from narrator.importers.book import count_characters, names
 from narrator.importers.readers.elements import INCOMPLETE
-from narrator.importers.readers.looks import ParagraphLook
-from narrator.importers.readers.styles import NONE, Properties, look_of
-from narrator.importers.readers.wordnumbers import HeadingNumbers
-from narrator.importers.readers.wordstyles import (
+from narrator.importers.readers.office.looks import CONTENTS, ParagraphLook
+from narrator.importers.readers.office.styles import NONE, Properties, look_of
+from narrator.importers.readers.office.wordnumbers import HeadingNumbers
+from narrator.importers.readers.office.wordstyles import (
     Styles,
     W,
     child_of,
@@ -34,7 +34,6 @@ from narrator.importers.readers.wordstyles import (
 DELETED = "deleted by a tracked change"
 HIDDEN = "hidden"
 PAGE_NUMBER = "page number"
-CONTENTS = "table of contents"
 LEFT_STYLES = {
     "left-deleted": DELETED, "left-hidden": HIDDEN, "left-formula": INCOMPLETE,
     "left-page": PAGE_NUMBER, "left-ruby": "ruby annotation",

@@ -26,10 +26,10 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers import markup
+from narrator.importers.readers.ebook.package import LANGUAGE, Metadata, TocEntry
 from narrator.importers.readers.elements import LANG, SOURCE
-from narrator.importers.readers.furniture import leave_furniture
-from narrator.importers.readers.package import LANGUAGE, Metadata, TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
+from narrator.importers.readers.web.furniture import leave_furniture
 
 _CONTENT = "{http://purl.org/rss/1.0/modules/content/}encoded"
 _ITUNES = "{http://www.itunes.com/dtds/podcast-1.0.dtd}"

@@ -12,9 +12,9 @@ from typing import Literal
 
 from lxml import etree
 
+from narrator.importers.readers.ebook.package import LANGUAGE
 from narrator.importers.readers.elements import name_of
-from narrator.importers.readers.package import LANGUAGE
-from narrator.importers.readers.styles import NONE, Properties, named
+from narrator.importers.readers.office.styles import NONE, Properties, named
 
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"

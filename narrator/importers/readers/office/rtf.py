@@ -18,11 +18,10 @@ from narrator.importers.book import Book, Choices, names
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
 from narrator.importers.readers.elements import INCOMPLETE, LANG
-from narrator.importers.readers.judging import judge
-from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.properties import facts_of, guessed, taken
-from narrator.importers.readers.rtftokens import SIGNS, RtfToken, tokens
-from narrator.importers.readers.rtfwords import (
+from narrator.importers.readers.office.judging import judge
+from narrator.importers.readers.office.properties import facts_of, guessed, taken
+from narrator.importers.readers.office.rtftokens import SIGNS, RtfToken, tokens
+from narrator.importers.readers.office.rtfwords import (
     CHANGES,
     DOCUMENT,
     RtfField,
@@ -30,8 +29,9 @@ from narrator.importers.readers.rtfwords import (
     RtfHead,
     RtfStyle,
 )
-from narrator.importers.readers.rtfwriter import RtfWriter, whole
-from narrator.importers.readers.styles import NONE, Properties, named
+from narrator.importers.readers.office.rtfwriter import RtfWriter, whole
+from narrator.importers.readers.office.styles import NONE, Properties, named
+from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 
 _DEEPEST = 2_000
 """Groups within each other."""

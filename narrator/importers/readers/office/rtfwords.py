@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from narrator.importers.book import names
-from narrator.importers.readers.rtftokens import CODE_PAGES, LANGUAGES
-from narrator.importers.readers.styles import NONE, Properties
+from narrator.importers.readers.office.rtftokens import CODE_PAGES, LANGUAGES
+from narrator.importers.readers.office.styles import NONE, Properties
 
 _UNSAID = Properties(size=12)
 """Of words of which nothing is said."""

@@ -19,16 +19,17 @@ from lxml import etree
 
 from narrator.importers.book import Book, Choices, count_characters
 from narrator.importers.chapters import OFFICE
-from narrator.importers.readers import markup, wordml
+from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
+from narrator.importers.readers.ebook.package import Metadata
 from narrator.importers.readers.elements import LANG, LEFT
-from narrator.importers.readers.judging import judge
-from narrator.importers.readers.looks import FirstPage, ParagraphLook
-from narrator.importers.readers.package import Metadata
+from narrator.importers.readers.office import wordml
+from narrator.importers.readers.office.judging import judge
+from narrator.importers.readers.office.looks import FirstPage, ParagraphLook
+from narrator.importers.readers.office.properties import facts_of, guessed, taken
+from narrator.importers.readers.office.wordnumbers import HeadingNumbers
+from narrator.importers.readers.office.wordstyles import Styles, W, name_of, value_of
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.properties import facts_of, guessed, taken
-from narrator.importers.readers.wordnumbers import HeadingNumbers
-from narrator.importers.readers.wordstyles import Styles, W, name_of, value_of
 
 _STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
 _ASIDE = {
@@ -41,7 +42,7 @@ _MARK = re.compile(r"(p|i)-(\d+)")
 _FAULTS = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 """What mammoth raises where markup breaks its rules."""
 _STRUCK = 40
-_ELEMENTS = 500_000
+_ELEMENTS = 300_000
 """Elements that mammoth is given, each of which takes a kilobyte or two."""
 
 

@@ -24,14 +24,14 @@ from narrator.importers.book import Book, Choices, count_characters, count_words
 from narrator.importers.encoding import NoText, decode
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import TOTAL_LIMIT, Archive, resolve
-from narrator.importers.readers.cover import read_cover
+from narrator.importers.readers.ebook.cover import read_cover
+from narrator.importers.readers.ebook.package import Metadata, TocEntry, metadata_of
 from narrator.importers.readers.elements import LEFT
-from narrator.importers.readers.furniture import leave_furniture
 from narrator.importers.readers.natural import natural
-from narrator.importers.readers.package import Metadata, TocEntry, metadata_of
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.sheets import rules_of, write_styles
-from narrator.importers.readers.webfacts import facts_of
+from narrator.importers.readers.web.furniture import leave_furniture
+from narrator.importers.readers.web.sheets import rules_of, write_styles
+from narrator.importers.readers.web.webfacts import facts_of
 
 ENDINGS = (".html", ".htm", ".xhtml")
 _LISTS = re.compile(r"(index|toc|contents|default|table[-_ ]?of[-_ ]?contents|nav)", re.IGNORECASE)

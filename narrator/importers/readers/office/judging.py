@@ -15,11 +15,11 @@ from itertools import pairwise
 from lxml import etree
 
 from narrator.importers.book import count_words
-from narrator.importers.headings import PART, Heading, is_title
+from narrator.importers.headings import END, PART, Heading, is_title
 from narrator.importers.prose import is_scene_break
 from narrator.importers.readers.elements import LEFT
-from narrator.importers.readers.looks import (
-    END,
+from narrator.importers.readers.office.looks import (
+    CONTENTS,
     LONGEST,
     FirstPage,
     LookedAt,
@@ -30,20 +30,31 @@ from narrator.importers.readers.looks import (
     usual_size,
     weight,
 )
-from narrator.importers.readers.titlepage import leave_contents, leave_front, take_title_page
+from narrator.importers.readers.office.titlepage import leave_contents, leave_front, take_title_page
 
 _APART = ("caption", "code")
 """Roles of what is neither a title nor a heading."""
 _OF_TABLE = re.compile(r"tab(?:le|elle|leau|la|ella|\.)|таблица|表", re.IGNORECASE)
 """What captions of tables begin with: these are read as the tables are."""
+_FEW = 500
+"""Words that a table of contents may have, however short the text is."""
 _BETWEEN = 40
 """Words between headings that nothing but their look makes headings."""
 
 
+def _is_endless(looks: Mapping[etree._Element, ParagraphLook]) -> bool:
+    """Whether a table of contents holds most of the text: then its end is missing."""
+    words: Counter[bool] = Counter()
+    for element, look in looks.items():
+        words[look.left == CONTENTS] += count_words("".join(element.itertext()))
+    return words[True] > max(words[False], _FEW)
+
+
 def judge(body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]) -> FirstPage:
     """Mark headings, gaps and what is no text among the paragraphs of a body, in place."""
+    endless = _is_endless(looks)
     for element, look in looks.items():
-        if look.left:
+        if look.left and not (endless and look.left == CONTENTS):
             element.set(LEFT, look.left)
     lines = list(_lines(body, looks))
     said = FirstPage()

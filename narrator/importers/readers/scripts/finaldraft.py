@@ -27,7 +27,7 @@ from narrator.importers.readers.markup import (
     text_of as decoded_text,
 )
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.script import (
+from narrator.importers.readers.scripts.script import (
     FADE,
     ItemKind,
     ScriptItem,

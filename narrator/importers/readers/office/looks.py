@@ -5,7 +5,6 @@ Knows XHTML, no format of a source, and not what becomes of a paragraph (`judgin
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from lxml import etree
 from narrator.importers.headings import Heading, read_heading
 from narrator.importers.readers.elements import LEFT
 
-END = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
+CONTENTS = "table of contents"
 LONGEST = 15
 """Words of a heading."""
 _LARGER = 1.15

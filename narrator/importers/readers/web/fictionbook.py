@@ -25,17 +25,17 @@ from narrator.importers.encoding import NoText, decode
 from narrator.importers.prose import is_scene_break
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
+from narrator.importers.readers.ebook.package import TocEntry
 from narrator.importers.readers.elements import LEFT, SOURCE, name_of, say
-from narrator.importers.readers.fb2facts import (
+from narrator.importers.readers.pages import Pages, SourcePage, read_pages
+from narrator.importers.readers.web.fb2facts import (
     cover_in,
     facts_of_book,
     href_of,
     said_in,
     without_pictures,
 )
-from narrator.importers.readers.fb2repair import well_formed
-from narrator.importers.readers.package import TocEntry
-from narrator.importers.readers.pages import Pages, SourcePage, read_pages
+from narrator.importers.readers.web.fb2repair import well_formed
 
 _TYPE = "{http://www.idpf.org/2007/ops}type"
 _BODY = re.compile(r"<body\b.*?</body\s*>", re.DOTALL)

@@ -19,14 +19,14 @@ from narrator.importers.book import Book, Choices, count_characters, names
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
+from narrator.importers.readers.ebook.package import Metadata
 from narrator.importers.readers.elements import INCOMPLETE, LANG, LEFT, name_of, say
-from narrator.importers.readers.judging import judge
-from narrator.importers.readers.looks import ParagraphLook
-from narrator.importers.readers.odf import OdfStyles, value_of
-from narrator.importers.readers.package import Metadata
+from narrator.importers.readers.office.judging import judge
+from narrator.importers.readers.office.looks import ParagraphLook
+from narrator.importers.readers.office.odf import OdfStyles, value_of
+from narrator.importers.readers.office.properties import facts_of, guessed, taken
+from narrator.importers.readers.office.styles import Properties, look_of, styled
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.properties import facts_of, guessed, taken
-from narrator.importers.readers.styles import Properties, look_of, styled
 
 _SKIPPED = names(
     "change-info creator date creator-initials sender-initials binary-data forms script "
@@ -58,7 +58,7 @@ _INLINE_LEFT = {
 _ROWS = names("table-header-rows table-rows table-row-group")
 _BLOCKS = names("p h list table section numbered-paragraph index-body index-title") | set(_LISTS)
 _MATH = "http://www.w3.org/1998/Math/MathML"
-_ELEMENTS = 500_000
+_ELEMENTS = 300_000
 """Elements of a text. A long novel has 100,000."""
 _ASIDE = "header or footer of a page"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name, stem
-from narrator.importers.readers.epub import read_epub
+from narrator.importers.readers.ebook.epub import read_epub
 
 _COMMAND = "ebook-convert"
 _BUNDLED = Path("calibre.app/Contents/MacOS") / _COMMAND

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from narrator.characters import seen
-from narrator.importers.readers.script import ScriptRun, text_of
+from narrator.importers.readers.scripts.script import ScriptRun, text_of
 
 TIMES = "time of a subtitle"
 _HEADER, _COMMENT, _STYLE = "header of a file", "comment of a file", "styles of a file"

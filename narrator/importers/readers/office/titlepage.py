@@ -16,7 +16,8 @@ from narrator.importers.book import count_words
 from narrator.importers.headings import is_title
 from narrator.importers.prose import is_ordinal
 from narrator.importers.readers.elements import LEFT
-from narrator.importers.readers.looks import (
+from narrator.importers.readers.office.looks import (
+    CONTENTS,
     LONGEST,
     FirstPage,
     LookedAt,
@@ -27,7 +28,6 @@ from narrator.importers.readers.looks import (
     weight,
 )
 
-_CONTENTS = "table of contents"
 _FRONT = 30
 """Lines from the top within which a title page is looked for."""
 _FRONT_WORDS = 150
@@ -102,8 +102,8 @@ def leave_contents(lines: Sequence[LookedAt]) -> None:
 def _leave_heads_of_lists(said: Sequence[LookedAt]) -> None:
     """Set aside lines right above what is listed that say so."""
     for above, below in pairwise(said):
-        if below.element.get(LEFT) == _CONTENTS and matter.kind_of_title(above.text) == "toc":
-            leave(above, _CONTENTS)
+        if below.element.get(LEFT) == CONTENTS and matter.kind_of_title(above.text) == "toc":
+            leave(above, CONTENTS)
 
 
 def _places(said: Sequence[LookedAt]) -> dict[str, int]:
@@ -126,9 +126,9 @@ def _may_be_listed(line: LookedAt, once: bool) -> bool:
 def _leave_list(entries: Sequence[LookedAt], above: LookedAt | None) -> None:
     """Set aside the lines of a list, and what is above if it says that they are one."""
     if above is not None and matter.kind_of_title(above.text) == "toc":
-        leave(above, _CONTENTS)
+        leave(above, CONTENTS)
     for entry in entries:
-        leave(entry, _CONTENTS)
+        leave(entry, CONTENTS)
 
 
 def _entry(text: str) -> str:

@@ -14,9 +14,9 @@ from lxml import etree
 
 from narrator.importers.book import count_characters
 from narrator.importers.readers.elements import last_of, say
-from narrator.importers.readers.looks import ParagraphLook
+from narrator.importers.readers.office.looks import ParagraphLook
+from narrator.importers.readers.office.styles import Properties, look_of, styled
 from narrator.importers.readers.pages import SourcePage
-from narrator.importers.readers.styles import Properties, look_of, styled
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 _TOKEN = re.compile(
-    rb"\\(?P<word>[A-Za-z]{1,32})(?P<number>-?\d{1,10})?[ ]?"
+    rb"\\(?P<word>[A-Za-z]{1,32})(?P<number>-?\d+)?[ ]?"
     rb"|\\'(?P<code>[0-9A-Fa-f]{2})"
     rb"|\\(?P<sign>[^A-Za-z])"
     rb"|(?P<brace>[{}])"
@@ -77,7 +77,7 @@ def tokens(data: bytes) -> Iterator[RtfToken]:
         elif kind == "sign":
             yield _of_sign(found["sign"])
         elif found["word"]:
-            number = None if found["number"] is None else int(found["number"])
+            number = None if found["number"] is None else int(found["number"][:10])
             word = found["word"].decode("ascii")
             if word == "bin":
                 place += min(max(number or 0, 0), _BINARY_LIMIT)
