@@ -2,6 +2,12 @@
 
 A reader makes `pages.Pages` of its source, documents of XHTML and what the source says of itself,
 if it has markup; what has only lines makes blocks. Afterwards all is one path, for all formats.
+
+    content.py    what a file is               ebook/      EPUB, and what Calibre makes one of
+    pages.py      documents -> a book          office/     Word, OpenDocument, RTF
+    xhtml.py      a document -> blocks         pdf/        lines and paragraphs by their places
+    archive.py    zips, with suspicion         scripts/    screenplays, subtitles
+    markup.py     XML and HTML, without harm   web/        HTML, FB2, feeds
 """
 
 from __future__ import annotations
