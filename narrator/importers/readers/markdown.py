@@ -35,7 +35,7 @@ from narrator.importers.chapters.outline import Outline
 from narrator.importers.matter import BookContext
 from narrator.importers.plaintext import read_text
 from narrator.importers.prose import StyledSpan, write_paragraph
-from narrator.importers.readers.ebook.package import LANGUAGE
+from narrator.importers.readers.facts import LANGUAGE
 
 _FACTS = {
     "title": "title",

@@ -21,7 +21,7 @@ from narrator.importers.chapters import CHOSEN, MARKUP, ChapterRule, divide
 from narrator.importers.chapters.outline import ContentsEntry, Outline
 from narrator.importers.languages import keep_foreign
 from narrator.importers.matter import BookContext, kind_of_type
-from narrator.importers.readers.ebook.package import LANGUAGE, Metadata, TocEntry
+from narrator.importers.readers.facts import LANGUAGE, Metadata, TocEntry
 from narrator.importers.readers.references import note_targets
 from narrator.importers.readers.xhtml import Document, read_document
 

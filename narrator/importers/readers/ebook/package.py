@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from lxml import etree
 
 from narrator.characters import seen
-from narrator.importers.book import names
 from narrator.importers.readers.archive import Archive, resolve, types_of
+from narrator.importers.readers.facts import LANGUAGE, Metadata, TocEntry, genre_of
 
 _OPF = "application/oebps-package+xml"
 _XHTML = {"application/xhtml+xml", "text/html", "application/html+xml", "text/x-oeb1-document"}
 _OPF_NS = "{http://www.idpf.org/2007/opf}"
-LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,34 +34,6 @@ class Item:
     @property
     def is_document(self) -> bool:
         return self.media_type in _XHTML
-
-
-@dataclass(frozen=True, slots=True)
-class TocEntry:
-    """A place in the table of contents."""
-
-    title: str
-    path: str
-    fragment: str
-    children: tuple[TocEntry, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """What the package says of the book; texts are on one line."""
-
-    title: str | None = None
-    subtitle: str | None = None
-    authors: tuple[str, ...] = ()
-    language: str | None = None
-    identifiers: dict[str, str] = field(default_factory=dict)
-    publisher: str | None = None
-    date: str | None = None
-    description: str | None = None
-    genre: str | None = None
-    copyright: str | None = None
-    series: str | None = None
-    series_part: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,33 +314,6 @@ def _series(
     series = names.get("calibre:series")
     part = names.get("calibre:series_index", "").removesuffix(".0")
     return series or None, part if series and part else None
-
-
-_GENRES = names(
-    "fiction fantasy mystery thriller suspense horror romance comedy humor humour drama poetry "
-    "biography autobiography memoir memoirs history philosophy religion travel essays satire "
-    "adventure crime western westerns nonfiction non-fiction mythology folklore politics "
-    "psychology science business economics cooking self-help novel novella detective"
-)
-_FORM = re.compile(
-    r"(?:[^\W\d_’'-]+[ ’'-]){1,3}(?:fiction|stories|novels?|tales|poetry|poems|drama|plays|essays|"
-    r"literature|fantasy|mysteries)",
-    re.IGNORECASE,
-)
-
-
-def genre_of(subjects: Iterable[str]) -> str | None:
-    """What of a library's subjects is a genre, as players list them: `Sea stories`, or `Fiction` of
-    `Chickens -- Fiction`; None where they only say what the book is about."""
-    parts: list[str] = []
-    for subject in subjects:
-        whole = " ".join(subject.split())
-        if whole.casefold() in _GENRES or _FORM.fullmatch(whole):
-            return whole.capitalize() if whole.isupper() else whole
-        parts += re.split(r"\s*(?:--|—|[;/>|])\s*", whole)
-    named = (part for part in parts if part.casefold() in _GENRES or _FORM.fullmatch(part))
-    found = next(named, None)
-    return found.capitalize() if found and found.isupper() else found
 
 
 def _date(dates: list[etree._Element]) -> str | None:

@@ -21,8 +21,8 @@ from narrator.importers.book import Book, Choices, count_characters
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.ebook.package import Metadata
 from narrator.importers.readers.elements import LANG, LEFT
+from narrator.importers.readers.facts import Metadata
 from narrator.importers.readers.office import wordml
 from narrator.importers.readers.office.judging import judge
 from narrator.importers.readers.office.looks import FirstPage, ParagraphLook

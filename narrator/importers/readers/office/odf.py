@@ -12,8 +12,8 @@ from typing import Literal
 
 from lxml import etree
 
-from narrator.importers.readers.ebook.package import LANGUAGE
 from narrator.importers.readers.elements import name_of
+from narrator.importers.readers.facts import LANGUAGE
 from narrator.importers.readers.office.styles import NONE, Properties, named
 
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"

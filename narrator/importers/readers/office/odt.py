@@ -19,8 +19,8 @@ from narrator.importers.book import Book, Choices, count_characters, names
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.ebook.package import Metadata
 from narrator.importers.readers.elements import INCOMPLETE, LANG, LEFT, name_of, say
+from narrator.importers.readers.facts import Metadata
 from narrator.importers.readers.office.judging import judge
 from narrator.importers.readers.office.looks import ParagraphLook
 from narrator.importers.readers.office.odf import OdfStyles, value_of

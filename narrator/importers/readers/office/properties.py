@@ -5,31 +5,17 @@ Knows no format.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
-from narrator.importers.readers.ebook.package import LANGUAGE, Metadata
+from narrator.importers.readers.facts import LANGUAGE, Metadata, author_of, title_of
 from narrator.importers.readers.office.looks import FirstPage
-
-_RUBBISH = re.compile(
-    r"(document|dokument|untitled|unbenannt|sans titre|normal|template|word|new|title)[\s\d]*"
-    r"(document)?\d*|microsoft word\b.*|.*\.(docx?|dotx?|rtf|odt|txt|pages)|powerpoint.*",
-    re.IGNORECASE,
-)
-_PROGRAMS = re.compile(
-    r"python-docx|docx4j|apache poi|microsoft office user|windows user|user|admin\w*|owner|"
-    r"un-named|unknown|author|openoffice.*|libreoffice.*|microsoft.*",
-    re.IGNORECASE,
-)
 
 
 def facts_of(title: str, authors: str, language: str, description: str, subject: str) -> Metadata:
     """What a file's properties say, where no program wrote it."""
     return Metadata(
-        title=title if title and not _RUBBISH.fullmatch(title) else None,
-        authors=tuple(
-            one for a in authors.split(";") if (one := a.strip()) and not _PROGRAMS.fullmatch(one)
-        ),
+        title=title_of(title),
+        authors=tuple(filter(None, map(author_of, authors.split(";")))),
         language=language if LANGUAGE.fullmatch(language) else None,
         description=description if description and "python-docx" not in description else None,
         genre=subject or None,

@@ -24,7 +24,7 @@ from narrator.importers.chapters.outline import letters
 from narrator.importers.counting import counted
 from narrator.importers.headings import is_prose
 from narrator.importers.matter import BookContext, is_title_page_line, says_kind_of_book
-from narrator.importers.readers.ebook.package import LANGUAGE, Metadata
+from narrator.importers.readers.facts import LANGUAGE, Metadata, author_of, title_of
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.pdf.characters import PageText, TooMuch, read_page
 from narrator.importers.readers.pdf.contents import leave_contents
@@ -47,14 +47,6 @@ _NAME = re.compile(r"(?:[^\W\d_a-z][\w.’'-]*\s+){1,4}[^\W\d_a-z][\w’'-]+")
 _YEAR = re.compile(r"\W*(?:1[4-9]|20)\d\d\W*")
 _PASSWORD = 4
 """Of PDFium's errors."""
-_RUBBISH = re.compile(
-    r"untitled|microsoft word|unknown|\.(docx?|odt|rtf|indd|qxd|tex|pdf|pages|wpd|dvi|html?)\b|"
-    r"^title$|^document\d*$|^[\W\d_]*$|^(author|user|admin(istrator)?|owner|default|anonymous)$|"
-    r"^(windows|microsoft office) user$|^python-docx$|"
-    r"libreoffice|latex|calibre|adobe|acrobat",
-    re.IGNORECASE,
-)
-"""What programs write for a title and an author."""
 
 
 def read_pdf(path: Path, choices: Choices) -> Book:
@@ -285,15 +277,9 @@ def _listed(numbers: Sequence[int], most: int = 8) -> str:
 
 def _facts(document: Any) -> Metadata:
     said = document.get_metadata_dict(skip_empty=True)
-    title, author = (_said(said.get(key, "")) for key in ("Title", "Author"))
-    authors = re.split(r"\s*(?:;|&|\band\b)\s*", author or "")
-    return Metadata(title=title, authors=tuple(filter(None, authors)), language=_language(document))
-
-
-def _said(text: str) -> str | None:
-    """What a person wrote of a book; None for what a program did."""
-    text = " ".join(text.split())[:300]
-    return None if not text or _RUBBISH.search(text) else text
+    names = re.split(r"\s*(?:;|&|\band\b)\s*", said.get("Author", ""))
+    authors = tuple(filter(None, map(author_of, names)))
+    return Metadata(title_of(said.get("Title", "")), authors=authors, language=_language(document))
 
 
 def _language(document: Any) -> str | None:

@@ -18,7 +18,7 @@ from narrator.importers import hyphens
 from narrator.importers.chapters.outline import letters
 from narrator.importers.prose import is_ordinal
 from narrator.importers.readers import elements
-from narrator.importers.readers.ebook.package import TocEntry
+from narrator.importers.readers.facts import TocEntry
 from narrator.importers.readers.pages import SourcePage
 from narrator.importers.readers.pdf.layout import Portion
 from narrator.importers.readers.pdf.lines import CELL, Run, TextLine, is_cjk

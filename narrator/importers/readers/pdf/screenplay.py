@@ -13,7 +13,7 @@ from itertools import pairwise, takewhile
 
 from lxml import etree
 
-from narrator.importers.readers.ebook.package import Metadata
+from narrator.importers.readers.facts import Metadata
 from narrator.importers.readers.pdf.lines import CELL, Run, TextLine
 from narrator.importers.readers.scripts.script import (
     ScriptItem,

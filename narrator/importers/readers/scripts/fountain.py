@@ -14,7 +14,7 @@ from pathlib import Path
 from narrator.characters import seen
 from narrator.importers.book import Book, Choices, file_name, names
 from narrator.importers.chapters import SCRIPT
-from narrator.importers.readers.ebook.package import Metadata
+from narrator.importers.readers.facts import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.scripts.script import (
     FADE,

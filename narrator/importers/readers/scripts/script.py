@@ -23,8 +23,8 @@ from narrator.importers.encoding import Decoded
 from narrator.importers.labels import lowered_capitals, ordinary
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers import stage
-from narrator.importers.readers.ebook.package import Metadata
 from narrator.importers.readers.elements import LEFT, SOURCE, say
+from narrator.importers.readers.facts import Metadata
 
 ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "break", "left"]
 

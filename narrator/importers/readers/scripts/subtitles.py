@@ -17,7 +17,7 @@ from typing import Literal
 from narrator.importers.book import Book, Choices, count_words, file_name
 from narrator.importers.chapters import SCRIPT
 from narrator.importers.labels import is_capitals, may_name
-from narrator.importers.readers.ebook.package import Metadata
+from narrator.importers.readers.facts import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.scripts.cues import TIMES, CueLine, SubtitleCue, read_cues, words_of
 from narrator.importers.readers.scripts.script import (

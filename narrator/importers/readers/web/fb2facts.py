@@ -12,7 +12,7 @@ from lxml import etree
 from narrator.characters import seen
 from narrator.importers.book import CoverImage
 from narrator.importers.readers.ebook.cover import cover_of
-from narrator.importers.readers.ebook.package import LANGUAGE, Metadata, genre_of
+from narrator.importers.readers.facts import LANGUAGE, Metadata, genre_of
 
 _BINARY = re.compile(r"<binary\b([^<>]*)>([^<]*)</binary\s*>")
 _COVER_LIMIT = 32_000_000

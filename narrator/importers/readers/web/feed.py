@@ -26,8 +26,8 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers import markup
-from narrator.importers.readers.ebook.package import LANGUAGE, Metadata, TocEntry
 from narrator.importers.readers.elements import LANG, SOURCE
+from narrator.importers.readers.facts import LANGUAGE, Metadata, TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.web.furniture import leave_furniture
 

@@ -25,8 +25,8 @@ from narrator.importers.encoding import NoText, decode
 from narrator.importers.prose import is_scene_break
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.ebook.package import TocEntry
 from narrator.importers.readers.elements import LEFT, SOURCE, name_of, say
+from narrator.importers.readers.facts import TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.web.fb2facts import (
     cover_in,

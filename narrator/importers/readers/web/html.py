@@ -25,8 +25,9 @@ from narrator.importers.encoding import NoText, decode
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import TOTAL_LIMIT, Archive, resolve
 from narrator.importers.readers.ebook.cover import read_cover
-from narrator.importers.readers.ebook.package import Metadata, TocEntry, metadata_of
+from narrator.importers.readers.ebook.package import metadata_of
 from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.facts import Metadata, TocEntry
 from narrator.importers.readers.natural import natural
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.web.furniture import leave_furniture

@@ -12,8 +12,8 @@ from lxml import etree
 
 from narrator.characters import seen
 from narrator.importers import matter
-from narrator.importers.readers.ebook.package import LANGUAGE, Metadata
 from narrator.importers.readers.elements import LANG
+from narrator.importers.readers.facts import LANGUAGE, Metadata
 
 _GUTENBERG = re.compile(
     r"(?:The )?Project Gutenberg(?:['’]s| eBook of:?| Etext of)\s+(?P<title>.+?)"
