@@ -30,7 +30,6 @@ from narrator.importers.book import (
 from narrator.importers.doubts import doubts_of, shapes_of
 from narrator.importers.project import Written, starter, write_project
 from narrator.importers.proof import proofread
-from narrator.importers.readers import read_source
 from narrator.project.languages import mended
 from narrator.text.patterns import Slow, limited
 from narrator.text.quotations import quotations
@@ -62,6 +61,8 @@ def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B0
 
     Raises ImportFailed, with what is wrong and where.
     """
+    from narrator.importers.readers import read_source  # all formats: only `new` needs them
+
     try:
         book = read_source(source, choices)
     except Slow as error:
