@@ -1,0 +1,103 @@
+"""What a source says of itself, in whatever format: title, authors, contents.
+
+Programs write titles and authors where nobody has; here is what is none of a person's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from narrator.importers.book import names
+
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+
+@dataclass(frozen=True, slots=True)
+class TocEntry:
+    """A place in the table of contents."""
+
+    title: str
+    path: str
+    fragment: str
+    children: tuple[TocEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a source says of the book; texts are on one line."""
+
+    title: str | None = None
+    subtitle: str | None = None
+    authors: tuple[str, ...] = ()
+    language: str | None = None
+    identifiers: dict[str, str] = field(default_factory=dict)
+    publisher: str | None = None
+    date: str | None = None
+    description: str | None = None
+    genre: str | None = None
+    copyright: str | None = None
+    series: str | None = None
+    series_part: str | None = None
+
+
+# -- what programs write ---------------------------------------------------------------------------
+
+_NO_TITLE = re.compile(
+    r"(document|dokument|untitled|unbenannt|sans titre|normal|template|word|new|title)[\s\d]*"
+    r"(document)?\d*|microsoft word\b.*|powerpoint.*|[\W_]*|"
+    r".*\.(docx?|dotx?|rtf|odt|txt|pages|indd|qxd|tex|pdf|wpd|dvi|html?)",
+    re.IGNORECASE,
+)
+_NO_PERSON = re.compile(
+    r"python-docx|docx4j|apache poi|windows user|user|admin\w*|owner|un-named|unknown|author|"
+    r"default|anonymous|[\W\d_]*|"
+    r"(openoffice|libreoffice|microsoft|latex|tex|pdftex|calibre|adobe|acrobat)\b.*",
+    re.IGNORECASE,
+)
+
+
+def title_of(text: str) -> str | None:
+    """The title in a file's properties; None for what a program wrote, as `Document1`."""
+    text = " ".join(text.split())[:_LONGEST]
+    return text if text and not _NO_TITLE.fullmatch(text) else None
+
+
+def author_of(text: str) -> str | None:
+    """A name in a file's properties; None for a program's, or that of any user."""
+    text = " ".join(text.split())[:_LONGEST]
+    return text if text and not _NO_PERSON.fullmatch(text) else None
+
+
+_LONGEST = 300
+"""Characters of a title or a name."""
+
+
+# -- genres ----------------------------------------------------------------------------------------
+
+_GENRES = names(
+    "fiction fantasy mystery thriller suspense horror romance comedy humor humour drama poetry "
+    "biography autobiography memoir memoirs history philosophy religion travel essays satire "
+    "adventure crime western westerns nonfiction non-fiction mythology folklore politics "
+    "psychology science business economics cooking self-help novel novella detective"
+)
+_FORM = re.compile(
+    r"(?:[^\W\d_’'-]+[ ’'-]){1,3}(?:fiction|stories|novels?|tales|poetry|poems|drama|plays|essays|"
+    r"literature|fantasy|mysteries)",
+    re.IGNORECASE,
+)
+
+
+def genre_of(subjects: Iterable[str]) -> str | None:
+    """What of a library's subjects is a genre, as players list them: `Sea stories`, or `Fiction` of
+    `Chickens -- Fiction`; None where they only say what the book is about."""
+    parts: list[str] = []
+    for subject in subjects:
+        whole = " ".join(subject.split())
+        if whole.casefold() in _GENRES or _FORM.fullmatch(whole):
+            return whole.capitalize() if whole.isupper() else whole
+        parts += re.split(r"\s*(?:--|—|[;/>|])\s*", whole)
+    named = (part for part in parts if part.casefold() in _GENRES or _FORM.fullmatch(part))
+    found = next(named, None)
+    return found.capitalize() if found and found.isupper() else found
