@@ -111,18 +111,24 @@ def _found(said: Styled, start: int, habits: Habits) -> Iterator[tuple[int, int]
         between = habits.is_play or _stands_between(text, start, *found.span())
         if between and _is_words(found[0]):
             yield found.span()
-    spoken = habits.is_play and habits.in_brackets
     for found in _ROUND.finditer(text, start):
-        opens = not text[start : found.start()].strip() and found[0][1:2].islower()
-        between = (opens or not spoken) and _stands_between(text, start, *found.span())
-        if (between or _is_slanted(said, *found.span())) and _is_words(found[0]):
+        if _is_words(found[0]) and _is_told_in_round(said, start, found, habits):
             yield found.span()
     if habits.is_play and not habits.is_marked:
         yield from _unbracketed(said, start)
 
 
+def _is_told_in_round(said: Styled, start: int, found: re.Match[str], habits: Habits) -> bool:
+    """Whether round brackets hold a direction: where a play has square ones for these, only at the
+    beginning of a speech, in small letters, or in italics."""
+    opens = not said.text[start : found.start()].strip() and found[0][1:2].islower()
+    spoken = habits.is_play and habits.in_brackets and not opens
+    between = not spoken and _stands_between(said.text, start, *found.span())
+    return between or _is_slanted(said, *found.span())
+
+
 def _unbracketed(said: Styled, start: int) -> Iterator[tuple[int, int]]:
-    """Treatment of a play that italics show, or their first word at the beginning of a line."""
+    """Directions of a play that italics show, or their first word at the beginning of a line."""
     text = said.text
     for begin, end in said.slanted:
         if begin >= start and _is_told(text, start, begin, end):

@@ -43,6 +43,7 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """Files about a folder, not of its book."""
+_ABOUT = "is about the book by its name, or in no list of it; it is not read"
 _NO_BOOK = re.compile(r"build|.*(_files|\.files|\.fld|_fichiers|-Dateien)")
 """Folders of what was made of a book, and of what browsers and Word keep beside a page."""
 _LINK = re.compile(r"\]\(\s*<?([^)<>\s]+\.(?:md|markdown|txt))>?[^)]*\)", re.IGNORECASE)
@@ -65,18 +66,14 @@ def read_folder(folder: Path, choices: Choices, read: Read) -> Book:
         remarks += _unread([path for path in found if path not in pages])
         book = read_html_folder(folder, pages, choices)
         return replace(book, remarks=(*book.remarks, *remarks))
-    listing = next((path for path in found if path.stem.lower() in ("summary", "_sidebar")), None)
+    listing = _listing(found)
     ordered = _ordered(found, listing, choices)
     if not ordered:
         what = f"a folder without manuscripts; what can be imported: {TAKEN}"
         raise ImportFailed(Problem(folder, None, what))
     others = [path for path in found if path not in ordered]
     aside = [path for path in others if path.suffix.lower() in _OWN]
-    remarks += (
-        f"{file_name(path)} is about the book by its name, or in no list of it; it is not read."
-        for path in others
-        if path not in aside
-    )
+    remarks += (f"{file_name(path)} {_ABOUT}." for path in others if path not in aside)
     books = list(_books(folder, ordered, choices, read, remarks))
     left = [_left(path, path == listing, choices) for path in aside]
     return replace(joined := _joined(folder, books, left), remarks=(*joined.remarks, *remarks))
@@ -124,6 +121,11 @@ def _books(
             yield book
     if problem is not None and alone:
         raise problem
+
+
+def _listing(found: Sequence[Path]) -> Path | None:
+    """The file that lists the others."""
+    return next((path for path in found if path.stem.lower() in ("summary", "_sidebar")), None)
 
 
 def _ordered(found: Sequence[Path], listing: Path | None, choices: Choices) -> list[Path]:

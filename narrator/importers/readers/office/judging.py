@@ -42,6 +42,14 @@ _BETWEEN = 40
 """Words between headings that nothing but their look makes headings."""
 
 
+def _leave_marked(looks: Mapping[etree._Element, ParagraphLook]) -> None:
+    """Set aside what paragraphs' looks say is left out."""
+    endless = _is_endless(looks)
+    for element, look in looks.items():
+        if look.left and not (endless and look.left == CONTENTS):
+            element.set(LEFT, look.left)
+
+
 def _is_endless(looks: Mapping[etree._Element, ParagraphLook]) -> bool:
     """Whether a table of contents holds most of the text: then its end is missing."""
     words: Counter[bool] = Counter()
@@ -52,10 +60,7 @@ def _is_endless(looks: Mapping[etree._Element, ParagraphLook]) -> bool:
 
 def judge(body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]) -> FirstPage:
     """Mark headings, gaps and what is no text among the paragraphs of a body, in place."""
-    endless = _is_endless(looks)
-    for element, look in looks.items():
-        if look.left and not (endless and look.left == CONTENTS):
-            element.set(LEFT, look.left)
+    _leave_marked(looks)
     lines = list(_lines(body, looks))
     said = FirstPage()
     styled = [line for line in lines if line.look.level and line.text]

@@ -190,17 +190,26 @@ def _pages(
 def _with_title(parts: Sequence[Portion], facts: Metadata) -> Metadata:
     """The facts with the title that is printed, where the file does not say it: the only one in
     the largest type and above all others, or the first, with a name below it."""
+    if facts.title:
+        return facts
     headings = [part for part in parts if part.kind == "heading"]
     largest = [part for part in headings if part.level == 1]
-    by_name = [part for part in parts[:2] if part.kind == "heading" and not facts.title]
-    if len(by_name) == 2 and _is_name(by_name[1].text) and not counted(by_name[0].text):
-        title, name = (" ".join(part.text.split()) for part in by_name)
+    if named := _title_and_name(parts[:2]):
+        title, name = named
         return replace(facts, title=title, authors=facts.authors or (name,))
-    if facts.title or len(largest) != 1 or len(headings) < 2 or headings[0] is not largest[0]:
+    if len(largest) != 1 or len(headings) < 2 or headings[0] is not largest[0]:
         return facts
     text = " ".join(largest[0].text.split())
     authors = facts.authors or tuple(_authors(parts[parts.index(largest[0]) + 1 :]))
     return facts if counted(text) else replace(facts, title=text, authors=authors)
+
+
+def _title_and_name(top: Sequence[Portion]) -> tuple[str, str] | None:
+    """What two headings at the top say, if the second is a person's name."""
+    texts = [" ".join(part.text.split()) for part in top if part.kind == "heading"]
+    if len(texts) == 2 and _is_name(texts[1]) and not counted(texts[0]):
+        return texts[0], texts[1]
+    return None
 
 
 def _authors(below: Sequence[Portion]) -> Iterator[str]:

@@ -115,9 +115,7 @@ def _goes_on(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
     """Whether a line goes on with the paragraph of the line above."""
     if _begins_anew(above, line):
         return False
-    together = (above.page, above.column) == (line.page, line.column)
-    if above.page == line.page and above.size >= habits.size * _LARGER:
-        together |= above.base > line.base  # a heading over both columns
+    together = _is_right_above(above, line, habits)
     leading = habits.leading * max(1.0, line.size / habits.size)
     if together and above.base - line.base > leading * _APART:
         return False
@@ -132,6 +130,14 @@ def _goes_on(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
     if _is_set_otherwise(above, line, habits):
         return False
     return not (_is_indented(line, habits) or _is_short(above, line, habits))
+
+
+def _is_right_above(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
+    """Whether two lines stand in one column, or under a heading over both columns."""
+    if above.page != line.page:
+        return False
+    over = above.size >= habits.size * _LARGER and above.base > line.base
+    return above.column == line.column or over
 
 
 def _begins_anew(above: TextLine, line: TextLine) -> bool:

@@ -225,17 +225,20 @@ def _rows(pieces: Iterable[Snippet]) -> list[list[Snippet]]:
         else:
             rows.append([piece])
     for place, row in enumerate(rows):
-        if len(row) > _CROWDED:
-            continue
-        around = rows[max(0, place - 2) : place + 3]
-        near = [other for other in around if other is not row and len(other) <= _CROWDED]
-        for piece in list(row):
-            beside = next((o for o in near if o and _is_beside(piece, o)), None)
-            if beside is not None:
-                row.remove(piece)
-                piece.raised = piece.base - beside[0].base > beside[0].size * _RAISED
-                beside.append(piece)
+        if len(row) <= _CROWDED:
+            around = rows[max(0, place - 2) : place + 3]
+            _join_raised(row, [o for o in around if o is not row and len(o) <= _CROWDED])
     return [row for row in rows if row]
+
+
+def _join_raised(row: list[Snippet], near: Sequence[list[Snippet]]) -> None:
+    """Put small pieces of a row in the row near it beside whose pieces they stand."""
+    for piece in list(row):
+        beside = next((other for other in near if other and _is_beside(piece, other)), None)
+        if beside is not None:
+            row.remove(piece)
+            piece.raised = piece.base - beside[0].base > beside[0].size * _RAISED
+            beside.append(piece)
 
 
 def _is_beside(piece: Snippet, row: Sequence[Snippet]) -> bool:
