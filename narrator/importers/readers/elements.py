@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
+from narrator.characters import seen
 from narrator.importers.book import count_words, names
 from narrator.importers.readers.archive import types_of
 
@@ -98,6 +99,11 @@ def _pieces(element: etree._Element) -> Iterator[str | None]:
         yield child.tail or ""
     if border:
         yield None
+
+
+def row_of(element: etree._Element | None) -> str:
+    """The text in an element on one line; "" for none."""
+    return "" if element is None else " ".join(seen("".join(element.itertext())).split())
 
 
 def last_of(parent: etree._Element) -> etree._Element | None:

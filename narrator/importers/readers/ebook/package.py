@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from narrator.characters import seen
 from narrator.importers.readers.archive import Archive, resolve, types_of
+from narrator.importers.readers.elements import row_of
 from narrator.importers.readers.facts import LANGUAGE, Metadata, TocEntry, genre_of
 
 _OPF = "application/oebps-package+xml"
@@ -158,12 +158,12 @@ def _nav_entries(archive: Archive, parent: etree._Element, path: str) -> Iterato
             label = item.find("{*}span")
             if label is not None and children:
                 first = children[0]
-                yield TocEntry(_text(label), first.path, first.fragment, children)
+                yield TocEntry(row_of(label), first.path, first.fragment, children)
             else:
                 yield from children
         else:
             target, fragment = resolve(path, link.get("href", ""))
-            yield TocEntry(_text(link), archive.find(target) or target, fragment, children)
+            yield TocEntry(row_of(link), archive.find(target) or target, fragment, children)
 
 
 def _ncx_path(archive: Archive, root: etree._Element, items: dict[str, Item]) -> str | None:
@@ -184,7 +184,7 @@ def _ncx_entries(archive: Archive, parent: etree._Element, path: str) -> Iterato
         children = tuple(_ncx_entries(archive, point, path))
         label = point.find("{*}navLabel/{*}text")
         content = point.find("{*}content")
-        title = "" if label is None else _text(label)
+        title = "" if label is None else row_of(label)
         if content is None or not content.get("src"):
             # As a heading without a page of its own in the navigation of EPUB 3.
             if children:
@@ -234,21 +234,21 @@ def metadata_of(root: etree._Element) -> Metadata:
     for meta in metadata.iter("{*}meta"):
         if meta.get("property"):
             key = (meta.get("refines", "").removeprefix("#"), meta.get("property", ""))
-            refined.setdefault(key, _text(meta))
+            refined.setdefault(key, row_of(meta))
         elif meta.get("name"):
             names.setdefault(meta.get("name", ""), meta.get("content", "").strip())
 
     def every(name: str) -> list[etree._Element]:
-        return [element for element in metadata.iter(f"{{*}}{name}") if _text(element)]
+        return [element for element in metadata.iter(f"{{*}}{name}") if row_of(element)]
 
     def first(name: str) -> str | None:
-        return next((_text(element) for element in every(name)), None)
+        return next((row_of(element) for element in every(name)), None)
 
     title, subtitle = _titles(every("title"), refined)
     series, part = _series(metadata, refined, names)
     dates = every("date")
     published = [d for d in dates if d.get(f"{_OPF_NS}event") in ("publication", None)]
-    languages = [_text(e).replace("_", "-") for e in every("language")]
+    languages = [row_of(e).replace("_", "-") for e in every("language")]
     description = every("description")
     return Metadata(
         title=title,
@@ -258,8 +258,8 @@ def metadata_of(root: etree._Element) -> Metadata:
         identifiers=_identifiers(every("identifier")),
         publisher=first("publisher"),
         date=_date(published or dates),
-        description=_without_tags(_text(description[0])) if description else None,
-        genre=refined.get(("", "schema:genre")) or genre_of(map(_text, every("subject"))),
+        description=_without_tags(row_of(description[0])) if description else None,
+        genre=refined.get(("", "schema:genre")) or genre_of(map(row_of, every("subject"))),
         copyright=first("rights"),
         series=series,
         series_part=part,
@@ -273,8 +273,8 @@ def _titles(
     main = kinds.get("main") if "main" in kinds else (titles[0] if titles else None)
     subtitle = kinds.get("subtitle")
     return (
-        None if main is None else _text(main),
-        None if subtitle is None or subtitle is main else _text(subtitle),
+        None if main is None else row_of(main),
+        None if subtitle is None or subtitle is main else row_of(subtitle),
     )
 
 
@@ -285,13 +285,13 @@ def _authors(
         c.get(f"{_OPF_NS}role") or refined.get((c.get("id", "-"), "role"), "") for c in creators
     ]
     chosen = [c for c, role in zip(creators, roles, strict=True) if role in ("aut", "")]
-    return tuple(dict.fromkeys(_text(creator) for creator in chosen or creators))
+    return tuple(dict.fromkeys(row_of(creator) for creator in chosen or creators))
 
 
 def _identifiers(elements: list[etree._Element]) -> dict[str, str]:
     identifiers: dict[str, str] = {}
     for element in elements:
-        value = _text(element)
+        value = row_of(element)
         scheme = (element.get(f"{_OPF_NS}scheme") or "").lower()
         if urn := re.fullmatch(r"urn:([a-z0-9-]+):(.+)", value, re.IGNORECASE):
             scheme, value = urn[1].lower(), urn[2]
@@ -307,10 +307,10 @@ def _series(
     metadata: etree._Element, refined: dict[tuple[str, str], str], names: dict[str, str]
 ) -> tuple[str | None, str | None]:
     for meta in metadata.iter("{*}meta"):
-        if meta.get("property") == "belongs-to-collection" and _text(meta):
+        if meta.get("property") == "belongs-to-collection" and row_of(meta):
             key = meta.get("id", "-")
             if refined.get((key, "collection-type"), "series") == "series":
-                return _text(meta), refined.get((key, "group-position"))
+                return row_of(meta), refined.get((key, "group-position"))
     series = names.get("calibre:series")
     part = names.get("calibre:series_index", "").removesuffix(".0")
     return series or None, part if series and part else None
@@ -319,16 +319,12 @@ def _series(
 def _date(dates: list[etree._Element]) -> str | None:
     if not dates:
         return None
-    text = _text(dates[0])
+    text = row_of(dates[0])
     return text.partition("T")[0] if re.match(r"\d{4}-\d\d-\d\dT", text) else text
 
 
 def _without_tags(text: str) -> str:
     return " ".join(re.sub(r"<[^<>]*>", " ", text).split())
-
-
-def _text(element: etree._Element) -> str:
-    return " ".join(seen("".join(element.itertext())).split())
 
 
 def _name(element: etree._Element) -> str:

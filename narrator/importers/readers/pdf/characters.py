@@ -47,7 +47,6 @@ text has other signs of these codes."""
 _LIGATURES = {
     "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st",
 }  # fmt: skip
-_LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _MARKS = "0123456789"
 _RAISED = 0.2
 """Ems above the line, where raised figures begin."""

@@ -253,11 +253,7 @@ class _Script:
 
 def _scene(numbered: re.Match[str]) -> Iterator[ScriptRun]:
     """The heading of a scene; its number, in the margins, is left out."""
-    for group, why in (
-        ("number", "number of a scene"),
-        ("text", None),
-        ("end", "number of a scene"),
-    ):
+    for group, why in (("number", _NUMBER), ("text", None), ("end", _NUMBER)):
         if said := numbered[group]:
             yield ScriptRun(said.strip() if why is None else f" {said.strip()} ", left=why)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from xml.sax.saxutils import escape
 
 _RANKS = {
     name: rank
@@ -48,7 +49,7 @@ _ATTRIBUTE = re.compile(r"\s(?:\w+:)?([A-Za-z][A-Za-z-]*)\s*=\s*(\"[^\"]*\"|'[^'
 def well_formed(text: str) -> str:
     """Text that is XML: what stands for itself is escaped, and tags are closed where others begin
     that cannot stand in them, or at the end. No words are lost."""
-    text = _CDATA.sub(lambda found: _escaped(found[1]), _ASIDE.sub("", text))
+    text = _CDATA.sub(lambda found: escape(found[1]), _ASIDE.sub("", text))
     text = _CONTROL.sub("", _REFERENCE.sub(_character, text))
     text = _STRAY.sub(lambda stray: _ESCAPES[stray[0]], text)
     return "".join(_pieces(text))
@@ -58,11 +59,7 @@ def _character(reference: re.Match[str]) -> str:
     """What a numeric reference means, if it means a character."""
     digits, base = (reference[1], 16) if reference[1] else (reference[2], 10)
     code = int(digits, base) if len(digits) < 8 else 0
-    return _escaped(chr(code)) if 0 < code < 0x110000 else ""
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escape(chr(code)) if 0 < code < 0x110000 else ""
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -26,13 +26,12 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers import markup
-from narrator.importers.readers.elements import LANG, SOURCE
+from narrator.importers.readers.elements import LANG, SOURCE, row_of
 from narrator.importers.readers.facts import LANGUAGE, Metadata, TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.web.furniture import leave_furniture
 
 _CONTENT = "{http://purl.org/rss/1.0/modules/content/}encoded"
-_ITUNES = "{http://www.itunes.com/dtds/podcast-1.0.dtd}"
 _TAGGED = re.compile(r"</?[A-Za-z][^<>]*>|&(?:#\d+|#x[0-9A-Fa-f]+|[A-Za-z]\w+);")
 _EXCERPT = re.compile(r"(?:\[?(?:…|\.\.\.)\]?|(?:continue|keep) reading\W*|read more\W*)\s*$", re.I)
 _NUMBER = re.compile(r"\d{1,6}")
@@ -160,7 +159,7 @@ def _of_entry(element: etree._Element) -> _FeedItem:
 
 
 def _title_of_atom(title: etree._Element | None) -> str:
-    said = _said(title)
+    said = row_of(title)
     return _plain(said) if title is not None and title.get("type") == "html" else said
 
 
@@ -206,7 +205,7 @@ def _of_object(one: dict[str, Any]) -> _FeedItem:
 def _facts(channel: etree._Element, root: etree._Element) -> Metadata:
     """What a channel says of the series."""
     names = [_first(channel, "author"), _first(channel, "creator")]
-    authors = [_said(name) for name in channel.iterfind("{*}author/{*}name")] or names[:1]
+    authors = [row_of(name) for name in channel.iterfind("{*}author/{*}name")] or names[:1]
     authors = authors if any(authors) else names[1:]
     authors = authors if any(authors) else _same_of_all(channel)
     tag = _first(channel, "language") or root.get(LANG) or ""
@@ -267,7 +266,7 @@ def _page(item: _FeedItem) -> etree._Element:
     body = etree.SubElement(root, "body")
     content = _body_of(item)
     first = next(content.iter(*(f"{{*}}h{level}" for level in range(1, 7))), None)
-    if item.title and (first is None or _said(first).casefold() != item.title.casefold()):
+    if item.title and (first is None or row_of(first).casefold() != item.title.casefold()):
         etree.SubElement(body, "h1").text = item.title
     content.tag = "div"
     body.append(content)
@@ -341,10 +340,6 @@ def _first(element: etree._Element, name: str, lines: bool = False) -> str | Non
         if said := seen("".join(child.itertext())).strip():
             return said if lines else " ".join(said.split())
     return None
-
-
-def _said(element: etree._Element | None) -> str:
-    return "" if element is None else " ".join(seen("".join(element.itertext())).split())
 
 
 def _plain(text: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 from lxml import etree
 
@@ -132,16 +133,12 @@ def _count(text: str) -> int | None:
     for body in _BODY.finditer(markup.safe(text)):
         inner = re.sub(r"<!--.*?-->|<\?.*?\?>", "", body[0], flags=re.DOTALL)
         alts = [a or b for a, b in _ALT.findall(inner)]
-        written = _TAG.sub("", _CDATA.sub(lambda found: _quoted(found[1]), inner))
+        written = _TAG.sub("", _CDATA.sub(lambda found: escape(found[1]), inner))
         total += sum(count_characters(_unescaped(piece)) for piece in (*alts, written))
     return total
 
 
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-
-
-def _quoted(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _unescaped(text: str) -> str:

@@ -12,7 +12,7 @@ from lxml import etree
 
 from narrator.characters import seen
 from narrator.importers import matter
-from narrator.importers.readers.elements import LANG
+from narrator.importers.readers.elements import LANG, row_of
 from narrator.importers.readers.facts import LANGUAGE, Metadata
 
 _GUTENBERG = re.compile(
@@ -26,7 +26,7 @@ def facts_of(root: etree._Element) -> Metadata:
     """The facts of a page."""
     said = _MetaTags(root)
     title = said.first("citation_title", "dc.title", "dcterms.title", "og:title")
-    title = title or _text(next(root.iter("{*}title"), None))
+    title = title or row_of(next(root.iter("{*}title"), None))
     authors = said.every("citation_author", "dc.creator", "dcterms.creator", "book:author")
     authors = authors or said.every("author", "article:author") or _bylines(root)
     if found := _GUTENBERG.fullmatch(title):
@@ -95,26 +95,22 @@ def _title(said: str, heading: str) -> str | None:
 def _first_heading(root: etree._Element) -> str:
     """The only heading of the first level, which may be the book's title."""
     headings = list(root.iter("{*}h1"))
-    return _text(headings[0]) if len(headings) == 1 else ""
+    return row_of(headings[0]) if len(headings) == 1 else ""
 
 
 def _titled(root: etree._Element) -> str | None:
     """What Word or Google Docs set as a title, else the only heading of the first level."""
     classes = {"title", "MsoTitle"}
     for paragraph in root.iter("{*}p"):
-        if classes.intersection(paragraph.get("class", "").split()) and _text(paragraph):
-            return _text(paragraph)
+        if classes.intersection(paragraph.get("class", "").split()) and row_of(paragraph):
+            return row_of(paragraph)
     heading = _first_heading(root)
     return heading if heading and not matter.is_chapter(heading) else None
 
 
 def _bylines(root: etree._Element) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, map(_text, _author_links(root)))))
+    return tuple(dict.fromkeys(filter(None, map(row_of, _author_links(root)))))
 
 
 def _author_links(root: etree._Element) -> Iterator[etree._Element]:
     return (link for link in root.iter("{*}a") if "author" in link.get("rel", "").split())
-
-
-def _text(element: etree._Element | None) -> str:
-    return "" if element is None else " ".join(seen("".join(element.itertext())).split())
