@@ -20,19 +20,23 @@ _PAGE_ENDS = re.compile("[\f\u2029]")
 _EMPHASIS = re.compile(r"(?<![^\W_])_(?=[^\s_])([^_]*[^\s_])_(?![^\W_])")
 
 
+def read_data(path: Path) -> bytes:
+    """The bytes of a source. Raises ImportFailed."""
+    try:
+        return files.read_whole(path, SIZE_LIMIT)
+    except files.TooLarge:
+        raise ImportFailed(Problem(path, None, "larger than 64 MB, which no book is")) from None
+    except OSError as error:
+        raise ImportFailed(Problem(path, None, f"cannot be read: {error.strerror}")) from None
+
+
 def read_text(path: Path, encoding: str | None = None) -> Decoded:
     """A file's text with `\\n` as the only line end, and what is odd about its encoding.
 
     Raises ImportFailed.
     """
     try:
-        data = files.read_whole(path, SIZE_LIMIT)
-    except files.TooLarge:
-        raise ImportFailed(Problem(path, None, "larger than 64 MB, which no book is")) from None
-    except OSError as error:
-        raise ImportFailed(Problem(path, None, f"cannot be read: {error.strerror}")) from None
-    try:
-        decoded = decode(data, encoding)
+        decoded = decode(read_data(path), encoding)
     except NoText as error:
         raise ImportFailed(Problem(path, None, str(error))) from None
     text = _PAGE_ENDS.sub("\n\n", _ENDS.sub("\n", decoded.text))

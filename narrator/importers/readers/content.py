@@ -15,7 +15,7 @@ from typing import Literal
 from narrator import files
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.encoding import NoText, decode
-from narrator.importers.readers.markup import SIZE_LIMIT
+from narrator.importers.plaintext import SIZE_LIMIT
 
 Kind = Literal[
     "epub", "text", "markdown", "docx", "odt", "rtf", "pdf", "html", "html-archive", "fb2",

@@ -9,19 +9,13 @@ import codecs
 import html.entities
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from lxml import etree
-
-from narrator import files
-from narrator.errors import ImportFailed, Problem
 
 DEPTH_LIMIT = 100
 """Elements inside each other. Books have 10 to 20."""
 TAG_LIMIT = 3_000_000
 """Tags of one part of a word processor's file. A long novel has half a million."""
-SIZE_LIMIT = 64_000_000
-"""Bytes of one file. The longest novels have 20 MB."""
 
 _DECLARATION = re.compile(r"<\?xml[^>]*>")
 _ENCODING = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
@@ -49,16 +43,6 @@ class BadMarkup(ValueError):
 
 class TooDeep(BadMarkup):
     """A document whose elements are nested beyond reason."""
-
-
-def read_data(path: Path) -> bytes:
-    """The bytes of a source. Raises ImportFailed."""
-    try:
-        return files.read_whole(path, SIZE_LIMIT)
-    except files.TooLarge:
-        raise ImportFailed(Problem(path, None, "larger than 64 MB, which no book is")) from None
-    except OSError as error:
-        raise ImportFailed(Problem(path, None, f"cannot be read: {error.strerror}")) from None
 
 
 def text_of(data: bytes) -> tuple[str, str | None]:

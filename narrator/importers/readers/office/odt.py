@@ -17,6 +17,7 @@ from lxml import etree
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, count_characters, names
 from narrator.importers.chapters import OFFICE
+from narrator.importers.plaintext import read_data
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
 from narrator.importers.readers.elements import INCOMPLETE, LANG, LEFT, name_of, say
@@ -105,7 +106,7 @@ def _parts(archive: Archive) -> _OdtParts:
 
 def _flat(path: Path) -> etree._Element:
     try:
-        return markup.bounded_xml(markup.text_of(markup.read_data(path))[0])
+        return markup.bounded_xml(markup.text_of(read_data(path))[0])
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, f"not OpenDocument, or broken: {error}")) from None
 

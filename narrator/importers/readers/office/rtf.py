@@ -16,6 +16,7 @@ from lxml import etree
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, names
 from narrator.importers.chapters import OFFICE
+from narrator.importers.plaintext import read_data
 from narrator.importers.readers import markup
 from narrator.importers.readers.elements import INCOMPLETE, LANG
 from narrator.importers.readers.office.judging import judge
@@ -65,7 +66,7 @@ _GOALS = {
 def read_rtf(path: Path, choices: Choices) -> Book:
     """The book in an RTF file. Raises ImportFailed, Slow."""
     reader = _RtfReader(path)
-    for token in tokens(markup.read_data(path)):
+    for token in tokens(read_data(path)):
         reader.take(token)
     return read_pages(path, reader.pages(), choices)
 

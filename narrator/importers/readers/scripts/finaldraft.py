@@ -17,10 +17,10 @@ from lxml import etree
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.chapters import SCRIPT
+from narrator.importers.plaintext import read_data
 from narrator.importers.readers.markup import (
     BadMarkup,
     check_depth,
-    read_data,
     xml_of,
 )
 from narrator.importers.readers.markup import (

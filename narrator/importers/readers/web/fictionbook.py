@@ -23,6 +23,7 @@ from narrator.importers.book import (
     names,
 )
 from narrator.importers.encoding import NoText, decode
+from narrator.importers.plaintext import read_data
 from narrator.importers.prose import is_scene_break
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
@@ -57,7 +58,7 @@ _BLOCK = {
 
 def read_fictionbook(path: Path, choices: Choices) -> Book:
     """The book in a FictionBook file. Raises ImportFailed, Slow."""
-    return _read(path, markup.read_data(path), choices)
+    return _read(path, read_data(path), choices)
 
 
 def read_fictionbook_archive(path: Path, choices: Choices) -> Book:

@@ -22,6 +22,7 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers import matter
 from narrator.importers.book import Book, Choices, count_characters, count_words
 from narrator.importers.encoding import NoText, decode
+from narrator.importers.plaintext import read_data
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import TOTAL_LIMIT, Archive, resolve
 from narrator.importers.readers.ebook.cover import read_cover
@@ -51,7 +52,7 @@ _Read = Callable[[str], bytes]
 
 def read_html(path: Path, choices: Choices) -> Book:
     """The book in one file of HTML. Raises ImportFailed, Slow."""
-    site = _Site(path, choices, (path.name,), lambda name: markup.read_data(path))
+    site = _Site(path, choices, (path.name,), lambda name: read_data(path))
     return read_pages(path, site.pages(), choices)
 
 
@@ -81,7 +82,7 @@ def read_html_folder(folder: Path, files: Sequence[Path], choices: Choices) -> B
         if path.is_file() and path.resolve().is_relative_to(whole)
     }
     known = sheets | names
-    site = _Site(folder, choices, tuple(known), lambda name: markup.read_data(known[name]))
+    site = _Site(folder, choices, tuple(known), lambda name: read_data(known[name]))
     return read_pages(whole, site.pages(), choices)
 
 
