@@ -18,7 +18,7 @@ HEARD = 16_000
 WHISPER_MELS = 128
 MISSING = (
     "a clip is encoded by onnxruntime and kaldi-native-fbank, which are not installed: "
-    'pip install "narrator[cosyvoice2]"'
+    "pip install onnxruntime kaldi-native-fbank"
 )
 
 

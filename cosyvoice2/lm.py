@@ -300,7 +300,7 @@ def _qwen2() -> Any:
     except (ImportError, ValueError):  # a finder's, or sys.modules says that there is none
         found = None
     if found is None:
-        raise ModelError('CosyVoice2 needs mlx-lm: pip install "narrator[cosyvoice2]"')
+        raise ModelError("CosyVoice2 needs mlx-lm: pip install mlx-lm")
     package = ModuleType(f"{__name__}.mlx_lm")
     package.__path__ = list(found.submodule_search_locations or ())
     sys.modules[package.__name__] = package

@@ -20,6 +20,7 @@ from narrator.cli.cluster import OnCluster, Tls, wish_of
 from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
 from narrator.cli.voices import root_of
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
+from narrator.installation import install_command
 from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ TIGHT, NONE = 5e9, 0.5e9
 """Bytes of disk under which a book may not fit, and under which nothing does."""
 SERVER, CLUSTER, ENGINE = "speech server", "cluster", "engine"
 
-State = Literal["ok", "warn", "fail"]
+State = Literal["ok", "none", "warn", "fail"]
+"""`none`: not installed, and not needed."""
 Tell = Callable[[str], None]
 
 
@@ -92,11 +94,11 @@ def doctor(
     if as_json:
         out.print_json(data={"ok": fit, "checks": [asdict(check) for check in checks]})
     else:
-        others = {SERVER: "a speech server", CLUSTER: "a cluster"}
+        engines = {SERVER: "a speech server", CLUSTER: "a cluster"}
         names = (
-            others.get(check.name, check.said)
+            engines.get(check.name, check.said)
             for check in checks
-            if check.name in (*others, ENGINE)
+            if check.name in (*engines, ENGINE)
         )
         what = " and ".join(dict.fromkeys(names))
         out.print(f"a render with {what} can run" if fit else f"not ready for {what}")
@@ -138,12 +140,15 @@ def examine(book: Path | None, tell: Tell, wish: ClusterWish) -> Iterator[Diagno
     elif place is not None:
         tell("asking the cluster who is there")
         yield from _cluster(place, models)
-    elif models or not servers:
+    elif models or not used:
         tell("asking MLX for its device")
         device = machine.device()
         yield from _model_here(device, manuscript, models, tell)
     yield _encoders()
-    yield _draft()
+    uses_draft = any(settings.name == "draft" for settings in used)
+    if uses_draft:
+        yield Diagnosis(ENGINE, "ok", "the draft voice")
+    yield _draft(uses_draft)
     yield _casting(tell)
     yield _recognition(manuscript, tell)
     yield from _folders(root)
@@ -266,7 +271,7 @@ def _device(device: Device) -> Diagnosis:
     if not device.kind:
         todo = "install it anew: pip install --force-reinstall mlx"
         if sys.platform == "linux":
-            todo += ' (with a GPU of NVIDIA: pip install "narrator[cuda]" or "narrator[cuda13]")'
+            todo += f" (with an NVIDIA GPU: {install_command('cuda')}, or `cuda13`)"
         return Diagnosis("MLX", "fail", device.problem, todo)
     size = f", {sized(device.memory)}" if device.memory else ""
     said = f"{device.mlx} on {device.kind}: {device.name}{size}"
@@ -339,12 +344,12 @@ def _encoders() -> Diagnosis:
     return Diagnosis("FFmpeg", "ok", f"{said}: {', '.join(ENCODERS.values())}")
 
 
-def _draft() -> Diagnosis:
+def _draft(is_needed: bool) -> Diagnosis:
     try:
         version = importlib.metadata.version("espeakng-loader")
     except importlib.metadata.PackageNotFoundError:
-        todo = 'for drafts in minutes: pip install "narrator[draft]"'
-        return Diagnosis("draft voice", "warn", "not installed", todo)
+        todo = f"for drafts in minutes: {install_command('draft')}"
+        return Diagnosis("draft voice", "fail" if is_needed else "warn", "not installed", todo)
     return Diagnosis("draft voice", "ok", f"eSpeak NG (espeakng-loader {version})")
 
 
@@ -355,10 +360,10 @@ def _casting(tell: Tell) -> Diagnosis:
     name, version = "language model", reader.version()
     if not version:
         said = "not installed; `narrator cast` goes by rules alone"
-        return Diagnosis(name, "ok", said, 'to ask one: pip install "narrator[casting]"')
+        return Diagnosis(name, "none", said, f"to ask one: {install_command('casting')}")
     found = models.find_language(tell=tell)
     if found.path is None:
-        return Diagnosis(name, "ok", f"mlx-lm {version}; {found.note}")
+        return Diagnosis(name, "none", f"mlx-lm {version}; {found.note}")
     return Diagnosis(name, "ok", f"mlx-lm {version}; {found.spec}: {sized(found.bytes)}")
 
 
@@ -370,15 +375,15 @@ def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
 
     name = "recognition"
     checks = manuscript.project.manifest.checks if manuscript else Checks()
-    wanted: State = "ok" if checks.recognition == "never" else "fail"
+    absent: State = "none" if checks.recognition == "never" else "fail"
     version = choosing.version()
     if not version:
-        todo = 'to have takes heard and words timed: pip install "narrator[recognition]"'
-        return Diagnosis(name, wanted, "not installed", todo)
+        todo = f"to have takes heard and words timed: {install_command('recognition')}"
+        return Diagnosis(name, absent, "not installed", todo)
     root = manuscript.project.root if manuscript else None
     found = choosing.find(checks.recogniser, root, tell)
     if found.path is None:
-        return Diagnosis(name, wanted, f"{version}; {found.note}")
+        return Diagnosis(name, absent, f"{version}; {found.note}")
     said = f"{version}; {found.spec}: {sized(found.bytes)}"
     unknown = next(checking.unheard(manuscript), None) if manuscript else None
     return Diagnosis(name, "warn" if unknown else "ok", said, unknown.message if unknown else "")

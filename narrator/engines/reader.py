@@ -21,6 +21,7 @@ from narrator.engines import models, quiet
 from narrator.engines.mlx.loaded import line_of
 from narrator.engines.mlx.memory import MemoryLimits, device_memory, is_out_of_memory, prepare
 from narrator.errors import EngineUnavailable
+from narrator.installation import install_command
 
 ROWS = 4
 """Questions side by side, where memory allows: of a network of experts, more than one question's
@@ -29,7 +30,6 @@ _SHARE = 8
 """The part of the device's memory that copies of a prompt's cache may take: one in so many."""
 _AT_ONCE = 512
 """Tokens of a prompt that are read at once: more take memory and are no faster."""
-_MISSING = 'the language model needs mlx-lm: pip install "narrator[casting]"'
 _NO_CONTEXT = 32_768
 """Tokens, where a model does not say how many it was made for."""
 
@@ -290,7 +290,9 @@ def _mlx_lm() -> Any:
         name = error.name if isinstance(error, ImportError) else None
         missing = (name or "").split(".")[0] in ("mlx_lm", "transformers")
         raise EngineUnavailable(
-            _MISSING if missing else f"mlx-lm cannot be loaded: {line_of(error)}"
+            f"the language model needs mlx-lm: {install_command('casting')}"
+            if missing
+            else f"mlx-lm cannot be loaded: {line_of(error)}"
         ) from error
     return mlx_lm
 

@@ -23,6 +23,7 @@ from typing import Protocol
 
 from narrator import files
 from narrator.errors import EnvironmentFailed, UserError
+from narrator.installation import install_command
 from narrator.pipeline.bookplan import BookPlan
 from narrator.report import sound
 from narrator.report.facts import MARK, ProjectFacts, gather
@@ -53,8 +54,7 @@ def require(*packages: str) -> None:
     """Raises EnvironmentFailed without packages of the extra."""
     if missing := [name for name in packages if find_spec(name) is None]:
         raise EnvironmentFailed(
-            f"the page needs {' and '.join(missing)}, the extra `report`: pip install "
-            "'narrator[report]', or in a clone: pip install -e '.[report]'"
+            f"the page needs {' and '.join(missing)}: {install_command('report')}"
         )
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 
 from narrator.errors import EnvironmentFailed
+from narrator.installation import install_command
 from narrator.text.sentences import primary
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -23,10 +24,7 @@ _CLITICS = frozenset("ll re ve em".split())
 def require() -> None:
     """Raises EnvironmentFailed without the lists."""
     if find_spec("simplemma") is None:
-        raise EnvironmentFailed(
-            "lists of words need simplemma, the extra `names`: pip install 'narrator[names]', or "
-            "in a clone: pip install -e '.[names]'"
-        )
+        raise EnvironmentFailed(f"the lists of words need simplemma: {install_command('names')}")
 
 
 def has(language: str) -> bool:

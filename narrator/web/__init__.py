@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from narrator.errors import EnvironmentFailed
+from narrator.installation import install_command
 
 
 def require(what: str, names: Sequence[str]) -> None:
@@ -21,6 +22,5 @@ def require(what: str, names: Sequence[str]) -> None:
     missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise EnvironmentFailed(
-            f"{what} needs {' and '.join(missing)}, the extra `studio`: pip install "
-            "'narrator[studio]', or in a clone: pip install -e '.[studio]'"
+            f"{what} needs {' and '.join(missing)}: {install_command('studio')}"
         )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from narrator import files
 from narrator.errors import EngineUnavailable, UsageError
+from narrator.installation import install_command
 from narrator.web.hosts import is_local
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 PORT = 8786
 """Dask's own."""
-LACKING = "narrator's part for clusters is not installed: pip install 'narrator[cluster]'"
 MAKE = (
     "openssl req -x509 -newkey rsa:3072 -nodes -days 3650 -subj /CN=narrator "
     "-keyout key.pem -out cert.pem"
@@ -137,4 +137,4 @@ def require() -> None:
     try:
         import distributed  # noqa: F401
     except ImportError:
-        raise EngineUnavailable(LACKING) from None
+        raise EngineUnavailable(f"a cluster needs Dask: {install_command('cluster')}") from None

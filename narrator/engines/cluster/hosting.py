@@ -30,6 +30,7 @@ from narrator.engines.cluster.credentials import ClusterPlace, security
 from narrator.engines.kind import EngineKind
 from narrator.engines.registry import ENGINES
 from narrator.errors import EngineUnavailable, StorageError, UsageError
+from narrator.installation import install_command
 
 Tell = Callable[[str], None]
 _UNREACHED = (OSError, TimeoutError, ValueError)
@@ -148,7 +149,7 @@ def _require_dashboard() -> None:
         import bokeh  # noqa: F401
     except ImportError:
         raise EngineUnavailable(
-            "Dask's dashboard wants bokeh: pip install 'narrator[dashboard]', or go without it"
+            f"the dashboard needs bokeh: {install_command('dashboard')}, or leave out --dashboard"
         ) from None
 
 

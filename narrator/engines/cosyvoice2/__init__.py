@@ -24,6 +24,7 @@ from narrator.engines.cosyvoice2.settings import (
 from narrator.engines.cosyvoice2.wording import TITLE, refused, speaks
 from narrator.engines.kind import EngineHome, EngineKind, EngineModel, EngineSettings
 from narrator.engines.voice import Voice
+from narrator.installation import install_command
 
 EXTRA = ("mlx_lm", "onnxruntime", "kaldi_native_fbank")
 """What it needs beside MLX."""
@@ -34,7 +35,7 @@ def lacking() -> str:
     missing = [name.replace("_", "-") for name in EXTRA if find_spec(name) is None]
     if not missing:
         return ""
-    return f'{TITLE} needs {", ".join(missing)}: pip install "narrator[cosyvoice2]"'
+    return f"{TITLE} needs {', '.join(missing)}: {install_command('cosyvoice2')}"
 
 
 def _make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]) -> Engine:

@@ -4,7 +4,7 @@ It is for hearing structure, cast, pauses and pronunciations before hours of GPU
 in the same voice gives the same samples, always: retries, seeds and engine parameters change
 nothing. Styles are not heard; a voice's `speed` is applied where takes are assembled.
 
-eSpeak NG is GPL-3.0-or-later and comes with the user's own extra, `narrator[draft]`. This module
+eSpeak NG is GPL-3.0-or-later and comes with the user's own extra, `draft`. This module
 and `worker.py` alone know of it; the library is loaded in the workers, never in this
 process. Knows nothing of chapters, takes or files.
 """
@@ -38,6 +38,7 @@ from narrator.engines.draft import worker as wire
 from narrator.engines.draft.settings import DraftSettings
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure, EngineUnavailable, Problem, UserError, nearest
+from narrator.installation import install_command
 from narrator.sound.timing import TimedWord
 
 PACKAGE = "espeakng-loader"
@@ -435,7 +436,7 @@ def _pick(speaker: str, what: str, choices: Sequence[_T]) -> _T:
 
 
 def _missing(why: str) -> EngineUnavailable:
-    return EngineUnavailable(f'{why}: pip install "narrator[draft]"')
+    return EngineUnavailable(f"{why}: {install_command('draft')}")
 
 
 def _version() -> str:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from narrator.engines import models
 from narrator.engines.models import Layout, Model, NoModel
 from narrator.errors import EngineUnavailable
+from narrator.installation import install_command
 from narrator.sound import audio
 from narrator.sound.timing import TimedWord, snapped
 from narrator.speech.hearing import SpokenSound, Transcript, told
@@ -173,8 +174,7 @@ def _path(model: Model) -> Path:
     """Where a model is. Raises EngineUnavailable where it is not, and without the package."""
     if not is_here():
         raise EngineUnavailable(
-            "this model is heard with the package mlx-qwen3-asr: pip install 'narrator[qwen3]' "
-            "(on Macs)"
+            "this model needs the package mlx-qwen3-asr, for Macs only: " + install_command("qwen3")
         )
     if model.path is None:
         raise EngineUnavailable(model.note)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from narrator.errors import EngineUnavailable
+from narrator.installation import install_command
 from narrator.sound import audio
 from narrator.sound.timing import TimedWord, snapped
 from narrator.speech.hearing import SpokenSound, letters, told
@@ -50,8 +51,8 @@ class Sphinx:
             version = importlib.metadata.version("pocketsphinx")
         except importlib.metadata.PackageNotFoundError:
             raise EngineUnavailable(
-                "words are timed with the package pocketsphinx: pip install 'narrator[align]', "
-                "or in a clone: pip install -e '.[align]' (Python 3.11 to 3.13)"
+                "word times need the package pocketsphinx, for Python 3.11 to 3.13: "
+                + install_command("align")
             ) from None
         self.identity = f"pocketsphinx {VERSION} {version}"
         self._loaded: Decoder | None = None

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from narrator.engines import models
 from narrator.engines.models import Layout, Model, NoModel
 from narrator.errors import EngineUnavailable
+from narrator.installation import install_command
 from narrator.sound import audio
 from narrator.sound.timing import TimedWord, snapped
 from narrator.speech.hearing import SpokenSound, Transcript
@@ -109,9 +110,8 @@ class Whisper:
         """`threads` of the CPU; 0: as many as it has, up to four: more wait for one another."""
         if not is_here():
             raise EngineUnavailable(
-                "recognition needs the package faster-whisper: pip install "
-                "'narrator[recognition]', or in a clone: pip install -e '.[recognition]'; a book "
-                "is rendered without by `checks: {recognition: never}`"
+                f"recognition needs the package faster-whisper: {install_command('recognition')}; "
+                "`checks: {recognition: never}` renders without it"
             )
         if model.path is None:
             raise EngineUnavailable(model.note)
