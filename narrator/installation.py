@@ -1,0 +1,50 @@
+"""The command that adds optional packages to this installation of narrator.
+
+The distribution is not called `narrator`: on PyPI that name belongs to another program. Every hint
+that names an extra comes from here, so that none of them fetches a stranger's code.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+DISTRIBUTION = "narrator-audiobook"
+
+
+def install_command(*extras: str) -> str:
+    """The shell command that installs extras of pyproject.toml the way this copy was installed:
+    from a clone, from the folder or wheel that pip recorded, or from an index."""
+    names = f"[{','.join(extras)}]"
+    clone = Path(__file__).parents[1]
+    if (clone / "pyproject.toml").is_file():
+        return f"{_pip()} install -e {shlex.quote(f'{clone}{names}')}"
+    return f"{_pip()} install {shlex.quote(f'{_origin()}{names}')}"
+
+
+def _pip() -> str:
+    """`pip`, if typing that runs the pip of this interpreter."""
+    pip = shutil.which("pip")
+    if pip is not None and Path(pip).parent == Path(sys.executable).parent:
+        return "pip"
+    return f"{shlex.quote(sys.executable)} -m pip"
+
+
+def _origin() -> str:
+    """The local folder or wheel that narrator was installed from, if it still exists; else the name
+    of the distribution."""
+    try:
+        record = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        record = None
+    url = urlsplit(json.loads(record)["url"]) if record else None
+    if url is not None and url.scheme == "file":
+        path = Path(unquote(url.path))
+        if path.exists():
+            return str(path)
+    return DISTRIBUTION
