@@ -114,6 +114,8 @@ def _hear_book(
     ear = choosing.ear_for(project.manifest.checks, project.root, model=model, align=align)
     what = "timing words" if align else "listening"
     with awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
+        if line:
+            line(f"loading {ear.recogniser.title if ear.recogniser else 'the aligner'}", 0.0)
         shown = partial(line, what) if line else _unsaid
         planned, found = hearing.hear(
             manuscript, engines, selection, ear, tell=shown, cancel=cancel
@@ -269,6 +271,7 @@ def _hear_one(
 
     with contextlib.nullcontext() if as_json else StageLine(err) as line:
         shown = partial(line, f"listening to {recital.sound.name}") if line else _unsaid
+        shown(0.0)
         one = recordings.hear(recital, ear, language=asked.language, tell=shown, cancel=cancel)
     if one is not None and asked.times is not None:
         recordings.write_times(one, asked.times)

@@ -95,7 +95,7 @@ def plan_of(
 
 
 def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
-    from narrator.pipeline import checking, estimate
+    from narrator.pipeline import bookengines, checking, estimate
 
     there = who_is_there(book.speaking)
     costs = estimate.estimate(
@@ -123,6 +123,10 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     print_lost(book)
     print_machines(there)
     _print_costs(costs)
+    if book.todo and not there:
+        for note in bookengines.absent_models(book.project, draft=book.folders.draft):
+            out.print(f"missing: {note}")
+    _print_outdated(book)
     warn_of_unspoken(book)
     warn_of_unasked(book)
     if cost := checking.stereo_cost(book.manuscript, book.sample_rate):
@@ -143,8 +147,19 @@ def _print_costs(costs: Estimate) -> None:
                   "sent again")  # fmt: skip
 
 
+def _print_outdated(book: BookPlan) -> None:
+    from narrator.delivery import products
+
+    paths = products.outdated(book)
+    for path in paths[:LISTED]:
+        out.print(f"made anew: {near(path)}")
+    if (more := len(paths) - LISTED) > 0:
+        out.print(f"made anew: {more} more; `--json` has all")
+
+
 def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
-    from narrator.pipeline import bookplan
+    from narrator.delivery import products
+    from narrator.pipeline import bookengines, bookplan
 
     return {
         "engine": book.engine.name,
@@ -167,6 +182,8 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "disk_free_bytes": costs.free,
         "characters_to_send": costs.sent,
         "price": costs.price or None,
+        "missing_models": bookengines.absent_models(book.project, draft=book.folders.draft),
+        "files_made_anew": [str(path) for path in products.outdated(book)],
     }
 
 
@@ -411,7 +428,7 @@ def print_doubtful(book: BookPlan, steps: Sequence[Step], say: Callable[[str], N
     if len(steps) > LISTED:
         say(f"doubtful: {len(steps) - LISTED} more; `--json` and `narrator report` have all")
     fate = "its chapter is held back" if book.takes.strict else "the least bad is used"
-    say(f"{counted(len(steps), 'chunk')} of which no try passed its checks, so {fate}: "
+    say(f"{counted(len(steps), 'chunk')} without a take free of faults, so {fate}: "
         + mends(book, steps[:1]))  # fmt: skip
 
 

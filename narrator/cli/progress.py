@@ -310,7 +310,9 @@ class StageLine(_InLog):
     def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
         self._now = now
         self._status = console.status("") if console.is_terminal else None
-        self._stage, self._began, self._share = "", now(), 0.0
+        self._stage = ""
+        self._first = self._latest = (now(), 0.0)
+        """When the stage reported first and last, and the share that was done then."""
 
     def __enter__(self) -> Self:
         if self._status:
@@ -328,14 +330,27 @@ class StageLine(_InLog):
             self._status.stop()
 
     def __call__(self, what: str, share: float) -> None:
+        self._latest = (self._now(), share)
         if what != self._stage:
-            self._stage, self._began = what, self._now()
-        self._share = share
+            self._stage, self._first = what, self._latest
         if self._status:
-            self._status.update(f"{what}: {share:4.0%}")
+            self._status.update(f"{what}: {share:4.0%}" if share else what)
 
     def line(self) -> str:
         if self._status or not self._stage:
             return ""
-        left = left_of(self._share, self._now() - self._began)
-        return f"{self._stage}: {self._share:.0%}{_left(left)}"
+        share = self._latest[1]
+        if not share:
+            return f"{self._stage}: {clock(self._now() - self._first[0])} so far"
+        return f"{self._stage}: {share:.0%}{_left(self._seconds_left())}"
+
+    def _seconds_left(self) -> float | None:
+        """By the rate between the first report of the stage and the last, so that it counts down
+        until the next one."""
+        (began, before), (reported, share) = self._first, self._latest
+        if before == 1:
+            return None
+        left = left_of((share - before) / (1 - before), reported - began)
+        if left is None or left <= (passed := self._now() - reported):
+            return None
+        return left - passed

@@ -215,6 +215,14 @@ def parted(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
     return chunks, named[0] if named else Path("book.yaml")
 
 
+def some_chunks(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
+    """Chunks, at least one, and their book, as `parted`. Raises UsageError."""
+    chunks, book = parted(words, option)
+    if not chunks:
+        raise UsageError(f"which chunks of {book}? Name them chapter.number, as 3.12")
+    return list(dict.fromkeys(chunks)), book
+
+
 def one_chunk(words: Sequence[str], option: Path | None) -> tuple[str, Path]:
     """A chunk and its book, as `parted`. Raises UsageError where it is none or several."""
     chunks, book = parted(words, option)

@@ -25,6 +25,7 @@ from narrator.cli.shared import (
     one_chunk,
     out,
     parted,
+    some_chunks,
     source,
 )
 from narrator.errors import UsageError
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 @app.command("takes")
 def list_takes(
-    chunk: Chunks,
+    chunks: Chunks,
     book: BookOption = None,
     draft: Draft = False,
     sounds: Annotated[
@@ -46,24 +47,27 @@ def list_takes(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what was spoken for a chunk, good and bad, with what the checks measured."""
+    """List what was spoken for chunks, good and bad, with what the checks measured. With --json: an
+    object for one chunk, a list of them for several."""
     from narrator.pipeline import bookplan, retakes
 
-    name, where = one_chunk(chunk, book)
+    names, where = some_chunks(chunks, book)
     planned = plan_of(where, draft)
-    step = bookplan.find_step(planned, name)
-    tries = retakes.tries_of(planned, step)
+    steps = [bookplan.find_step(planned, name) for name in names]
+    tries = [(step, retakes.tries_of(planned, step)) for step in steps]
     if as_json:
-        out.print_json(data={"id": step.id, "text": step.text, "tries": [_row(t) for t in tries]})
+        rows = [
+            {"id": step.id, "text": step.text, "tries": [_row(one) for one in of_step]}
+            for step, of_step in tries
+        ]
+        out.print_json(data=rows if len(names) > 1 else rows[0])
         return
-    out.print(f"{step.id}  {source(step.chunk)}  {step.chunk.speaker}: {step.chunk.text}")
-    if not tries:
-        out.print("nothing was spoken yet")
-    else:
-        out.print(_table(tries))
-    if sounds is not None:
-        for path in retakes.write_sounds(planned, step, tries, sounds):
-            out.print(str(near(path)))
+    for step, of_step in tries:
+        out.print(f"{step.id}  {source(step.chunk)}  {step.chunk.speaker}: {step.chunk.text}")
+        out.print(_table(of_step) if of_step else "nothing was spoken yet")
+        if sounds is not None:
+            for path in retakes.write_sounds(planned, step, of_step, sounds):
+                out.print(str(near(path)))
 
 
 def _row(one: Try) -> dict[str, object]:
@@ -125,9 +129,7 @@ def retake(
     from narrator.pipeline.owning import doing, inputs
     from narrator.pipeline.owning.jobs import Job
 
-    names, where = parted(chunks, book)
-    if not names:
-        raise UsageError(f"which chunks of {where}? Name them chapter.number, as 3.12")
+    names, where = some_chunks(chunks, book)
     cancel = threading.Event()
     stop_on_signals(cancel)
     reading = inputs.read(where)

@@ -52,7 +52,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Validate the manifest and all chapter text; show what is spoken and what is left out."""
-    from narrator.pipeline import checking
+    from narrator.pipeline import bookengines, checking
     from narrator.pipeline.manuscript import read
 
     with stage(err, "reading the manuscript"):
@@ -73,6 +73,8 @@ def check(
         _print_names(manuscript)
     _print_left_out(left_out)
     _print_counts(manuscript)
+    for note in bookengines.absent_models(manuscript.project, draft=False):
+        out.print(f"missing: {note}; `narrator render --draft` needs no model")
     tell_of_cast(manuscript, book)
 
 
@@ -211,6 +213,7 @@ def _check_json(manuscript: Manuscript, left_out: Sequence[LeftOut]) -> dict[str
             }
             for u in manuscript.spoken
         ],
+        "missing_models": bookengines.absent_models(manuscript.project, draft=False),
         "left_out": [
             {"file": str(o.path), "line": o.line, "text": o.text, "reason": o.reason}
             for o in left_out

@@ -399,4 +399,6 @@ def chapter_number(project: Project, name: str) -> int:
 
 def _facts(book: RenderedBook) -> BookFacts:
     facts = book.project.facts
-    return replace(facts, narrators=("draft voice",)) if book.folders.draft else facts
+    if book.folders.draft and not facts.narrators:
+        return replace(facts, narrators=("draft voice",))
+    return facts

@@ -42,6 +42,15 @@ def listed(book: RenderedBook) -> list[tuple[Path, str]]:
     return [(path, note_of(path)) for path in paths]
 
 
+def outdated(book: RenderedBook) -> list[Path]:
+    """Finished files that the next render or export replaces, since what decides them has changed;
+    none of their bytes are read."""
+    made, paths = made_of(book.project), book.folders.sounds()
+    entries = {path: made.get(in_build(book.project, path), MadeFile()) for path in paths}
+    states = finish.states(book, {entry.chapters for entry in entries.values()})
+    return [path for path in paths if entries[path].state != states[entries[path].chapters]]
+
+
 def made_of(project: Project) -> dict[str, MadeFile]:
     """Delivered files as they were made, by path within `build`; of chapters that are there."""
     known = set(range(len(project.chapters)))

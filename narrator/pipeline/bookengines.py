@@ -64,6 +64,23 @@ def kinds_of(project: Project, *, draft: bool) -> Mapping[str, EngineKind]:
     return {name: ENGINES[one.name] for name, one in settings_of(project, draft=draft).items()}
 
 
+def absent_models(
+    project: Project, *, draft: bool, tell: Callable[[str], None] = quiet
+) -> list[str]:
+    """What is missing on this machine for the book's engines to speak here, each with the command
+    that fetches it. Engines that speak elsewhere miss nothing."""
+    notes: list[str] = []
+    for settings in settings_of(project, draft=draft).values():
+        engine = ENGINES[settings.name].model
+        if engine is None:
+            continue
+        if lacking := engine.lacking():
+            notes.append(lacking)
+        models = engine.found(settings, project.root, tell)
+        notes += [model.note for _, model in models if model.path is None]
+    return list(dict.fromkeys(notes))
+
+
 def engine_for(
     project: Project,
     *,

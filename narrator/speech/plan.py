@@ -462,7 +462,7 @@ EXPLAINED = {
     Reason.RETRY: "given up in an earlier run",
     Reason.FORCED: "asked for",
     Reason.PINNED: "its take was chosen by hand",
-    Reason.DOUBTFUL: "its take is the least bad of its tries; none passed its checks",
+    Reason.DOUBTFUL: "no try of it is free of faults; the least bad is used",
 }
 
 _RENDERED = frozenset((Reason.CACHED, Reason.PINNED, Reason.DOUBTFUL))

@@ -14,8 +14,10 @@ import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
+import av
 import pytest
 import typer
+from huggingface_hub import constants
 
 from narrator import cli
 from narrator.cli import rendering, shared
@@ -116,6 +118,55 @@ def test_plan_and_check_say_who_is_spoken_by_which_engine(narrator, book):
     assert "voxcpm2" not in said
 
 
+def test_check_and_plan_say_that_the_model_is_missing(narrator, book, tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "library"))
+    missing = "missing: openbmb/VoxCPM2 is not here; `narrator models pull"
+    assert missing in narrator("check", book)[1]
+    assert missing in narrator("plan", book)[1]
+    assert "missing" not in narrator("plan", book, "--draft")[1]
+    [note] = json.loads(narrator("check", book, "--json")[1])["missing_models"]
+    assert note.startswith("openbmb/VoxCPM2 is not here")
+    assert json.loads(narrator("plan", book, "--draft", "--json")[1])["missing_models"] == []
+
+
+def test_plan_names_the_files_that_pauses_make_anew(narrator, drafted):
+    plan = ("plan", drafted, "--draft")
+    assert "made anew" not in narrator(*plan)[1]
+    drafted.write_text(drafted.read_text() + "pauses: {speaker: 0.9}\n", encoding="utf-8")
+    said = narrator(*plan)[1]
+    assert "cached: its take is in the store" in said
+    for name in ("01 - Morning.wav", "02 - Evening.wav"):
+        assert f"{name}\n" in said.split("made anew: ", 1)[1]
+    facts = json.loads(narrator(*plan, "--json")[1])
+    assert [Path(path).name for path in facts["files_made_anew"]] == [
+        "01 - Morning.wav", "02 - Evening.wav",
+    ]  # fmt: skip
+    assert facts["todo"] == []
+
+
+def test_takes_of_several_chunks_are_listed(narrator, drafted):
+    code, said, errors = narrator("takes", "1.1", "1.2", drafted, "--draft")
+    assert (code, errors) == (0, "")
+    assert [line.split()[0] for line in said.splitlines() if "text/one.md" in line] == [
+        "1.1", "1.2",
+    ]  # fmt: skip
+    both = json.loads(narrator("takes", "1.1", "1.2", drafted, "--draft", "--json")[1])
+    assert both == [
+        json.loads(narrator("takes", name, drafted, "--draft", "--json")[1])
+        for name in ("1.1", "1.2")
+    ]
+
+
+def test_a_draft_names_who_narrates_where_the_manifest_does(narrator, book):
+    text = book.read_text().replace("formats: [wav]", "formats: [mp3]")
+    book.write_text(f"{text}narrated_by: Ann Otter\n", encoding="utf-8")
+    assert narrator("render", book, "--draft", "--chapter", "2")[0] == 0
+    [path] = book.parent.rglob("02 - Evening.mp3")
+    with av.open(str(path)) as file:
+        assert file.metadata["composer"] == "Ann Otter"
+
+
 def test_status_counts_and_lists_files(narrator, book):
     narrator("render", book, "--draft", "--chapter", "2")
     _, said, _ = narrator("status", book, "--draft", "--json")
@@ -146,7 +197,7 @@ def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
     assert "doubtful: 2.4 " in narrator("status", book, "--draft")[1]
     assert json.loads(narrator("status", book, "--draft", "--json")[1])["doubtful"] == ["2.4"]
     assert "1 doubtful: " in narrator("plan", book, "--draft")[1]
-    assert "doubtful: its take is the least bad" in narrator("why", "2.4", book, "--draft")[1]
+    assert "doubtful: no try of it is free of faults" in narrator("why", "2.4", book, "--draft")[1]
     code, said, _ = narrator("render", book, "--draft", "--json")
     [row] = json.loads(said)["doubtful"]
     assert (code, row["chunk"], row["source"]) == (1, "2.4", "two.md:7")

