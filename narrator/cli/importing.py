@@ -73,7 +73,7 @@ def new(
     choices = _choices(title, author, language, encoding, chapter_heading)
     choices = _treated(choices, notes, directions, pictures, tables, code)
     with stage(err, f"importing {source or folder}"):
-        book = (importers.import_book(source, choices) if source
+        book = (importers.import_isolated(source, choices) if source
                 else importers.starter(folder, choices))  # fmt: skip
         original = source if book.format == "EPUB" else None
         written = importers.write_project(book, folder, original)

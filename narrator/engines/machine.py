@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -120,11 +119,6 @@ def device(ask: str = _ASK, timeout: float = 120.0) -> Device:
     lines = done.stderr.strip().splitlines()
     ended = f"MLX ended its process with {done.returncode}"
     return Device("", "", None, "", lines[-1] if lines else ended)
-
-
-def ending(code: int) -> str:
-    """How a process ended, by what it returned."""
-    return f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with code {code}"
 
 
 def free(path: Path) -> int:

@@ -1,6 +1,6 @@
 """A book in another format -> a new project.
 
-    book = import_book(Path("novel.epub"))       or Word, PDF, a screenplay: see `readers/`
+    book = import_isolated(Path("novel.epub"))   or Word, PDF, a screenplay: see `readers/`
     written = write_project(book, Path("novel"))
 
 Every word of the source ends in a chapter or in the list of what was left out, with the reason.
@@ -18,6 +18,7 @@ from pathlib import Path
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import (
+    Begin,
     Book,
     Choices,
     CoverImage,
@@ -28,6 +29,7 @@ from narrator.importers.book import (
     Treatment,
 )
 from narrator.importers.doubts import doubts_of, shapes_of
+from narrator.importers.isolated import import_isolated
 from narrator.importers.project import Written, starter, write_project
 from narrator.importers.proof import proofread
 from narrator.project.languages import mended
@@ -49,6 +51,7 @@ __all__ = [
     "Written",
     "doubts_of",
     "import_book",
+    "import_isolated",
     "quotations_in",
     "shapes_of",
     "starter",
@@ -56,15 +59,19 @@ __all__ = [
 ]
 
 
-def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
-    """The book in a file, whatever its format, or in a folder.
+def import_book(
+    source: Path,
+    choices: Choices = Choices(),  # noqa: B008  # frozen
+    begin: Begin = lambda path: None,
+) -> Book:
+    """The book in a file, whatever its format, or in a folder, of which `begin` is told each file.
 
-    Raises ImportFailed, with what is wrong and where.
+    Read in this process: what nobody vouches for is for `import_isolated`. Raises ImportFailed, with what is wrong and where.
     """
     from narrator.importers.readers import read_source  # all formats: only `new` needs them
 
     try:
-        book = read_source(source, choices)
+        book = read_source(source, choices, begin)
     except Slow as error:
         raise ImportFailed(f"--chapter-heading: {error}") from None
     book = _named(proofread(book))

@@ -6,7 +6,7 @@ Also the one way of counting words, so that all sums speak of the same thing. Kn
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -67,6 +67,10 @@ class Choices:
     tables: Treatment | None = None
     """Unsaid, they are read row by row, but for those of Markdown, which stay as they are."""
     code: Treatment = "omit"
+
+
+Begin = Callable[[Path], None]
+"""Called with each file before it is read."""
 
 
 @dataclass(frozen=True, slots=True)

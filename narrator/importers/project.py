@@ -26,7 +26,7 @@ from narrator.errors import StorageError, UsageError
 from narrator.importers.book import Book, Choices, ImportedChapter, PrintedSpeaker, Skipped
 from narrator.importers.doubts import doubts_of
 from narrator.keys import content_of, file_content
-from narrator.project.schema import is_date
+from narrator.project.dates import is_date
 
 _SLUG_LENGTH = 48
 _COUNTED = re.compile(

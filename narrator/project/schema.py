@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,6 +21,7 @@ from narrator.characters import seen
 from narrator.engines.kind import EngineSettings
 from narrator.engines.registry import ENGINES
 from narrator.project import languages, profiles
+from narrator.project.dates import is_date
 from narrator.settings import Described, Strict, Text, Written
 from narrator.text.normalize.lexicon import LexiconEntry
 
@@ -58,17 +57,6 @@ def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
 
 Distinct = AfterValidator(_distinct)
 """Of a list in which everything stands once, whatever its case: folders are named by it."""
-
-
-def is_date(text: str) -> bool:
-    """Whether a text is a date as manifests have it: YYYY, YYYY-MM or YYYY-MM-DD."""
-    if not re.fullmatch(r"[0-9]{4}(-[0-9]{2}){0,2}", text):
-        return False
-    try:
-        date.fromisoformat(text + "-01-01"[len(text) - 4 :])
-    except ValueError:
-        return False
-    return True
 
 
 def _dated(text: str) -> str:

@@ -32,8 +32,8 @@ from typing import IO, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator import keys
-from narrator.engines import Outcome, Request, Speech, machine, quiet
+from narrator import keys, processes
+from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.engines.draft import worker as wire
 from narrator.engines.draft.settings import DraftSettings
 from narrator.engines.voice import Reference, Voice
@@ -312,7 +312,7 @@ class DraftSession:
         """The worker is gone: what it was speaking failed, what it had not begun waits again."""
         self._workers.remove(worker)
         self._dismiss(worker)
-        how = machine.ending(worker.process.returncode)
+        how = processes.ending(worker.process.returncode)
         if not worker.ready:
             raise EngineUnavailable(f"the draft voice does not start: its worker {how}")
         outcomes: list[Outcome] = []

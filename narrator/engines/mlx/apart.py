@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import subprocess
-import sys
 import tempfile
 import weakref
 from collections.abc import Callable
@@ -22,7 +21,8 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from narrator.engines import Outcome, Request, Speech, machine, quiet, unheard
+from narrator import processes
+from narrator.engines import Outcome, Request, Speech, quiet, unheard
 from narrator.engines.mlx.loaded import Encoded, Loading
 from narrator.engines.mlx.session import failed
 from narrator.engines.voice import Reference
@@ -38,8 +38,6 @@ PATIENCE = 10.0
 """Seconds in which a process that has closed its connection, or was killed, must have ended."""
 
 _START = """\
-import sys
-sys.path[:] = sys.argv[2:]
 from narrator.engines.mlx.worker import main
 main(int(sys.argv[1]))
 """
@@ -114,7 +112,7 @@ class ModelProcess:
     def _ending(self) -> str:
         """How it ended, with the last thing that it said."""
         try:
-            how = machine.ending(self._process.wait(PATIENCE))
+            how = processes.ending(self._process.wait(PATIENCE))
         except subprocess.TimeoutExpired:
             how = "closed its connection"
         if how == "was killed (SIGKILL)":
@@ -133,7 +131,7 @@ def started(said: IO[bytes]) -> tuple[Connection, Ending]:
     with theirs:
         descriptor = theirs.fileno()
         process = subprocess.Popen(
-            [sys.executable, "-c", _START, str(descriptor), *sys.path],
+            processes.python_command(_START, str(descriptor)),
             pass_fds=(descriptor,),
             stdin=subprocess.DEVNULL,
             stdout=said,

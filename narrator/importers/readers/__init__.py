@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.book import Book, Choices, file_name
+from narrator.importers.book import Begin, Book, Choices, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.ebook.calibre import read_by_calibre
 from narrator.importers.readers.ebook.epub import read_epub
@@ -72,8 +72,8 @@ _ADDRESS = re.compile(r"(?:https?|ftp|feed):/", re.IGNORECASE)
 """What is typed as `https://…`; a path has one slash of the two."""
 
 
-def read_source(source: Path, choices: Choices) -> Book:
-    """The book in a file or a folder. Raises ImportFailed, with what to do, and Slow."""
+def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
+    """The book in a file or a folder; `begin` is told each file. Raises ImportFailed, with what to do, and Slow."""
     if _ADDRESS.match(str(source)):
         what = "is an address, and no network is used; save what is there as a file"
         raise ImportFailed(Problem(source, None, f"{what}, and import that"))
@@ -84,9 +84,10 @@ def read_source(source: Path, choices: Choices) -> Book:
     except OSError as error:
         raise ImportFailed(Problem(source, None, f"cannot be read: {error.strerror}")) from None
     if stat.S_ISDIR(status.st_mode):
-        return replace(read_folder(source, choices, _read_file), format="a folder")
+        return replace(read_folder(source, choices, _read_file, begin), format="a folder")
     if not stat.S_ISREG(status.st_mode):
         raise ImportFailed(Problem(source, None, "a pipe or a device; name a file"))
+    begin(source)
     return _read_file(source, choices)
 
 

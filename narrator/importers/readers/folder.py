@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import (
+    Begin,
     Book,
     Choices,
     Skipped,
@@ -53,8 +54,9 @@ Read = Callable[[Path, Choices], Book]
 """What reads a file of one kind, or whatever it is."""
 
 
-def read_folder(folder: Path, choices: Choices, read: Read) -> Book:
-    """The book in a folder of manuscripts; `read` reads a file whatever it is.
+def read_folder(folder: Path, choices: Choices, read: Read, begin: Begin) -> Book:
+    """The book in a folder of manuscripts; `read` reads a file whatever it is, which `begin` is
+    told before.
 
     Raises ImportFailed, Slow.
     """
@@ -74,7 +76,8 @@ def read_folder(folder: Path, choices: Choices, read: Read) -> Book:
     others = [path for path in found if path not in ordered]
     aside = [path for path in others if path.suffix.lower() in _OWN]
     remarks += (f"{file_name(path)} {_ABOUT}." for path in others if path not in aside)
-    books = list(_books(folder, ordered, choices, read, remarks))
+    books = list(_books(folder, ordered, choices, read, remarks, begin))
+    begin(folder)
     left = [_left(path, path == listing, choices) for path in aside]
     return replace(joined := _joined(folder, books, left), remarks=(*joined.remarks, *remarks))
 
@@ -102,12 +105,18 @@ def _unread(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def _books(
-    folder: Path, paths: Sequence[Path], choices: Choices, read: Read, remarks: list[str]
+    folder: Path,
+    paths: Sequence[Path],
+    choices: Choices,
+    read: Read,
+    remarks: list[str],
+    begin: Begin,
 ) -> Iterator[Book]:
     """What files say; one that cannot be read is remarked, if another can. Raises ImportFailed."""
     problem: ImportFailed | None = None
     alone = True
     for path in paths:
+        begin(path)
         try:
             book = _book(folder, path, choices, read)
         except ImportFailed as error:

@@ -1,0 +1,109 @@
+"""What the process that reads a manuscript is asked, and what it answers: lines of JSON.
+
+Data alone, checked when it is read: nothing in it is executed. Knows neither process.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter
+
+from narrator import errors
+from narrator.errors import ImportFailed, NarratorError, Problem
+from narrator.importers.book import Book, Choices
+
+
+def _escaped(text: str) -> str:
+    return text.encode("utf-8", "surrogatepass").decode("latin-1")
+
+
+def _unescaped(text: str) -> str:
+    return text.encode("latin-1").decode("utf-8", "surrogatepass")
+
+
+_Name = Annotated[str, PlainSerializer(_escaped), BeforeValidator(_unescaped)]
+"""A text that may name a file. Names of files may be bytes that are no UTF-8, which JSON lacks."""
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, ser_json_bytes="base64", val_json_bytes="base64"
+    )
+
+    def line(self) -> bytes:
+        """The message as it is sent."""
+        return self.model_dump_json().encode() + b"\n"
+
+
+class Request(Message):
+    """What is to be read, and how."""
+
+    source: _Name
+    choices: Choices
+
+
+class Reading(Message):
+    """A file that is read from now on."""
+
+    kind: Literal["reading"] = "reading"
+    path: _Name
+
+
+class Finished(Message):
+    """What was read."""
+
+    kind: Literal["finished"] = "finished"
+    book: Book
+
+
+class Refused(Message):
+    """Why it cannot be read: an error of this program's, by its class."""
+
+    kind: Literal["refused"] = "refused"
+    error: str
+    problems: tuple[tuple[_Name | None, int | None, _Name], ...]
+
+    @classmethod
+    def by(cls, error: NarratorError) -> Self:
+        return cls(
+            error=type(error).__name__,
+            problems=tuple(
+                (None if p.path is None else str(p.path), p.line, p.message) for p in error.problems
+            ),
+        )
+
+    def exception(self) -> NarratorError:
+        """The same error, of its class or of that of imports."""
+        kind = getattr(errors, self.error, None)
+        is_known = isinstance(kind, type) and issubclass(kind, NarratorError)
+        kind = kind if is_known and kind is not errors.Changed else ImportFailed
+        return kind(
+            Problem(None if path is None else Path(path), line, message)
+            for path, line, message in self.problems
+        )
+
+
+class TooLarge(Message):
+    """There was no memory left for it."""
+
+    kind: Literal["too-large"] = "too-large"
+
+
+class Fault(Message):
+    """A fault of this program's own."""
+
+    kind: Literal["fault"] = "fault"
+    traceback: str
+
+
+Answer = Reading | Finished | Refused | TooLarge | Fault
+
+
+def answer_of(line: bytes) -> Answer:
+    """The answer in a line. Raises ValueError."""
+    return _ANSWER.validate_json(line)
+
+
+_ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])

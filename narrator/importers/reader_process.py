@@ -1,0 +1,97 @@
+"""The process that reads a manuscript: started by `isolated.py`, which watches it.
+
+It limits itself where the system can, and ends when nobody is left to answer, with all that it has
+started. Knows no format.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import NoReturn
+
+from narrator.errors import ImportFailed, NarratorError, Problem, StorageError
+from narrator.files import reason
+from narrator.importers import import_book
+from narrator.importers.limits import limits_for
+from narrator.importers.messages import (
+    Answer,
+    Fault,
+    Finished,
+    Reading,
+    Refused,
+    Request,
+    TooLarge,
+)
+
+
+def main() -> NoReturn:
+    """Answer the request on standard input."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no file of all that a bomb has filled
+    answers = os.dup(1)
+    os.dup2(2, 1)  # nothing else may be taken for an answer
+    requests = sys.stdin.buffer
+    request = Request.model_validate_json(requests.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    source = Path(request.source)
+
+    _limit(source)
+
+    def begin(path: Path) -> None:
+        _send(answers, Reading(path=str(path)))
+
+    answer: Answer
+    try:
+        answer = Finished(book=import_book(source, request.choices, begin))
+    except NarratorError as error:
+        answer = Refused.by(error)
+    except OSError as error:
+        answer = Refused.by(StorageError(f"{source}: {reason(error)}"))
+    except MemoryError:
+        answer = TooLarge()
+    except RecursionError:
+        what = "holds parts within parts, too deep to be read; save it anew, or convert it"
+        answer = Refused.by(ImportFailed(Problem(source, None, what)))
+    except Exception:
+        answer = Fault(traceback=traceback.format_exc())
+    _send(answers, answer)
+    os._exit(0)
+
+
+def _limit(source: Path) -> None:
+    """Limit the memory and the processor time of this process from now on."""
+    limits = limits_for(source)
+    # Address space is reserved freely by libraries; this counts what can be written.
+    _lower(resource.RLIMIT_DATA, limits.memory)
+    spent = resource.getrusage(resource.RUSAGE_SELF)
+    _lower(resource.RLIMIT_CPU, int(spent.ru_utime + spent.ru_stime + limits.seconds) + 1)
+
+
+def _lower(kind: int, value: int) -> None:
+    """Set a limit of which the system's may be lower; a program that is started can lift it."""
+    _, most = resource.getrlimit(kind)
+    value = value if most == resource.RLIM_INFINITY else min(value, most)
+    with contextlib.suppress(ValueError, OSError):  # the system has no such limit
+        resource.setrlimit(kind, (value, most))
+
+
+def _send(descriptor: int, message: Answer) -> None:
+    left = memoryview(message.line())
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def _end_with_parent() -> None:
+    """End this process and all that it has started, once the other end of standard input closes."""
+    with contextlib.suppress(OSError):
+        while os.read(0, 1024):
+            pass
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
