@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -109,3 +110,38 @@ def _file(objects: Sequence[bytes], trailer: str) -> bytes:
     size = len(objects) + 1
     end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} {trailer} >>\n"
     return data + f"{end}startxref\n{len(data)}\n%%EOF\n".encode()
+
+
+# -- made to harm ----------------------------------------------------------------------------------
+
+
+def build_recursive_pdf(path: Path) -> Path:
+    """A PDF of some hundred bytes whose form draws itself, twice."""
+    return _drawing(path, _stream(b"/X Do"), b"/X Do /X Do")
+
+
+def build_crowded_pdf(path: Path) -> Path:
+    """A PDF of some hundred kilobytes whose page draws 20 million lines."""
+    packer = zlib.compressobj(6)
+    rows = b"0 0 m 1 1 l S " * 20_000
+    packed = b"".join([*(packer.compress(rows) for _ in range(1_000)), packer.flush()])
+    return _drawing(path, _stream(packed, b"/Filter /FlateDecode"), b"")
+
+
+def _drawing(path: Path, contents: bytes, form: bytes) -> Path:
+    """A PDF of one page, with a form X that may draw itself."""
+    drawn = b"/XObject << /X 5 0 R >>"
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 600] /Contents 4 0 R "
+        b"/Resources << %s >> >>" % drawn,
+        contents,
+        _stream(form, b"/Subtype /Form /BBox [0 0 600 600] /Resources << %s >>" % drawn),
+    ]
+    path.write_bytes(_file(objects, "/Root 1 0 R"))
+    return path
+
+
+def _stream(data: bytes, keys: bytes = b"") -> bytes:
+    return b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(data), keys, data)

@@ -112,7 +112,13 @@ def hummed(_hummed: Path, tmp_path: Path) -> Path:
 def narrator(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Callable[..., tuple[int, str, str]]]:
-    """Run a command in this process: (exit code, standard output, standard error)."""
+    """Run a command in this process: (exit code, standard output, standard error).
+
+    Manuscripts are read here, too: a process for each takes longer than most of these tests.
+    """
+    from narrator import importers
+
+    monkeypatch.setattr(importers, "import_isolated", importers.import_book)
     handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
     def run(*arguments: str | Path) -> tuple[int, str, str]:

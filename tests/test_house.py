@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 # From the cellar up. A room imports from the floors below its own, never from its own floor.
 FLOORS = (
-    {"errors", "characters", "installation", "keys", "settings", "templates"},
+    {"errors", "characters", "installation", "keys", "processes", "settings", "templates"},
     {"files"},
     {"sound", "web"},
     {"engines", "text"},

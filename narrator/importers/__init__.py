@@ -66,7 +66,8 @@ def import_book(
 ) -> Book:
     """The book in a file, whatever its format, or in a folder, of which `begin` is told each file.
 
-    Read in this process: what nobody vouches for is for `import_isolated`. Raises ImportFailed, with what is wrong and where.
+    Read in this process: what nobody vouches for is for `import_isolated`.
+    Raises ImportFailed, with what is wrong and where.
     """
     from narrator.importers.readers import read_source  # all formats: only `new` needs them
 

@@ -63,6 +63,7 @@ class _Reader:
     """The process, and what is known of it."""
 
     def __init__(self, source: Path, choices: Choices) -> None:
+        request = Request(source=str(source), choices=choices).line()
         self.path = source
         """What is read now: of a folder, one of its files."""
         self.limits = limits_for(source)
@@ -80,7 +81,7 @@ class _Reader:
         self._looked = self._searched = 0.0
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # how it ended is told below
-            self._process.stdin.write(Request(source=str(source), choices=choices).line())
+            self._process.stdin.write(request)
             self._process.stdin.flush()
 
     def book(self) -> Book:
@@ -137,7 +138,9 @@ class _Reader:
             case TooLarge():
                 raise self._too_large()
             case Fault():
-                raise RuntimeError(f"a manuscript's reader failed:\n{answer.traceback}")
+                fault = RuntimeError(f"what reads manuscripts failed: {answer.error}")
+                fault.add_note(answer.traceback)
+                raise fault
 
     # -- limits ------------------------------------------------------------------------------------
 
@@ -184,7 +187,7 @@ class _Reader:
             return self._too_large()
         how = processes.ending(code)
         if code == -signal.SIGKILL:
-            what = f"was not read: what reads it {how}, as where the memory of this machine runs out"
+            what = f"was not read: what reads it {how}, as where a machine's memory runs out"
             return self._failed(f"{what}; close other programs, or split the manuscript")
         return self._failed(f"was not read: what reads it {how}; {_MEND}")
 

@@ -71,6 +71,6 @@ def _sizes(source: Path) -> Iterator[int]:
     for folder, _, names in os.walk(source):
         for name in names:
             try:
-                yield os.lstat(os.path.join(folder, name)).st_size
+                yield Path(folder, name).lstat().st_size
             except OSError:  # gone meanwhile
                 continue

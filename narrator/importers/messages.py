@@ -8,10 +8,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationInfo,
+)
 
-from narrator import errors
-from narrator.errors import ImportFailed, NarratorError, Problem
+from narrator.errors import (
+    EnvironmentFailed,
+    ImportFailed,
+    NarratorError,
+    Problem,
+    StorageError,
+    UsageError,
+)
 from narrator.importers.book import Book, Choices
 
 
@@ -19,12 +33,19 @@ def _escaped(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
-def _unescaped(text: str) -> str:
+def _unescaped(text: str, info: ValidationInfo) -> str:
+    if info.mode != "json":
+        return text
     return text.encode("latin-1").decode("utf-8", "surrogatepass")
 
 
-_Name = Annotated[str, PlainSerializer(_escaped), BeforeValidator(_unescaped)]
+_Name = Annotated[str, PlainSerializer(_escaped), AfterValidator(_unescaped)]
 """A text that may name a file. Names of files may be bytes that are no UTF-8, which JSON lacks."""
+
+
+_ERRORS: dict[str, type[NarratorError]] = {
+    kind.__name__: kind for kind in (EnvironmentFailed, ImportFailed, StorageError, UsageError)
+}
 
 
 class Message(BaseModel):
@@ -76,13 +97,12 @@ class Refused(Message):
 
     def exception(self) -> NarratorError:
         """The same error, of its class or of that of imports."""
-        kind = getattr(errors, self.error, None)
-        is_known = isinstance(kind, type) and issubclass(kind, NarratorError)
-        kind = kind if is_known and kind is not errors.Changed else ImportFailed
-        return kind(
+        problems = [
             Problem(None if path is None else Path(path), line, message)
             for path, line, message in self.problems
-        )
+        ]
+        kind = _ERRORS.get(self.error, ImportFailed)
+        return kind(problems)
 
 
 class TooLarge(Message):
@@ -95,6 +115,7 @@ class Fault(Message):
     """A fault of this program's own."""
 
     kind: Literal["fault"] = "fault"
+    error: str
     traceback: str
 
 

@@ -14,6 +14,7 @@ import sys
 import threading
 import traceback
 from pathlib import Path
+from types import TracebackType
 from typing import NoReturn
 
 from narrator.errors import ImportFailed, NarratorError, Problem, StorageError
@@ -41,6 +42,15 @@ def main() -> NoReturn:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     source = Path(request.source)
 
+    def tell_fault(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        lines = traceback.format_exception(kind, error, trace)
+        _send(answers, Fault(error=lines[-1].strip(), traceback="".join(lines)))
+        os._exit(1)
+
+    sys.excepthook = tell_fault
+
     _limit(source)
 
     def begin(path: Path) -> None:
@@ -58,8 +68,6 @@ def main() -> NoReturn:
     except RecursionError:
         what = "holds parts within parts, too deep to be read; save it anew, or convert it"
         answer = Refused.by(ImportFailed(Problem(source, None, what)))
-    except Exception:
-        answer = Fault(traceback=traceback.format_exc())
     _send(answers, answer)
     os._exit(0)
 

@@ -73,7 +73,10 @@ _ADDRESS = re.compile(r"(?:https?|ftp|feed):/", re.IGNORECASE)
 
 
 def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
-    """The book in a file or a folder; `begin` is told each file. Raises ImportFailed, with what to do, and Slow."""
+    """The book in a file or a folder; `begin` is told each file.
+
+    Raises ImportFailed, with what to do, and Slow.
+    """
     if _ADDRESS.match(str(source)):
         what = "is an address, and no network is used; save what is there as a file"
         raise ImportFailed(Problem(source, None, f"{what}, and import that"))

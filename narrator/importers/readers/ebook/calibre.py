@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
-import signal
 import subprocess
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -102,15 +103,30 @@ def _converted(command: str, path: Path, folder: Path) -> Path:
 
 def _run(command: list[str], folder: Path) -> int:
     """Run a program to its end. Raises TimeoutExpired, OSError."""
-    # Into a file, and as a group of processes: one that is left over holds nobody up.
+    # Into a file: a process that is left over holds nobody up. It ends with the process that reads.
     with (folder / _OUTPUT).open("wb") as output:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=folder,
-            start_new_session=True,
-        )  # fmt: skip
+        with _unlimited():
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                cwd=folder,
+            )  # fmt: skip
         try:
             return process.wait(_SECONDS)
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
             process.wait()
+
+
+@contextmanager
+def _unlimited() -> Iterator[None]:
+    """Without the limits of this process, for one that has its own: a clock, and who watches its
+    memory."""
+    kinds = (resource.RLIMIT_DATA, resource.RLIMIT_CPU)
+    limits = {kind: resource.getrlimit(kind) for kind in kinds}
+    for kind, (_, most) in limits.items():
+        resource.setrlimit(kind, (most, most))
+    try:
+        yield
+    finally:
+        for kind, limit in limits.items():
+            resource.setrlimit(kind, limit)

@@ -14,8 +14,8 @@ import av
 import resvg_py
 
 _PIXELS = 40_000_000
-_MEMORY = 4 << 30
-"""Bytes that this process may ask for, where the system holds it to that."""
+_MEMORY = 512_000_000
+"""Bytes that this process may have, where the system holds it to that."""
 _ONLY = {
     "format_whitelist": "bmp_pipe,gif,jpeg_pipe,png_pipe,tiff_pipe,webp_pipe",
     "protocol_whitelist": "none",
@@ -48,5 +48,7 @@ def draw(data: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    memory = _MEMORY if most == resource.RLIM_INFINITY else min(_MEMORY, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, most))
     sys.stdout.buffer.write(draw(sys.stdin.buffer.read()))

@@ -138,7 +138,8 @@ class _RtfReader:
                 what = f"not RTF, or broken: groups more than {_DEEPEST} deep"
                 raise ImportFailed(Problem(self.path, None, what))
             self.stack.append(self.group)
-            self.group = replace(self.group, begun=0)
+            if self.group.begun:
+                self.group = replace(self.group, begun=0)
             self.first, self.skip = True, 0
         elif token.kind == "close":
             self._close()
@@ -200,7 +201,9 @@ class _RtfReader:
         shown = self.group.field if self.group.shown else None
         if shown is not None and shown.kind == "HYPERLINK":
             words = replace(words, link=True)
-        return replace(words, language=None) if words.language == self.said.language else words
+        if words.language is None or words.language != self.said.language:
+            return words
+        return replace(words, language=None)
 
     def _why_left(self, text: str) -> str:
         group = self.group
