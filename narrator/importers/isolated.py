@@ -21,13 +21,13 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices
 from narrator.importers.limits import OUTPUT, limits_for
 from narrator.importers.messages import (
-    Answer,
-    Fault,
-    Finished,
-    Reading,
-    Refused,
-    Request,
-    TooLarge,
+    FinishedBook,
+    ImportAnswer,
+    ImportRequest,
+    OutOfMemory,
+    ReaderFault,
+    ReadingFile,
+    RefusedSource,
     answer_of,
 )
 
@@ -52,18 +52,18 @@ def import_isolated(source: Path, choices: Choices = Choices()) -> Book:  # noqa
 
     Raises also ImportFailed where it takes more than its limits, or crashes.
     """
-    reader = _Reader(source, choices)
+    reader = _ReaderProcess(source, choices)
     try:
         return reader.book()
     finally:
         reader.end()
 
 
-class _Reader:
+class _ReaderProcess:
     """The process, and what is known of it."""
 
     def __init__(self, source: Path, choices: Choices) -> None:
-        request = Request(source=str(source), choices=choices).line()
+        request = ImportRequest(source=str(source), choices=choices).line()
         self.path = source
         """What is read now: of a folder, one of its files."""
         self.limits = limits_for(source)
@@ -124,20 +124,20 @@ class _Reader:
     def _answered(self, line: bytes) -> Book | None:
         """The book, if this answer is it. Raises NarratorError."""
         try:
-            answer: Answer = answer_of(line)
+            answer: ImportAnswer = answer_of(line)
         except ValueError:
             raise self._failed(f"was not read: what reads it gave no answer; {_MEND}") from None
         match answer:
-            case Reading():
+            case ReadingFile():
                 self.path = Path(answer.path)
                 return None
-            case Finished():
+            case FinishedBook():
                 return answer.book
-            case Refused():
+            case RefusedSource():
                 raise answer.exception()
-            case TooLarge():
+            case OutOfMemory():
                 raise self._too_large()
-            case Fault():
+            case ReaderFault():
                 fault = RuntimeError(f"what reads manuscripts failed: {answer.error}")
                 fault.add_note(answer.traceback)
                 raise fault

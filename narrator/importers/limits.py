@@ -35,7 +35,7 @@ _MOST_FILES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ImportLimits:
     """What reading a manuscript may take."""
 
     memory: int
@@ -49,13 +49,13 @@ class Limits:
         return CLOCK_SECONDS + BUSY * self.seconds
 
 
-def limits_for(source: Path) -> Limits:
+def limits_for(source: Path) -> ImportLimits:
     """The limits for a file or a folder, by its size; those for a small one where it is not known.
 
     A folder is read file by file, and held as a whole.
     """
     size = sum(islice(_sizes(source), _MOST_FILES))
-    return Limits(
+    return ImportLimits(
         min(MEMORY + MEMORY_PER_BYTE * size, MOST_MEMORY),
         min(SECONDS + SECONDS_PER_BYTE * size, MOST_SECONDS),
     )

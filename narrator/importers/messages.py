@@ -48,7 +48,7 @@ _ERRORS: dict[str, type[NarratorError]] = {
 }
 
 
-class Message(BaseModel):
+class ImportMessage(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, ser_json_bytes="base64", val_json_bytes="base64"
     )
@@ -58,28 +58,28 @@ class Message(BaseModel):
         return self.model_dump_json().encode() + b"\n"
 
 
-class Request(Message):
+class ImportRequest(ImportMessage):
     """What is to be read, and how."""
 
     source: _Name
     choices: Choices
 
 
-class Reading(Message):
+class ReadingFile(ImportMessage):
     """A file that is read from now on."""
 
     kind: Literal["reading"] = "reading"
     path: _Name
 
 
-class Finished(Message):
+class FinishedBook(ImportMessage):
     """What was read."""
 
     kind: Literal["finished"] = "finished"
     book: Book
 
 
-class Refused(Message):
+class RefusedSource(ImportMessage):
     """Why it cannot be read: an error of this program's, by its class."""
 
     kind: Literal["refused"] = "refused"
@@ -105,13 +105,13 @@ class Refused(Message):
         return kind(problems)
 
 
-class TooLarge(Message):
+class OutOfMemory(ImportMessage):
     """There was no memory left for it."""
 
-    kind: Literal["too-large"] = "too-large"
+    kind: Literal["out-of-memory"] = "out-of-memory"
 
 
-class Fault(Message):
+class ReaderFault(ImportMessage):
     """A fault of this program's own."""
 
     kind: Literal["fault"] = "fault"
@@ -119,12 +119,14 @@ class Fault(Message):
     traceback: str
 
 
-Answer = Reading | Finished | Refused | TooLarge | Fault
+ImportAnswer = ReadingFile | FinishedBook | RefusedSource | OutOfMemory | ReaderFault
 
 
-def answer_of(line: bytes) -> Answer:
+def answer_of(line: bytes) -> ImportAnswer:
     """The answer in a line. Raises ValueError."""
     return _ANSWER.validate_json(line)
 
 
-_ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
+_ANSWER: TypeAdapter[ImportAnswer] = TypeAdapter(
+    Annotated[ImportAnswer, Field(discriminator="kind")]
+)

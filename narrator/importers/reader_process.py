@@ -22,23 +22,23 @@ from narrator.files import reason
 from narrator.importers import import_book
 from narrator.importers.limits import limits_for
 from narrator.importers.messages import (
-    Answer,
-    Fault,
-    Finished,
-    Reading,
-    Refused,
-    Request,
-    TooLarge,
+    FinishedBook,
+    ImportAnswer,
+    ImportRequest,
+    OutOfMemory,
+    ReaderFault,
+    ReadingFile,
+    RefusedSource,
 )
 
 
 def main() -> NoReturn:
-    """Answer the request on standard input."""
+    """ImportAnswer the request on standard input."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no file of all that a bomb has filled
     answers = os.dup(1)
     os.dup2(2, 1)  # nothing else may be taken for an answer
     requests = sys.stdin.buffer
-    request = Request.model_validate_json(requests.readline())
+    request = ImportRequest.model_validate_json(requests.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     source = Path(request.source)
 
@@ -46,7 +46,7 @@ def main() -> NoReturn:
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         lines = traceback.format_exception(kind, error, trace)
-        _send(answers, Fault(error=lines[-1].strip(), traceback="".join(lines)))
+        _send(answers, ReaderFault(error=lines[-1].strip(), traceback="".join(lines)))
         os._exit(1)
 
     sys.excepthook = tell_fault
@@ -54,20 +54,20 @@ def main() -> NoReturn:
     _limit(source)
 
     def begin(path: Path) -> None:
-        _send(answers, Reading(path=str(path)))
+        _send(answers, ReadingFile(path=str(path)))
 
-    answer: Answer
+    answer: ImportAnswer
     try:
-        answer = Finished(book=import_book(source, request.choices, begin))
+        answer = FinishedBook(book=import_book(source, request.choices, begin))
     except NarratorError as error:
-        answer = Refused.by(error)
+        answer = RefusedSource.by(error)
     except OSError as error:
-        answer = Refused.by(StorageError(f"{source}: {reason(error)}"))
+        answer = RefusedSource.by(StorageError(f"{source}: {reason(error)}"))
     except MemoryError:
-        answer = TooLarge()
+        answer = OutOfMemory()
     except RecursionError:
         what = "holds parts within parts, too deep to be read; save it anew, or convert it"
-        answer = Refused.by(ImportFailed(Problem(source, None, what)))
+        answer = RefusedSource.by(ImportFailed(Problem(source, None, what)))
     _send(answers, answer)
     os._exit(0)
 
@@ -89,7 +89,7 @@ def _lower(kind: int, value: int) -> None:
         resource.setrlimit(kind, (value, most))
 
 
-def _send(descriptor: int, message: Answer) -> None:
+def _send(descriptor: int, message: ImportAnswer) -> None:
     left = memoryview(message.line())
     while left:
         left = left[os.write(descriptor, left) :]
