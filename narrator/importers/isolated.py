@@ -24,7 +24,7 @@ from narrator.importers.messages import (
     FinishedBook,
     ImportAnswer,
     ImportRequest,
-    OutOfMemory,
+    MemoryExhausted,
     ReaderFault,
     ReadingFile,
     RefusedSource,
@@ -135,7 +135,7 @@ class _ReaderProcess:
                 return answer.book
             case RefusedSource():
                 raise answer.exception()
-            case OutOfMemory():
+            case MemoryExhausted():
                 raise self._too_large()
             case ReaderFault():
                 fault = RuntimeError(f"what reads manuscripts failed: {answer.error}")

@@ -105,7 +105,7 @@ class RefusedSource(ImportMessage):
         return kind(problems)
 
 
-class OutOfMemory(ImportMessage):
+class MemoryExhausted(ImportMessage):
     """There was no memory left for it."""
 
     kind: Literal["out-of-memory"] = "out-of-memory"
@@ -119,7 +119,7 @@ class ReaderFault(ImportMessage):
     traceback: str
 
 
-ImportAnswer = ReadingFile | FinishedBook | RefusedSource | OutOfMemory | ReaderFault
+ImportAnswer = ReadingFile | FinishedBook | RefusedSource | MemoryExhausted | ReaderFault
 
 
 def answer_of(line: bytes) -> ImportAnswer:

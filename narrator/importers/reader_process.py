@@ -25,7 +25,7 @@ from narrator.importers.messages import (
     FinishedBook,
     ImportAnswer,
     ImportRequest,
-    OutOfMemory,
+    MemoryExhausted,
     ReaderFault,
     ReadingFile,
     RefusedSource,
@@ -64,7 +64,7 @@ def main() -> NoReturn:
     except OSError as error:
         answer = RefusedSource.by(StorageError(f"{source}: {reason(error)}"))
     except MemoryError:
-        answer = OutOfMemory()
+        answer = MemoryExhausted()
     except RecursionError:
         what = "holds parts within parts, too deep to be read; save it anew, or convert it"
         answer = RefusedSource.by(ImportFailed(Problem(source, None, what)))
