@@ -161,8 +161,8 @@ class _CrossChecks:
         with contextlib.suppress(OSError, ValueError, RuntimeError):  # no folder, no name, a circle
             if target.is_file():
                 return True
-            if target.is_dir():
-                self._wrong(f"it is a folder, not a file: {quoted(name, 400)}", *loc)
+            if kind := files.not_a_file(target):
+                self._wrong(f"it is {kind}, not a file: {quoted(name, 400)}", *loc)
                 return False
             guess = self._guess(target.name, (path.name for path in target.parent.iterdir()))
         hint = f"; did you mean '{Path(name).with_name(guess)}'?" if guess else ""
