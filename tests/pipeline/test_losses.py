@@ -115,3 +115,13 @@ def test_render_and_status_name_a_damaged_row(hummed: Path, book: books.bookplan
     assert any("1 row is damaged" in message for message in report.losses)
     with_engine = faults.command(HumEngine(name="draft"), "status", hummed)
     assert "heard.jsonl: 1 row is damaged" in with_engine[1]
+
+
+def test_a_render_removes_what_a_killed_command_left_beside_texts_and_manifest(
+    hummed: Path,
+) -> None:
+    left = [folder / f".{16 * 'a'}.part" for folder in (hummed.parent, hummed.parent / "text")]
+    for path in left:
+        path.write_bytes(b"half")
+    books.run(hummed, HumEngine(name="draft"))
+    assert not any(path.exists() for path in left)
