@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 import logging
 import os
@@ -51,13 +52,15 @@ def replacing(path: Path) -> Iterator[Path]:
     """A temporary name beside `path`; when the block ends well, its file becomes `path`.
 
     Synced before it is renamed, removed when the block fails: `path` is the old file or the whole
-    new one. Raises StorageError for what the file system refuses.
+    new one. What a killed process left in its folder goes. Raises StorageError for what the file
+    system refuses.
     """
     if not path.name:  # "." or "/"
         raise StorageError(f"{path}: {os.strerror(errno.EISDIR)}")
-    temporary = path.with_name(f".{secrets.token_hex(8)}.part")
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        sweep(path.parent)
+        temporary, lock = _temporary(path.parent)
         try:
             yield temporary
             with temporary.open("rb+") as file:
@@ -66,8 +69,22 @@ def replacing(path: Path) -> Iterator[Path]:
                 temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             temporary.replace(path)
         finally:
+            os.close(lock)
             with contextlib.suppress(FileNotFoundError):
                 temporary.unlink()
+
+
+def _temporary(folder: Path) -> tuple[Path, int]:
+    """A new empty file, and its descriptor: it is locked until that is closed, by us or by our
+    death. Raises OSError."""
+    while True:
+        path = folder / f".{secrets.token_hex(8)}.part"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        with contextlib.suppress(OSError):  # a disk without locks, on which nothing is swept
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return path, descriptor
+        os.close(descriptor)  # swept before it was locked
 
 
 def behind(path: Path) -> Path:
@@ -84,6 +101,28 @@ def write(path: Path, data: bytes) -> os.stat_result:
         return temporary.stat()  # renaming changes neither size nor time
 
 
+def not_a_file(path: Path) -> str:
+    """What stands where a file should: "a folder", "a named pipe" …; "" for a file, or nothing."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return "a link that leads back to itself"
+        with contextlib.suppress(OSError):
+            return f"a link to {path.readlink()}, which is not there"
+        return ""
+    return _FILE_TYPES.get(stat.S_IFMT(mode), "")
+
+
+_FILE_TYPES = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
 class TooLarge(Exception):
     """A file has more bytes than what it is for can have."""
 
@@ -95,9 +134,10 @@ def read_whole(path: Path, most: int) -> bytes:
     """
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
+        kind = not_a_file(path)
         if stat.S_ISDIR(found.st_mode):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
-        raise OSError(errno.EINVAL, "it is no file but a pipe or a device", str(path))
+            raise IsADirectoryError(errno.EISDIR, f"it is {kind}", str(path))
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
     if found.st_size > most:
         raise TooLarge
     with path.open("rb") as file:
@@ -108,12 +148,29 @@ def read_whole(path: Path, most: int) -> bytes:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what a killed process left half written in a folder. Raises StorageError."""
+    """Remove what killed processes left half written in a folder, and nothing that somebody is
+    still writing. Raises StorageError."""
     with storage(folder):
         if folder.is_dir():
             for path in folder.iterdir():
                 if _PART.fullmatch(path.name):
-                    path.unlink(missing_ok=True)
+                    _remove_abandoned(path)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove a temporary file whose writer has died: a living one has locked it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # gone, or not ours
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        pass
+    else:
+        path.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

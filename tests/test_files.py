@@ -3,12 +3,15 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
+import socket
 from pathlib import Path
 
 import pytest
 
 from narrator import files
 from narrator.errors import EnvironmentFailed, StorageError
+from tests import forks
 
 
 def full(*arguments: object) -> None:
@@ -48,10 +51,49 @@ def test_what_was_left_half_written_is_swept_and_nothing_else(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["my.part"]
 
 
+def test_what_somebody_is_still_writing_is_not_swept(tmp_path):
+    with files.replacing(tmp_path / "file") as temporary:
+        temporary.write_bytes(b"whole")
+        files.sweep(tmp_path)
+    assert (tmp_path / "file").read_bytes() == b"whole"
+
+
+def die_writing(path):
+    with files.replacing(path) as temporary:
+        temporary.write_bytes(b"half")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_next_write_removes_what_a_killed_one_left_in_the_folder(tmp_path):
+    assert forks.code(forks.forked(die_writing, tmp_path / "file")) == -signal.SIGKILL
+    assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
+    files.write(tmp_path / "other", b"whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
+
+
 def test_a_folder_that_is_a_file_is_a_storage_error(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError):
         files.write(tmp_path / "file" / "inside", b"x")
+
+
+def test_what_is_no_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    Path("loop").symlink_to("loop")
+    Path("dangling").symlink_to("nowhere")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+    names = ("pipe", "loop", "dangling", "socket", ".", "missing", "/dev/null")
+    assert [files.not_a_file(Path(name)) for name in names] == [
+        "a named pipe",
+        "a link that leads back to itself",
+        "a link to nowhere, which is not there",
+        "a socket",
+        "a folder",
+        "",
+        "a device",
+    ]
 
 
 def test_a_library_in_the_home_of_nobody_is_one_line(monkeypatch):

@@ -8,7 +8,6 @@ model: sound is read when a render asks for it. Knows nothing of steps and takes
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -20,14 +19,8 @@ from narrator.cast import auditions, presets
 from narrator.cast.presets import Glance
 from narrator.engines import Engine
 from narrator.engines.voice import Cast, Reference, Voice
-from narrator.errors import Problem, UserError
+from narrator.errors import Problem, StorageError, UserError
 from narrator.project.project import Project
-
-ABANDONED = 3600.0
-"""Seconds after which nobody writes to a half-written file any more: other commands write to these
-folders at the same time, and no lock holds them off."""
-_HALF = f".{'[0-9a-f]' * 16}.part"
-"""What `files.replacing` calls a file until it is whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +166,13 @@ def _made_here() -> Iterator[None]:
 
 
 def sweep(project: Project) -> None:
-    """Remove what killed processes left half written where voices are kept, an hour ago or more.
+    """Remove what killed processes left half written where voices are kept.
 
     In the project's cast, encoded references and presets, and in the user's library. What cannot be
     removed stays: it does no harm.
     """
     shared = files.library()
     places = (project.build / "cast", project.build / "voices", presets.folder(project.root))
-    before = time.time() - ABANDONED
     for folder in (*places, shared, presets.folder(None)):
-        with contextlib.suppress(OSError):
-            for path in folder.glob(_HALF):
-                if path.stat().st_mtime < before:
-                    path.unlink()
+        with contextlib.suppress(StorageError):
+            files.sweep(folder)

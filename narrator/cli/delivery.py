@@ -39,7 +39,7 @@ def verify(
     from narrator.delivery import inspection
 
     wanted = _profile(profile, book)
-    places = inspection.places(files)
+    places = inspection.places([_build_of(path) for path in files])
     with contextlib.nullcontext() if as_json else StageLine(err) as line:
         what = f"measuring {counted(len(places.files), 'file')}"
         seen = places.inspect(wanted, partial(line, what) if line else None)
@@ -54,6 +54,15 @@ def verify(
         raise typer.Exit(2)
     if seen.findings or seen.failed:
         raise typer.Exit(1)
+
+
+def _build_of(path: Path) -> Path:
+    """The build folder of a project that has it elsewhere; any other path as it is."""
+    from narrator.project.buildfolder import build_folder
+    from narrator.project.place import NAME
+
+    build = build_folder(path) if (path / NAME).is_file() else path / "build"
+    return path if build == path / "build" else build
 
 
 def _print_json(seen: Inspection, profile: Profile | None) -> None:

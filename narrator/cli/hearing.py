@@ -144,6 +144,9 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
     if found.unknown:
         out.print(f"{counted(found.unknown, 'take')} unheard: {by} does not know their language")
     _print_times(found)
+    if found.forgotten:
+        rows = counted(found.forgotten, "damaged row")
+        out.print(f"{rows} of what was heard before removed; the takes were listened to again")
     if found.relieved:
         out.print(f"{counted(found.relieved, 'take')} no longer doubtful")
     doubtful = [one for one in found.misheard if not one.is_accepted]
@@ -198,6 +201,7 @@ def _json(found: BookHearing) -> dict[str, object]:
         "seconds_heard": round(found.seconds, 1),
         "timed": dict(found.timed),
         "relieved": found.relieved,
+        "damaged_rows_removed": found.forgotten,
         "cancelled": found.cancelled,
         "misheard": [
             {

@@ -305,6 +305,7 @@ def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson
 
 def _status_json(book: BookPlan) -> dict[str, object]:
     from narrator.delivery import products
+    from narrator.pipeline.losses import losses_of
 
     files = products.listed(book)
     return {
@@ -314,11 +315,13 @@ def _status_json(book: BookPlan) -> dict[str, object]:
         "doubtful": [step.id for step in book.doubtful],
         "files": [str(path) for path, note in files if not note],
         "other_files": [str(path) for path, note in files if note],
+        "losses": list(losses_of(book).messages()),
     }
 
 
 def _print_status(book: BookPlan) -> None:
     from narrator.delivery import products
+    from narrator.pipeline.losses import losses_of
 
     rows, doubtful, given_up = _chapter_rows(book), book.doubtful, _given_up(book)
     held = {step.chapter + 1 for step in doubtful} if book.takes.strict else set()
@@ -337,6 +340,8 @@ def _print_status(book: BookPlan) -> None:
     for path, note in products.listed(book):
         said = f"  {note}" if note else ""
         out.print(f"{near(path)}  {sized(path.stat().st_size)}{said}")
+    for message in losses_of(book).messages():
+        out.print(message)
 
 
 def _given_up(book: BookPlan) -> list[tuple[Step, Sequence[str]]]:

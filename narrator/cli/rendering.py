@@ -191,6 +191,8 @@ def _print_summary(pid: int, summary: Mapping[str, Any]) -> None:
             err.print(f"{what}: {row['chunk']} {row['source']}: {short(row['text'])} ({faults})")
     for name in summary.get("files", []):
         out.print(str(near(Path(name))))
+    for message in summary.get("losses", []):
+        out.print(message)
     if lacking := summary.get("incomplete_chapters"):
         err.print(f"not assembled: chapters {', '.join(map(str, lacking))} lack takes")
 
@@ -212,7 +214,7 @@ def _print_report(report: Report, wall: float) -> None:
     print_doubtful(report.plan, report.doubtful, err.print)
     if report.finished:
         _print_files(report.finished)
-    for message in report.damage[:LISTED]:
+    for message in (*report.damage[:LISTED], *report.losses):
         out.print(message)
     _print_superseded(report)
     text = report.accounting
@@ -264,7 +266,8 @@ def _print_files(finished: Finished) -> None:
 
 def _print_superseded(report: Report) -> None:
     """What a run moved out of the folder of finished files, once."""
-    moved, delivered = report.superseded, report.finished.files if report.finished else []
+    moved, made = report.superseded, report.finished
+    delivered = {*made.files, *made.companions} if made else set()
     for old, new in moved[:LISTED]:
         if old in delivered:
             out.print(f"{near(old)}  is made anew: what lay there was moved to {near(new)}")

@@ -49,6 +49,9 @@ class _ByPurpose(TyperGroup):
             _refuse_path(Path(args[0]))
         name, command, rest = super().resolve_command(ctx, args)
         parameters = command.params if command else []
+        names = {one.name for one in parameters}
+        if names & _PROJECT_PARAMETERS and "build" not in names:
+            parameters.append(_build_option())
         known = {option for one in parameters for option in one.opts}
         if "book" in known and "--book" not in known:
             rest = _without_flag(rest)
@@ -63,6 +66,41 @@ class _ByPurpose(TyperGroup):
             ]
             with formatter.section(purpose):
                 formatter.write_dl(rows)
+
+
+_PROJECT_PARAMETERS = frozenset(("book", "project", "base_url"))
+"""Parameters of commands that work on a project; `base_url` is one of `feed`."""
+
+
+def _build_option() -> click.Parameter:
+    """`--build`, which every command of a project takes and none has to pass on."""
+    options = typer.Typer()
+
+    def build(
+        folder: Annotated[
+            Path | None,
+            typer.Option(
+                "--build",
+                metavar="FOLDER",
+                help="Where takes and finished files lie, in place of the project's build.",
+                callback=_build_in,
+                expose_value=False,
+                is_eager=True,
+            ),
+        ] = None,
+    ) -> None: ...
+
+    options.command()(build)
+    parameter = typer.main.get_command(options).params[0]
+    parameter.name = "build"
+    return parameter
+
+
+def _build_in(context: typer.Context, folder: Path | None) -> Path | None:
+    from narrator.project.buildfolder import building_in
+
+    context.with_resource(building_in(folder))
+    return folder
 
 
 def _refuse_path(path: Path) -> None:

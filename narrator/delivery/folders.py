@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from narrator.project import buildfolder
 from narrator.project.project import Project
 
 SOUNDS = (".m4b", ".mp3", ".flac", ".opus", ".wav")
@@ -22,7 +23,7 @@ class Folders:
     @property
     def option(self) -> str:
         """What commands are given so that they mean these folders."""
-        return " --draft" if self.draft else ""
+        return (" --draft" if self.draft else "") + buildfolder.option()
 
     @property
     def finished(self) -> Path:

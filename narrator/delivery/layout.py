@@ -269,7 +269,7 @@ def _region(step: Step, take: Record, shared: BookSound, pause: float, with_befo
 
 def _times(takes: Takes, step: Step, take: Record) -> WordTimes | None:
     """When the words that are written are heard in a take, as well as is known."""
-    said = takes.store.heard.best(take.content, step.text)
+    said = takes.store.word_times(take, step.text)
     if said is None:
         return None
     words = written(step.chunk.text, step.utterance.spoken, said.words, step.language)

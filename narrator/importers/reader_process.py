@@ -33,7 +33,7 @@ from narrator.importers.messages import (
 
 
 def main() -> NoReturn:
-    """ImportAnswer the request on standard input."""
+    """Answers the request on standard input."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no file of all that a bomb has filled
     answers = os.dup(1)
     os.dup2(2, 1)  # nothing else may be taken for an answer

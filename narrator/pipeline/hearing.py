@@ -56,6 +56,8 @@ class BookHearing:
     misheard: list[Misheard] = field(default_factory=list)
     relieved: int = 0
     """Takes that were doubtful for their words, and are no longer."""
+    forgotten: int = 0
+    """Damaged rows of what was heard before, which are no longer in their file."""
     cancelled: bool = False
 
 
@@ -113,6 +115,8 @@ def _hear(book: BookPlan, ear: Ear, tell: Callable[[float], None], cancel: Event
     found.cancelled = cancel.is_set()
     for step, take in takes:
         _judge(book, ear, step, take, found)
+    if not found.cancelled and len(steps) == len({step.key for step in book.steps}):
+        found.forgotten = book.store.heard.forget_damaged()  # what they were of was heard again
     return found
 
 
@@ -126,7 +130,8 @@ def _due(book: BookPlan, ear: Ear, step: Step, take: Record) -> tuple[bool, bool
 def _known(
     book: BookPlan, ear: Ear, step: Step, take: Record
 ) -> tuple[Transcript | None, WordTimes | None]:
-    return ear.known(book.store.heard, take.content, step.text, step.language)
+    heard, times = ear.known(book.store.heard, take.content, step.text, step.language)
+    return heard, book.store.engine_times(take, step.text) or times
 
 
 def _listened(book: BookPlan, ear: Ear, some: Sequence[_Due]) -> Iterator[Record]:

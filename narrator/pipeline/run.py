@@ -36,6 +36,7 @@ from narrator.pipeline.bookplan import (
     plan,
 )
 from narrator.pipeline.estimate import kept_as, speed_path, speeds_of
+from narrator.pipeline.losses import losses_of
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import Logged, Observer, locked, log, logging_to
 from narrator.project.project import Project
@@ -70,6 +71,8 @@ class Report:
     stages: dict[str, float] = field(default_factory=dict)
     """Wall time in seconds: plan, render, finish."""
     accounting: Accounting = field(default_factory=Accounting)
+    losses: tuple[str, ...] = ()
+    """What is lost of what was heard in takes and of their word times, and what to do."""
 
     @property
     def complete(self) -> bool:
@@ -145,6 +148,9 @@ def run(
             "finish": round(time.monotonic() - planned - result.wall, 2),
         }
         report.damage = tuple(logbook.damage)
+        report.losses = tuple(losses_of(report.plan).messages())
+        for message in report.losses:
+            log.warning("%s", message)
         _keep(report)
         report.log_fault = logbook.fault
         return report
@@ -153,7 +159,9 @@ def run(
 def _prepare(project: Project, observer: Observer) -> None:
     """What killed runs left half written goes. Music is measured: a file that is no sound must not
     be found after hours of speech. Raises ManifestError, StorageError."""
-    for folder in (project.build, *(project.build / "timeline").glob("*")):
+    texts = {(project.root / one.file).parent for one in project.chapters if one.file}
+    timelines = (project.build / "timeline").glob("*")
+    for folder in (project.root, *texts, project.build, *timelines):
         files.sweep(folder)
     references.sweep(project)
     if project.manifest.music:
@@ -327,6 +335,7 @@ def summary(report: Report) -> dict[str, Any]:
         "cancelled": result.cancelled,
         "damaged_takes": list(report.plan.store.damaged),
         "damaged_rows": report.plan.store.misled,
+        "losses": list(report.losses),
         "characters": asdict(report.accounting),
         "stages": report.stages,
         "earlier_files": [str(path) for path in report.earlier],

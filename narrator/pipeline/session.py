@@ -21,6 +21,7 @@ from narrator.errors import (
     StorageError,
 )
 from narrator.pipeline.bookplan import BookPlan
+from narrator.project import buildfolder
 from narrator.project.project import Project
 from narrator.speech import render
 from narrator.speech.plan import (
@@ -89,6 +90,7 @@ def locked(project: Project, patience: float = 0.0) -> Iterator[None]:
     except OSError as error:
         raise StorageError(f"{project.build}: cannot be written: {files.reason(error)}") from None
     try:
+        buildfolder.claim(project.build, project.root)
         yield
     finally:
         lock.release()

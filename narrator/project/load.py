@@ -20,6 +20,7 @@ from narrator import files
 from narrator.characters import quoted, seen
 from narrator.errors import GUESSES, ManifestError, Problem, nearest
 from narrator.project import profiles
+from narrator.project.buildfolder import build_folder
 from narrator.project.messages import problems_of, without_faults
 from narrator.project.place import manifest_at
 from narrator.project.profiles import Profile
@@ -43,10 +44,10 @@ def load(path: Path, text: str | None = None) -> Project:
         problems += problems_of(path, lines, error)
         rest = without_faults(data, error)
         if rest is not None:
-            problems += _cross_checks(Project(path, rest, lines)).problems
+            problems += _cross_checks(Project(path, path.parent / "build", rest, lines)).problems
         raise ManifestError(_in_order(problems, reader.remarks)) from None
     unseen = tuple((c, path, line, n) for c, (line, n) in reader.unseen.items())
-    project = Project(path, manifest, lines, unseen)
+    project = Project(path, build_folder(path.parent), manifest, lines, unseen)
     checks = _cross_checks(project)
     problems += checks.problems
     if problems:
@@ -161,8 +162,8 @@ class _CrossChecks:
         with contextlib.suppress(OSError, ValueError, RuntimeError):  # no folder, no name, a circle
             if target.is_file():
                 return True
-            if target.is_dir():
-                self._wrong(f"it is a folder, not a file: {quoted(name, 400)}", *loc)
+            if kind := files.not_a_file(target):
+                self._wrong(f"it is {kind}, not a file: {quoted(name, 400)}", *loc)
                 return False
             guess = self._guess(target.name, (path.name for path in target.parent.iterdir()))
         hint = f"; did you mean '{Path(name).with_name(guess)}'?" if guess else ""

@@ -1,6 +1,7 @@
 """The user's own settings, which no project says: `settings.yaml` in the library.
 
     cluster: tls://studio.local:8786
+    build: /Volumes/Large/narrator
 
 What a manifest could name, a stranger's could, too: a cluster runs programs for whoever reaches it.
 """
@@ -40,6 +41,9 @@ def _as_address(value: object) -> object:
 class Preferences(Strict):
     cluster: Annotated[ClusterSettings, BeforeValidator(_as_address)] | None = None
     """Where models speak: an address, or an address with the folder of its certificate."""
+    build: Text | None = None
+    """Where the builds of all projects lie, each in a folder of its own; relative to the settings'
+    file. Without it each lies in its project."""
 
 
 def path() -> Path:

@@ -33,6 +33,8 @@ class Project:
 
     path: Path
     """The manifest's file."""
+    build: Path
+    """Where renders go; git ignores it."""
     manifest: Manifest
     lines: Mapping[Loc, int]
     """Line numbers of the manifest's values, by where they stand."""
@@ -49,11 +51,6 @@ class Project:
     @property
     def root(self) -> Path:
         return self.path.parent
-
-    @property
-    def build(self) -> Path:
-        """Where renders go; git ignores it."""
-        return self.root / "build"
 
     @property
     def takes(self) -> Path:

@@ -5,7 +5,7 @@ Who times words (an engine that knows, an aligner that listens) is not known her
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -17,6 +17,7 @@ PAUSE = 0.08
 """Seconds of silence that are no part of a word: the closure of a p or t is shorter."""
 NEAR = 0.2
 """Seconds from a pause within which a word's edge is moved into it."""
+_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,20 @@ class WordTimes:
     by: str
     """Who timed them: "draft", "whisper", "pocketsphinx" …"""
     words: tuple[TimedWord, ...]
+
+
+def packed(words: Iterable[TimedWord]) -> str:
+    """Words as text, `first last start stop` of each, times in milliseconds."""
+    return ";".join(
+        f"{word.first} {word.last} {round(word.start * _MS)} {round(word.stop * _MS)}"
+        for word in words
+    )
+
+
+def unpacked(text: str) -> tuple[TimedWord, ...]:
+    """The words of `packed`. Raises ValueError."""
+    rows = (map(int, row.split(" ")) for row in text.split(";") if row)
+    return tuple(TimedWord(a, b, c / _MS, d / _MS) for a, b, c, d in rows)
 
 
 def settled(words: Sequence[TimedWord], samples: Samples, rate: int) -> tuple[TimedWord, ...]:

@@ -25,7 +25,7 @@ import numpy as np
 from narrator.engines import Engine, Outcome, Request, Session, Speech, distinct, make_room, speak
 from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
-from narrator.sound import audio
+from narrator.sound import audio, timing
 from narrator.speech import checks
 from narrator.speech.hearing import told
 from narrator.speech.hearing.listening import Ear, Listening, Opinion
@@ -457,8 +457,7 @@ class _Loop:
             return
         badness = checks.badness(verdict)
         if len(job.parts) == 1:
-            parts = [(job.step.text, replace(speech, state=None), 0.0)]
-            keep = partial(self._keep_heard, job, parts, speech.samples, opinion)
+            keep = partial(self._keep_heard, job, opinion)
             job.wholes.append(Whole(badness, number, job.prompted_by, keep))
         elif job.half is None or badness < job.half.badness:
             job.half = Half(badness, request.attempt, speech, verdict)
@@ -478,8 +477,12 @@ class _Loop:
         samples = np.clip(joined(job.done, rate), -1.0, 1.0)
         start, stop = audio.speech_bounds(samples, rate)
         level, peak = audio.level(samples[start:stop], rate)
-        figures = record.figures
+        figures, words = record.figures, record.words
         if len(job.parts) > 1:
+            parts = list(zip(job.parts, job.done, places(job.done, rate), strict=True))
+            words = timing.packed(
+                told.spoken_words(job.step.text, job.step.language, parts, samples, rate)
+            )
             whole = checks.examine(samples, rate, job.step.expected, text=job.step.text)
             figures = asdict(whole.figures)
         record = replace(
@@ -497,26 +500,20 @@ class _Loop:
             text=job.step.text,
             prompt_text=job.parts[-1] if len(job.parts) > 1 else "",
             wall=round(time.monotonic() - job.began, 3),
+            words=words,
         )
-        record = self.store.put(record, samples, rested(speech, self.engine))
-        parts = list(zip(job.parts, job.done, places(job.done, rate), strict=True))
-        self._keep_heard(job, parts, samples, opinion if len(parts) == 1 else None, record)
+        keep = partial(self._keep_heard, job, opinion if len(job.parts) == 1 else None)
+        record = self.store.put(record, samples, rested(speech, self.engine), before=keep)
         return _Judged(record=record)
 
-    def _keep_heard(
-        self,
-        job: StepJob,
-        parts: Sequence[tuple[str, Speech, float]],
-        samples: audio.Samples,
-        opinion: Opinion | None,
-        record: Record,
-    ) -> None:
-        """What was heard in a take, and when its words are said, as `told.keep` has its parts."""
-        heard, text, language = self.store.heard, job.step.text, job.step.language
+    def _keep_heard(self, job: StepJob, opinion: Opinion | None, record: Record) -> None:
+        """Keeps what was heard in a take. It is written before the take: where the disk is full,
+        there is no take that passes for one that nobody heard."""
         if self.listening and opinion:
-            self.listening.ear.keep(heard, record.content, text, language, opinion)
-        rate, name = self.engine.sample_rate, self.engine.name
-        told.keep(heard, record.content, text, language, parts, samples, rate, name)
+            step = job.step
+            self.listening.ear.keep(
+                self.store.heard, record.content, step.text, step.language, opinion
+            )
 
     def _collect(self, timeout: float) -> None:
         hearing = self.listening.future if self.listening else None
@@ -601,12 +598,12 @@ class _Loop:
         while not is_good and (best := job.best()):
             wall = round(time.monotonic() - job.began, 3)
             try:
-                record = self.store.settle(key, best.number, tries=job.tries, wall=wall)
+                record = self.store.settle(
+                    key, best.number, tries=job.tries, wall=wall, before=best.keep
+                )
             except DamagedTake:  # meanwhile, on disk
                 job.wholes.remove(best)
             else:
-                if best.keep:
-                    best.keep(record)
                 self._rendered(job, record)
                 return
         attempts = job.first + self.rules.tries

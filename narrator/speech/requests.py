@@ -11,9 +11,9 @@ import numpy as np
 
 from narrator.engines import Engine, Prompt, Request, Speech, State
 from narrator.engines.voice import Mode, Reference
-from narrator.sound import audio
+from narrator.sound import audio, timing
 from narrator.speech import checks
-from narrator.speech.hearing import SpokenSound
+from narrator.speech.hearing import SpokenSound, told
 from narrator.speech.plan import Step, takes_prompt
 from narrator.speech.store import Record, Store
 
@@ -41,8 +41,8 @@ class Whole:
     badness: float
     number: int
     prompted_by: str | None = field(compare=False)
-    keep: Callable[[Record], None] | None = field(default=None, compare=False)
-    """Keeps what was heard in it and when its words are said, if it becomes the take."""
+    keep: Callable[[Record], None] = field(default=lambda record: None, compare=False)
+    """Keeps what was heard in it, if it becomes the take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +235,15 @@ def record_of(
         engine=engine.name,
         text=request.text,
         prompt_seconds=round(held / rate, 3),
+        words=timing.packed(
+            told.spoken_words(
+                request.text,
+                request.language,
+                [(request.text, speech, 0.0)],
+                speech.samples,
+                rate,
+            )
+        ),
     )
 
 

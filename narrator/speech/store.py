@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from narrator import files, keys
 from narrator.errors import DamagedTake, StorageError
-from narrator.sound import audio
+from narrator.sound import audio, timing
+from narrator.sound.timing import WordTimes
 from narrator.speech.hearing.kept import HEARD, Hearings
 
 JOURNAL, PINS = "journal.jsonl", "pins.json"
@@ -83,6 +84,8 @@ class Record:
     """Of sound that the state holds."""
     wall: float = 0.0
     """Seconds from its request to its samples."""
+    words: str = ""
+    """When each word of its text is said, where the engine knows: see `timing.packed`."""
 
     @property
     def seconds(self) -> float:
@@ -240,6 +243,21 @@ class Store:
         """Why a step was given up, if it was since it last had a good take."""
         return self._flags.get(key)
 
+    def word_times(self, take: Record, text: str) -> WordTimes | None:
+        """The most exact times of a take's words: its engine's own, which are part of the take,
+        else what listeners found; None where there are none. Raises StorageError."""
+        return self.engine_times(take, text) or self.heard.best(take.content, text)
+
+    def engine_times(self, take: Record, text: str) -> WordTimes | None:
+        """When a take says its words, as its engine knows; None where that knows nothing."""
+        if take.words and take.text == text:
+            return WordTimes(take.engine, timing.unpacked(take.words))
+        return self.heard.told(take.content, text)  # of takes from before they held it
+
+    def is_timed(self, take: Record, text: str) -> bool:
+        """Whether somebody timed the words of a take, even if they could not be found."""
+        return bool(take.words) or self.heard.is_timed(take.content, text)
+
     def stored(self) -> Iterator[tuple[str, int]]:
         """Every take on disk and its size in bytes, in no order."""
         for path in self.root.glob("??/*.take"):
@@ -262,10 +280,17 @@ class Store:
         record: Record,
         samples: NDArray[np.float32],
         state: NDArray[Any] | None = None,
+        *,
+        before: Callable[[Record], None] = lambda record: None,
     ) -> Record:
-        """Store a take; returns its record with `content` filled in. Raises StorageError."""
+        """Store a take; returns its record with `content` filled in.
+
+        `before` keeps what else is known of the take, and is called with that record before the
+        take is written: what fails there leaves no take. Raises StorageError.
+        """
         sound, packed = _parts(samples, record.sample_rate, state)
         record = replace(record, content=keys.content(sound, packed))
+        before(record)
         return self._keep(record, _pack(record, sound, packed))
 
     def _keep(self, record: Record, data: bytes) -> Record:
@@ -313,13 +338,23 @@ class Store:
             self._entries.pop(key, None)
         return number
 
-    def settle(self, key: str, number: int, *, tries: int, wall: float) -> Record:
+    def settle(
+        self,
+        key: str,
+        number: int,
+        *,
+        tries: int,
+        wall: float,
+        before: Callable[[Record], None] = lambda record: None,
+    ) -> Record:
         """A try, the least bad one, becomes its step's take with its faults, and stays a try too.
 
-        `tries` and `wall` are the step's, for its record. Raises DamagedTake, StorageError.
+        `tries` and `wall` are the step's, for its record; `before` as in `put`. Raises DamagedTake,
+        StorageError.
         """
         record, sound, state = self._read_try(key, number)
         record = replace(record, tries=tries, wall=wall)
+        before(record)
         return self._keep(record, _pack(record, sound, state or b""))
 
     def mark(self, key: str, faults: tuple[str, ...]) -> Record:
@@ -535,6 +570,7 @@ class Store:
 _NONSENSE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What reading a row raises that holds something else than it should."""
 _KEY = re.compile("[0-9a-f]{40}")
+_WORDS = re.compile(r"(?:\d+ \d+ -?\d+ -?\d+;)*\d+ \d+ -?\d+ -?\d+", re.ASCII)
 _Row = TypeVar("_Row", Record, _Stored, Flag, Pin)
 
 
@@ -578,6 +614,8 @@ def _record(row: Mapping[str, Any]) -> Record:
     record = _checked(Record(**{**row, "faults": tuple(row.get("faults", ()))}))
     if record.sample_rate <= 0:
         raise ValueError("no sample rate")
+    if record.words and not _WORDS.fullmatch(record.words):
+        raise ValueError("no word times")
     return record
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -213,15 +211,12 @@ def test_a_plan_reads_each_preset_once_and_decodes_none(
 # -- what was left half written --------------------------------------------------------------------
 
 
-def abandoned(folder: Path, age: float) -> Path:
+def abandoned(folder: Path) -> Path:
     """What a writer leaves that is killed."""
-    with files.replacing(folder / "goal") as temporary:
-        temporary.write_bytes(b"half")
-        left = temporary
-    left.write_bytes(b"half")
-    (folder / "goal").unlink()
-    os.utime(left, (time.time() - age,) * 2)
-    return left
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f".{16 * 'a'}.part"
+    path.write_bytes(b"half")
+    return path
 
 
 def test_what_killed_writers_left_is_swept_wherever_voices_are_kept(
@@ -230,14 +225,12 @@ def test_what_killed_writers_left_is_swept_wherever_voices_are_kept(
     book = drawn(tmp_path / "book")
     folders = [book.build / "cast", book.build / "voices", book.root / "voices"]
     folders += [library, library / "voices"]
-    old = [abandoned(folder, age=2 * references.ABANDONED) for folder in folders]
-    young = [abandoned(folder, age=1) for folder in folders]
+    left = [abandoned(folder) for folder in folders]
     mine = book.root / "voices" / ".my-notes.part"
     mine.write_bytes(b"mine")
-    os.utime(mine, (0, 0))
     references.sweep(book)
-    assert not any(path.exists() for path in old)
-    assert all(path.exists() for path in (*young, mine))
+    assert not any(path.exists() for path in left)
+    assert mine.exists()
 
 
 def test_sweeping_folders_that_are_not_there_makes_none(tmp_path: Path, library: Path) -> None:

@@ -18,7 +18,7 @@ from narrator.delivery.companions import feed
 from narrator.delivery.shelf import MadeFile, Shelf
 from narrator.errors import StorageError
 from narrator.pipeline import bookengines, manuscript
-from tests import books
+from tests import books, faults
 from tests.fakes import HumEngine
 
 M4B = books.MANIFEST.replace("[wav], files: chapters", "m4b, companions: [vtt, chapters]")
@@ -423,3 +423,15 @@ def test_superseded_files_are_emptied_by_gc_alone(tmp_path: Path) -> None:
     assert "deleted 1 superseded file, 2 kB" in gc(path, "--delete")
     assert not superseded.exists()
     assert "superseded" not in gc(path)
+
+
+def test_an_altered_companion_that_is_made_again_is_said_to_be(
+    rendered: Rendered, tmp_path: Path
+) -> None:
+    path = rendered(M4B)
+    captions = (tmp_path / "build" / "book" / BOOK[1]).with_suffix(".vtt")
+    captions.write_text("WEBVTT corrected")
+    code, said = faults.command(HumEngine(), "render", path)
+    assert code == 0, said
+    assert f"{captions.name}  is made anew: what lay there was moved to" in said
+    assert "delivered no more" not in said

@@ -62,7 +62,7 @@ def test_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".epub", ".txt", ".md"])
 def test_a_pipe(tmp_path: Path, suffix: str) -> None:
     os.mkfifo(tmp_path / f"book{suffix}")
-    assert "a pipe or a device" in refused(tmp_path / f"book{suffix}")
+    assert "a named pipe" in refused(tmp_path / f"book{suffix}")
 
 
 def test_a_truncated_archive(tmp_path: Path) -> None:

@@ -446,7 +446,7 @@ def test_a_manifest_of_commas_is_refused_before_it_is_read(tmp_path, monkeypatch
 
 def test_a_pipe_is_no_manifest(tmp_path):
     os.mkfifo(tmp_path / "book.yaml")
-    with pytest.raises(ManifestError, match="cannot be read: it is no file but a pipe"):
+    with pytest.raises(ManifestError, match="cannot be read: it is a named pipe, not a file"):
         load(tmp_path)
 
 
@@ -626,3 +626,17 @@ def test_a_file_of_speakers_that_leads_elsewhere_is_refused(tmp_path):
     (folder / "one.speakers.txt").symlink_to(tmp_path / "secret")
     [one] = problems(folder, GOOD)
     assert "one.speakers.txt leads outside of the project" in one
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (os.mkfifo, "a named pipe"),
+        (lambda path: path.symlink_to(path.name), "a link that leads back to itself"),
+        (lambda path: path.symlink_to("gone.md"), "a link to gone.md, which is not there"),
+    ],
+)
+def test_a_text_that_is_no_file_is_named_for_what_it_is(make, kind, tmp_path):
+    make(tmp_path / "t.md")
+    (found,) = problems(tmp_path, GOOD + "  - {title: T, file: t.md}\n")
+    assert found == f"book.yaml:6: chapters.1.file: it is {kind}, not a file: t.md"

@@ -90,6 +90,66 @@ def test_what_was_heard_of_takes_that_are_gone_goes_too(kept):
     assert again.heard("b", "Stop.", "p") == Transcript("stop")
 
 
+# -- damage ----------------------------------------------------------------------------------------
+
+
+def three(path) -> bytes:
+    kept = Hearings(path)
+    for name in "abc":
+        kept.keep(name, "Go.", "p", Transcript("go"))
+    return path.read_bytes()
+
+
+def test_every_flipped_byte_is_a_damaged_row(tmp_path):
+    path = tmp_path / "heard.jsonl"
+    whole = three(path)
+    for place in [n for n in range(0, len(whole), 7) if whole[n] != 10]:
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert Hearings(path).damaged == 1, place
+
+
+@pytest.mark.parametrize("row", [1, 2, 3])
+def test_a_row_end_that_is_gone_costs_the_rows_on_both_its_sides(row, tmp_path):
+    path = tmp_path / "heard.jsonl"
+    lines = three(path).splitlines(keepends=True)
+    lines[row - 1] = lines[row - 1].replace(b"\n", b"K")
+    path.write_bytes(b"".join(lines))
+    assert Hearings(path).damaged == (1 if row == 3 else 2)
+
+
+def test_a_row_that_was_cut_in_two_is_one_damaged_row(tmp_path):
+    path = tmp_path / "heard.jsonl"
+    whole = three(path)
+    path.write_bytes(whole[:9] + b"\n" + whole[10:])
+    assert Hearings(path).damaged == 1
+
+
+def test_what_a_killed_writer_left_is_no_damage_before_and_after_the_next_row(kept):
+    kept.keep("a", "Go.", "p", Transcript("go"))
+    kept.path.write_bytes(kept.path.read_bytes() * 2 + b'{"by":"p","doub')
+    reader = Hearings(kept.path)
+    assert reader.damaged == 0
+    kept.keep("b", "Stop.", "p", Transcript("stop"))
+    assert reader.damaged == Hearings(kept.path).damaged == 0
+
+
+def test_damaged_rows_are_counted_until_they_are_forgotten(tmp_path):
+    path = tmp_path / "heard.jsonl"
+    path.write_bytes(three(path).replace(b"go", b"no", 1))
+    kept, reader = Hearings(path), Hearings(path)
+    assert [kept.damaged, kept.damaged, reader.damaged] == [1, 1, 1]
+    assert kept.forget_damaged() == 1
+    assert [kept.damaged, reader.damaged, kept.forget_damaged()] == [0, 0, 0]
+    assert kept.heard("b", "Go.", "p") == Transcript("go")
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    (tmp_path / "heard.jsonl").mkdir()
+    kept = Hearings(tmp_path / "heard.jsonl")
+    assert kept.heard("a", "Go.", "p") is None
+    assert "directory" in kept.unreadable
+
+
 # -- several who time words ------------------------------------------------------------------------
 
 

@@ -48,15 +48,16 @@ def test_halves_are_words_of_the_whole() -> None:
     assert not told.joined("Rain, rain!", [("Rain.", first, 0), ("rain!", Speech(SOUND), 2)])
 
 
-def test_what_an_engine_tells_of_its_words_is_kept_with_the_take(tmp_path) -> None:
+def test_word_times_that_an_engine_knows_are_part_of_the_take(tmp_path) -> None:
     def one_word(request: Request) -> Speech:
         return replace(hum(request), words=(TimedWord(0, 3, 0.1, 0.4),))
 
     path = books.write(tmp_path, books.MANIFEST, books.ONE)
     _, watcher = books.speak(path, HumEngine(fault=one_word))
-    heard = Store.open(path.parent / "build" / "store").heard
+    store = Store.open(path.parent / "build" / "store")
+    assert not store.heard.path.exists()
     for _, take in watcher.takes:
-        times = heard.times(take.content, take.text, told.identity("hum"))
+        times = store.word_times(take, take.text)
         assert times is not None
         assert times.by == "hum"
         assert len(times.words) == len(take.text.split())

@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from narrator import files
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Begin, Book, Choices, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
@@ -82,14 +83,16 @@ def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
         raise ImportFailed(Problem(source, None, f"{what}, and import that"))
     try:
         status = source.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        raise ImportFailed(Problem(source, None, "no such file")) from None
     except OSError as error:
+        if kind := files.not_a_file(source):
+            raise ImportFailed(Problem(source, None, f"{kind}; name a file")) from None
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise ImportFailed(Problem(source, None, "no such file")) from None
         raise ImportFailed(Problem(source, None, f"cannot be read: {error.strerror}")) from None
     if stat.S_ISDIR(status.st_mode):
         return replace(read_folder(source, choices, _read_file, begin), format="a folder")
     if not stat.S_ISREG(status.st_mode):
-        raise ImportFailed(Problem(source, None, "a pipe or a device; name a file"))
+        raise ImportFailed(Problem(source, None, f"{files.not_a_file(source)}; name a file"))
     begin(source)
     return _read_file(source, choices)
 

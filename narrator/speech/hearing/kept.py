@@ -1,14 +1,15 @@
 """What was heard in takes, and when their words are said, kept beside them: made once.
 
 A row is of one sound (by its content), its text and who heard it, so it outlives renames and moves,
-and is none of a take that is spoken anew. Sealed rows in one file that only grows; what is torn or
-altered is heard again. Knows nothing of plans.
+and is none of a take that is spoken anew. Sealed rows in one file that only grows; damaged ones are
+counted, and what they are of is heard again. Knows nothing of plans.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from narrator.speech.hearing import Transcript
 
 HEARD = "heard.jsonl"
 _MS = 1000
+_ROW_END = re.compile(rb',"seal":"[0-9a-f]{40}"\}')
 _BEST = ("pocketsphinx", "qwen3", "whisper")
 """Who listens for words, the most exact first; whoever else times them said them, and knows."""
 
@@ -35,6 +37,12 @@ class Hearings:
     large, and a book has a hundred thousand words."""
     _read: tuple[int, int] = (-1, 0)
     """The file that was read, and how far."""
+    unreadable: str = ""
+    """Why the file could not be read."""
+    _damaged: int = 0
+    """Damaged rows in what was read of the file."""
+    _damaged_tail: int = 0
+    """Damaged rows after its last line."""
     _is_torn: bool = False
     """Whether it ended within a row."""
     _mutex: threading.Lock = field(default_factory=threading.Lock)
@@ -64,6 +72,17 @@ class Hearings:
         found = [times for times in map(_timed, map(json.loads, rows)) if times.words]
         return min(found, key=_rank, default=None)
 
+    def is_timed(self, content: str, text: str) -> bool:
+        """Whether somebody timed the words of a take, even if they could not be found."""
+        self._catch_up()
+        return _key("times", content, text) in self._rows
+
+    @property
+    def damaged(self) -> int:
+        """Rows of the file that were torn or altered."""
+        self._catch_up()
+        return self._damaged + self._damaged_tail
+
     def keep(self, content: str, text: str, by: str, heard: Transcript) -> None:
         """Raises StorageError."""
         doubts = [round(one, 2) for one in heard.doubts]
@@ -82,18 +101,30 @@ class Hearings:
             for key, rows in self._rows.items()
             if json.loads(next(iter(rows.values())))["take"] in contents
         }
-        if len(kept) < len(self._rows):
-            lines = (line + b"\n" for rows in kept.values() for line in rows.values())
-            with files.storage(self.path):
-                files.write(self.path, b"".join(lines))
-            self._rows, self._read = kept, (-1, 0)
+        if len(kept) < len(self._rows) or self.damaged:
+            self._rewrite(kept)
+
+    def forget_damaged(self) -> int:
+        """Remove damaged rows from the file; returns their number. Raises StorageError."""
+        count = self.damaged
+        if count:
+            self._rewrite(self._rows)
+        return count
+
+    def _rewrite(self, kept: dict[str, dict[str, bytes]]) -> None:
+        lines = (line + b"\n" for rows in kept.values() for line in rows.values())
+        files.write(self.path, b"".join(lines))
+        self._rows, self._read, self._damaged = kept, (-1, 0), 0
+        self._damaged_tail = 0
 
     def _add(self, kind: str, content: str, text: str, by: str, found: Mapping[str, Any]) -> None:
         row = {"key": _key(kind, content, text), "take": content, "by": by, **found}
         line = files.sealed_row(row)
         with self._mutex, files.storage(self.path):
             self._catch_up()
-            # what a killed writer left of its row ends here
+            if self._is_torn and not self._damaged_tail:  # a killed writer's half of a row
+                os.truncate(self.path, self._read[1])
+                self._is_torn = False
             files.append(self.path, b"\n" * self._is_torn + line)
             self._put(row, line[:-1])
 
@@ -119,19 +150,39 @@ class Hearings:
                 file.seek(begin if begin <= stat.st_size else 0)
                 begin = file.tell()
                 data = file.read()
-        except OSError:  # nobody listened yet; what cannot be read is heard again
+        except FileNotFoundError:  # nobody listened yet
             self._is_torn = False
+            self._damaged = self._damaged_tail = 0
+            return
+        except OSError as error:  # it is heard again, and who asks is told why
+            self.unreadable, self._is_torn = files.reason(error), False
             return
         whole = data.rfind(b"\n") + 1
         self._read, self._is_torn = (stat.st_ino, begin + whole), whole < len(data)
-        for line in data[:whole].splitlines():
+        if not begin:
+            self._damaged = 0
+        # a killed writer's torn tail is nothing to speak of, and ends before its seal
+        self._damaged_tail = len(_ROW_END.findall(data[whole:]))
+        damaged = b""
+        for line in data[:whole].split(b"\n")[:-1]:
             row = _sound_row(line)
             if row is not None:
                 self._put(row, line)
+                self._damaged += _rows_in(damaged)
+                damaged = b""
+            else:
+                damaged += line
+        self._damaged += _rows_in(damaged)
 
 
 def _key(kind: str, content: str, text: str) -> str:
     return keys.key({"kind": kind, "take": content, "text": text})
+
+
+def _rows_in(damaged: bytes) -> int:
+    """How many rows there were in lines that are damaged: a flipped bit makes one row of two, or
+    two of one."""
+    return max(1, len(_ROW_END.findall(damaged))) if damaged.strip() else 0
 
 
 def _timed(row: Mapping[str, Any]) -> WordTimes:

@@ -143,12 +143,11 @@ class Ear:
     def known(
         self, hearings: Hearings, content: str, text: str, language: str
     ) -> tuple[Transcript | None, WordTimes | None]:
-        """What was made of a take before, by this recogniser and by who would time it now; its
-        times, as who said it knows them, if anybody does."""
-        heard, times = None, hearings.told(content, text)
+        """What was made of a take before, by this recogniser and by who would time it now."""
+        heard = times = None
         if self.recogniser:
             heard = hearings.heard(content, text, self.recogniser.identity)
-        if times is None and (aligner := self.aligner(language)):
+        if aligner := self.aligner(language):
             times = hearings.times(content, text, aligner.identity)
         return heard, times
 

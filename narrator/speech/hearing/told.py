@@ -12,36 +12,21 @@ from itertools import pairwise
 
 from narrator.engines import Speech
 from narrator.sound.audio import Samples
-from narrator.sound.timing import TimedWord, WordTimes, settled
-from narrator.speech.hearing.kept import Hearings
+from narrator.sound.timing import TimedWord, settled
 from narrator.text.words import words
 
-VERSION = 1
-"""Raised when the same engine's words would be laid otherwise."""
 
-
-def identity(engine: str) -> str:
-    """What the words of an engine (by name) are kept under."""
-    return f"{engine} itself {VERSION}"
-
-
-def keep(
-    heard: Hearings,
-    content: str,
+def spoken_words(
     text: str,
     language: str,
     parts: Sequence[tuple[str, Speech, float]],
     samples: Samples,
     rate: int,
-    engine: str,
-) -> None:
-    """Keep what an engine told of a take and of its `parts`: of each its text, what was said, and
-    the seconds by which it lies later in the take. Nothing where it told nothing. Raises
-    StorageError."""
+) -> tuple[TimedWord, ...]:
+    """The words of a take of `samples`, as its engine told them of its `parts`: of each its text,
+    its speech, and the seconds by which it lies later in the take. None where it told nothing."""
     told = joined(text, parts)
-    if told:
-        found = tuple(laid(text, language, told, samples, rate))
-        heard.keep_times(content, text, identity(engine), WordTimes(engine, found))
+    return tuple(laid(text, language, told, samples, rate)) if told else ()
 
 
 def joined(text: str, parts: Sequence[tuple[str, Speech, float]]) -> list[TimedWord]:

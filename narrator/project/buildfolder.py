@@ -1,0 +1,130 @@
+"""Where what is made of a project lies: `build` beside its manifest, or where its user says.
+
+Another place is the user's to name, by `--build` or a setting: whatever a project itself holds, a
+link too, may come from a stranger. No two projects share a folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from narrator import files
+from narrator.errors import UsageError
+from narrator.project import preferences
+from narrator.project.place import NAME
+
+VARIABLE = "NARRATOR_BUILD"
+"""Environment variable: the build folder of the project of a command, before any setting."""
+_OWNER = ".project.json"
+"""In a build folder that lies elsewhere: of which project it is."""
+
+
+@contextlib.contextmanager
+def building_in(folder: Path | None) -> Iterator[None]:
+    """Within the block, the project's build folder is this one; None changes nothing."""
+    before = os.environ.get(VARIABLE)
+    if folder is not None:
+        os.environ[VARIABLE] = os.path.abspath(folder.expanduser())
+    try:
+        yield
+    finally:
+        if folder is not None:
+            os.environ.pop(VARIABLE)
+            if before is not None:
+                os.environ[VARIABLE] = before
+
+
+def option() -> str:
+    """What commands are given so that they mean the same build folder: " --build …", or nothing."""
+    folder = os.environ.get(VARIABLE)
+    return f" --build {shlex.quote(folder)}" if folder else ""
+
+
+def build_folder(root: Path) -> Path:
+    """The build folder of the project in `root`.
+
+    Raises UsageError for one that leads out of the project by a link or is another's, ManifestError
+    for settings that cannot be read.
+    """
+    if folder := os.environ.get(VARIABLE):
+        return _unshared(Path(folder).expanduser().absolute(), root)
+    if (setting := preferences.read().build) is not None:
+        home = preferences.path().parent.absolute() / Path(setting).expanduser()
+        place = root.resolve()
+        return _unshared(home / place.relative_to(place.anchor) / "build", root)
+    _refuse_links(root)
+    return root / "build"
+
+
+def claim(build: Path, root: Path) -> None:
+    """Note in a build folder that lies elsewhere whose it is. Raises UsageError where it is
+    another project's, StorageError."""
+    if build.absolute() == (root / "build").absolute():
+        return
+    _refuse_other_owner(build, root)
+    note = {"project": str(root.resolve())}
+    if _note_in(build) != note:
+        files.save_json(build / _OWNER, note)
+
+
+def _unshared(build: Path, root: Path) -> Path:
+    """The folder, as long as it is empty or this project's. Raises UsageError."""
+    if _is_same(build, root / "build"):
+        return build
+    if root.resolve().is_relative_to(build.resolve()):
+        raise UsageError(f"{build}: holds the project itself; name a folder of its own for builds")
+    if kind := files.not_a_file(build).replace("a folder", ""):
+        raise UsageError(f"{build}: {kind}; name a folder for builds")
+    _refuse_other_owner(build, root)
+    with files.storage(build):
+        is_build = (build / _OWNER).is_file() or (build / "store").is_dir()
+        if not build.is_dir():
+            if build.exists():
+                raise UsageError(f"{build}: a file; name a folder for builds")
+        elif not is_build and any(path.name != ".lock" for path in build.iterdir()):
+            raise UsageError(
+                f"{build}: not empty, and no build of narrator; name a new folder for builds"
+            )
+    return build
+
+
+def _refuse_other_owner(build: Path, root: Path) -> None:
+    note = _note_in(build)
+    owner = note.get("project") if isinstance(note, dict) else None
+    if not isinstance(owner, str):
+        owner = str(build.parent) if build.name == "build" else str(root)
+    place = Path(owner)
+    if not _is_same(place, root) and (place / NAME).is_file():
+        raise UsageError(f"{build}: holds the build of {place}; name another folder for {root}")
+
+
+def _note_in(build: Path) -> Any:
+    try:
+        return files.read_json(build / _OWNER)
+    except (OSError, files.Altered):
+        return None
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return one.samefile(other)
+    return one.absolute() == other.absolute()
+
+
+def _refuse_links(root: Path) -> None:
+    """Raises UsageError where `build`, or a folder in it, leads out of the project by a link."""
+    build = root / "build"
+    with contextlib.suppress(OSError, RuntimeError):  # there is none, or it shows when it is used
+        links = [path for path in (build, *build.iterdir()) if path.is_symlink()]
+        for path in links:
+            target = path.resolve()
+            if not target.is_relative_to(root.resolve()):
+                raise UsageError(
+                    f"{path}: a link out of the project, to {target}; remove it, and name another "
+                    f"place by `--build FOLDER`, or `build: FOLDER` in {preferences.path()}"
+                )
