@@ -1,5 +1,7 @@
 """What stands on many pages at one height: running heads and feet, and the numbers of pages.
 
+A head comes again, has the number of its page, or says what a heading in larger type says. In type
+larger than the text, all of its place on most pages must: chapters may have such headings there.
 Knows lines, not what they are lines of.
 """
 
@@ -8,9 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from statistics import median
 
-from narrator.importers.counting import ROMAN, bare_value
+from narrator.importers.chapters.outline import letters
+from narrator.importers.counting import ROMAN, bare_value, counted
 from narrator.importers.readers.pdf.lines import TextLine
 
 HEAD = "running head or foot"
@@ -23,10 +27,17 @@ _OFTEN = 3
 _LONGEST = 120
 """Characters of a running head."""
 _LARGER = 1.15
-"""Times the size of the text: no running head is in larger type, as headings are."""
+"""Times the size of the text: a running head in larger type may be a heading."""
+_HEADING = 1.05
+"""Times the size of a running head: the headings of its book are larger at least so much."""
+_COVERED = 0.4
+"""Of the pages: so many have a head in larger type, as headings of chapters have not."""
+_PART = 8
+"""Letters of a part of a heading that is known again."""
 _SHORT = 6
 """Pages of a source in which two are enough."""
 _PAGE_NUMBER = re.compile(r"^\W*(\d{1,4})(?!\d)")
+_NUMBER_AT_EDGE = re.compile(r"^\W*\d{1,4}\b|\b\d{1,4}\W*$")
 _SLOT_SHARE = 0.25
 """Of the pages that have a running head at a height: then what else stands there is one."""
 _FIGURES = re.compile(rf"\d+|\b{ROMAN}\b", re.IGNORECASE)
@@ -39,20 +50,110 @@ _BARE = re.compile(
 
 def leave_repeated(pages: Sequence[Sequence[TextLine]]) -> None:
     """Set aside running heads, feet and page numbers."""
+    headings = _Headings(pages)
     for at_top in (True, False):
         for _ in range(_EDGE):
-            if not _leave_outermost(pages, at_top):
+            if not _leave_outermost(pages, at_top, headings):
                 break
 
 
-def _leave_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
+class _Headings:
+    """What stands in large type, by which running heads are known that say the same."""
+
+    def __init__(self, pages: Sequence[Sequence[TextLine]]) -> None:
+        sizes = Counter(round(line.size, 1) for lines in pages for line in lines for _ in line.text)
+        usual = max(sizes, key=sizes.__getitem__, default=0.0)
+        self.large: list[tuple[float, int, str]] = []
+        """Size, page and letters."""
+        for number, lines in enumerate(pages):
+            for size, group in groupby(lines, key=lambda line: round(line.size, 1)):
+                if size > usual * _HEADING:
+                    text = letters(" ".join(line.text for line in group))
+                    self.large.append((size, number, text))
+
+    def are_above(self, size: float) -> bool:
+        """Whether there are headings on several pages in type larger than this."""
+        return len({page for large, page, _ in self.large if large > size * _HEADING}) > 1
+
+    def say(self, line: TextLine) -> bool:
+        """Whether a heading in larger type says what a line does, or a part of it does."""
+        text = letters(_NUMBER_AT_EDGE.sub("", line.text))
+        return bool(text) and any(
+            size > line.size * _HEADING
+            and (text == heading or (len(text) >= _PART and text in heading))
+            for size, _, heading in self.large
+        )
+
+
+def _leave_outermost(
+    pages: Sequence[Sequence[TextLine]], at_top: bool, headings: _Headings
+) -> bool:
     edges = [list(_outermost(lines, at_top)) for lines in pages]
     shown = sum(bool(edge) for edge in edges)
+    few = 2 if shown <= _SHORT else _OFTEN
     lines = [line for edge in edges for line in edge if len(line.text) <= _LONGEST]
-    inside = _inside(pages, {id(line) for edge in edges for line in edge})
-    again = [*_coming_again(lines, inside), *_numbered(lines, 2 if shown <= _SHORT else _OFTEN)]
-    _mark(lines, again, max(_OFTEN, shown * _SLOT_SHARE))
-    return bool(again)
+    usual = [median(x.size for x in page if x.left is None) if edge else 0.0
+             for page, edge in zip(pages, edges, strict=True)]  # fmt: skip
+    small = [line for line in lines if line.size <= usual[line.page] * _LARGER]
+    inside = _inside(pages, {id(line) for line in small})
+    again = [*_coming_again(small, inside), *_numbered(small, few)]
+    again += _saying_headings(small, headings, few)
+    again += _second_lines(pages, lines, headings)
+    large = [line for line in lines if line.size > usual[line.page] * _LARGER]
+    heads = list(_large_heads(large, headings, shown))
+    _mark(small, again, max(_OFTEN, shown * _SLOT_SHARE))
+    _mark(heads, heads, shown)
+    return bool(again or heads)
+
+
+def _saying_headings(
+    lines: Iterable[TextLine], headings: _Headings, few: int
+) -> Iterator[TextLine]:
+    """Lines that say what headings do, at a height where some pages have such."""
+    alike = [line for line in lines if headings.say(line)]
+    heights = _pages_by_height(alike)
+    yield from (line for line in alike if len(heights[round(line.base)]) >= few)
+
+
+def _second_lines(
+    pages: Sequence[Sequence[TextLine]], lines: Iterable[TextLine], headings: _Headings
+) -> Iterator[TextLine]:
+    """Lines right below a running head that go on with it, as a long title does."""
+    for line in lines:
+        heads = (other for other in pages[line.page] if other.left == HEAD)
+        near = any(
+            0 < other.base - line.base < line.size * 1.8 and abs(other.size - line.size) < 0.5
+            for other in heads
+        )
+        if near and headings.say(line):
+            yield line
+
+
+def _large_heads(lines: Sequence[TextLine], headings: _Headings, shown: int) -> Iterator[TextLine]:
+    """Heads in type larger than the text: they stand at one height on many pages, most come again
+    soon, have the page's number or say what a larger heading does."""
+    slots: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
+    for line in lines:
+        near = (
+            key for key in slots if abs(key[0] - line.base) < _NEAR and key[1] == round(line.size)
+        )
+        slots[next(near, (round(line.base), round(line.size)))].append(line)
+    for (_, size), slot in slots.items():
+        count = len({line.page for line in slot})
+        if count < max(_OFTEN, shown * _COVERED) or not headings.are_above(size):
+            continue
+        pages: dict[str, list[int]] = defaultdict(list)
+        for line in slot:
+            pages[_without_figures(line.text)].append(line.page)
+        numbered = {id(line) for line in _numbered(slot, _OFTEN) if counted(line.text) is None}
+        known = {
+            line.page
+            for line in slot
+            if id(line) in numbered or headings.say(line)
+            or any(0 < abs(page - line.page) <= 2 for page in pages[_without_figures(line.text)])
+        }  # fmt: skip
+        if 2 * len(known) >= count:
+            yield from slot
 
 
 def _mark(lines: Iterable[TextLine], again: Sequence[TextLine], often: float) -> None:
@@ -60,7 +161,7 @@ def _mark(lines: Iterable[TextLine], again: Sequence[TextLine], often: float) ->
     heights = _pages_by_height(again)
     taken = {id(line) for line in again}
     sizes = {round(line.size) for line in again}
-    for line in lines:
+    for line in (*lines, *again):
         of_slot = len(heights[round(line.base)]) >= often and round(line.size) in sizes
         if id(line) in taken or (of_slot and _is_apart(line)):
             line.left = NUMBER if _BARE.fullmatch(line.text.strip()) else HEAD
@@ -83,12 +184,11 @@ def _pages_by_height(lines: Iterable[TextLine]) -> Mapping[int, set[int]]:
 
 
 def _outermost(lines: Iterable[TextLine], at_top: bool) -> Iterator[TextLine]:
-    """The lines at the top or at the foot of a page, side by side; none in larger type."""
+    """The lines at the top or at the foot of a page, side by side."""
     kept = [line for line in lines if line.left is None]
     if kept:
         edge = max(x.base for x in kept) if at_top else min(x.base for x in kept)
-        most = median(line.size for line in kept) * _LARGER
-        yield from (x for x in kept if abs(x.base - edge) < _NEAR and x.size <= most)
+        yield from (x for x in kept if abs(x.base - edge) < _NEAR)
 
 
 def _is_apart(line: TextLine) -> bool:
