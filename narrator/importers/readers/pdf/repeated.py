@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from statistics import median
 
 from narrator.importers.chapters.outline import letters
@@ -32,6 +32,11 @@ _HEADING = 1.05
 """Times the size of a running head: the headings of its book are larger at least so much."""
 _COVERED = 0.4
 """Of the pages: so many have a head in larger type, as headings of chapters have not."""
+_INTERRUPTED = 0.15
+"""Of them: so many stand amid a sentence, where no type is larger."""
+_ENDS = re.compile(r"[.!?…:][\W\d]*$")
+_WRAPPED = 3
+"""Lines of a running head."""
 _PART = 8
 """Letters of a part of a heading that is known again."""
 _SHORT = 6
@@ -50,10 +55,10 @@ _BARE = re.compile(
 
 def leave_repeated(pages: Sequence[Sequence[TextLine]]) -> None:
     """Set aside running heads, feet and page numbers."""
-    headings = _Headings(pages)
     for at_top in (True, False):
         for _ in range(_EDGE):
-            if not _leave_outermost(pages, at_top, headings):
+            kept = [[line for line in lines if line.left is None] for lines in pages]
+            if not _leave_outermost(kept, at_top, _Headings(kept)):
                 break
 
 
@@ -62,7 +67,8 @@ class _Headings:
 
     def __init__(self, pages: Sequence[Sequence[TextLine]]) -> None:
         sizes = Counter(round(line.size, 1) for lines in pages for line in lines for _ in line.text)
-        usual = max(sizes, key=sizes.__getitem__, default=0.0)
+        self.usual = usual = max(sizes, key=sizes.__getitem__, default=0.0)
+        """Size of the text."""
         self.large: list[tuple[float, int, str]] = []
         """Size, page and letters."""
         for number, lines in enumerate(pages):
@@ -75,11 +81,11 @@ class _Headings:
         """Whether there are headings on several pages in type larger than this."""
         return len({page for large, page, _ in self.large if large > size * _HEADING}) > 1
 
-    def say(self, line: TextLine) -> bool:
-        """Whether a heading in larger type says what a line does, or a part of it does."""
-        text = letters(_NUMBER_AT_EDGE.sub("", line.text))
+    def say(self, *lines: TextLine) -> bool:
+        """Whether a heading in larger type says what lines do, or a part of it does."""
+        text = letters("".join(_NUMBER_AT_EDGE.sub("", line.text) for line in lines))
         return bool(text) and any(
-            size > line.size * _HEADING
+            size > lines[0].size * _HEADING
             and (text == heading or (len(text) >= _PART and text in heading))
             for size, _, heading in self.large
         )
@@ -92,17 +98,17 @@ def _leave_outermost(
     shown = sum(bool(edge) for edge in edges)
     few = 2 if shown <= _SHORT else _OFTEN
     lines = [line for edge in edges for line in edge if len(line.text) <= _LONGEST]
-    usual = [median(x.size for x in page if x.left is None) if edge else 0.0
-             for page, edge in zip(pages, edges, strict=True)]  # fmt: skip
-    small = [line for line in lines if line.size <= usual[line.page] * _LARGER]
+    small = [line for line in lines if line.size <= headings.usual * _LARGER]
     inside = _inside(pages, {id(line) for line in small})
     again = [*_coming_again(small, inside), *_numbered(small, few)]
     again += _saying_headings(small, headings, few)
-    again += _second_lines(pages, lines, headings)
-    large = [line for line in lines if line.size > usual[line.page] * _LARGER]
-    heads = list(_large_heads(large, headings, shown))
+    large = [line for line in lines if line.size > headings.usual * _LARGER]
+    heads = list(_large_heads(pages, large, headings, shown))
     _mark(small, again, max(_OFTEN, shown * _SLOT_SHARE))
-    _mark(heads, heads, shown)
+    for line in heads:
+        line.left = NUMBER if _BARE.fullmatch(line.text.strip()) else HEAD
+    for line in _wrapped_heads(pages, (*again, *heads), headings) if at_top else ():
+        line.left = HEAD
     return bool(again or heads)
 
 
@@ -115,21 +121,32 @@ def _saying_headings(
     yield from (line for line in alike if len(heights[round(line.base)]) >= few)
 
 
-def _second_lines(
-    pages: Sequence[Sequence[TextLine]], lines: Iterable[TextLine], headings: _Headings
+def _wrapped_heads(
+    pages: Sequence[Sequence[TextLine]], heads: Iterable[TextLine], headings: _Headings
 ) -> Iterator[TextLine]:
-    """Lines right below a running head that go on with it, as a long title does."""
-    for line in lines:
-        heads = (other for other in pages[line.page] if other.left == HEAD)
-        near = any(
-            0 < other.base - line.base < line.size * 1.8 and abs(other.size - line.size) < 0.5
-            for other in heads
-        )
-        if near and headings.say(line):
-            yield line
+    """Heads of several lines, as those of long titles are, about where the others stand."""
+    places = {(round(line.size), line.base) for line in heads if line.left == HEAD}
+
+    def is_near(line: TextLine) -> bool:
+        sizes = (size for size, base in places if abs(line.base - base) < 2 * size)
+        return round(line.size) in sizes
+
+    for lines in pages:
+        kept = [line for line in lines if line.left is None]
+        first = sorted(kept, key=lambda line: -line.base)[:_WRAPPED]
+        group = list(takewhile(is_near, first))
+        for count in range(len(group), 1, -1):
+            if headings.say(*group[:count]):
+                yield from group[:count]
+                break
 
 
-def _large_heads(lines: Sequence[TextLine], headings: _Headings, shown: int) -> Iterator[TextLine]:
+def _large_heads(
+    pages: Sequence[Sequence[TextLine]],
+    lines: Sequence[TextLine],
+    headings: _Headings,
+    shown: int,
+) -> Iterator[TextLine]:
     """Heads in type larger than the text: they stand at one height on many pages, most come again
     soon, have the page's number or say what a larger heading does."""
     slots: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
@@ -140,20 +157,35 @@ def _large_heads(lines: Sequence[TextLine], headings: _Headings, shown: int) -> 
         slots[next(near, (round(line.base), round(line.size)))].append(line)
     for (_, size), slot in slots.items():
         count = len({line.page for line in slot})
-        if count < max(_OFTEN, shown * _COVERED) or not headings.are_above(size):
+        if count < max(_OFTEN, shown * _COVERED):
             continue
-        pages: dict[str, list[int]] = defaultdict(list)
+        amid = _interrupted(pages, slot)
+        if not headings.are_above(size) and amid < max(2, count * _INTERRUPTED):
+            continue
+        alike: dict[str, list[int]] = defaultdict(list)
         for line in slot:
-            pages[_without_figures(line.text)].append(line.page)
+            alike[_without_figures(line.text)].append(line.page)
         numbered = {id(line) for line in _numbered(slot, _OFTEN) if counted(line.text) is None}
         known = {
             line.page
             for line in slot
             if id(line) in numbered or headings.say(line)
-            or any(0 < abs(page - line.page) <= 2 for page in pages[_without_figures(line.text)])
+            or any(0 < abs(page - line.page) <= 2 for page in alike[_without_figures(line.text)])
         }  # fmt: skip
         if 2 * len(known) >= count:
             yield from slot
+
+
+def _interrupted(pages: Sequence[Sequence[TextLine]], slot: Iterable[TextLine]) -> int:
+    """How many of these lines stand amid a sentence, as no heading does."""
+    count = 0
+    for line in slot:
+        kept = [other for other in pages[line.page] if other is not line and other.left is None]
+        before = pages[line.page - 1] if line.page else []
+        last = next((other for other in reversed(before) if other.left is None), None)
+        goes_on = bool(kept) and kept[0].text.lstrip()[:1].islower()
+        count += goes_on and last is not None and not _ENDS.search(last.text)
+    return count
 
 
 def _mark(lines: Iterable[TextLine], again: Sequence[TextLine], often: float) -> None:
@@ -161,7 +193,7 @@ def _mark(lines: Iterable[TextLine], again: Sequence[TextLine], often: float) ->
     heights = _pages_by_height(again)
     taken = {id(line) for line in again}
     sizes = {round(line.size) for line in again}
-    for line in (*lines, *again):
+    for line in lines:
         of_slot = len(heights[round(line.base)]) >= often and round(line.size) in sizes
         if id(line) in taken or (of_slot and _is_apart(line)):
             line.left = NUMBER if _BARE.fullmatch(line.text.strip()) else HEAD
