@@ -36,6 +36,8 @@ _OPENING = "“‘«„‹「『\"'¿¡_*"
 _ORNAMENTED = re.compile(r"[_*=~]+[ \t]*([^\s_*=~][^_*=~]*?)[ \t]*[_*=~]+")
 """A heading with signs around it: `_Chapter I_`, `= I =`."""
 _LISTED = re.compile(r"[.\s·]\d{1,4}$")
+_UNCASED_LETTERS = 12
+"""Of a sentence in Chinese, which are some ten words of it, in Hebrew or Arabic three."""
 END = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
 """What a text ends with, and no chapter is called."""
 
@@ -192,6 +194,11 @@ def _is_listed(row: str) -> bool:
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text has a sentence: it ends as one does and has words in lower case."""
-    ended = text[-1] in '.!?…"”’:' and not _LISTED.search(text[-5:])
-    return ended and sum(word.islower() for word in text.split()) >= 3
+    """Whether a text has a sentence: it ends as one does and has words in lower case, or in a
+    script without cases many letters."""
+    ended = text[-1] in '.!?…"”’:。！？」』؟۔।' and not _LISTED.search(text[-5:])
+    if not ended:
+        return False
+    if sum(word.islower() for word in text.split()) >= 3:
+        return True
+    return sum(c.isalpha() and c.lower() == c.upper() for c in text) >= _UNCASED_LETTERS

@@ -67,29 +67,69 @@ _SAME = {
 }
 
 _TITLES = {
-    "cover": r"(front |back )?cover( page| image)?",
-    "titlepage": r"(full )?title[- ]?page",
+    "cover": r"(front |back )?cover( page| image)?|"
+    r"umschlagbild|titelbild|couverture|cubierta|copertina|capa|omslag|okładka|обложка|כריכה|"
+    r"(ال)?غلاف|روی جلد|سرورق|封面|表紙|표지",
+    "titlepage": r"(full )?title[- ]?page|"
+    r"titelseite|titelblatt|page de titre|frontespizio|folha de rosto|titelpagina|titelsida|"
+    r"strona tytułowa|титульный лист|עמוד השער|صفحة العنوان|صفحه عنوان|书名页|書名頁|扉页|本扉|"
+    r"표제지|속표지",
     "halftitlepage": r"half[- ]?title([- ]?page)?",
     "imprint": r"imprint|impressum|mentions légales",
     "copyright-page": r"(un)?copyright( page| notice| information)?|"
     r"copyrights?( and| &) permissions|legal( notice)?|credits and copyright|urheberrecht|"
-    r"droits d[’']auteur|licen[cs]e|(the )?full project gutenberg licen[cs]e|permissions",
-    "colophon": r"colophon|kolophon|colofón",
-    "dedication": r"dedications?|widmung|dédicace|dedicatoria|dedica",
+    r"droits d[’']auteur|licen[cs]e|(the )?full project gutenberg licen[cs]e|permissions|"
+    r"derechos de autor|aviso legal|direitos autorais|diritti d[’']autore|note legali|"
+    r"prawa autorskie|авторские права|выходные (данные|сведения)|זכויות יוצרים|כל הזכויות שמורות|"
+    r"حقوق (النشر|الطبع|المؤلف).{0,20}|حق(وق)? (چاپ|نشر).{0,20}|شناسنامه( کتاب)?|حقوق اشاعت|"
+    r"جملہ حقوق.{0,20}|"
+    r"图书在版编目.*|版[权權](所有|信息|页|頁|声明|聲明)?|著作[权權権](声明|聲明)?|奥付|"
+    r"판권(지)?|저작권",
+    "colophon": r"colophon|kolophon|colofón|colofon",
+    "dedication": r"dedications?|widmung|dédicace|dedicatoria|dedica|"
+    r"dedicatória|dedykacja|věnování|посвящение|присвята|dedikation|αφιέρωση|הקדשה|"
+    r"(ال)?إهداء|تقدیم( به)?|تقدیم‌نامه|انتساب|献[词辞辭]|獻[詞辭]|题献|題獻|헌사|ithaf",
     "acknowledgments": r"(the )?(author[’']s )?acknowledge?ments?|danksagung|remerciements|"
-    r"agradecimientos|ringraziamenti|dankwoord",
+    r"agradecimientos|ringraziamenti|dankwoord|"
+    r"agradecimentos|agraïments|podziękowania|poděkování|kiitokset|köszönetnyilvánítás|"
+    r"teşekkür(ler)?|mulțumiri|благодарности|подяки|ευχαριστίες|תודות|شكر( وتقدير)?|سپاس‌?گزاری|"
+    r"قدردانی|"
+    r"اظہار تشکر|致[谢謝]|[鸣鳴][谢謝]|謝辞|감사의 (글|말)",
     "toc": r"(table of )?contents|toc|inhalt(sverzeichnis)?|table des matières|sommaire|"
-    r"índice( general)?|indice|inhoud(sopgave)?|оглавление|содержание|目[录錄次]",
+    r"índice( general)?|indice|inhoud(sopgave)?|оглавление|содержание|目[录錄次]|"
+    r"contenidos?|conteúdo|sumário|sommario|índex|spis treści|obsah|innehåll(sförteckning)?|"
+    r"indhold(sfortegnelse)?|innhold(sfortegnelse)?|sisällys(luettelo)?|tartalom(jegyzék)?|"
+    r"içindekiler|cuprins|"
+    r"зміст|съдържание|садржај|sadržaj|περιεχόμενα|daftar isi|mục lục|विषय[- ]?सूची|สารบัญ|"
+    r"תוכן( ה?עניי?נים)?|(جدول )?المحتويات|(ال)?فهرس( (ال)?(محتويات|موضوعات|كتاب))?|"
+    r"فهرست( مطالب| مندرجات)?|"
+    r"فہرست( مضامین)?|目\s+[录錄次]|もくじ|차\s*례|목\s*차",
     "loi": r"(list of )?(illustrations|figures|plates)",
     "lot": r"list of tables",
-    "index": r"(general |subject )?index|register",
-    "endnotes": r"(end|foot)?notes|notes and references|anmerkungen|fu(ß|ss)noten|примечания",
-    "glossary": r"glossary",
-    "bibliography": r"(select(ed)? )?bibliography|works cited|references|further reading|sources",
+    "index": r"(general |subject )?index|register|"
+    r"stichwortverzeichnis|(personen|sach|namen)s?register|"
+    r"índice (alfabético|onomástico|analítico)|"
+    r"(предметный|именной|алфавитный) указатель|מפתח (ה?שמות|ה?עניי?נים)|نمایه|اشاریہ|索引|색인|"
+    r"찾아보기",
+    "endnotes": r"(end|foot)?notes|notes and references|anmerkungen|fu(ß|ss)noten|примечания|"
+    r"notas|przypisy|poznámky|הערות( שוליים)?|(ال)?هوامش|(ال)?حواشي|پی‌?نوشت‌?ها|یادداشت‌?ها|"
+    r"حواشی|注[释釋釈]|註[释釋釈]|尾注|脚注|주석|미주",
+    "glossary": r"glossary|"
+    r"glossar|glossaire|glosario|glossario|glossário|מילון מונחים|واژه‌?نامه|词汇表|用語集|용어집",
+    "bibliography": r"(select(ed)? )?bibliography|works cited|references|further reading|sources|"
+    r"literaturverzeichnis|bibliographie|bibliografía|bibliografia|библиография|"
+    r"список литературы|ביבליוגרפיה|רשימת מקורות|(المصادر و)?المراجع|المصادر|کتاب‌?نامه|منابع|"
+    r"کتابیات|"
+    r"参考(文献|书目)|參考(文獻|書目)|참고 ?문헌",
     "contributors": r"(a note )?(about|on) the "
     r"(authors?|editors?|translators?|illustrators?|type|typeface)|"
     r"(author|translator) bio(graphy)?|über de[nr] autor(in)?|à propos de l[’']auteur\w*|"
-    r"об авторе",
+    r"об авторе|"
+    r"על ה?(מחברת?|סופרת?)|عن المؤلفة?|نبذة عن المؤلفة?|درباره‌? ?ی? ?نویسنده|"
+    r"مصنف کے بارے میں|作者[简簡]介|关于作者|關於作者|著者(紹介|略歴|について)|지은이 소개|"
+    r"저자 소개|"
+    r"sobre (el|la|o|a) autora?|l[’']autrice|l[’']autore|notizie sull[’']autore|over de auteur|"
+    r"o autor(ze|ce)",
     "seriespage": r"(also|(more |other )?(books|titles|works)) "
     r"(in this series|by|from|available)\b.*|by the same author|du même auteur",
     "advertisement": r"praise (for|from)\b.*|(critical |advance )acclaim\b.*|"
@@ -141,12 +181,49 @@ _CHAPTER = re.compile(
     rf"(prologue|epilogue|interlude)\b|\d{{1,3}}(?!\S*\d)|(?-i:{ROMAN.upper()})\s*([.:)—–-]|$)",
     re.IGNORECASE,
 )
+_SIGNS_OF_RIGHTS = {
+    "owner": r"©|\bcopyright\b|urheberrecht|droits? d[’']auteur|derechos de autor|"
+    r"direitos autorais|"
+    r"diritti d[’']autore|авторск\w+ прав|זכויות יוצרים|حقوق (?:النشر|الطبع|المؤلف)|"
+    r"حق(?:وق)? (?:چاپ|نشر|مؤلف)|کاپی رائٹ|著作[权權権]|저작권",
+    "all": r"all rights reserved|alle rechte vorbehalten|tous droits réservés|"
+    r"todos (?:los derechos|os direitos) reservados|tutti i diritti riservati|"
+    r"alle rechten voorbehouden|"
+    r"wszelkie prawa zastrzeżone|все права защищены|všechna práva vyhrazena|כל הזכויות שמורות|"
+    r"جميع الحقوق محفوظة|حقوق\b.{0,40}محفوظ|版[权權]所有|[侵翻][权權印]必究|無断(?:転載|複製|複写)|"
+    r"무단 ?(?:전재|복제)",
+    "isbn": r"\bisbn(?![a-z])|מסת[\"״”]?ב|ردمك|شابک",
+    "print": r"first published|printed in|published by|(?:erst|original)ausgabe|gedruckt in|"
+    r"printed and bound|imprimé (?:en|par)|dépôt légal|impreso en|depósito legal|"
+    r"impresso (?:em|no)|"
+    r"stampato (?:in|da)|prima edizione|primera edición|primeira edição|première édition|"
+    r"отпечатано|подписано в печать|נדפס ב|הודפס ב|الطبعة (?:الأولى|الثانية|الثالثة)|نوبت چاپ|"
+    r"چاپ (?:اول|دوم|سوم|نخست)|مشخصات نشر|出版发行|出版發行|印[张張次]|定[价價][:：]|"
+    r"初版(?:発行|第)|"
+    r"第\S{1,4}刷|発行[所者]|印刷[所者]|초판 ?\S{0,4} ?(?:발행|인쇄)|펴낸[이곳]|발행[인처]",
+    "library": r"library of congress|british library|deutschen? nationalbibliothek|"
+    r"bibliothèque nationale|图书在版编目|圖書館出版品|国会図書館|국립중앙도서관|سرشناسه|"
+    r"فهرست‌?نویسی|رده‌?بندی|كتالوج|\bcip\b",
+    "leave": r"publisher[’']s permission|public domain|work of fiction|"
+    r"no part of this (?:book|publication)|אין לשכפל|אין להעתיק|لا يجوز نسخ|يمنع نسخ",
+}
+"""Words of a page of rights, by what they say; two kinds of them make one."""
 _RIGHTS = re.compile(
-    r"(?P<owner>©|\bcopyright\b)|(?P<all>all rights reserved)|(?P<isbn>\bisbn\b)|"
-    r"(?P<print>first published|printed in|published by)|(?P<library>library of congress)|"
-    r"(?P<leave>publisher[’']s permission|public domain|work of fiction)",
-    re.IGNORECASE,
+    "|".join(f"(?P<{kind}>{words})" for kind, words in _SIGNS_OF_RIGHTS.items()), re.IGNORECASE
 )
+_RIGHTS_WORDS = 600
+_TITLE_PAGE_WORDS_AT_MOST = 80
+_CHARACTERS_OF_A_WORD = 8
+"""At most, on average, where spaces part words; where none do, characters count."""
+_MOST_WORDS = {
+    "cover": 80,
+    "titlepage": _TITLE_PAGE_WORDS_AT_MOST,
+    "halftitlepage": _TITLE_PAGE_WORDS_AT_MOST,
+    "dedication": 400,
+    "copyright-page": 2500,
+    "imprint": 2500,
+}
+"""With more words a piece is read, whatever its title says: it may be a chapter's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,17 +263,36 @@ def kind_of_file(name: str, words: int) -> str | None:
 
 def kind_of_words(text: str, facts: BookContext) -> str | None:
     """The kind that the words themselves give away: a page of rights, a title page."""
-    words = count_words(text)
-    if words <= 600 and len({sign.lastgroup for sign in _RIGHTS.finditer(text)}) >= 2:
+    if has_at_most(text, _RIGHTS_WORDS) and len(signs_of_rights(text)) >= 2:
         return "copyright-page"
     title, others = _words(facts.title), _words(" ".join(facts.others))
     own = _words(text)
-    if 0 < words <= 80 and title and title <= own:
+    if text.strip() and may_be_title_page(text) and title and title <= own:
         unknown = own - title - others - _TITLE_PAGE_WORDS
         strange = [word for word in unknown if not word[0].isdigit()]  # digits are dates
         if len(strange) * 4 <= len(own):
             return "titlepage"
     return None
+
+
+def signs_of_rights(text: str) -> set[str]:
+    """Kinds of words of a page of rights that a text has."""
+    return {sign.lastgroup or "" for sign in _RIGHTS.finditer(text)}
+
+
+def has_at_most(text: str, words: int) -> bool:
+    """Whether a text has no more words; where no spaces part them, its characters tell."""
+    return count_words(text) <= words and len(text) <= words * _CHARACTERS_OF_A_WORD
+
+
+def may_be_title_page(text: str) -> bool:
+    """Whether a text is as short as a title page is."""
+    return has_at_most(text, _TITLE_PAGE_WORDS_AT_MOST)
+
+
+def may_be(kind: str | None, text: str) -> bool:
+    """Whether a piece of this kind may have so much text."""
+    return kind not in _MOST_WORDS or has_at_most(text, _MOST_WORDS[kind])
 
 
 _TITLE_PAGE_WORDS = names("by a an the novel story stories tale tales of and in with")
@@ -245,7 +341,8 @@ def is_title_page_line(text: str, facts: BookContext) -> bool:
 
 
 _KIND_OF_BOOK = re.compile(
-    r"(?:an?|eine?|une?|una|um|uma)\s.*|(?:\w+\s){0,3}(?:novel|novella|roman|novela|romanzo|romance|"
+    r"(?:an?|eine?|une?|una|um|uma)\s.*|"
+    r"(?:\w+\s){0,3}(?:novel|novella|roman|novela|romanzo|romance|"
     r"memoir|thriller|stories|роман|повесть)",
     re.IGNORECASE,
 )

@@ -17,11 +17,25 @@ from narrator.text.sentences import primary
 
 LEAST = 6
 """Letters from which on lines have a language of their own: fewer are a name, a sign, a cry, and
-are said better within what is around them."""
+are said better within what is around them. So are longer names: see `_is_name`."""
 _LEAST_OF = {"CJK": 3, "HIRAGANA": 3, "KATAKANA": 3, "HANGUL": 3}
 _KANA = ("HIRAGANA", "KATAKANA")
 _EASTERN = frozenset(("CJK", *_KANA))
 _NAMES = {"CJK": "Chinese characters", **dict.fromkeys(_KANA, "Japanese letters")}
+
+_ADDRESS = re.compile(
+    r"(?<![A-Za-z0-9_.+-])(?:[a-z][a-z0-9+.-]*://[!-~]+|[@#][A-Za-z0-9_]+|"
+    r"(?:[A-Za-z0-9_.+-]+@)?(?:[A-Za-z0-9_-]+\.)+[A-Za-z]{2,}(?:[:/?#][!-~]*)?)",
+    re.IGNORECASE,
+)
+"""Addresses of sites and mail, names of files and accounts: in no language. A match begins at the
+head of a run of such signs only, so that a long one takes no time."""
+_SENTENCE_END = re.compile(r"[.!?…。！？؟۔։।;][\W_]*$")
+_PHRASE_WORDS = 4
+"""So many words are text of some language, though no small word says which."""
+_EASTERN_NAME = 4
+"""Characters of a name, at most, in scripts that put no spaces between words."""
+_CHINESE_PARTICLES = frozenset("的了是我你他她不在吗嗎呢吧这這那们們有就也都很")
 
 _INITIALS = re.compile(r"[IVXLCDM]+|[A-Z]{2,4}")
 """Roman numerals and short names in capitals, which texts of all alphabets have."""
@@ -55,13 +69,46 @@ def said_in(texts: Sequence[tuple[str, Strange]], declared: Sequence[str]) -> st
         return None
     kana = next((one.alphabet for one in found if one.alphabet in _KANA), None)
     alphabet = kana or found[0].alphabet
-    if not _suffices(alphabet, sum(one.letters for one in found)):
+    lines = [_ADDRESS.sub(" ", text) for text, _ in texts]
+    if not _suffices(alphabet, sum(one.letters for one in found)) or _is_name(alphabet, lines):
         return None
-    return _language_of(alphabet, [text for text, _ in texts], declared)
+    return _language_of(alphabet, lines, declared)
 
 
 def _suffices(alphabet: str, letters: int) -> bool:
     return letters >= _LEAST_OF.get(alphabet, LEAST)
+
+
+def _is_name(alphabet: str, lines: Sequence[str]) -> bool:
+    """Whether lines in an alphabet may be no more than a name or a title, and are no sentence."""
+    text = " ".join(lines)
+    words = _words_in(alphabet, text)
+    is_sentence = any(map(_SENTENCE_END.search, lines))
+    if alphabet == "LATIN":
+        return _is_latin_name(words, is_sentence)
+    if is_sentence:
+        return False
+    if alphabet in (*_EASTERN, "HANGUL"):
+        return sum(map(len, words)) <= _EASTERN_NAME and _CHINESE_PARTICLES.isdisjoint(text)
+    return len(words) == 1 or all(word[0].isupper() for word in words)
+
+
+def _is_latin_name(words: Sequence[str], is_sentence: bool) -> bool:
+    """Whether Latin words are a name, a title or an abbreviation: all but the small ones have
+    capitals, as in `The Catcher in the Rye`, or they are too few to be a sentence."""
+    small = sum(word.casefold() in _speakers() for word in words)
+    others = [word for word in words[1:] if word.casefold() not in _speakers()]
+    if not any(word[0].islower() for word in others):
+        return bool(others) or small < 2 or not is_sentence
+    return len(words) < (3 if is_sentence or small > 1 else _PHRASE_WORDS)
+
+
+def _words_in(alphabet: str, text: str) -> list[str]:
+    """The words of a text in an alphabet, but for signs and initials: `XVIII`, `BBC`, `J.`"""
+    words = [word for word in re.findall(r"[^\W\d_]+", text) if alphabet_of(word[0]) == alphabet]
+    if alphabet != "LATIN":
+        return words
+    return [w for w in words if w == "I" or (len(w) > 1 and not _is_sign(w, alphabet))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +155,7 @@ def strange(text: str, language: str) -> Strange | None:
     expected = alphabets_of(language)
     if expected is None or (text.isascii() and "LATIN" in expected):
         return None
+    text = _ADDRESS.sub(" ", text)
     alphabets = {c: alphabet_of(c) for c in set(text) if c.isalpha()}
     odd = {c: name for c, name in alphabets.items() if name and name not in expected}
     others, first = _odd_letters(text, odd)

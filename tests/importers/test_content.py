@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from narrator.errors import ImportFailed
+from narrator.importers import import_book
 from narrator.importers.readers.content import kind_of
 
 SLUGS = "FADE IN:\n\nINT. HOUSE - NIGHT\n\nRain.\n\nANNA\nStay.\n\nEXT. ROAD - DAY\n\nBEN\nNo.\n"
@@ -56,6 +57,108 @@ def test_a_file_is_told_by_what_is_in_it(tmp_path: Path, data: bytes, kind: str)
     path = tmp_path / "book.bin"
     path.write_bytes(data)
     assert kind_of(path) == kind
+
+
+PARAGRAPHS = "Once upon a time there was a king.\n\nHe had three sons.\n\n" * 4
+PAGE = "<h1>One</h1>\n<p>It was late.</p>\n<p>Nobody came.</p>\n"
+SCRIPT = "<script>var a = '<p>' < 3;\n\nif (a) { document.write('x'); }\n</script>\n"
+COMMENT = "<!-- saved from\n\nurl=(0014)about:internet <p> -->\n"
+WORD = "<![if !mso]>\n<!--[if gte mso 9]><xml></xml><![endif]-->\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SCRIPT + PAGE,
+        SCRIPT * 3 + "<style>p { color: red }</style>" + PAGE,
+        "\ufeff\n  " + SCRIPT + "<html><body>" + PARAGRAPHS + "</body></html>",
+        COMMENT + PAGE,
+        COMMENT + "<!DOCTYPE html>\n" + PAGE,
+        WORD + "<html xmlns:v='urn:x'>" + PAGE + "</html>",
+        "<?php if ($a > 1) { echo 1; } ?>\n" + PAGE,
+        "<?xml version='1.0'?><?xml-stylesheet type='text/xsl' href='a'?>\n<h:html xmlns:h='x'>"
+        "<h:body/></h:html>",
+        "<?xml version='1.0'?>\n<!-- a -->\n<div xmlns='http://www.w3.org/1999/xhtml'><p>a</p></div>",
+        "The King\n<p>Once upon a time.\n<p>He had three sons.\n<p>All of them left.\n",
+        "Title<br>\n<br>\nOnce upon a time.<br>\nHe had three sons.<br>\n",
+        "<a name='top'></a><img src='a.png'>\n" + PAGE,
+        "<html><body><pre>" + PARAGRAPHS + "</pre>",
+        "<center><b>The King</b></center>\n<pre>" + PARAGRAPHS + "</pre>",
+        "Ein Titel\n<!-- a --><script>b()</script>\n" + PAGE,
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_html_is_known_by_its_tags_whatever_stands_above_them(
+    tmp_path: Path, text: str, encoding: str
+) -> None:
+    path = tmp_path / "book.txt"
+    path.write_bytes(text.encode(encoding))
+    assert kind_of(path) == "html"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A word in <b>bold</b> and one in <i>italics</i>.\n\n" + PARAGRAPHS,
+        "In HTML, <p>this</p> is a paragraph, and <br> ends a line.\n\n" + PARAGRAPHS,
+        "<p>This</p> is how a paragraph is written.\n\n" + PARAGRAPHS,
+        "<html> is the first tag of a page. It needs a <body> too.\n\n" + PARAGRAPHS,
+        "<script> is no way to begin.\n\n" + PARAGRAPHS,
+        "<!-- a note to myself -->\n\n" + PARAGRAPHS,
+        "1 < 2 and 3 > 2.\n\n" + PARAGRAPHS,
+        "An example:\n\n```html\n" + PAGE + "\n\n" + PAGE + "```\n\nThat is all.\n",
+        PARAGRAPHS + PAGE,
+    ],
+)
+def test_a_text_that_mentions_tags_or_has_an_example_stays_one(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text(text, encoding="utf-8")
+    assert kind_of(path) == "text"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p align='center'>\n  <img src='a.png'>\n</p>\n\n# One\n\nText.\n",
+        SCRIPT + "# One\n\nText.\n",
+        COMMENT + "# One\n\nText.\n",
+        "<div>\n\n" + PARAGRAPHS + "</div>",
+        "One<br>\nTwo<br>\nThree<br>\n",
+    ],
+)
+def test_tags_in_markdown_are_markdown(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "book.md"
+    path.write_text(text, encoding="utf-8")
+    assert kind_of(path) == "markdown"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (SCRIPT + PARAGRAPHS, "html"),
+        ("Once upon a time <i>there</i> was a king.\n", "html"),
+        ("Fish &amp; chips.\n", "html"),
+        (PARAGRAPHS, "text"),
+    ],
+)
+def test_a_page_with_few_tags_is_what_its_name_says(tmp_path: Path, text: str, kind: str) -> None:
+    (tmp_path / "book.htm").write_text(text, encoding="utf-8")
+    assert kind_of(tmp_path / "book.htm") == kind
+
+
+def test_scripts_above_a_page_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text(SCRIPT + COMMENT + PAGE, encoding="utf-8")
+    [chapter] = import_book(path).chapters
+    assert chapter.markdown == "# One\n\nIt was late.\n\nNobody came.\n"
+
+
+@pytest.mark.parametrize("piece", ["<!-- ", "<script>", "<?x ", "<![a", "<p>", "~~~a\n"])
+def test_tags_that_never_end_cost_no_time(tmp_path: Path, piece: str) -> None:
+    (tmp_path / "a.html").write_text("a " + piece * 20_000, encoding="utf-8")
+    (tmp_path / "a").write_text("a " + piece * 20_000, encoding="utf-8")
+    assert kind_of(tmp_path / "a.html") in ("html", "text")
+    assert kind_of(tmp_path / "a") in ("html", "text")
 
 
 @pytest.mark.parametrize(

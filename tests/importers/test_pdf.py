@@ -448,3 +448,65 @@ def test_check_takes_real_files(name: str, tmp_path: Path) -> None:
     manuscript = read(write_project(book, tmp_path / "book").manifest)
     checking.check(manuscript, lambda said: None)
     assert len(manuscript.chapters) == len(book.chapters)
+
+
+# -- running heads that are larger than the text, and front matter ---------------------------------
+
+NAMES = ("The Harbour", "A Letter from the Sister", "Of Ships and Salt", "What Remained There")
+
+
+def headed_pages(head: str, size: float = 12, y: float = 575) -> list[list[Shown]]:
+    """Four chapters of two pages, each page below a running head in type larger than the text;
+    `head` has places for the number of the page and its chapter's title."""
+    pages = []
+    for number in range(8):
+        title = NAMES[number // 2]
+        lines = column(f"{PROSE} {TURNED[number % 4]}", 430)
+        top = [] if number % 2 else [Shown(100, 520, title, 18)]
+        text = head.format(page=number + 1, title=title)
+        pages.append([Shown(150, y, text, size), *top, *lines])
+    return pages
+
+
+@pytest.mark.parametrize(
+    "head", ["{page} A. Writer", "{title}", "{title}  {page}", "A SMALL BOOK - {page}"]
+)
+def test_running_heads_in_larger_type_are_no_chapters(tmp_path: Path, head: str) -> None:
+    book = imported(tmp_path, *headed_pages(head))
+    assert [chapter.title for chapter in book.chapters] == list(NAMES)
+    assert [chapter.markdown.count("#") for chapter in book.chapters] == [1] * 4
+    assert set(left_out(book)) == {"running head or foot"}
+
+
+def test_a_running_head_of_two_lines_is_left_out_with_both(tmp_path: Path) -> None:
+    pages = headed_pages("{title}")
+    for page in pages[2:4]:
+        page[:1] = [Shown(150, 582, "A Letter", 12), Shown(150, 568, "from the Sister", 12)]
+    book = imported(tmp_path, *pages)
+    assert [chapter.title for chapter in book.chapters] == list(NAMES)
+    assert book.chapters[1].markdown.count("Letter") == 1
+
+
+def test_heads_that_each_page_has_once_are_known_by_the_headings_below(tmp_path: Path) -> None:
+    pages = [page for page in headed_pages("{title}", size=10) if len(page) > 2][::2]
+    assert len(pages) == 4
+    book = imported(tmp_path, *pages)
+    texts = [chapter.markdown for chapter in book.chapters]
+    assert [text.count(title) for text, title in zip(texts, NAMES, strict=True)] == [1] * 4
+
+
+def test_names_of_who_tells_a_chapter_stay_its_heading(tmp_path: Path) -> None:
+    names = ("Alice", "Ben", "Alice", "Ben", "Alice")
+    pages = []
+    for number, name in enumerate(names):
+        pages.append([Shown(250, 575, name, 14), *column(PROSE, 500)])
+        pages += [column(TURNED[number], 560), column(TURNED[-number - 1], 540)]
+    book = imported(tmp_path, [Shown(100, 500, "PART ONE", 24)], *pages)
+    assert sum(chapter.markdown.count("# Alice") for chapter in book.chapters) == 3
+    assert sum(chapter.markdown.count("# Ben") for chapter in book.chapters) == 2
+
+
+def test_poems_a_page_each_keep_their_headings(tmp_path: Path) -> None:
+    pages = [[Shown(250, 575, f"Sonnet {n}", 14), *column(TURNED[n], 500)] for n in range(1, 5)]
+    book = imported(tmp_path, *pages)
+    assert [chapter.title for chapter in book.chapters] == [f"Sonnet {n}" for n in range(1, 5)]

@@ -709,6 +709,58 @@ def test_scripts_of_the_language_signs_and_short_words_change_nothing(
     assert {line.language for line in found} == {language}
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("www.x.com 2012", "he"),
+        ("https://example.com/de/la/que?para=um", "ja"),
+        ("ראו www.a-site-with-a-long-name.com", "he"),
+        ("info@example.com, @some_handle, #hashtag", "ar"),
+        ("read-me-first.txt", "fa"),
+        ("Microsoft Office 2010", "ru"),
+        ("iPhone 15 Pro Max", "he"),
+        ("Printed in Israel", "he"),
+        ("Simone de Beauvoir", "zh"),
+        ("The Catcher in the Rye", "he"),
+        ("com amor", "zh"),
+        ("e.g. i.e. etc.", "ko"),
+        ("王小明", "en"),
+        ("村上春樹", "de"),
+        ("김민수", "en"),
+        ("Достоевский", "en"),
+        ("Лев Толстой", "fr"),
+        ("ירושלים", "en"),
+    ],
+)
+def test_addresses_names_and_titles_alone_in_a_line_are_no_change_of_language(
+    text: str, language: str
+) -> None:
+    assert tongues(text + "\n\n1", language=language) == [language, language]
+
+
+@pytest.mark.parametrize(
+    ("text", "around", "language"),
+    [
+        ("I love you.", "ru", "en"),
+        ("Je ne sais pas.", "he", "fr"),
+        ("你好吗", "en", "zh"),
+        ("我知道。", "en", "zh"),
+        ("안녕하세요", "en", "ko"),
+        ("Здравствуйте!", "en", "ru"),
+        ("Война и мир", "en", "ru"),
+        ("Подробности были на www.a-site-with-a-long-name.com", "en", "ru"),
+    ],
+)
+def test_a_short_sentence_in_other_letters_keeps_its_language(
+    text: str, around: str, language: str
+) -> None:
+    assert tongues(text, language=around) == [language]
+
+
+def test_a_long_row_of_hyphens_and_dots_is_searched_for_addresses_at_once() -> None:
+    assert tongues("é" + "-a." * 30_000 + "\n\n1", language="ru")[1] == "ru"
+
+
 def test_words_in_other_letters_within_a_line_are_noted_and_no_more() -> None:
     found = read("He said ἀλήθεια and left.\n\nThe ἀρετή of it.\n\nПривет, said he again.")
     assert [line.language for line in found.scenes[0].lines] == ["en"] * 3

@@ -243,16 +243,26 @@ def _is_no_text(block: Block) -> bool:
 
 def leave_title_page(outline: Outline) -> None:
     """Set aside what stands before the first heading, if it is a title page."""
-    front = _front(outline.blocks)
-    for block in front:
-        if is_prose(block.text):
-            kind = matter.kind_of_words(block.text, matter.BookContext(""))
-            if why := matter.reason(kind):
-                block.leave(why)
+    front = _leave_rights(_front(outline.blocks))
     page = [block for block in front if not is_prose(block.text)]
+    if not matter.may_be_title_page(" ".join(block.text for block in page)):
+        page = [block for block in _title_lines(outline.blocks) if block in page]
     _note_facts([" ".join(row.split()) for block in page for row in block.rows], outline.said)
     for block in page:
         block.leave("title page")
+
+
+def _leave_rights(front: Sequence[Block]) -> list[Block]:
+    """Set aside a page of rights: its first line that says so, its last, and short ones between;
+    the other blocks."""
+    signs = [matter.signs_of_rights(block.text) for block in front]
+    places = [place for place, kinds in enumerate(signs) if kinds]
+    if len(set().union(*signs)) < 2:
+        return list(front)
+    for place in range(places[0], places[-1] + 1):
+        if signs[place] or not is_prose(front[place].text):
+            front[place].leave(matter.reason("copyright-page") or "")
+    return [block for block in front if block.kind != "left"]
 
 
 def _front(blocks: Sequence[Block]) -> list[Block]:

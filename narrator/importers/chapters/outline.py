@@ -163,12 +163,13 @@ class Outline:
     def kind(self, piece: Division) -> str | None:
         """What a piece is: by its markup, its title, its words, its document's name."""
         if piece.start.as_it_stands:
-            return piece.start.kind
+            return piece.start.kind if matter.may_be(piece.start.kind, piece.text) else None
         said = (block for block in piece.blocks if block.kind in ("heading", "text"))
         first = next(said, piece.blocks[0])
         if first.matter is not None and first.matter != "chapter":
             return first.matter
         titled = matter.kind_of_title(piece.title or _line(first))
+        titled = titled if matter.may_be(titled, piece.text) else None
         if titled or first.matter == "chapter":
             return titled or first.matter
         if piece.title and letters(piece.title) != letters(self.context.title):

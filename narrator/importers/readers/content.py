@@ -1,7 +1,7 @@
 """What a file is, by what is in it: its signature, the root of its XML, the habits of its text.
 
-A name decides only between texts that no content tells apart. Knows how formats look, not how they
-are read.
+A name decides only between texts that no content tells apart: of a text with tags in it, whether
+it is HTML or has some. Knows how formats look, not how they are read.
 """
 
 from __future__ import annotations
@@ -63,7 +63,6 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
 _ROOTS: Mapping[str, Kind | str] = {
     "FictionBook": "fb2",
     "FinalDraft": "fdx",
-    "html": "html",
     "rss": "feed",
     "feed": "feed",
     "RDF": "feed",
@@ -217,15 +216,41 @@ _XML = re.compile(
     r"<(?:[\w.-]+:)?(?P<root>[A-Za-z][\w.-]*)(?=[\s/>])",
     re.DOTALL | re.IGNORECASE,
 )
-_HTML = re.compile(
-    r"\s*(?:<!doctype html|<(?:html|head|body|article|main|section|div|p|h[1-6]|title|meta|style|"
-    r"span|table|ul|ol|blockquote|center|font)\b[^<>]*>)",
-    re.IGNORECASE,
+_BLOCK_TAG = (
+    r"</?(?:html|head|body|title|meta|link|base|article|main|section|div|p|h[1-6]|ul|ol|li|dl|dt|dd|"
+    r"table|tr|td|th|blockquote|center|pre|br|hr|nav|header|footer|aside|figure|form|noscript)"
+    r"(?:\s[^<>]*)?/?>"
 )
+_HTML = re.compile(
+    rf"\s*(?:{_BLOCK_TAG}|<(?:a|img|span|font|iframe|svg|input|button)\b[^<>]*>)", re.IGNORECASE
+)
+_DOCUMENT = re.compile(
+    r"\s*<(?:!doctype\s+html\b|(?:[\w.-]+:)?(?:html|head|body)\b[^<>]*>(?=\s*<|.*?</[a-z]))",
+    re.I | re.S,
+)
+"""How a page begins that is whole; `<html> is the first tag` is no page."""
 _TAGS = re.compile(
     r"</[a-z][a-z0-9]*\s*>|<(?:p|br|hr|div)\b[^<>]*>.*<(?:p|br|hr|div)\b", re.I | re.S
 )
 """What shows that a text which begins as HTML is HTML."""
+_ANY_TAG = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|&(?:#\d+|[a-z]{2,8});", re.IGNORECASE)
+_AT_EDGE = re.compile(rf"^[ \t]*{_BLOCK_TAG}|{_BLOCK_TAG}[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_FEW_TAGS = 3
+_SOME, _MOST = 0.25, 0.67
+"""Shares of a text in paragraphs with tags at the ends of lines, where it begins with one and where
+it does not."""
+_FENCE = re.compile(r"^(?:```|~~~)", re.MULTILINE)
+"""Above and below an example in Markdown."""
+_UNSEEN = re.compile(
+    r"<(?:(?P<comment>!--)|(?P<instruction>\?)|(?P<condition>!\[)|(?P<code>script|style)\b)", re.I
+)
+_UNSEEN_ENDS = {
+    "comment": re.compile("-->"),
+    "instruction": re.compile(r"\?>"),
+    "condition": re.compile(r"\]-*>"),
+    "code": re.compile(r"</(?:script|style)\s*>", re.IGNORECASE),
+}
+"""Parts of a page that are never shown, by the groups of `_UNSEEN`."""
 _TIMES = r"\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}[ \t]*-->[ \t]*\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}"
 _SLUG = re.compile(
     r"(?:\A|\n[ \t]*\n)[ \t]*(?:\d+[A-Z]?\.?[ \t]+)?(?:INT|EXT|EST|INT\.?/EXT|EXT\.?/INT|I/E)[. ]"
@@ -259,7 +284,7 @@ def _of_text(path: Path, data: bytes) -> Kind | str:
     except NoText:
         named = _TEXTS.get(suffix) or ("text" if suffix in (".txt", ".text") else None)
         return named or f"is no manuscript that can be told; what can be imported: {TAKEN}"
-    found = _of_signs(text)
+    found = _of_signs(text, suffix)
     if found is not None:
         return found
     if suffix in _NAMES:
@@ -267,8 +292,8 @@ def _of_text(path: Path, data: bytes) -> Kind | str:
     return _TEXTS.get(suffix) or _of_habits(text)
 
 
-def _of_signs(text: str) -> Kind | str | None:
-    """What a text says of itself in its first words."""
+def _of_signs(text: str, suffix: str) -> Kind | str | None:
+    """What a text says of itself in its first words, or by its tags."""
     signed = next((what for sign, what in _SIGNS if sign.search(text, 0, _MAIL)), None)
     if signed is not None:
         return signed
@@ -277,16 +302,49 @@ def _of_signs(text: str) -> Kind | str | None:
     if root is not None and not (root in ("document", "article") and _TAGS.search(text)):
         what = _ROOTS[root]
         return what if what in _READABLE else f"is {what}"
-    if _is_html(text):
+    if _is_html(text, suffix):
         return "html"
     if text.lstrip().startswith("<?xml"):
         return "is XML of a kind that has no reader here; make EPUB or HTML of it"
     return f"is {_NAMES['.tex']}" if _LATEX.search(text) else None
 
 
-def _is_html(text: str) -> bool:
-    declared = text.lstrip()[:9].lower() == "<!doctype"
-    return bool(_HTML.match(text) and (declared or _TAGS.search(text)))
+def _is_html(text: str, suffix: str) -> bool:
+    """Whether a text is HTML: by how it begins below comments and scripts, by tags at the ends of
+    its lines, and in doubt by its name."""
+    text = text.lstrip("\ufeff")
+    shown = _without_unseen(text)
+    if _DOCUMENT.match(shown):
+        return True
+    if suffix in _TEXTS:  # Markdown may begin with tags, and have any number of them
+        return False
+    if SUFFIXES.get(suffix) == "html":
+        return shown != text or _ANY_TAG.search(text) is not None
+    groups = "".join(_FENCE.split(shown)[::2]).split("\n\n")
+    tagged = sum(len(group) for group in groups if _AT_EDGE.search(group))
+    share = tagged / max(1, sum(map(len, groups)))
+    if _HTML.match(shown) and _TAGS.search(shown):
+        return share > _SOME or "<pre" in shown.lower()
+    is_xml = text.lstrip().startswith("<?xml")
+    return share > _MOST and not is_xml and len(_AT_EDGE.findall(shown)) >= _FEW_TAGS
+
+
+def _without_unseen(text: str) -> str:
+    """The part of a page that is shown: without comments, scripts, styles and instructions."""
+    shown: list[str] = []
+    place = 0
+    unclosed: set[str] = set()
+    for begin in _UNSEEN.finditer(text):
+        kind = begin.lastgroup or ""
+        if begin.start() < place or kind in unclosed:
+            continue
+        end = _UNSEEN_ENDS[kind].search(text, begin.end())
+        if end is None:
+            unclosed.add(kind)
+            continue
+        shown.append(text[place : begin.start()])
+        place = end.end()
+    return "".join((*shown, text[place:]))
 
 
 def _of_habits(text: str) -> Kind:

@@ -30,8 +30,6 @@ from narrator.importers.readers.office.looks import (
 
 _FRONT = 30
 """Lines from the top within which a title page is looked for."""
-_FRONT_WORDS = 150
-"""Words of a title page and what stands beside it."""
 _BY = re.compile(
     r"(?:an? [\w’' -]{1,30}|written|story|novel)?\s*(?<!\w)by:?\s+(?P<name>\S.{1,60})|"
     r"(?:von|par|por|di|de|от)\s+(?P<other>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
@@ -211,7 +209,7 @@ def _only_person(texts: Sequence[str], title: str | None) -> str | None:
 def _is_short(front: Sequence[LookedAt]) -> bool:
     """Whether lines are few and short, as those of a title page are."""
     short = all(line.words <= LONGEST + 5 for line in front)
-    return short and sum(line.words for line in front) <= _FRONT_WORDS
+    return short and matter.may_be_title_page(" ".join(line.text for line in front))
 
 
 def _leave_plain(front: Sequence[LookedAt], said: FirstPage) -> None:

@@ -214,7 +214,8 @@ def _rank(
     strong = all(line.is_strong for line in part.lines)
     if size >= habits.size * _LARGER and not (is_prose(text) and words > 14):
         return size + 0.1 * strong
-    if size < habits.size * 0.9 or words > _BOLD_WORDS or len(part.lines) > 3:
+    opens = part.begins_page and strong and not is_prose(text)
+    if size < habits.size * 0.9 or (words > _BOLD_WORDS and not opens) or len(part.lines) > 3:
         return 0.0
     if _is_chapter(text) and _room(above, part) > habits.leading * 1.1:
         return habits.size + 0.3

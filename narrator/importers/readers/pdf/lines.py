@@ -257,8 +257,8 @@ def _is_beside(piece: Snippet, row: Sequence[Snippet]) -> bool:
 
 
 def _line(row: Sequence[Snippet], page: int, column: int) -> TextLine:
-    letters = "".join(piece.text for piece in row)
-    leftward = not letters.isascii() and 2 * sum(map(is_leftward, letters)) > len(letters)
+    letters = [c for piece in row for c in piece.text if c.isalpha()]  # no dots of a leader
+    leftward = 2 * sum(map(is_leftward, letters)) > len(letters)
     ordered = sorted(row, key=lambda one: -one.x1 if leftward else one.x0)
     gaps = _gaps(ordered)
     runs: list[Run] = []
