@@ -24,6 +24,7 @@ from narrator.importers.book import (
     ImportedChapter,
     Notes,
     PrintedSpeaker,
+    Reading,
     Skipped,
     Treatment,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "ImportedChapter",
     "Notes",
     "PrintedSpeaker",
+    "Reading",
     "Skipped",
     "Treatment",
     "Written",

@@ -13,8 +13,14 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from narrator.importers.blocks import Block, left_out, made_of
-from narrator.importers.book import PrintedSpeaker, Treatment
-from narrator.importers.dialogue import Look, PrintedDialogue, find_dialogue, find_script
+from narrator.importers.book import PrintedSpeaker, Reading, Treatment
+from narrator.importers.dialogue import (
+    DoubtfulLabels,
+    Look,
+    PrintedDialogue,
+    find_dialogue,
+    find_script,
+)
 from narrator.importers.directions import (
     Habits,
     SpeechPiece,
@@ -43,12 +49,23 @@ def read_printed(
     everything: Iterable[Block],
     directions: Treatment,
     is_script: bool = False,
+    reading: Reading | None = None,
 ) -> Printed:
     """Write the printed dialogue among the blocks of pieces, in place; `everything` may hold the
-    list of persons. In a script, names and directions are what its markup says."""
-    dialogue = find_script(kept) if is_script else find_dialogue(kept, everything)
-    if dialogue is None:
+    list of persons. In a script, names and directions are what its markup says; else it is decided
+    by what is printed, or by how a user says that it is to be read."""
+    if reading == "prose":
         return Printed()
+    dialogue = (
+        find_script(kept) if is_script else find_dialogue(kept, everything, reading == "script")
+    )
+    if isinstance(dialogue, DoubtfulLabels):
+        return Printed(remarks=(_remark_on(dialogue),))
+    if dialogue is None:
+        none = (
+            "--as script: no names begin paragraphs, as speakers' names do, so it is read as prose."
+        )
+        return Printed(remarks=(none,) if reading == "script" else ())
     labeller = _Labeller(dialogue, directions)
     for blocks, looks, is_dialogue in zip(kept, dialogue.pieces, dialogue.found, strict=True):
         if is_dialogue and _is_script(looks):
@@ -58,6 +75,20 @@ def read_printed(
     told = labeller.told
     cast = cast_of(told.printed, dialogue.personas)
     return Printed(cast, told.counted(dialogue), tuple(told.remarks()))
+
+
+_SHOWN_NAMES = 3
+
+
+def _remark_on(doubtful: DoubtfulLabels) -> str:
+    """What looks like a script, and how to have it read as one."""
+    shown = ", ".join(f"“{name}”" for name in doubtful.names[:_SHOWN_NAMES])
+    more = len(doubtful.names) - _SHOWN_NAMES
+    return (
+        f"{shown}{f' and {more} more' if more > 0 else ''} begin {doubtful.paragraphs:,} "
+        "paragraphs, as speakers' names do, but it does not read like dialogue, so the narrator reads it all; "
+        "if they are speakers: --as script."
+    )
 
 
 _SCRIPT = re.compile(r"[^\s:：(（][^:：(（\n]{0,59}?\s?(?:\([^()\n]{0,200}\)\s?)?[:：]\s")

@@ -26,9 +26,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from narrator.errors import NarratorError
-from narrator.importers import import_book
-from tests.importers.printed_dialogue import Sample, documents, is_held_out, scripts
+from narrator.errors import NarratorError  # noqa: E402
+from narrator.importers import import_book  # noqa: E402
+from tests.importers.printed_dialogue import (  # noqa: E402
+    Sample,
+    documents,
+    is_held_out,
+    scripts,
+)
 
 LEAST = 0.95
 

@@ -103,7 +103,9 @@ def _turn(row: str) -> Turn:
 Setter = Callable[[Dialogue, Path], object]
 
 
-def _plain(pattern: str, between: str = "\n\n", shout: bool | None = None, wrap: int = 76) -> Setter:
+def _plain(
+    pattern: str, between: str = "\n\n", shout: bool | None = None, wrap: int = 76
+) -> Setter:
     """Speeches in lines of text: `pattern` has the fields name, style, text, time and number."""
 
     def write(dialogue: Dialogue, path: Path) -> None:
@@ -113,7 +115,7 @@ def _plain(pattern: str, between: str = "\n\n", shout: bool | None = None, wrap:
                 rows.append(turn.text)
                 continue
             row = pattern.format(
-                name=_cased(turn.name, shout),
+                name=_cased(turn.name, shout, dialogue.language),
                 style=f" ({turn.style})" if turn.style else "",
                 text=turn.text,
                 time=f"{number // 60 + 1:02}:{7 * number % 60:02}",
@@ -132,8 +134,8 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
         yield from textwrap.wrap(row, width, subsequent_indent=indent) if width else [row]
 
 
-def _cased(name: str, shout: bool | None) -> str:
-    if shout is None or not name.isascii() or any(map(str.isdigit, name)) or len(name) == 1:
+def _cased(name: str, shout: bool | None, language: str) -> str:
+    if shout is None or language == "tr" or "_" in name or len(name) == 1:
         return name
     return name.upper() if shout else " ".join(word.capitalize() for word in name.split())
 
@@ -169,7 +171,8 @@ def _html(pattern: str, around: str = "{}", shout: bool | None = None) -> Setter
         for turn in dialogue.turns:
             text = html.escape(turn.text).replace("\n", "<br>")
             style = f" <i>({turn.style})</i>" if turn.style else ""
-            row = pattern.format(name=_cased(turn.name, shout), style=style, text=text)
+            name = _cased(turn.name, shout, dialogue.language)
+            row = pattern.format(name=name, style=style, text=text)
             is_inside = around != "{}"
             body += row if turn.name else "" if is_inside else f"<p><i>{text}</i></p>"
         act = f"<h2>{dialogue.act}</h2>" if dialogue.act else ""
@@ -310,7 +313,9 @@ def documents() -> Iterator[Sample]:
             if suffix == ".pdf" and language not in _LATIN:
                 continue
             title = f"{name}-{language}/{way}"
-            yield Sample(title, suffix, lambda path, write=write, blocks=blocks: write(blocks, path))
+            yield Sample(
+                title, suffix, lambda path, write=write, blocks=blocks: write(blocks, path)
+            )
 
 
 def _parted(block: str) -> tuple[str, str]:
