@@ -17,7 +17,7 @@ from narrator.importers import evidence, persons
 from narrator.importers.blocks import Block
 from narrator.importers.book import count_words, names
 from narrator.importers.counting import counted
-from narrator.importers.directions import Styled, covers, is_direction, is_verse
+from narrator.importers.directions import Styled, covers, is_direction, is_verse, style_of
 from narrator.importers.labels import COLONS, Label, Setting, key_of, labels, settings, several
 from narrator.importers.persons import Persona
 from narrator.importers.plaintext import spans
@@ -365,8 +365,8 @@ def _with_evidence(
 ) -> list[bool]:
     """Which pieces of the shape of a dialogue are one: by themselves, or with all others of it."""
     in_acts = _is_in_acts(everything)
-    headings = [block.text for block in everything if block.kind == "heading"]
-    asks = any(map(evidence.answers_questions, headings))
+    titles = [b.text for n, b in enumerate(everything) if b.kind == "heading" or n < _OPENING]
+    asks = any(map(evidence.answers_questions, titles))
 
     def weight(looks: Sequence[Look]) -> float:
         speeches = list(_speeches(looks, counts))
@@ -399,16 +399,18 @@ def _speeches(looks: Iterable[Look], counts: Mapping[str, int]) -> Iterator[evid
     """Labels that come again, each with what stands below it up to the next."""
     label: Label | None = None
     below: list[str] = []
+    styled = False
     for look in (*looks, None):
         begins = look is None or not look.lines or bool(_again(look, counts))
         if label and begins:
-            styled = label.aside[0] < label.aside[1]
             yield evidence.Speech(label.name, " ".join(below), bool(label.times), styled)
             label = None
         if look is None or not look.lines:
             continue
         if begins:
             label = _again(look, counts)[0]
+            begin, end = label.aside
+            styled = begin < end and style_of(look.said.text[begin:end]) is not None
             below = [look.said.text[label.said :]]
         elif not look.is_direction:
             below.append(look.said.text)

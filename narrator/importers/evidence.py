@@ -89,14 +89,23 @@ _QUOTED = re.compile(r"[“„«»”「]|(?<!\w)\"[^\"\n]{3,}\"")
 _WORD = re.compile(r"[^\W\d_]+(?:[’'][^\W\d_]+)*")
 
 _ROLES = names(
-    "q a interviewer interviewee interviewed host cohost co-host guest moderator reporter speaker "
-    "journalist journaliste caller narrator f p r d в о interviewerin sprecher sprecherin "
+    "interviewer interviewee interviewed host cohost co-host guest moderator reporter speaker "
+    "journalist journaliste caller narrator interviewerin sprecher sprecherin "
     "moderatorin journalistin journalista periodista entrevistador entrevistadora entrevistado "
     "intervistatore intervistatrice intervieweuse locuteur locutrice hablante locutor ведущий "
     "корреспондент журналист интервьюер prowadzący dziennikarz frage question pregunta domanda "
-    "pergunta вопрос 记者 主持人 問 答 问"
+    "pergunta вопрос 记者 主持人"
 )
 """Names of speakers that texts print without saying who they are."""
+_PAIRS = tuple(
+    names(pair)
+    for pair in (
+        "q a,f a,p r,d r,в о,问 答,問 答,v s,question answer,frage antwort,question réponse,"
+        "pregunta respuesta,domanda risposta,pergunta resposta,вопрос ответ,vraag antwoord,"
+        "fråga svar,pytanie odpowiedź"
+    ).split(",")
+)
+"""What stands for a question and an answer."""
 _TITLES = names(
     "mr mrs ms miss dr prof lady lord sir king queen prince princess duke duchess count countess "
     "captain father mother brother sister uncle aunt old young first second third herr frau "
@@ -182,8 +191,10 @@ def weight(speeches: Sequence[Speech], piece: Circumstances) -> float:
     keys = [speech.key for speech in speeches]
     texts = [speech.text for speech in speeches]
     count = len(speeches)
-    roles = _share(_is_role(key) for key in keys)
-    if piece.answers_questions and roles + _share(map(is_field, keys)) > 0.5:
+    pair = next((pair for pair in _PAIRS if pair <= set(keys)), frozenset())
+    roles = _share(_is_role(key) or key in pair for key in keys)
+    fields = _share(is_field(key) and key not in pair for key in keys)
+    if piece.answers_questions and roles + fields > 0.5:
         return 0.0
     others = [above != below for above, below in pairwise(keys)]
     answered = sum(
@@ -192,23 +203,23 @@ def weight(speeches: Sequence[Speech], piece: Circumstances) -> float:
     first, second = _persons(texts)
     asked = _share(bool(_QUESTION.search(text)) for text in texts)
     talk = first + second / 2 + answered / count + asked / 2
-    total = min(1.0, talk)
+    total = min(1.0, talk if first or answered else 0.7 * talk)
     total += 0.5 * roles + 0.5 * piece.is_in_acts + 0.5 * piece.has_cast + 0.15 * piece.is_marked
     timed = _share(speech.is_timed for speech in speeches)
     total += (0.45 if piece.share >= 0.9 and 3 * len(set(keys)) <= count else 0.25) * timed
-    total += 0.15 * (_share(speech.has_style for speech in speeches) >= 0.05)
+    total += 0.3 * (0.05 <= _share(speech.has_style for speech in speeches) <= 0.5)
+    total += 0.15 * (piece.share >= 0.75 and all(others))
     total += 0.1 * any(key.split()[0].strip(".") in _TITLES for key in keys if " " in key)
-    total -= 1.2 * _share(is_field(key) for key in keys)
+    total -= 1.2 * fields
     total -= 0.15 * piece.is_tabular
     total -= 0.5 * (sum(others) < 0.5 * len(others))
     quoted = _share(bool(_QUOTED.search(text)) for text in texts)
     total -= quoted * (1.0 if sum(map(count_words, texts)) >= 40 * count else 0.3)
-    return total
+    return round(total, 2)
 
 
 def _is_role(key: str) -> bool:
-    bare = key.rstrip("0123456789_ ").rstrip(" _")
-    return bare in _ROLES or key in _ROLES
+    return key.rstrip("0123456789_ ") in _ROLES
 
 
 def _share(values: Iterable[bool]) -> float:

@@ -23,7 +23,8 @@ Form = Literal["capitals", "apart", "mixed"]
 Setting = tuple[Form, str, bool]
 """How a label is set, as those of one source are: form, mark, whether it stands alone."""
 
-_CLOCK = r"(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
+_DAY = r"(?:\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}-\d{2}-\d{2}),?[^\S\n]+"
+_CLOCK = rf"(?:{_DAY})?(?:\d{{1,2}}:)?\d{{1,2}}:\d{{2}}(?:[.,]\d{{1,3}})?(?:\s?[AaPp][Mm]\b)?"
 _TIME = rf"(?:\[{_CLOCK}(?:\s*(?:-->|[-–—])\s*{_CLOCK})?\]|\({_CLOCK}\)|<{_CLOCK}>|{_CLOCK})"
 TIME = re.compile(_TIME)
 """A time of a transcript: `[00:12:03]`, `(00:12)`, `12:03`."""
@@ -36,7 +37,7 @@ _WORD = rf"(?:(?i:{_SHORT}|[^\W\d_])\.(?=\s?\w)|[\w’'`&+/-]*[\w’'])"
 _ASIDE = r"\([^()]{1,400}\)|\[[^\[\]]{1,400}\]|（[^（）]{1,400}）"
 _NAMED = re.compile(
     rf"(?:(?P<before>{_TIME})[^\S\n]*[-–—:]?[^\S\n]+)?"
-    rf"(?P<name>{_WORD}(?:\.?[^\S\n]+(?:and|AND|&|et|ET|und|UND|y|Y|ed|og|och|и|И)[^\S\n]+{_WORD}|"
+    rf"(?P<name>(?:\d{{1,2}}\.[^\S\n]+(?=[^\W\d_]))?{_WORD}(?:\.?[^\S\n]+(?:and|AND|&|et|ET|und|UND|y|Y|ed|og|och|и|И)[^\S\n]+{_WORD}|"
     rf"[^\S\n]+(?!{_CLOCK}){_WORD}){{0,7}})"
 )
 _AFTER = re.compile(

@@ -31,7 +31,7 @@ from narrator.importers.directions import (
 )
 from narrator.importers.labels import COLONS, Label, is_capitals, key_of, ordinary, several
 from narrator.importers.persons import cast_of
-from narrator.importers.prose import CLOSES, OPENS, Line, StyledSpan, given, tidy
+from narrator.importers.prose import CLOSES, OPENS, Line, StyledSpan, given, tidy, write_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ def _remark_on(doubtful: DoubtfulLabels) -> str:
     more = len(doubtful.names) - _SHOWN_NAMES
     return (
         f"{shown}{f' and {more} more' if more > 0 else ''} begin {doubtful.paragraphs:,} "
-        "paragraphs, as speakers' names do, but it does not read like dialogue, so the narrator reads it all; "
-        "if they are speakers: --as script."
+        "paragraphs, as speakers' names do, but it does not read like dialogue, so the "
+        "narrator reads it all; if they are speakers: --as script."
     )
 
 
@@ -393,7 +393,7 @@ def _block(block: Block, lines: Sequence[Line], speaker: str) -> Block:
     made.document, made.matter, made.section = block.document, block.matter, block.section
     made.language, made.containers = block.language, block.containers
     if block.written is not None:
-        label = f"{speaker} " if speaker else ""
+        label = f"{write_label(speaker)} " if speaker else ""
         made.written = label + "\\\n".join(map(_as_written, lines)) + "\n"
     return made
 
