@@ -17,7 +17,14 @@ from narrator.importers import evidence, persons
 from narrator.importers.blocks import Block
 from narrator.importers.book import count_words, names
 from narrator.importers.counting import counted
-from narrator.importers.directions import Styled, covers, is_direction, is_verse, style_of
+from narrator.importers.directions import (
+    Styled,
+    covers,
+    is_direction,
+    is_verse,
+    style_of,
+    transition,
+)
 from narrator.importers.labels import COLONS, Label, Setting, key_of, labels, settings, several
 from narrator.importers.persons import Persona
 from narrator.importers.plaintext import spans
@@ -522,6 +529,8 @@ def _is_play(pieces: Sequence[Sequence[Look]], found: Sequence[bool]) -> bool:
     if any(label.times for _, label in speeches) or all(len(key) == 1 for key in names):
         return False
     if len(names) > _COMPANY or _is_in_acts(o.block for o in chain.from_iterable(pieces)):
+        return True
+    if any(transition(look.said.text) for look in looks):
         return True
     verse = sum(is_verse(look.said.text[label.said :]) for look, label in speeches)
     told = sum(look.is_direction for look in looks)

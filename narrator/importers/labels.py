@@ -15,6 +15,7 @@ from typing import Literal
 
 from narrator.importers.book import names
 from narrator.importers.counting import ROMAN, counted
+from narrator.importers.directions import transition
 from narrator.text.normalize.english_lists import SPELLED, WORDS_TOO
 
 Form = Literal["capitals", "apart", "mixed"]
@@ -54,6 +55,8 @@ _COUNTS = re.compile(ROMAN.upper())
 _LINKS = names("and & et und y e i ed o og och ja и и, і en")
 _JOIN = re.compile(r"\s*,\s*(?:(?:and|et|und|y|ed|e|og|och|en|и|&)\s+)?|\s*&\s*|\s*/\s*|\s+\+\s+|"
                    r"\s+(?:and|et|und|y|ed|e|og|och|en|и)\s+", re.IGNORECASE)  # fmt: skip
+_SLUG = re.compile(r"(?:INT|EXT|EST|I/E)(?:\.|/)\s?(?=\w)")
+"""How the heading of a screenplay's scene begins."""
 _SMALL = _LINKS | names(
     "of the a an in at to from with le la les l' du de des d' von der den dem zu zum zur van di "
     "del della da do dos das el los las с из за от до св на"
@@ -220,6 +223,8 @@ def may_name(name: str) -> bool:
     if said is not None and (said.value is not None or not said.title) and said.word:
         return False
     if key_of(name) in ("the end", "the curtain", "le rideau"):
+        return False
+    if _SLUG.match(name) or transition(f"{name}:"):
         return False
     head = next((c for c in name if c.isalnum()), "")
     return head.isdigit() or head.isupper() or unicodedata.category(head) in ("Lo", "Lt")

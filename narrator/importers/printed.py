@@ -22,12 +22,15 @@ from narrator.importers.dialogue import (
     find_script,
 )
 from narrator.importers.directions import (
+    PARENTHETICAL,
     Habits,
     SpeechPiece,
+    is_parenthetical,
     is_personal,
     is_verse,
     pieces,
     style_of,
+    transition,
 )
 from narrator.importers.labels import COLONS, Label, is_capitals, key_of, ordinary, several
 from narrator.importers.persons import cast_of
@@ -165,6 +168,8 @@ class _Labeller:
             if look.label:
                 self._speaker(look.label)
                 self.told.speeches += 1
+            elif transition(look.said.text):
+                look.block.leave("transition")
 
     def written(self, looks: Sequence[Look]) -> list[Block]:
         """The blocks of a dialogue with their labels."""
@@ -215,7 +220,7 @@ class _Labeller:
         self.at = _OpenSpeech(block, self._speaker(label), style)
         if begin < end and style is None:
             begin += text[begin] == ","
-            yield self._direction(look, SpeechPiece(begin, end, True))
+            yield self._direction(look, SpeechPiece(begin, end, True), is_of_label=True)
         yield from self._spoken(look, label.said)
 
     def _unlabelled(self, look: Look) -> Iterator[Block]:
@@ -224,6 +229,9 @@ class _Labeller:
         if look.block.is_narrated:
             self.at = None
             yield _made(look, 0, len(text))
+        elif transition(text):
+            self.at = None
+            yield _left(look.block, text, "transition")
         elif look.is_direction:
             whole = SpeechPiece(0, len(text), True)
             if not self._takes_style(look, whole):
@@ -249,15 +257,23 @@ class _Labeller:
         found = pieces(look.said, start, self.habits)
         if found and found[0].is_direction and self._takes_style(look, found[0]):
             del found[0]
-        omit = self.directions == "omit"
+        text = look.said.text
+        left = [
+            piece.is_direction
+            and (self.directions == "omit" or self._is_aside(text[piece.start : piece.stop]))
+            for piece in found
+        ]
         said = [number for number, piece in enumerate(found) if not piece.is_direction]
         first, last = (said[0], said[-1] + 1) if said else (len(found), len(found))
         for number, piece in enumerate(found):
-            if piece.is_direction and (omit or not first <= number < last):
+            if left[number] or (piece.is_direction and not first <= number < last):
                 yield self._direction(look, piece)
             elif number == first:
-                within = (found[n] for n in said) if omit else found[first:last]
-                yield self._speech(look, list(within))
+                yield self._speech(look, [found[n] for n in range(first, last) if not left[n]])
+
+    def _is_aside(self, text: str) -> bool:
+        """Whether a direction is a play's or a screenplay's parenthetical, which nobody speaks."""
+        return self.dialogue.is_play and not self.dialogue.is_script and is_parenthetical(text)
 
     def _takes_style(self, look: Look, piece: SpeechPiece) -> bool:
         """Whether a direction at the beginning of a speech says how it is said."""
@@ -274,7 +290,8 @@ class _Labeller:
         told = [piece for piece in found if piece.is_direction]
         self.told.directions += len(told)
         lines = _given(look.lines, told)
-        if told:
+        between = (look.said.text[above.stop : below.start] for above, below in pairwise(found))
+        if not "".join(between).strip():
             lines = _cut(lines, found[0].start, found[-1].stop)
         else:
             lines = [line for piece in found for line in _cut(lines, piece.start, piece.stop)]
@@ -283,10 +300,13 @@ class _Labeller:
         label = self.at.label() if self.at else ""
         return _block(look.block, lines, label)
 
-    def _direction(self, look: Look, piece: SpeechPiece) -> Block:
+    def _direction(self, look: Look, piece: SpeechPiece, is_of_label: bool = False) -> Block:
+        text = look.said.text[piece.start : piece.stop]
+        if self.at and not is_of_label and self._is_aside(text):
+            return _left(look.block, text, PARENTHETICAL)
         self.told.directions += 1
         if self.directions == "omit":
-            return _left(look.block, look.said.text[piece.start : piece.stop], "stage direction")
+            return _left(look.block, text, "stage direction")
         return _made(look, piece.start, piece.stop)
 
     def _speaker(self, label: Label) -> str:
