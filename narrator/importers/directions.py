@@ -53,7 +53,7 @@ _FADE = re.compile(
     r"(?:FADE|CUT|DISSOLVE|WIPE|IRIS)(?: (?:IN|OUT|TO|UP|ON|FROM|BLACK|WHITE|TITLES?|CREDITS))*"
     r"[.:]{0,3})"
 )
-_CUT_TO = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*TO:)")
+_CUT_TO = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*\bTO:)")
 _SQUARE = re.compile(r"\[[^\[\]]*\](?![(:\[])")  # what links and definitions have is none
 _ROUND = re.compile(r"(?<!\])\([^()]*\)|（[^（）]*）")
 _COMMAND = re.compile(r"\[(?:pause|music|language)\b|\[\W*\d{0,3}\W*\]", re.IGNORECASE)
