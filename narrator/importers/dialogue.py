@@ -402,7 +402,9 @@ def _with_evidence(
     ]
 
 
-def _speeches(looks: Iterable[Look], counts: Mapping[str, int]) -> Iterator[evidence.Speech]:
+def _speeches(
+    looks: Iterable[Look], counts: Mapping[str, int]
+) -> Iterator[evidence.LabelledSpeech]:
     """Labels that come again, each with what stands below it up to the next."""
     label: Label | None = None
     below: list[str] = []
@@ -410,7 +412,7 @@ def _speeches(looks: Iterable[Look], counts: Mapping[str, int]) -> Iterator[evid
     for look in (*looks, None):
         begins = look is None or not look.lines or bool(_again(look, counts))
         if label and begins:
-            yield evidence.Speech(label.name, " ".join(below), bool(label.times), styled)
+            yield evidence.LabelledSpeech(label.name, " ".join(below), bool(label.times), styled)
             label = None
         if look is None or not look.lines:
             continue

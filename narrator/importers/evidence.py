@@ -149,7 +149,7 @@ def is_field(key: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class LabelledSpeech:
     """A label and what stands below it, up to the next."""
 
     name: str
@@ -184,7 +184,7 @@ def answers_questions(heading: str) -> bool:
     return bool(_QUESTIONS.search(heading))
 
 
-def weight(speeches: Sequence[Speech], piece: Circumstances) -> float:
+def weight(speeches: Sequence[LabelledSpeech], piece: Circumstances) -> float:
     """How much speaks for labels that are those of speakers; see `ENOUGH`."""
     if not speeches:
         return 0.0

@@ -126,7 +126,9 @@ def test_dates_amounts_and_fields_are_no_speakers(tmp_path: Path, label: str) ->
     assert book.speakers == ()
 
 
-@pytest.mark.parametrize("label", ["Speaker {0}", "SPEAKER_0{0}", "{0}. Bürger", "Mr. {0}hale", "{0}. OTTO"])
+@pytest.mark.parametrize(
+    "label", ["Speaker {0}", "SPEAKER_0{0}", "{0}. Bürger", "Mr. {0}hale", "{0}. OTTO"]
+)
 def test_numbers_may_be_a_part_of_names(tmp_path: Path, label: str) -> None:
     turns = [f"{label.format(n % 2 + 1)}: Do you see what I see?" for n in range(10)]
     assert len(imported(tmp_path, "\n\n".join(turns), "list.txt").speakers) == 2
