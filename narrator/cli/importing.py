@@ -20,7 +20,7 @@ from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
     from narrator.importers import Book as ImportedBook
-    from narrator.importers import Choices, Notes, Treatment, Written
+    from narrator.importers import Choices, Notes, Reading, Treatment, Written
 
 
 @app.command()
@@ -50,6 +50,14 @@ def new(
         str | None,
         typer.Option(help="What lines that begin chapters begin with: a regular expression."),
     ] = None,
+    reading: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            help="script: names that begin paragraphs are speakers; prose: they are read. Else it "
+            "is decided by the text.",
+        ),
+    ] = None,
     notes: Annotated[
         str, typer.Option(help="Footnotes: in-place (after their paragraph), end, omit.")
     ] = "omit",
@@ -71,7 +79,7 @@ def new(
     from narrator import importers
 
     choices = _choices(title, author, language, encoding, chapter_heading)
-    choices = _treated(choices, notes, directions, pictures, tables, code)
+    choices = _treated(choices, reading, notes, directions, pictures, tables, code)
     with stage(err, f"importing {source or folder}"):
         book = (importers.import_isolated(source, choices) if source
                 else importers.starter(folder, choices))  # fmt: skip
@@ -120,6 +128,7 @@ def _choices(
 
 def _treated(
     choices: Choices,
+    reading: str | None,
     notes: str,
     directions: str,
     pictures: str,
@@ -127,6 +136,8 @@ def _treated(
     code: str,
 ) -> Choices:
     """With what options say is read, besides the text. Raises UsageError."""
+    if reading not in ("script", "prose", None):
+        raise UsageError(f"--as {reading}: script or prose")
     if notes not in ("in-place", "end", "omit"):
         raise UsageError(f"--notes {notes}: in-place, end or omit")
     said = {"directions": directions, "pictures": pictures, "tables": tables, "code": code}
@@ -135,6 +146,7 @@ def _treated(
             raise UsageError(f"--{name} {value}: read or omit")
     return replace(
         choices,
+        reading=cast("Reading | None", reading),
         notes=cast("Notes", notes),
         directions=cast("Treatment", directions),
         pictures=cast("Treatment", pictures),

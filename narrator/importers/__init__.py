@@ -25,6 +25,7 @@ from narrator.importers.book import (
     ImportedChapter,
     Notes,
     PrintedSpeaker,
+    Reading,
     Skipped,
     Treatment,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "ImportedChapter",
     "Notes",
     "PrintedSpeaker",
+    "Reading",
     "Skipped",
     "Treatment",
     "Written",

@@ -31,6 +31,11 @@ class Container:
     first: str
     rest: str
 
+    @property
+    def is_item(self) -> bool:
+        """Whether it is an item of a list."""
+        return not self.first.startswith(">")
+
 
 @dataclass(slots=True, eq=False)
 class Block:
@@ -61,6 +66,8 @@ class Block:
     """Words at its beginning that its markup sets apart, as speakers' names are."""
     is_name: bool = False
     """Whether its markup says that they are a speaker's."""
+    is_tabular: bool = False
+    """Whether it is a row of a table, or of a list of terms."""
     is_narrated: bool = False
     """Whether its markup says that it is no speaker's, and no direction."""
     document: int = 0

@@ -48,6 +48,10 @@ Treatment = Literal["read", "omit"]
 """Whether the narrator reads what is no plain text: stage directions, tables, code, pictures."""
 
 
+Reading = Literal["script", "prose"]
+"""Whether names that begin paragraphs are speakers', or text as all else is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choices:
     """What a user says about a source; it counts more than what the source says."""
@@ -60,6 +64,8 @@ class Choices:
     heading: re.Pattern[str] | None = None
     """What a line that begins a chapter begins with."""
     notes: Notes = "omit"
+    reading: Reading | None = None
+    """Unsaid, it is a script where there is strong evidence."""
     directions: Treatment = "read"
     """Of plays and screenplays."""
     pictures: Treatment = "omit"

@@ -13,11 +13,18 @@ from dataclasses import dataclass
 from itertools import chain, compress, pairwise
 from statistics import median
 
-from narrator.importers import persons
+from narrator.importers import evidence, persons
 from narrator.importers.blocks import Block
 from narrator.importers.book import count_words, names
 from narrator.importers.counting import counted
-from narrator.importers.directions import Styled, covers, is_direction, is_verse
+from narrator.importers.directions import (
+    Styled,
+    covers,
+    is_direction,
+    is_verse,
+    style_of,
+    transition,
+)
 from narrator.importers.labels import COLONS, Label, Setting, key_of, labels, settings, several
 from narrator.importers.persons import Persona
 from narrator.importers.plaintext import spans
@@ -45,6 +52,8 @@ _SAME_ORDER = 0.9
 """Of what follows one of three labels or more that is always the same, in a form."""
 _COMPANY = 8
 """Speakers that hardly a conversation has more of."""
+_OPENING = 3
+"""Paragraphs of a piece in which a title may stand."""
 _LISTED = re.compile(r"\s*(?:[-+*]|\d+[.)])\s+|\s*#+\s*")
 _LIST_ROWS = 80
 """Rows that a list of persons has, at most."""
@@ -78,6 +87,15 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class DoubtfulLabels:
+    """Words that begin paragraphs as speakers' names do, and hardly are any."""
+
+    names: tuple[str, ...]
+    """The most frequent first."""
+    paragraphs: int
+
+
+@dataclass(frozen=True, slots=True)
 class PrintedDialogue:
     """The pieces of a book, and which are printed dialogue."""
 
@@ -103,13 +121,24 @@ class PrintedDialogue:
 
 
 def find_dialogue(
-    kept: Sequence[Sequence[Block]], everything: Iterable[Block]
-) -> PrintedDialogue | None:
-    """The dialogue in pieces, if there is any; `everything` may hold the list of persons."""
+    kept: Sequence[Sequence[Block]], everything: Iterable[Block], is_certain: bool = False
+) -> PrintedDialogue | DoubtfulLabels | None:
+    """The dialogue in pieces, if there is any; `everything` may hold the list of persons.
+
+    A piece that only has the shape of one is doubtful, unless `is_certain`, where a user says that
+    it is a script.
+    """
+    everything = list(everything)
     pieces = _looked_at(kept)
     personas = _personas(pieces) or _personas([[_look(block) for block in everything]])
     counts = _counts(chain.from_iterable(pieces))
-    sure = [_is_dialogue(looks, counts) for looks in pieces]
+    if is_certain:
+        sure = [bool(_chosen(looks, counts)) for looks in pieces]
+    else:
+        shaped = [_is_dialogue(looks, counts) for looks in pieces]
+        sure = _with_evidence(pieces, shaped, counts, personas, everything)
+        if any(shaped) and not any(sure):
+            return _doubtful(compress(pieces, shaped), counts)
     if not any(sure):
         return None
     counts = _counts(chain.from_iterable(compress(pieces, sure)))
@@ -191,7 +220,8 @@ def _look_at(block: Block, lines: list[Line], apart: str) -> Look:
     first = lines[0][0]
     if not apart and (first.em or first.strong) and not first.told:
         apart = first.text
-    options = () if block.note else labels(said.text, apart, block.is_name)
+    in_list = any(container.is_item for container in block.containers)
+    options = () if block.note or in_list else labels(said.text, apart, block.is_name)
     return Look(block, lines, said, options, is_direction(said))
 
 
@@ -309,7 +339,7 @@ def _is_dialogue(looks: Sequence[Look], counts: Mapping[str, int]) -> bool:
     same order, three names or more, is a form, as recipes and letters have.
     """
     texts = [look for look in looks if look.lines]
-    chosen = {look: label for look in texts for label in _again(look, counts)}
+    chosen = _chosen(looks, counts)
     named = list(chosen)
     if not _is_company(chosen.values()) or _is_form(chosen.values()):
         return False
@@ -324,8 +354,93 @@ def _is_dialogue(looks: Sequence[Look], counts: Mapping[str, int]) -> bool:
     return share >= _SHARE or (plainly and _is_even(texts, named))
 
 
+def _chosen(looks: Iterable[Look], counts: Mapping[str, int]) -> dict[Look, Label]:
+    """Looks that begin with a label that comes again, and that label."""
+    return {look: label for look in looks if look.lines for label in _again(look, counts)}
+
+
 def _words(looks: Iterable[Look]) -> int:
     return sum(count_words(look.said.text) for look in looks)
+
+
+def _with_evidence(
+    pieces: Sequence[Sequence[Look]],
+    shaped: Sequence[bool],
+    counts: Mapping[str, int],
+    personas: Sequence[Persona],
+    everything: Sequence[Block],
+) -> list[bool]:
+    """Which pieces of the shape of a dialogue are one: by themselves, or with all others of it."""
+    in_acts = _is_in_acts(everything)
+    titles = [b.text for n, b in enumerate(everything) if b.kind == "heading" or n < _OPENING]
+    asks = any(map(evidence.answers_questions, titles))
+
+    def weight(looks: Sequence[Look]) -> float:
+        speeches = list(_speeches(looks, counts))
+        chosen = _chosen(looks, counts)
+        labels_ = chosen.values()
+        told = sum(look.is_direction for look in looks if look not in chosen)
+        asked = asks or any(evidence.answers_questions(o.said.text) for o in looks[:_OPENING])
+        around = evidence.Circumstances(
+            share=(len(chosen) + told) / max(1, sum(bool(look.lines) for look in looks)),
+            is_marked=2 * sum(label.form != "mixed" for label in labels_) > len(chosen),
+            is_tabular=2 * sum(look.block.is_tabular for look in chosen) > len(chosen),
+            is_in_acts=in_acts,
+            has_cast=_has_cast(personas, {label.key for label in labels_}),
+            answers_questions=asked,
+        )
+        return evidence.weight(speeches, around)
+
+    def is_marked_up(looks: Iterable[Look]) -> bool:
+        return sum(look.block.is_name for look in _chosen(looks, counts)) >= _FEW
+
+    whole = weight(list(chain.from_iterable(compress(pieces, shaped))))
+    least = evidence.ENOUGH / 2 if whole >= evidence.ENOUGH else evidence.ENOUGH
+    return [
+        is_shaped and (is_marked_up(looks) or weight(looks) >= least)
+        for looks, is_shaped in zip(pieces, shaped, strict=True)
+    ]
+
+
+def _speeches(
+    looks: Iterable[Look], counts: Mapping[str, int]
+) -> Iterator[evidence.LabelledSpeech]:
+    """Labels that come again, each with what stands below it up to the next."""
+    label: Label | None = None
+    below: list[str] = []
+    styled = False
+    for look in (*looks, None):
+        begins = look is None or not look.lines or bool(_again(look, counts))
+        if label and begins:
+            yield evidence.LabelledSpeech(label.name, " ".join(below), bool(label.times), styled)
+            label = None
+        if look is None or not look.lines:
+            continue
+        if begins:
+            label = _again(look, counts)[0]
+            begin, end = label.aside
+            styled = begin < end and style_of(look.said.text[begin:end]) is not None
+            below = [look.said.text[label.said :]]
+        elif not look.is_direction:
+            below.append(look.said.text)
+
+
+def _has_cast(personas: Iterable[Persona], keys: Collection[str]) -> bool:
+    """Whether two persons of a list or more are labels, or a word of their names is."""
+    listed = [key_of(persona.name).split() for persona in personas]
+    named = sum(
+        any(key == " ".join(words) or key.strip(".") in words or
+            (len(key) > 1 and words[0].startswith(key)) for key in keys)
+        for words in listed
+    )  # fmt: skip
+    return named > 1
+
+
+def _doubtful(pieces: Iterable[Sequence[Look]], counts: Mapping[str, int]) -> DoubtfulLabels:
+    """What looks like speakers' names in pieces that are no dialogue."""
+    labels_ = [label for looks in pieces for label in _chosen(looks, counts).values()]
+    often = Counter(label.name for label in labels_).most_common()
+    return DoubtfulLabels(tuple(name for name, _ in often), len(labels_))
 
 
 def _again(look: Look, counts: Mapping[str, int]) -> tuple[Label, ...]:
@@ -416,6 +531,8 @@ def _is_play(pieces: Sequence[Sequence[Look]], found: Sequence[bool]) -> bool:
     if any(label.times for _, label in speeches) or all(len(key) == 1 for key in names):
         return False
     if len(names) > _COMPANY or _is_in_acts(o.block for o in chain.from_iterable(pieces)):
+        return True
+    if any(transition(look.said.text) for look in looks):
         return True
     verse = sum(is_verse(look.said.text[label.said :]) for look, label in speeches)
     told = sum(look.is_direction for look in looks)

@@ -44,6 +44,16 @@ class SpeechPiece:
     is_direction: bool
 
 
+PARENTHETICAL = "parenthetical"
+"""Why words in brackets within a speech are left out: they tell an actor what to do."""
+_ASIDE = re.compile(r"[(（][^\W\d_A-ZÀ-ÞА-ЯΑ-Ω][^().!?]*\.?[)）]")
+_ASIDE_WORDS = 6
+_FADE = re.compile(
+    r"(?P<text>(?:(?:SLOW|QUICK|SMASH|MATCH|JUMP|TIME|HARD|FLASH|CROSS)[ -])*"
+    r"(?:FADE|CUT|DISSOLVE|WIPE|IRIS)(?: (?:IN|OUT|TO|UP|ON|FROM|BLACK|WHITE|TITLES?|CREDITS))*"
+    r"[.:]{0,3})"
+)
+_CUT_TO = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*\bTO:)")
 _SQUARE = re.compile(r"\[[^\[\]]*\](?![(:\[])")  # what links and definitions have is none
 _ROUND = re.compile(r"(?<!\])\([^()]*\)|（[^（）]*）")
 _COMMAND = re.compile(r"\[(?:pause|music|language)\b|\[\W*\d{0,3}\W*\]", re.IGNORECASE)
@@ -179,6 +189,18 @@ def is_direction(said: Styled) -> bool:
     if covers(said.named, said.text) or covers(said.slanted, said.text):
         return True
     return bool(_STAGE.match(text)) and text[-1] in ".]_)" and count_words(text) <= 60
+
+
+def transition(text: str) -> re.Match[str] | None:
+    """What a row says as a screenplay's transition, `text` without its emphasis: `**FADE IN:**`."""
+    bare = re.sub(r"[*_]+", "", text).strip()
+    return _CUT_TO.fullmatch(bare) or _FADE.fullmatch(bare)
+
+
+def is_parenthetical(text: str) -> bool:
+    """Whether words in round brackets within a speech are an actor's: `(beat)`, `(to Anna)`."""
+    bare = re.sub(r"[*_]+", "", text).strip()
+    return bool(_ASIDE.fullmatch(bare)) and count_words(bare) <= _ASIDE_WORDS
 
 
 def covers(ranges: Sequence[tuple[int, int]], text: str) -> bool:

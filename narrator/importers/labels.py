@@ -15,6 +15,7 @@ from typing import Literal
 
 from narrator.importers.book import names
 from narrator.importers.counting import ROMAN, counted
+from narrator.importers.directions import transition
 from narrator.text.normalize.english_lists import SPELLED, WORDS_TOO
 
 Form = Literal["capitals", "apart", "mixed"]
@@ -23,7 +24,8 @@ Form = Literal["capitals", "apart", "mixed"]
 Setting = tuple[Form, str, bool]
 """How a label is set, as those of one source are: form, mark, whether it stands alone."""
 
-_CLOCK = r"(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
+_DAY = r"(?:\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}-\d{2}-\d{2}),?[^\S\n]+"
+_CLOCK = rf"(?:{_DAY})?(?:\d{{1,2}}:)?\d{{1,2}}:\d{{2}}(?:[.,]\d{{1,3}})?(?:\s?[AaPp][Mm]\b)?"
 _TIME = rf"(?:\[{_CLOCK}(?:\s*(?:-->|[-–—])\s*{_CLOCK})?\]|\({_CLOCK}\)|<{_CLOCK}>|{_CLOCK})"
 TIME = re.compile(_TIME)
 """A time of a transcript: `[00:12:03]`, `(00:12)`, `12:03`."""
@@ -36,7 +38,7 @@ _WORD = rf"(?:(?i:{_SHORT}|[^\W\d_])\.(?=\s?\w)|[\w’'`&+/-]*[\w’'])"
 _ASIDE = r"\([^()]{1,400}\)|\[[^\[\]]{1,400}\]|（[^（）]{1,400}）"
 _NAMED = re.compile(
     rf"(?:(?P<before>{_TIME})[^\S\n]*[-–—:]?[^\S\n]+)?"
-    rf"(?P<name>{_WORD}(?:\.?[^\S\n]+(?:and|AND|&|et|ET|und|UND|y|Y|ed|og|och|и|И)[^\S\n]+{_WORD}|"
+    rf"(?P<name>(?:\d{{1,2}}\.[^\S\n]+(?=[^\W\d_]))?{_WORD}(?:\.?[^\S\n]+(?:and|AND|&|et|ET|und|UND|y|Y|ed|og|och|и|И)[^\S\n]+{_WORD}|"
     rf"[^\S\n]+(?!{_CLOCK}){_WORD}){{0,7}})"
 )
 _AFTER = re.compile(
@@ -53,6 +55,8 @@ _COUNTS = re.compile(ROMAN.upper())
 _LINKS = names("and & et und y e i ed o og och ja и и, і en")
 _JOIN = re.compile(r"\s*,\s*(?:(?:and|et|und|y|ed|e|og|och|en|и|&)\s+)?|\s*&\s*|\s*/\s*|\s+\+\s+|"
                    r"\s+(?:and|et|und|y|ed|e|og|och|en|и)\s+", re.IGNORECASE)  # fmt: skip
+_SLUG = re.compile(r"(?:INT|EXT|EST|I/E)(?:\.|/)\s?(?=\w)")
+"""How the heading of a screenplay's scene begins."""
 _SMALL = _LINKS | names(
     "of the a an in at to from with le la les l' du de des d' von der den dem zu zum zur van di "
     "del della da do dos das el los las с из за от до св на"
@@ -219,6 +223,8 @@ def may_name(name: str) -> bool:
     if said is not None and (said.value is not None or not said.title) and said.word:
         return False
     if key_of(name) in ("the end", "the curtain", "le rideau"):
+        return False
+    if _SLUG.match(name) or transition(f"{name}:"):
         return False
     head = next((c for c in name if c.isalnum()), "")
     return head.isdigit() or head.isupper() or unicodedata.category(head) in ("Lo", "Lt")

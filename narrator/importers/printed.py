@@ -13,19 +13,28 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from narrator.importers.blocks import Block, left_out, made_of
-from narrator.importers.book import PrintedSpeaker, Treatment
-from narrator.importers.dialogue import Look, PrintedDialogue, find_dialogue, find_script
+from narrator.importers.book import PrintedSpeaker, Reading, Treatment
+from narrator.importers.dialogue import (
+    DoubtfulLabels,
+    Look,
+    PrintedDialogue,
+    find_dialogue,
+    find_script,
+)
 from narrator.importers.directions import (
+    PARENTHETICAL,
     Habits,
     SpeechPiece,
+    is_parenthetical,
     is_personal,
     is_verse,
     pieces,
     style_of,
+    transition,
 )
 from narrator.importers.labels import COLONS, Label, is_capitals, key_of, ordinary, several
 from narrator.importers.persons import cast_of
-from narrator.importers.prose import CLOSES, OPENS, Line, StyledSpan, given, tidy
+from narrator.importers.prose import CLOSES, OPENS, Line, StyledSpan, given, tidy, write_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +52,23 @@ def read_printed(
     everything: Iterable[Block],
     directions: Treatment,
     is_script: bool = False,
+    reading: Reading | None = None,
 ) -> Printed:
     """Write the printed dialogue among the blocks of pieces, in place; `everything` may hold the
-    list of persons. In a script, names and directions are what its markup says."""
-    dialogue = find_script(kept) if is_script else find_dialogue(kept, everything)
-    if dialogue is None:
+    list of persons. In a script, names and directions are what its markup says; else it is decided
+    by what is printed, or by how a user says that it is to be read."""
+    if reading == "prose":
         return Printed()
+    dialogue = (
+        find_script(kept) if is_script else find_dialogue(kept, everything, reading == "script")
+    )
+    if isinstance(dialogue, DoubtfulLabels):
+        return Printed(remarks=(_remark_on(dialogue),))
+    if dialogue is None:
+        none = (
+            "--as script: no names begin paragraphs, as speakers' names do, so it is read as prose."
+        )
+        return Printed(remarks=(none,) if reading == "script" else ())
     labeller = _Labeller(dialogue, directions)
     for blocks, looks, is_dialogue in zip(kept, dialogue.pieces, dialogue.found, strict=True):
         if is_dialogue and _is_script(looks):
@@ -58,6 +78,20 @@ def read_printed(
     told = labeller.told
     cast = cast_of(told.printed, dialogue.personas)
     return Printed(cast, told.counted(dialogue), tuple(told.remarks()))
+
+
+_SHOWN_NAMES = 3
+
+
+def _remark_on(doubtful: DoubtfulLabels) -> str:
+    """What looks like a script, and how to have it read as one."""
+    shown = ", ".join(f"“{name}”" for name in doubtful.names[:_SHOWN_NAMES])
+    more = len(doubtful.names) - _SHOWN_NAMES
+    return (
+        f"{shown}{f' and {more} more' if more > 0 else ''} begin {doubtful.paragraphs:,} "
+        "paragraphs, as speakers' names do, but it does not read like dialogue, so the "
+        "narrator reads it all; if they are speakers: --as script."
+    )
 
 
 _SCRIPT = re.compile(r"[^\s:：(（][^:：(（\n]{0,59}?\s?(?:\([^()\n]{0,200}\)\s?)?[:：]\s")
@@ -134,6 +168,8 @@ class _Labeller:
             if look.label:
                 self._speaker(look.label)
                 self.told.speeches += 1
+            elif transition(look.said.text):
+                look.block.leave("transition")
 
     def written(self, looks: Sequence[Look]) -> list[Block]:
         """The blocks of a dialogue with their labels."""
@@ -184,7 +220,7 @@ class _Labeller:
         self.at = _OpenSpeech(block, self._speaker(label), style)
         if begin < end and style is None:
             begin += text[begin] == ","
-            yield self._direction(look, SpeechPiece(begin, end, True))
+            yield self._direction(look, SpeechPiece(begin, end, True), is_of_label=True)
         yield from self._spoken(look, label.said)
 
     def _unlabelled(self, look: Look) -> Iterator[Block]:
@@ -193,6 +229,9 @@ class _Labeller:
         if look.block.is_narrated:
             self.at = None
             yield _made(look, 0, len(text))
+        elif transition(text):
+            self.at = None
+            yield _left(look.block, text, "transition")
         elif look.is_direction:
             whole = SpeechPiece(0, len(text), True)
             if not self._takes_style(look, whole):
@@ -218,15 +257,23 @@ class _Labeller:
         found = pieces(look.said, start, self.habits)
         if found and found[0].is_direction and self._takes_style(look, found[0]):
             del found[0]
-        omit = self.directions == "omit"
+        text = look.said.text
+        left = [
+            piece.is_direction
+            and (self.directions == "omit" or self._is_aside(text[piece.start : piece.stop]))
+            for piece in found
+        ]
         said = [number for number, piece in enumerate(found) if not piece.is_direction]
         first, last = (said[0], said[-1] + 1) if said else (len(found), len(found))
         for number, piece in enumerate(found):
-            if piece.is_direction and (omit or not first <= number < last):
+            if left[number] or (piece.is_direction and not first <= number < last):
                 yield self._direction(look, piece)
             elif number == first:
-                within = (found[n] for n in said) if omit else found[first:last]
-                yield self._speech(look, list(within))
+                yield self._speech(look, [found[n] for n in range(first, last) if not left[n]])
+
+    def _is_aside(self, text: str) -> bool:
+        """Whether a direction is a play's or a screenplay's parenthetical, which nobody speaks."""
+        return self.dialogue.is_play and not self.dialogue.is_script and is_parenthetical(text)
 
     def _takes_style(self, look: Look, piece: SpeechPiece) -> bool:
         """Whether a direction at the beginning of a speech says how it is said."""
@@ -243,7 +290,8 @@ class _Labeller:
         told = [piece for piece in found if piece.is_direction]
         self.told.directions += len(told)
         lines = _given(look.lines, told)
-        if told:
+        between = (look.said.text[above.stop : below.start] for above, below in pairwise(found))
+        if not "".join(between).strip():
             lines = _cut(lines, found[0].start, found[-1].stop)
         else:
             lines = [line for piece in found for line in _cut(lines, piece.start, piece.stop)]
@@ -252,10 +300,13 @@ class _Labeller:
         label = self.at.label() if self.at else ""
         return _block(look.block, lines, label)
 
-    def _direction(self, look: Look, piece: SpeechPiece) -> Block:
+    def _direction(self, look: Look, piece: SpeechPiece, is_of_label: bool = False) -> Block:
+        text = look.said.text[piece.start : piece.stop]
+        if self.at and not is_of_label and self._is_aside(text):
+            return _left(look.block, text, PARENTHETICAL)
         self.told.directions += 1
         if self.directions == "omit":
-            return _left(look.block, look.said.text[piece.start : piece.stop], "stage direction")
+            return _left(look.block, text, "stage direction")
         return _made(look, piece.start, piece.stop)
 
     def _speaker(self, label: Label) -> str:
@@ -362,7 +413,7 @@ def _block(block: Block, lines: Sequence[Line], speaker: str) -> Block:
     made.document, made.matter, made.section = block.document, block.matter, block.section
     made.language, made.containers = block.language, block.containers
     if block.written is not None:
-        label = f"{speaker} " if speaker else ""
+        label = f"{write_label(speaker)} " if speaker else ""
         made.written = label + "\\\n".join(map(_as_written, lines)) + "\n"
     return made
 

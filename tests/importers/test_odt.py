@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from narrator.errors import ImportFailed
-from narrator.importers import Book, Choices, import_book
+from narrator.importers import Book, Choices, Treatment, import_book
 from narrator.importers.readers.office.odt import read_odt
 from tests.importers.imports import reasons, whole
 
@@ -60,10 +60,15 @@ def _flat(body: str, masters: str = "") -> str:
     )
 
 
-def _import(path: Path, body: str, masters: str = "") -> Book:
+def _import(
+    path: Path,
+    body: str,
+    masters: str = "",
+    choices: Choices = Choices(),  # noqa: B008  # frozen
+) -> Book:
     file = path / "book.fodt"
     file.write_text(_flat(_HEAD + body + _REST, masters), "utf-8")
-    return whole(file)
+    return whole(file, choices)
 
 
 def _text(book: Book) -> str:
@@ -169,6 +174,19 @@ def test_tables_frames_and_pictures(tmp_path: Path) -> None:
     book = _import(tmp_path, table + _p(f"Here{picture} it is{box}."))
     assert "a; b\n\nHere it is.\n\nIn the box." in _text(book)
     assert reasons(book) == {"picture": 3}
+
+
+@pytest.mark.parametrize("shape", ["custom-shape", "line", "g", "frame"])
+@pytest.mark.parametrize("pictures", ["omit", "read"])
+def test_what_a_shape_is_called_and_shows_is_an_alternative_text(
+    tmp_path: Path, shape: str, pictures: Treatment
+) -> None:
+    told = "<svg:title>A map</svg:title><svg:desc>The bay at low tide</svg:desc>"
+    drawn = f"<draw:{shape}>{told}</draw:{shape}>"
+    body = _p("Above.") + drawn + _p(f"Here{drawn} it is.")
+    book = _import(tmp_path, body, choices=Choices(pictures=pictures))
+    assert _text(book).count("A map: The bay at low tide") == (2 if pictures == "read" else 0)
+    assert reasons(book) == ({} if pictures == "read" else {"picture": 14})
 
 
 def test_ruby_formulas_and_fields(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from narrator.importers import Book, Choices, Treatment, import_book, write_proj
 from narrator.importers.directions import style_of
 from narrator.importers.labels import labels, ordinary
 from narrator.importers.persons import listed
+from narrator.pipeline.manuscript import read
 from narrator.project import load
 from tests.build_epub import build_epub
 from tests.effort import examples
@@ -271,6 +272,36 @@ def test_more_of_a_speech_and_a_narration_without_brackets(tmp_path: Path) -> No
         "More: The king.",
     ]
     assert any("1 paragraph without a name" in remark for remark in book.remarks)
+
+
+SCREENPLAY = (
+    "ANNA: Is it late? (beat) I think it is. [She rises.] Come.\n\n**CUT TO:**\n\n"
+    "BEN: You go. (smiling at her) I stay.\n\nANNA: Why?\n\n**FADE OUT.**\n\nBEN: I am tired."
+)
+
+
+@pytest.mark.parametrize("name", ["play.txt", "play.md"])
+def test_parentheticals_and_transitions_of_a_play_are_left_out(tmp_path: Path, name: str) -> None:
+    text = SCREENPLAY if name.endswith("md") else SCREENPLAY.replace("*", "")
+    book = imported(tmp_path, f"# ACT I\n\n{text}\n" if name.endswith("md") else text, name)
+    found = rows(book)
+    assert "Anna: Is it late? I think it is. {narrator: [She rises.]} Come." in [
+        row.replace("\\[", "[") for row in found
+    ]
+    assert "Ben: You go. I stay." in found
+    why = {(item.reason, item.words) for item in book.left_out}
+    assert {("parenthetical", 4), ("transition", 4)} <= why
+
+
+@pytest.mark.parametrize("name", ["play.txt", "play.md"])
+def test_a_speaker_may_be_numbered(tmp_path: Path, name: str) -> None:
+    turns = ["**2. BÜRGER:** Wer da?", "**1. BÜRGER:** Ich.", "**2. BÜRGER:** Du?"]
+    text = "\n\n".join([*turns, "**1. BÜRGER:** Ja, ich bin es."])
+    book = imported(tmp_path, text if name.endswith("md") else text.replace("*", ""), name)
+    assert list(cast(book)) == ["2. Bürger", "1. Bürger"]
+    written = write_project(book, tmp_path / "project")
+    lines = read(written.manifest).chapters[0].scenes[0].lines
+    assert [line.speaker for line in lines] == ["2. Bürger", "1. Bürger"] * 2
 
 
 # -- interviews and transcripts --------------------------------------------------------------------

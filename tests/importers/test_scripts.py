@@ -138,13 +138,28 @@ def test_names_with_the_same_letters_are_one_and_others_are_not(tmp_path: Path) 
 
 def test_a_parenthetical_is_a_style_at_the_beginning_and_within(tmp_path: Path) -> None:
     book = imported(tmp_path, scene("ANNA\n(softly)\nOne.\n(beat)\nTwo.\n(quietly)\nThree."))
-    said = ["Anna (softly): One.", "(beat)", "Anna: Two.", "Anna (quietly): Three."]
+    said = ["Anna (softly): One.", "Anna: Two.", "Anna (quietly): Three."]
     assert rows(book)[1:] == said
+
+
+def test_a_parenthetical_that_is_no_style_is_left_out_and_listed(tmp_path: Path) -> None:
+    text = scene("ANNA\nOne.\n(beat)\nTwo.\n(to Ben)\n(softly)\n(gently)\nThree.")
+    book = imported(tmp_path, text)
+    assert rows(book)[1:] == ["Anna: One.", "Anna: Two.", "Anna (softly): Three."]
+    assert reasons(book) == {"parenthetical": 4}
 
 
 def test_a_parenthetical_at_the_end_is_no_style(tmp_path: Path) -> None:
     book = imported(tmp_path, scene("ANNA\nOne.\n(smiling)\n\nShe goes."))
-    assert rows(book)[1:] == ["Anna: One.", "(smiling)", "She goes."]
+    assert rows(book)[1:] == ["Anna: One.", "She goes."]
+    assert reasons(book) == {"parenthetical": 1}
+
+
+@pytest.mark.parametrize("row", ["**FADE IN:**", "_CUT TO:_", "***SMASH CUT:***", "**FADE OUT.**"])
+def test_a_transition_is_left_out_with_its_emphasis(tmp_path: Path, row: str) -> None:
+    book = imported(tmp_path, scene(f"She goes.\n\n{row}\n\nANNA\nOne."))
+    assert rows(book)[1:] == ["She goes.", "Anna: One."]
+    assert list(reasons(book)) == ["transition"]
 
 
 def test_two_spaces_hold_a_blank_line_within_a_speech(tmp_path: Path) -> None:
@@ -175,7 +190,7 @@ def test_directions_can_be_left_out_and_headings_of_scenes_stay(tmp_path: Path) 
     text = scene("Anna enters.\n\nANNA\n(to Ben)\nOne.\n\n> THE SEA <")
     book = imported(tmp_path, text, OMIT)
     assert rows(book) == ["Int. House - Day", "Anna: One."]
-    assert reasons(book) == {"stage direction": 7}
+    assert reasons(book) == {"stage direction": 4, "parenthetical": 2}
 
 
 def test_what_is_told_after_a_speech_is_not_said_by_its_speaker(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""SRT and WebVTT: what is said, by whom, in paragraphs; times and signs are left out."""
+"""SRT, WebVTT and SBV: what is said, by whom, in paragraphs; times and signs are left out."""
 
 from __future__ import annotations
 
@@ -177,3 +177,24 @@ def test_cues_may_lack_numbers_and_blank_lines(tmp_path: Path) -> None:
 def test_cues_without_words_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ImportFailed, match="no text to read aloud"):
         imported(tmp_path, cues("♪ ♪"))
+
+
+SBV = (
+    "0:00:01.000,0:00:03.000\nANNA: Good morning,\nand welcome.\n\n"
+    "0:00:03.100,0:00:05.000\nBEN: Thank you.\n\n1:00:06.000,1:00:07.500\nANNA: Well?\n"
+)
+
+
+@pytest.mark.parametrize("name", ["talk.sbv", "talk.txt"])
+def test_the_subtitles_of_youtube_are_read_without_their_times(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(SBV, "utf-8")
+    book = whole(path)
+    assert book.format == "subtitles (SBV)"
+    assert rows(book) == [
+        "Anna: Good morning, and welcome.",
+        "Ben: Thank you.",
+        "***",
+        "Anna: Well?",
+    ]
+    assert words(book, "time of a subtitle") == 24

@@ -58,6 +58,7 @@ def assemble(
         [block for piece in pieces for block in piece.blocks],
         outline.choices.directions,
         outline.is_script,
+        outline.choices.reading,
     )
     divided = _Assembly(outline, pieces).made()
     divided.speakers, divided.dialogue = printed.speakers, printed.dialogue

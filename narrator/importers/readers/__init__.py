@@ -64,6 +64,7 @@ FORMATS: Mapping[Kind, Format] = {
     "fdx": Format("Final Draft", read_finaldraft),
     "srt": Format("subtitles (SRT)", read_subtitles),
     "vtt": Format("subtitles (WebVTT)", read_subtitles),
+    "sbv": Format("subtitles (SBV)", read_subtitles),
     "odt": Format("OpenDocument", read_odt),
     "rtf": Format("RTF", read_rtf),
 }

@@ -19,7 +19,7 @@ from narrator.importers.plaintext import SIZE_LIMIT
 
 Kind = Literal[
     "epub", "text", "markdown", "docx", "odt", "rtf", "pdf", "html", "html-archive", "fb2",
-    "fb2-archive", "fountain", "fdx", "srt", "vtt", "feed", "mobi",
+    "fb2-archive", "fountain", "fdx", "srt", "vtt", "sbv", "feed", "mobi",
 ]  # fmt: skip
 """What can be read."""
 
@@ -107,15 +107,15 @@ SUFFIXES: Mapping[str, Kind] = _TEXTS | {
     ".txt": "text", ".text": "text", ".epub": "epub", ".docx": "docx", ".docm": "docx",
     ".dotx": "docx", ".odt": "odt", ".ott": "odt", ".fodt": "odt", ".rtf": "rtf", ".pdf": "pdf",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".fb2": "fb2", ".fdx": "fdx", ".srt": "srt",
-    ".vtt": "vtt", ".rss": "feed", ".atom": "feed", ".mobi": "mobi", ".azw": "mobi",
+    ".vtt": "vtt", ".sbv": "sbv", ".rss": "feed", ".atom": "feed", ".mobi": "mobi", ".azw": "mobi",
     ".azw3": "mobi", ".prc": "mobi",
 }  # fmt: skip
 """What a name says that its file is."""
 
 TAKEN = (
     "EPUB, Word (.docx), OpenDocument (.odt), RTF, PDF with text, HTML, FB2, Markdown, plain text, "
-    "Fountain, Final Draft (.fdx), subtitles (.srt, .vtt), feeds (RSS, Atom, JSON), and MOBI or "
-    "AZW3 by Calibre"
+    "Fountain, Final Draft (.fdx), subtitles (.srt, .vtt, .sbv), feeds (RSS, Atom, JSON), "
+    "and MOBI or AZW3 by Calibre"
 )
 
 
@@ -264,6 +264,7 @@ _FRONT = re.compile(r"---[ \t]*\n(?:[\w-]+[ \t]*:.*\n)+", re.MULTILINE)
 _SIGNS: tuple[tuple[re.Pattern[str], Kind | str], ...] = (
     (re.compile(r"\A\s*WEBVTT(?=[ \t\n]).*-->", re.DOTALL), "vtt"),
     (re.compile(rf"\A\s*+(?:\d++[ \t]*+\n)?[ \t]*+{_TIMES}"), "srt"),
+    (re.compile(r"\A\s*+\d{1,3}:\d{2}:\d{2}\.\d{3},\d{1,3}:\d{2}:\d{2}\.\d{3}\s"), "sbv"),
     (re.compile(r'\A\s*\{.*?"version"\s*:\s*"https?://jsonfeed\.org/', re.DOTALL), "feed"),
     (
         re.compile(r"^Content-Type:\s*multipart/related;", re.MULTILINE | re.IGNORECASE),

@@ -89,7 +89,7 @@ class _TextFile:
         self.notices: list[Block] = []
         begin, end = self._without_notices()
         body = rows[begin:end]
-        self.labels = row_labels(body)
+        self.labels = frozenset() if choices.reading == "prose" else row_labels(body)
         """Keys of the labels with which speeches begin, where the text prints its speakers."""
         self.line_by_line = not self.labels and _is_line_by_line(body)
         self.width = _width(body)

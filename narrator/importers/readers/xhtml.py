@@ -164,7 +164,7 @@ class _BodyWalker:
         self.em = self.strong = self.told = self.links = self.preformatted = self.rows = 0
         self.apart = ""
         """What markup sets apart at the beginning of the paragraph in hand."""
-        self.is_name = self.is_narrated = False
+        self.is_name = self.is_narrated = self.is_tabular = False
         self.language: str | None = None
         """Of the words that are read."""
         self.languages: set[str | None] = set()
@@ -217,7 +217,9 @@ class _BodyWalker:
         told = stage.is_told(element)
         self.told += told
         self._inside(element, name, types, classes)
-        self._set_apart(element, 0, name == "dt" or stage.is_first_of_two(element))
+        is_term = name == "dt" or stage.is_first_of_two(element)
+        self.is_tabular = self.is_tabular or is_term
+        self._set_apart(element, 0, is_term)
         self.told -= told
         self.is_narrated = stage.is_narrated(element)
         self.flush()
@@ -381,6 +383,7 @@ class _BodyWalker:
                 self._set_apart(cell, 0, stage.is_first_of_two(cell))
             self._text(cell.tail)
         self.rows -= 1
+        self.is_tabular = True
         self.flush()
 
     def _part_cells(self) -> None:
@@ -426,12 +429,13 @@ class _BodyWalker:
         self.added = self.linked = 0
         apart, is_name = self.apart, self.is_name
         self.apart, self.is_name = "", False
+        is_tabular, self.is_tabular = self.is_tabular, False
         for number, lines in enumerate(parted):
             text = " ".join(map(plain, lines))
             block = made_of("scene" if is_scene_break(text) else "text", self.source, lines)
             block.characters -= added
             block.language = language
-            block.is_narrated = self.is_narrated
+            block.is_narrated, block.is_tabular = self.is_narrated, is_tabular
             if not number:
                 block.apart, block.is_name = apart, is_name
             added = 0

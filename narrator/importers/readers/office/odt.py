@@ -58,6 +58,11 @@ _INLINE_LEFT = {
 }
 _ROWS = names("table-header-rows table-rows table-row-group")
 _BLOCKS = names("p h list table section numbered-paragraph index-body index-title") | set(_LISTS)
+_SHAPES = names(
+    "frame custom-shape rect ellipse circle line polyline polygon path regular-polygon connector "
+    "measure caption g scene control page-thumbnail"
+)
+"""What is drawn, or holds what is."""
 _MATH = "http://www.w3.org/1998/Math/MathML"
 _ELEMENTS = 300_000
 """Elements of a text. A long novel has 100,000."""
@@ -169,7 +174,7 @@ def _signs(element: etree._Element) -> Iterator[str]:
     name = name_of(element)
     if not name or name in _SKIPPED:
         return
-    if name == "frame":
+    if name in _SHAPES:
         yield _alt(element)
     yield " " if name in _BLOCKS else ""
     yield element.text or ""
@@ -178,12 +183,10 @@ def _signs(element: etree._Element) -> Iterator[str]:
         yield child.tail or ""
 
 
-def _alt(frame: etree._Element) -> str:
-    """What is said of the picture in a frame; "" where it holds none."""
-    if not any(name_of(child) == "image" for child in frame):
-        return ""
-    said = [" ".join((frame.findtext(f"{{*}}{name}") or "").split()) for name in ("desc", "title")]
-    return next(filter(None, said), "")
+def _alt(shape: etree._Element) -> str:
+    """The title and the description of a picture, a drawn shape or an object."""
+    texts = [" ".join((shape.findtext(f"{{*}}{name}") or "").split()) for name in ("title", "desc")]
+    return ": ".join(dict.fromkeys(filter(None, texts)))
 
 
 def _unopened(text: etree._Element) -> Iterator[str]:
@@ -239,7 +242,7 @@ class _OdtWriter:
                 self.blocks(child, held)
             elif (write := _WRITERS.get(name)) is not None:
                 write(self, child, into)
-            elif name in ("frame", "custom-shape", "rect", "ellipse", "g", "a"):
+            elif name in _SHAPES or name == "a":
                 self._floated(child, into)
             else:
                 self.blocks(child, into)
@@ -332,8 +335,8 @@ class _OdtWriter:
             held = etree.SubElement(into, "span")
             held.set(LEFT, _INLINE_LEFT[name])
             say(held, " ".join("".join(_signs(source)).split()))
-        elif name == "frame":
-            self._frame(source, into)
+        elif name in _SHAPES:
+            self._shape(source, into)
         elif name in ("p", "h", "list", "table"):
             self._float(source)
         elif name == "span":
@@ -375,8 +378,8 @@ class _OdtWriter:
                 self._apart(child, body)
         self.floating.append(body)
 
-    def _frame(self, source: etree._Element, into: etree._Element) -> None:
-        """A picture by what is said of it, a box by its paragraphs, an object not at all."""
+    def _shape(self, source: etree._Element, into: etree._Element) -> None:
+        """Write what is said of a picture, a shape or an object, and the paragraphs in it."""
         if alt := _alt(source):
             etree.SubElement(into, "img", alt=alt)
         for child in source:

@@ -1,4 +1,4 @@
-"""The cues of subtitles, SRT or WebVTT, as people and programs write them -> lines with times.
+"""The cues of subtitles, SRT, WebVTT or SBV, as people and programs write them -> lines with times.
 
 Lenient: numbers, blank lines and the order of times may be missing or wrong. Knows what the signs
 of a cue are, not who speaks in it.
@@ -18,6 +18,9 @@ TIMES = "time of a subtitle"
 _HEADER, _COMMENT, _STYLE = "header of a file", "comment of a file", "styles of a file"
 _AT = r"(?:(\d{1,3})\s?:\s?)?(\d{1,2})\s?:\s?(\d{1,2})(?:\s?[,.:]\s?(\d{1,3}))?"
 _TIMING = re.compile(rf"\s*{_AT}\s*--?>\s*{_AT}(?P<settings>(?:\s.*)?)")
+_SBV_AT = r"(\d{1,3}):(\d{2}):(\d{2})\.(\d{3})"
+_SBV_TIMING = re.compile(rf"\s*{_SBV_AT},{_SBV_AT}\s*")
+"""The row of times in the subtitles of YouTube: `0:00:01.000,0:00:03.000`."""
 _BLOCK = re.compile(r"(?P<note>NOTE|STYLE|REGION|X-TIMESTAMP-MAP\S*)(?=\s|$)")
 _LANGUAGE = re.compile(r"Language:\s*([A-Za-z]{2,3}(?:-[\w-]+)?)\s*$", re.IGNORECASE)
 _TAG = re.compile(
@@ -74,12 +77,17 @@ def read_cues(text: str) -> Cues:
     made = Cues()
     at = _preface(rows, made) if rows[0].startswith("WEBVTT") else 0
     while at < len(rows):
-        end = next((n for n in range(at, len(rows)) if _TIMING.fullmatch(rows[n])), len(rows))
+        end = next((n for n in range(at, len(rows)) if _timing(rows[n])), len(rows))
         head = _above(rows, at, end, made)
         if end == len(rows):
             break
         at = _cue(rows, end, head, made)
     return made
+
+
+def _timing(row: str) -> re.Match[str] | None:
+    """The times of a cue, where a row says these and no more."""
+    return _TIMING.fullmatch(row) or _SBV_TIMING.fullmatch(row)
 
 
 def words_of(text: str) -> str:
@@ -91,7 +99,7 @@ def words_of(text: str) -> str:
 def _preface(rows: Sequence[str], made: Cues) -> int:
     """Leave the header of WebVTT, up to the first blank line or the first times."""
     for number, row in enumerate(rows):
-        if not row.strip() or (number and _TIMING.fullmatch(row)):
+        if not row.strip() or (number and _timing(row)):
             return number
         made.others.append((row, _HEADER, number + 1))
         if found := _LANGUAGE.match(row):
@@ -114,7 +122,7 @@ def _above(rows: Sequence[str], at: int, end: int, made: Cues) -> str:
 
 def _cue(rows: Sequence[str], at: int, head: str, made: Cues) -> int:
     """Read the cue whose times stand in a row; returns where the next begins."""
-    found = _TIMING.fullmatch(rows[at])
+    found = _timing(rows[at])
     assert found is not None
     end = at + 1
     while end < len(rows) and not _ends(rows, end):
@@ -131,9 +139,9 @@ def _ends(rows: Sequence[str], at: int) -> bool:
     row = rows[at].strip()
     below = rows[at + 1] if at + 1 < len(rows) else ""
     blank = not rows[at - 1].strip()
-    if _TIMING.fullmatch(row):
+    if _timing(row):
         return True
-    if _TIMING.fullmatch(below) and (row.isdigit() or (blank and row)):
+    if _timing(below) and (row.isdigit() or (blank and row)):
         return True
     return blank and bool(_BLOCK.match(row))
 

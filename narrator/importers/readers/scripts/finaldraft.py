@@ -17,6 +17,7 @@ from lxml import etree
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.chapters import SCRIPT
+from narrator.importers.directions import transition
 from narrator.importers.plaintext import read_data
 from narrator.importers.readers.markup import (
     BadMarkup,
@@ -28,7 +29,6 @@ from narrator.importers.readers.markup import (
 )
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.scripts.script import (
-    FADE,
     ItemKind,
     ScriptItem,
     ScriptRun,
@@ -106,7 +106,7 @@ def _items(
             yield _speech(group, name, is_dual and names > 0)
             names += 1
         elif runs := _runs(first):
-            if role == "told" and FADE.fullmatch(text_of(runs)):
+            if role == "told" and transition(text_of(runs)):
                 role, why = "left", "transition"
             yield _item(_KINDS.get(role, "told"), runs, name, why)
         for one in group:

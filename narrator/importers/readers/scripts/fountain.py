@@ -14,10 +14,10 @@ from pathlib import Path
 from narrator.characters import seen
 from narrator.importers.book import Book, Choices, file_name, names
 from narrator.importers.chapters import SCRIPT
+from narrator.importers.directions import transition
 from narrator.importers.readers.facts import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.scripts.script import (
-    FADE,
     ItemKind,
     Runs,
     ScriptItem,
@@ -56,7 +56,6 @@ _SCENE = re.compile(
     re.IGNORECASE,
 )
 _SCENE_NUMBER = re.compile(r"(#[\w. -]{1,20}#)$")
-_TRANSITION = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*TO:)")
 _FORCED = re.compile(r"[!=>~]|#+(?:\s|[^\W\d])|\.(?![.\s])")
 _ENDS_SPEECH = re.compile(r"[!>]|#+\s|=\s|={3,}$")
 _EMPHASIS = re.compile(
@@ -236,7 +235,7 @@ class _Screenplay:
     def _transition(self, row: _ScriptRow, is_free: bool) -> re.Match[str] | None:
         if not is_free or self._is_followed():
             return None
-        return _TRANSITION.fullmatch(row.bare) or FADE.fullmatch(row.bare)
+        return transition(row.bare)
 
     def _scene(self, row: _ScriptRow, is_free: bool) -> re.Match[str] | None:
         found = _SCENE.fullmatch(row.bare)

@@ -19,6 +19,7 @@ from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import count_characters, names
 from narrator.importers.counting import counted
+from narrator.importers.directions import PARENTHETICAL, style_of
 from narrator.importers.encoding import Decoded
 from narrator.importers.labels import lowered_capitals, ordinary
 from narrator.importers.plaintext import read_text
@@ -29,12 +30,6 @@ from narrator.importers.readers.facts import Metadata
 ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "break", "left"]
 
 EXTENSION = "extension of a name"
-FADE = re.compile(
-    r"(?P<text>(?:(?:SLOW|QUICK|SMASH|MATCH|JUMP|TIME|HARD|FLASH|CROSS)[ -])*"
-    r"(?:FADE|CUT|DISSOLVE|WIPE|IRIS)(?: (?:IN|OUT|TO|UP|ON|FROM|BLACK|WHITE|TITLES?|CREDITS))*"
-    r"[.:]{0,3})"
-)
-"""What a transition says, wherever it stands."""
 _SIZE_LIMIT = 4_000_000
 """Characters. A day of subtitles has 3 million."""
 _NO_TEXT = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -248,18 +243,29 @@ class _ScriptWriter:
         asides = [text for text in (*extensions, behind) if text and text not in where]
         outside = [ScriptRun(f" {text}", left=EXTENSION) for text in where]
         self._paragraph(item, [ScriptRun(name), *outside, *left_out], "speaker")
+        styled = False
         for aside in asides:
-            self._paragraph(item, [ScriptRun(lowered_capitals(aside, False))], "direction")
-        for part in _rejoined(item.parts):
-            self._part(item, part)
+            said = [ScriptRun(lowered_capitals(aside, False))]
+            styled = self._aside(item, said, styled)
+        parts = list(_rejoined(item.parts))
+        for number, part in enumerate(parts):
+            if part.is_aside:
+                is_last = all(below.is_aside for below in parts[number:])
+                styled = self._aside(item, part.runs, styled or is_last)
+            else:
+                self._paragraph(item, part.runs)
+                styled = False
 
-    def _part(self, item: ScriptItem, part: SpeechPart) -> None:
-        text = text_of(part.runs)
-        if part.is_aside and _WHERE.fullmatch(text):
-            runs = [ScriptRun(run.text, left=run.left or EXTENSION) for run in part.runs]
-            self._paragraph(item, runs)
-        else:
-            self._paragraph(item, part.runs, "direction" if part.is_aside else "")
+    def _aside(self, item: ScriptItem, runs: Runs, is_styled: bool) -> bool:
+        """Write a parenthetical: the style of what follows, which has but one, else left out;
+        returns whether what follows has one."""
+        text = text_of(runs)
+        if not is_styled and not _WHERE.fullmatch(text) and style_of(text) is not None:
+            self._paragraph(item, runs, "direction")
+            return True
+        why = EXTENSION if _WHERE.fullmatch(text) else PARENTHETICAL
+        self._paragraph(item, [ScriptRun(run.text, left=run.left or why) for run in runs])
+        return is_styled
 
     def _paragraph(self, item: ScriptItem, runs: Runs, shown: str = "", name: str = "p") -> None:
         element = etree.SubElement(self.body, name)

@@ -1,4 +1,4 @@
-"""Subtitles and captions, SRT or WebVTT -> a book: who speaks, as they say it, and in paragraphs.
+"""Subtitles and captions (SRT, WebVTT, SBV) -> a book: who speaks, as they say it, in paragraphs.
 
 Lines of one sentence are joined over cues; a pause after a sentence, or another speaker, begins a
 paragraph, and a long silence a scene. What no one is named for is the narrator's.

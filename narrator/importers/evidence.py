@@ -1,0 +1,245 @@
+"""Whether the labels of a text are those of speakers: by their words, and by what stands below.
+
+A form has labels, too, and so have a glossary, a changelog and a manual. But those name fields and
+dates; nobody asks there and is answered, and hardly anybody says "I". Knows labels and texts, not
+blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from narrator.importers.book import count_words, names
+from narrator.importers.fieldwords import FIELDS
+from narrator.importers.labels import key_of
+from narrator.text.recognise import language_of
+
+ENOUGH = 0.45
+"""The weight from which on labels are taken for those of speakers."""
+
+_FIRST_PERSON = {
+    "en": "I i I'm i'm I've I'll i'll I'd me my mine myself we us our ours we're we've we'll we'd",
+    "de": "ich mir mich mein meine meinen meinem meiner meines wir uns unser unsere unseren",
+    "fr": "je moi mon ma mes me nous notre nos",
+    "es": "yo mí mi mis me conmigo nosotros nosotras nuestro nuestra nos",
+    "it": "io me mi mio mia miei noi ci nostro nostra",
+    "pt": "eu me mim meu minha meus minhas nós nosso nossa",
+    "nl": "ik mij me mijn wij we ons onze",
+    "sv": "jag mig min mitt mina vi oss vår vårt våra",
+    "da": "jeg mig min mit mine vi os vores",
+    "no": "jeg meg min mitt mine vi oss vår",
+    "fi": "minä minun minua minut minulle me meidän",
+    "pl": "ja mnie mi mną mój moja moje my nas nam nasz",
+    "cs": "já mě mne mně mi můj moje my nás nám náš",
+    "hu": "én nekem engem mi minket nekünk",
+    "ro": "eu mie mine meu mea noi nouă nostru",
+    "tr": "ben bana beni benim biz bize bizi bizim",
+    "ru": "я меня мне мной мой моя моё мое мои моей мы нас нам наш наша",
+    "uk": "я мене мені мій моя ми нас нам наш",
+    "el": "εγώ εμένα μου με μας εμείς",
+    "he": "אני אנחנו לי שלי אותי לנו",
+    "ar": "أنا نحن لي عندي لنا",
+    "fa": "من ما مرا",
+}
+_SECOND_PERSON = {
+    "en": "you your yours you're you've you'll you'd thou thee thy thine ye",
+    "de": "du dir dich dein deine deinen Sie Ihnen Ihr Ihre Ihren ihr euch euer Ihr",
+    "fr": "tu te toi ton ta tes vous votre vos",
+    "es": "tú ti tu tus te contigo usted ustedes vosotros vuestro os señor señora",
+    "it": "tu ti te tuo tua lei voi vi vostro vostra signore signora",
+    "pt": "tu te ti você vocês teu tua senhor senhora",
+    "nl": "jij je jou jouw u uw jullie",
+    "sv": "du dig din ditt ni er",
+    "da": "du dig din dit jer",
+    "no": "du deg din ditt dere",
+    "fi": "sinä sinun sinua te teidän teitä",
+    "pl": "ty ciebie cię tobie ci twój pan pani panu wy was wam",
+    "cs": "ty tebe tě ti tvůj vy vás vám váš pane paní",
+    "hu": "te neked téged ön maga",
+    "ro": "tu ție tine tău voi dumneavoastră",
+    "tr": "sen sana seni senin siz size sizi sizin",
+    "ru": "ты тебя тебе тобой твой твоя вы вас вам вами ваш ваша",
+    "uk": "ти тебе тобі твій ви вас вам ваш",
+    "el": "εσύ εσένα σου σε σας εσείς",
+    "he": "אתה את לך שלך אתם לכם",
+    "ar": "أنت لك عندك",
+    "fa": "تو شما",
+}
+
+
+def _by_language(listed: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Words as they stand in a sentence and at its beginning; those of all languages under ""."""
+    made = {
+        language: frozenset(form for word in text.split() for form in (word, word.capitalize()))
+        for language, text in listed.items()
+    }
+    return {"": frozenset().union(*made.values()), **made}
+
+
+_FIRST, _SECOND = _by_language(_FIRST_PERSON), _by_language(_SECOND_PERSON)
+_EAST_FIRST = re.compile("[我俺咱]|私|僕|わたし|나는|내가|저는|제가|우리")
+_EAST_SECOND = re.compile("[你您妳]|あなた|お前|당신|너는|네가|さん、")
+_ELISION = re.compile(r"\b[jm][’'](?=\w)", re.IGNORECASE)
+_QUESTION = re.compile(r"[?？؟]|[α-ωά-ώ];(?=\s|$)")
+_ASKS = re.compile(r"(?:[?？؟]|[α-ωά-ώ];|ですか。|ますか。)[\"'”’»)\]]*\s*$")
+_QUOTED = re.compile(r"[“„«»”「]|(?<!\w)\"[^\"\n]{3,}\"")
+_WORD = re.compile(r"[^\W\d_]+(?:[’'][^\W\d_]+)*")
+
+_ROLES = names(
+    "interviewer interviewee interviewed host cohost co-host guest moderator reporter speaker "
+    "journalist journaliste caller narrator interviewerin sprecher sprecherin "
+    "moderatorin journalistin journalista periodista entrevistador entrevistadora entrevistado "
+    "intervistatore intervistatrice intervieweuse locuteur locutrice hablante locutor ведущий "
+    "корреспондент журналист интервьюер prowadzący dziennikarz frage question pregunta domanda "
+    "pergunta вопрос 记者 主持人"
+)
+"""Names of speakers that texts print without saying who they are."""
+_PAIRS = tuple(
+    names(pair)
+    for pair in (
+        "q a,f a,p r,d r,в о,问 答,問 答,v s,question answer,frage antwort,question réponse,"
+        "pregunta respuesta,domanda risposta,pergunta resposta,вопрос ответ,vraag antwoord,"
+        "fråga svar,pytanie odpowiedź"
+    ).split(",")
+)
+"""What stands for a question and an answer."""
+_TITLES = names(
+    "mr mrs ms miss dr prof lady lord sir king queen prince princess duke duchess count countess "
+    "captain father mother brother sister uncle aunt old young first second third herr frau "
+    "fräulein der die das don doña monsieur madame mademoiselle mme mlle le la les il signor "
+    "signora the all both señor señora"
+)
+_QUESTIONS = re.compile(
+    r"\bFAQs?\b|frequent(?:ly)? asked|common questions|questions (?:and|&) answers|häufig\w*.{0,20}"
+    r"fragen|fragen und antworten|foire aux questions|questions fréquentes|preguntas (?:más )?"
+    r"frecuentes|domande frequenti|perguntas frequentes|veelgestelde vragen|часто задаваемые|"
+    r"вопросы и ответы|najczęściej zadawane|常见问题|よくある質問|\b(?:pub )?quiz|\btrivia\b|"
+    r"\briddles?\b|rätsel|devinettes|adivinanzas|indovinelli|загадки|викторина|\bworksheet\b",
+    re.IGNORECASE,
+)
+_ODD = re.compile(r"[€$£%§×=<>{}|\\@#_~^]|\d{3}|\d\s?[–-]\s?\d|\d+[.,]\d|https?|www\.|\.\w{2,4}$")
+"""What stands in no name: amounts, ranges, years, addresses."""
+_DATE = re.compile(
+    r"(?:\d{1,2}\.? )?(?:jan|feb|f[eé]v|m[aä]r[czs]|a[bpv]r|ma[iyg]|ju[ln]|juin|juil|gen|ene|giu|"
+    r"lug|aug|ao[uû]|ago|set|sep|o[ckt]t|nov|d[eéi][cz])[\w.]{0,7}\.? \d|\d{1,2}\.? \w+ \d"
+)
+_NAME_WORDS = 5
+
+
+def may_speak(name: str) -> bool:
+    """Whether words may name a speaker by their look: no amount, date, field or long phrase."""
+    words = name.split()
+    if re.fullmatch(r"(?i)speaker[ _]?\d+", name.strip(" .:")):
+        return True
+    return not _ODD.search(name) and len(words) <= _NAME_WORDS + 3 * name.count("&")
+
+
+def is_field(key: str) -> bool:
+    """Whether a key is what forms and manuals have, no name: `ingredients`, `oct 15`, `week 2`."""
+    words = [word.strip(".,:()'’") for word in key.split()]
+    plain = [word for word in words if not word.isdigit()]
+    if key in FIELDS or not plain or not may_speak(key):
+        return True
+    if _DATE.match(key):
+        return True
+    return plain[0] not in _TITLES and (plain[0] in FIELDS or plain[-1] in FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSpeech:
+    """A label and what stands below it, up to the next."""
+
+    name: str
+    text: str
+    is_timed: bool = False
+    has_style: bool = False
+
+    @property
+    def key(self) -> str:
+        return key_of(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What else is known of the piece in which labels stand."""
+
+    share: float
+    """Of its paragraphs that are labelled or directions."""
+    is_marked: bool = False
+    """Whether names are set apart or in capitals."""
+    is_tabular: bool = False
+    """Whether most stand in cells of a table or a list of terms."""
+    is_in_acts: bool = False
+    has_cast: bool = False
+    """Whether the names of a list of persons are among the labels."""
+    answers_questions: bool = False
+    """Whether its headings say that it has questions that readers ask."""
+
+
+def answers_questions(heading: str) -> bool:
+    """Whether a heading announces questions for readers, as FAQs and quizzes have."""
+    return bool(_QUESTIONS.search(heading))
+
+
+def weight(speeches: Sequence[LabelledSpeech], piece: Circumstances) -> float:
+    """How much speaks for labels that are those of speakers; see `ENOUGH`."""
+    if not speeches:
+        return 0.0
+    keys = [speech.key for speech in speeches]
+    texts = [speech.text for speech in speeches]
+    count = len(speeches)
+    pair = next((pair for pair in _PAIRS if pair <= set(keys)), frozenset())
+    roles = _share(_is_role(key) or key in pair for key in keys)
+    fields = _share(is_field(key) and key not in pair for key in keys)
+    if piece.answers_questions and roles + fields > 0.5:
+        return 0.0
+    others = [above != below for above, below in pairwise(keys)]
+    answered = sum(
+        bool(_ASKS.search(text)) and other for text, other in zip(texts, others, strict=False)
+    )
+    first, second = _persons(texts)
+    asked = _share(bool(_QUESTION.search(text)) for text in texts)
+    talk = first + second / 2 + answered / count + asked / 2
+    total = min(1.0, talk if first or answered else 0.7 * talk)
+    total += 0.5 * roles + 0.5 * piece.is_in_acts + 0.5 * piece.has_cast + 0.15 * piece.is_marked
+    timed = _share(speech.is_timed for speech in speeches)
+    total += (0.45 if piece.share >= 0.9 and 3 * len(set(keys)) <= count else 0.25) * timed
+    total += 0.3 * (0.05 <= _share(speech.has_style for speech in speeches) <= 0.5)
+    total += 0.15 * (piece.share >= 0.75 and all(others))
+    total += 0.1 * any(key.split()[0].strip(".") in _TITLES for key in keys if " " in key)
+    total -= 1.2 * fields
+    total -= 0.15 * piece.is_tabular
+    total -= 0.5 * (sum(others) < 0.5 * len(others))
+    quoted = _share(bool(_QUOTED.search(text)) for text in texts)
+    total -= quoted * (1.0 if sum(map(count_words, texts)) >= 40 * count else 0.3)
+    return round(total, 2)
+
+
+def _is_role(key: str) -> bool:
+    return key.rstrip("0123456789_ ") in _ROLES
+
+
+def _share(values: Iterable[bool]) -> float:
+    listed = list(values)
+    return sum(listed) / max(1, len(listed))
+
+
+def _persons(texts: Sequence[str]) -> tuple[float, float]:
+    """The shares of texts in which somebody speaks of himself, and to another."""
+    language = (language_of(" ".join(texts)) or "").partition("-")[0]
+    first = second = 0
+    for text in texts:
+        words = {word.replace("’", "'") for word in _WORD.findall(text)}
+        elided = language == "fr" and bool(_ELISION.search(text))
+        first += (
+            bool(words & _pronouns(_FIRST, language)) or elided or bool(_EAST_FIRST.search(text))
+        )
+        second += bool(words & _pronouns(_SECOND, language)) or bool(_EAST_SECOND.search(text))
+    return first / len(texts), second / len(texts)
+
+
+def _pronouns(table: Mapping[str, frozenset[str]], language: str) -> frozenset[str]:
+    return table.get(language) or table[""]
