@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import shutil
 import socket
 import subprocess
 import sys
@@ -29,6 +30,15 @@ from tests.fakes import RATE, HumEngine, hum
 
 Facts = dict[str, Any]
 CERTIFICATES = Path(__file__).parent / "engines" / "cluster" / "certificates"
+
+
+def certificate(folder: Path, name: str = "ours") -> Path:
+    """A copy of a certificate of the tests, safe from other users."""
+    shutil.copytree(CERTIFICATES / name, folder)
+    folder.chmod(0o700)
+    for path in folder.iterdir():
+        path.chmod(0o600)
+    return folder
 
 
 def request(key: str = "1", text: str = "The ferry left at seven.", **more: Any) -> Request:
@@ -267,8 +277,10 @@ class Program:
     """`narrator` with some arguments, on its own; what it says goes to a file."""
 
     def __init__(
-        self, folder: Path, *arguments: object, module: str = "narrator", strict: bool = True
-    ) -> None:
+        self, folder: Path, *arguments: object, module: str = "narrator", strict: bool = True,
+        home: Path | None = None,
+    ) -> None:  # fmt: skip
+        """`home` is its library, else that of the tests."""
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "said.txt"
         with self.log.open("w") as said:
@@ -282,7 +294,11 @@ class Program:
                     *map(str, arguments),
                 ],
                 cwd=Path(__file__).parent.parent,
-                env={**os.environ, "NARRATOR_HOME": str(folder), "COLUMNS": "400"},
+                env={
+                    **os.environ,
+                    "NARRATOR_HOME": str(home or os.environ["NARRATOR_HOME"]),
+                    "COLUMNS": "400",
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.STDOUT,
@@ -334,13 +350,12 @@ def at_work(
     folder: Path, *names: str, tls: Path | None = None, listen: str = "127.0.0.1",
     given: Sequence[object] = ("--engine", "draft", "--slots", 2), module: str = "narrator",
 ) -> Iterator[AtWork]:  # fmt: skip
-    """A cluster of this machine, reached at loopback, whose machines have such arguments."""
+    """A cluster of this machine, reached at loopback, whose machines have such arguments; its
+    library, and so its certificate, is that of the tests."""
     port = free_port()
     shown = [] if tls is None else ["--tls", tls]
-    found = AtWork(
-        f"{'tcp' if tls is None else 'tls'}://127.0.0.1:{port}",
-        Program(folder / "scheduler", "scheduler", "--listen", listen, "--port", port, *shown),
-    )
+    chosen = ("scheduler", "--listen", listen, "--port", port, *shown)
+    found = AtWork(f"tls://127.0.0.1:{port}", Program(folder / "scheduler", *chosen))
     try:
         found.scheduler.wait_for("scheduler at")
         for name in names:

@@ -60,7 +60,12 @@ class Served:
 
 
 def server(
-    engine: Engine, *, project: Project | None = None, most: int = 128, longest: int = 20_000
+    engine: Engine,
+    *,
+    project: Project | None = None,
+    most: int = 128,
+    longest: int = 20_000,
+    longest_speech: float = 1800.0,
 ) -> tuple[app.SpeechServer, list[str]]:
     """One that is not at work yet, and what it tells."""
     lines: list[str] = []
@@ -68,7 +73,9 @@ def server(
     voices = VoiceBook(engine, "en", project)
     hall = Hall(Switchboard(engine, most), lines.append)
     own = parameters_of(engine, {"seed": 0, "cfg": 2.0, "steps": 10, **settings.model_dump()})
-    return app.SpeechServer(hall, voices, own, longest=longest), lines
+    return app.SpeechServer(
+        hall, voices, own, longest=longest, longest_speech=longest_speech
+    ), lines
 
 
 def terms(place: Endpoint, token: str | None = None, origins: Sequence[str] = ()) -> Terms:
@@ -83,8 +90,9 @@ def opened(
     origins: Sequence[str] = (),
     most: int = 128,
     longest: int = 20_000,
+    longest_speech: float = 1800.0,
 ) -> Iterator[Served]:
-    made, lines = server(engine, most=most, longest=longest)
+    made, lines = server(engine, most=most, longest=longest, longest_speech=longest_speech)
     with contextlib.closing(listening.listen("127.0.0.1", (0,))) as place:
         made.board.start()
         with app.served(made, place, terms(place, token, origins)):

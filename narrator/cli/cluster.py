@@ -26,6 +26,12 @@ Tls = Annotated[
     Path | None,
     typer.Option("--tls", help="The folder of cert.pem and key.pem; else the user's own."),
 ]
+Insecure = Annotated[
+    bool,
+    typer.Option(
+        "--insecure", help="No certificates: all users of this machine can run programs through it."
+    ),
+]
 OnCluster = Annotated[
     str | None,
     typer.Option("--cluster", help="Have it spoken at tls://host:8786; none: on this machine."),
@@ -35,10 +41,11 @@ OnCluster = Annotated[
 @app.command()
 def scheduler(
     listen: Annotated[
-        str, typer.Option("--listen", help="An address; beyond this machine with certificates.")
+        str, typer.Option("--listen", help="An address of this machine; 0.0.0.0 is all of them.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="To listen at.")] = 8786,
     tls: Tls = None,
+    insecure: Insecure = False,
     dashboard: Annotated[
         bool, typer.Option("--dashboard", help="Dask's own page, on this machine.")
     ] = False,
@@ -49,7 +56,7 @@ def scheduler(
     credentials.require()
     from narrator.engines.cluster import hosting
 
-    place = credentials.to_listen(listen, port, tls)
+    place = credentials.to_listen(listen, port, tls, insecure)
     with silence(), awake():
         hosting.schedule(place, 8787 if dashboard else None, out.print)
 
@@ -60,6 +67,7 @@ def worker(
         str | None, typer.Argument(help="The scheduler's: tls://host:8786; else of the settings.")
     ] = None,
     tls: Tls = None,
+    insecure: Insecure = False,
     slots: Annotated[
         int | None, typer.Option("--slots", min=1, max=256, help="Chunks side by side.")
     ] = None,
@@ -79,7 +87,7 @@ def worker(
     credentials.require()
     from narrator.engines.cluster import far, hosting
 
-    place = wish_of(address, tls).place()
+    place = wish_of(address, tls, insecure).place()
     if place is None:
         raise UsageError("which scheduler? narrator worker tls://host:8786")
     able = hosting.can_speak()
@@ -96,11 +104,11 @@ def worker(
         hosting.work(place, name or socket.gethostname(), slots, engine or able, out.print)
 
 
-def wish_of(address: str | None, tls: Path | None) -> ClusterWish:
+def wish_of(address: str | None, tls: Path | None = None, insecure: bool = False) -> ClusterWish:
     """What a command says of a cluster; a folder as who does it elsewhere finds it."""
     from narrator.project.preferences import ClusterWish
 
-    return ClusterWish(address or "", "" if tls is None else str(tls.absolute()))
+    return ClusterWish(address or "", "" if tls is None else str(tls.absolute()), insecure)
 
 
 @dataclass(frozen=True, slots=True)

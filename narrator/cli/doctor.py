@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from narrator import __version__
-from narrator.cli.cluster import OnCluster, Tls, wish_of
+from narrator.cli.cluster import Insecure, OnCluster, Tls, wish_of
 from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
 from narrator.cli.voices import root_of
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
@@ -79,11 +79,12 @@ def doctor(
     as_json: AsJson = False,
     cluster: OnCluster = None,
     tls: Tls = None,
+    insecure: Insecure = False,
 ) -> None:
     """Check this machine, or the server or cluster that speaks, for a render; exit code 0 when one
     can run, else 3."""
     checks = []
-    wish, say = wish_of(cluster, tls), _unsaid if as_json else err.print
+    wish, say = wish_of(cluster, tls, insecure), _unsaid if as_json else err.print
     for check in examine(book or root_of(None), say, wish):
         checks.append(check)
         if not as_json:

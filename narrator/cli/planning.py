@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from narrator.cli.cluster import (
+    Insecure,
     OnCluster,
     Tls,
     machines_json,
@@ -65,11 +66,12 @@ def plan(
     as_json: AsJson = False,
     cluster: OnCluster = None,
     tls: Tls = None,
+    insecure: Insecure = False,
 ) -> None:
     """Show what a render would do, and why; nothing is rendered."""
     from narrator.cli.text import tell_of_cast
 
-    planned = plan_of(book, draft, chapter, speaker, force, wish_of(cluster, tls))
+    planned = plan_of(book, draft, chapter, speaker, force, wish_of(cluster, tls, insecure))
     print_plan(planned, as_json, chunks)
     if not as_json:
         tell_of_cast(planned.manuscript, book)
@@ -89,7 +91,7 @@ def plan_of(
     with stage(err, "reading the manuscript"):
         manuscript = read(book)
     selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
-    wish = wish or wish_of(None, None)
+    wish = wish or wish_of(None)
     engines = bookengines.engines_for(manuscript.project, draft=draft, wish=wish)
     return bookplan.plan(manuscript, engines.main, selection, engines=engines.own)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from narrator.cli.cluster import OnCluster, Tls, wish_of
+from narrator.cli.cluster import Insecure, OnCluster, Tls, wish_of
 from narrator.cli.planning import (
     plan_of,
     print_doubtful,
@@ -67,9 +67,10 @@ def render(
     as_json: AsJson = False,
     cluster: OnCluster = None,
     tls: Tls = None,
+    insecure: Insecure = False,
 ) -> None:
     """Render a book to its finished files; run it again to go on where it stopped."""
-    wish = wish_of(cluster, tls)
+    wish = wish_of(cluster, tls, insecure)
     if dry_run:
         print_plan(plan_of(book, draft, chapter, speaker, force, wish), as_json)
         return
@@ -80,7 +81,7 @@ def render(
 def export(book: Book = Path("book.yaml"), draft: Draft = False, chapter: Chapters = None,
            as_json: AsJson = False) -> None:  # fmt: skip
     """Assemble and encode what is rendered already; nothing is spoken."""
-    _run("export", book, draft, chapter, None, False, as_json, wish_of("none", None))
+    _run("export", book, draft, chapter, None, False, as_json, wish_of("none"))
 
 
 def _run(
@@ -109,7 +110,7 @@ def _run(
         tell("warning", list(checking.not_asked(reading.manuscript, draft=draft)))
         tell("warning", list(checking.unheard(reading.manuscript)))
     job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
-              force=force, cluster=wish.address, tls=wish.tls)  # fmt: skip
+              force=force, cluster=wish.address, tls=wish.tls, insecure=wish.insecure)  # fmt: skip
     shown = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
     with (
         awake(),

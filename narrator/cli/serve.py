@@ -51,6 +51,9 @@ def serve(
     longest: Annotated[
         int, typer.Option("--longest", min=1, max=200_000, help="Characters of a text.")
     ] = 20_000,
+    minutes: Annotated[
+        int, typer.Option("--minutes", min=1, max=1440, help="Minutes of speech of a text.")
+    ] = 30,
     most: Annotated[
         int, typer.Option("--most", min=1, max=4096, help="Texts at a time; more are refused.")
     ] = 128,
@@ -74,7 +77,7 @@ def serve(
         shown = None
         if token is None and not place.is_local:
             token = shown = secrets.token_urlsafe(24)
-        server = _server(book, draft, language, longest, most)
+        server = _server(book, draft, language, longest, minutes, most)
         terms = Terms(Hosts(place.address, place.port), token, tuple(cors or ()))
 
         def ready() -> None:
@@ -95,7 +98,7 @@ def serve(
 
 
 def _server(
-    book: Project | None, draft: bool, language: str | None, longest: int, most: int
+    book: Project | None, draft: bool, language: str | None, longest: int, minutes: int, most: int
 ) -> SpeechServer:
     from narrator.cast.voicebook import VoiceBook
     from narrator.engines.registry import ENGINES
@@ -134,6 +137,7 @@ def _server(
         parameters_of(engine, whole),
         Lexicon() if book is None else lexicon_of(book)[0],
         longest,
+        60.0 * minutes,
     )
 
 

@@ -7,6 +7,7 @@ known of what follows. Starts no engine and keeps nothing.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -47,13 +48,15 @@ class SpeakingManner:
     """BCP 47."""
     style: str | None = None
     lexicon: Lexicon = field(default_factory=Lexicon)
+    longest: float = math.inf
+    """Seconds of speech that are taken, at the pace that plans expect."""
 
 
 def steps_of(text: str, who: Speaking, manner: SpeakingManner, engine: Engine) -> Sequence[Step]:
     """The chunks of a text, in order, as an engine is to be asked for them.
 
-    Raises UsageError where there is nothing to say, UserError for a language that the engine does
-    not have, EngineUnavailable.
+    Raises UsageError where there is nothing to say, TooLong, UserError for a language that the
+    engine does not have, EngineUnavailable.
     """
     name = who.voice.speaker
     lines = tuple(
@@ -61,7 +64,7 @@ def steps_of(text: str, who: Speaking, manner: SpeakingManner, engine: Engine) -
         for number, row in enumerate(paragraphs(text), 1)
     )
     chapter = Chapter("", manner.language, (Scene(lines),), ())
-    spoken, _ = plan.utterances([chapter], lexicon=manner.lexicon)
+    spoken, _ = plan.utterances([chapter], lexicon=manner.lexicon, longest=manner.longest)
     if not spoken:
         raise UsageError("there is nothing to say in this text")
     return plan.link(

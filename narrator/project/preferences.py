@@ -28,10 +28,12 @@ _BEGINS = "settings begin with keys, as `cluster: tls://studio.local:8786`"
 
 class ClusterSettings(Strict):
     address: Text
-    """tls://host:8786, or tcp://127.0.0.1:8786 for one on this machine."""
+    """tls://host:8786, or tcp://127.0.0.1:8786 for an insecure one on this machine."""
     tls: Text | None = None
     """The folder of cert.pem and key.pem, relative to the settings' file; without it `cluster`
     beside them."""
+    insecure: bool = False
+    """Without certificates: all users of this machine can run programs through it."""
 
 
 def _as_address(value: object) -> object:
@@ -70,18 +72,20 @@ class ClusterWish:
     """An address, `none`, or "" where it is said nowhere but in the settings."""
     tls: str = ""
     """The folder of a certificate, or ""."""
+    insecure: bool = False
+    """Without certificates, on this machine."""
 
     def place(self) -> ClusterPlace | None:
         """Where models speak; None for this machine. Raises UsageError, ManifestError."""
         tls = Path(self.tls).expanduser() if self.tls else None
         if self.address:
-            return None if self.address == NONE else place_of(self.address, tls)
+            return None if self.address == NONE else place_of(self.address, tls, self.insecure)
         said = read().cluster
         if said is None or said.address == NONE:
             return None
         own = None if said.tls is None else path().parent / Path(said.tls).expanduser()
         try:
-            return place_of(said.address, tls or own)
+            return place_of(said.address, tls or own, self.insecure or said.insecure)
         except UsageError as error:
             raise ManifestError(Problem(path(), None, f"cluster: {error}")) from None
 

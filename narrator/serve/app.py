@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,7 +25,7 @@ from narrator.serve.answering import Hall, Hearing, SpeechAnswer
 from narrator.serve.asking import SpeechAsked
 from narrator.serve.door import HEALTH, Door, Terms
 from narrator.serve.refusals import FAULT, Refusal
-from narrator.speech.plan import EngineParameters, Step
+from narrator.speech.plan import EngineParameters, Step, TooLong
 from narrator.speech.switchboard import Full, Switchboard, TextCall
 from narrator.text.normalize import Lexicon
 from narrator.web import bodies
@@ -45,7 +46,16 @@ class SpeechServer:
     parameters: EngineParameters
     lexicon: Lexicon = field(default_factory=Lexicon)
     longest: int = asking.LONGEST
+    """Characters of a text."""
+    longest_speech: float = asking.LONGEST_SPEECH
+    """Seconds of speech of a text, as expected."""
     stopping: bool = False
+    preparing: int = 0
+    """Texts that are being cut and normalised."""
+    preparers: ThreadPoolExecutor = field(
+        default_factory=partial(ThreadPoolExecutor, 2, "serve-prepare")
+    )
+    """Apart from the threads that encode: what takes long to prepare holds up nobody's sound."""
 
     @property
     def board(self) -> Switchboard:
@@ -74,12 +84,17 @@ class SpeechServer:
             raise Refusal(503, "the server is about to stop", kind=FAULT, code="stopping")
         engine = self.board.engine.name
         asked = asking.read(await bodies.asked(request), engine, self.longest)
-        if self.board.is_full:
+        if self.board.count + self.preparing >= self.board.most:
             raise Full(self.board.patience)
         client = request.client.host if request.client else ""
         hearing = Hearing(asyncio.get_running_loop())
         begin = partial(self._begun, asked, client, hearing)
-        steps, call = await asyncio.to_thread(begin)
+        self.preparing += 1
+        try:
+            loop = asyncio.get_running_loop()
+            steps, call = await loop.run_in_executor(self.preparers, begin)
+        finally:
+            self.preparing -= 1
         return SpeechAnswer(self.hall, asked, steps, call, hearing)
 
     def _begun(
@@ -92,8 +107,13 @@ class SpeechServer:
             param = "language" if asked.language else "voice"
             what = f"{engine.name} does not speak '{language}'"
             raise Refusal(400, what, param=param, code="invalid_value")
-        manner = SpeakingManner(self.parameters, language, asked.style, self.lexicon)
-        steps = tuple(steps_of(asked.text, who, manner, engine))
+        slower = min(1.0, asked.speed * who.voice.speed)
+        longest = self.longest_speech * slower
+        manner = SpeakingManner(self.parameters, language, asked.style, self.lexicon, longest)
+        try:
+            steps = tuple(steps_of(asked.text, who, manner, engine))
+        except TooLong:
+            raise asking.too_long(self.longest_speech) from None
         return steps, self.board.say(client, steps, who.reference, hearing)
 
     def _voices(self, request: Request) -> Response:
@@ -137,6 +157,7 @@ def served(server: SpeechServer, place: Endpoint, terms: Terms) -> Iterator[None
         try:
             yield
         finally:
+            server.preparers.shutdown(wait=False, cancel_futures=True)
             server.board.close()  # who still hears something is told so
 
 

@@ -15,6 +15,8 @@ from narrator.serve.refusals import Refusal
 
 LONGEST = 20_000
 """Characters of a text, unless another number was set; OpenAI takes 4,096."""
+LONGEST_SPEECH = 1800.0
+"""Seconds of speech of a text, unless another number was set."""
 _INSTRUCTIONS = 4096
 _SPEEDS = (0.25, 4.0)
 _MODELS = ("tts-1", "tts-1-hd", "gpt-4o-mini-tts")
@@ -74,6 +76,17 @@ def read(body: Mapping[str, Any], engine: str, longest: int) -> SpeechAsked:
         language=_language(given),
         events=_choice(given, "stream_format", ("audio", "sse"), "audio") == "sse",
         ignored=sorted(body.keys() - _FIELDS),
+    )
+
+
+def too_long(longest: float) -> Refusal:
+    """Of a text that is more speech than is taken, in seconds."""
+    minutes = f"{longest / 60:g} {'minute' if longest == 60 else 'minutes'}"
+    return Refusal(
+        400,
+        f"`input` would be more than {minutes} of speech, the most that is taken: send it in parts",
+        param="input",
+        code="string_above_max_length",
     )
 
 

@@ -7,6 +7,7 @@ Starts no engine and knows no disk: it is given a way to look takes up.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from typing import Any, Protocol, TypeVar
 from narrator import keys
 from narrator.engines import Engine
 from narrator.engines.voice import Cast, Mode, Voice
+from narrator.errors import UserError
 from narrator.text import chunks, pace
 from narrator.text.chunks import Chunk
 from narrator.text.kept import Kept
@@ -146,18 +148,26 @@ class CutChapter:
     left_out: Sequence[LeftOut]
 
 
+class TooLong(UserError):
+    """A text takes more seconds to speak than may be."""
+
+
 def utterances(
     chapters: Sequence[Chapter],
     *,
     lexicon: Lexicon,
     apart: bool = False,
     kept: Kept[CutChapter] | None = None,
+    longest: float = math.inf,
 ) -> tuple[tuple[Utterance, ...], tuple[Chapter, ...]]:
     """All chunks of a book in reading order, with their spoken text; `apart` as in `chunks.cut`,
     `kept` what equal scenes were cut to before.
 
     Second, the chapters that they were cut from, with those left out that have nothing to say ("…"
     between two speakers).
+
+    Raises TooLong for a chapter of more than `longest` seconds of speech, before all of it is
+    normalised.
     """
     found: list[Utterance] = []
     whole: list[Chapter] = []
@@ -165,7 +175,9 @@ def utterances(
     kept = Kept() if kept is None else kept
     for number, chapter in enumerate(chapters):
         lasts = tuple(line.last for scene in chapter.scenes for line in scene.lines)
-        own = kept.get((chapter.scenes, lasts), partial(_cut, chapter.scenes, lexicon, apart))
+        own = kept.get(
+            (chapter.scenes, lasts), partial(_cut, chapter.scenes, lexicon, apart, longest)
+        )
         found += (
             replace(one, id=f"{number + 1}.{n}", chapter=number, scene=before + one.scene)
             for n, one in enumerate(own.spoken, 1)
@@ -176,12 +188,15 @@ def utterances(
     return tuple(found), tuple(whole)
 
 
-def _cut(scenes: tuple[Scene, ...], lexicon: Lexicon, apart: bool) -> CutChapter:
-    own = [
-        _utterance(number, chunk, lexicon)
-        for number, scene in enumerate(scenes)
-        for chunk in chunks.cut(scene, apart=apart)
-    ]
+def _cut(scenes: tuple[Scene, ...], lexicon: Lexicon, apart: bool, longest: float) -> CutChapter:
+    own: list[Utterance] = []
+    seconds = 0.0
+    for number, scene in enumerate(scenes):
+        for chunk in chunks.cut(scene, apart=apart):
+            own.append(_utterance(number, chunk, lexicon))
+            seconds += own[-1].expected
+            if seconds > longest:
+                raise TooLong("this would take too long to speak")
     return CutChapter(scenes, *divided(own, _silent))
 
 

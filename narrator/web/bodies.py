@@ -26,6 +26,8 @@ PATIENCE = 30.0
 """Seconds that may pass without a byte."""
 _LONGEST = 300.0
 """Seconds that a whole body may take."""
+JSON_LONGEST = 10.0
+"""Seconds that what a page asks for may take."""
 
 
 class TooSlow(Exception):
@@ -36,13 +38,13 @@ class NotTaken(Exception):
     """It is sent as something that is not taken."""
 
 
-async def pieces(request: Request, most: int) -> AsyncIterator[bytes]:
+async def pieces(request: Request, most: int, longest: float = _LONGEST) -> AsyncIterator[bytes]:
     """A body as it comes. Raises TooLarge, at once where it is announced; TooSlow."""
     announced = request.headers.get("content-length", "0")
     if not announced.isdecimal() or int(announced) > most:
         raise TooLarge
     count, stream = 0, aiter(request.stream())
-    until = asyncio.get_running_loop().time() + _LONGEST
+    until = asyncio.get_running_loop().time() + longest
     while True:
         left = min(PATIENCE, until - asyncio.get_running_loop().time())
         try:
@@ -58,9 +60,9 @@ async def pieces(request: Request, most: int) -> AsyncIterator[bytes]:
             yield piece
 
 
-async def whole(request: Request, most: int) -> bytes:
+async def whole(request: Request, most: int, longest: float = _LONGEST) -> bytes:
     """All of a small body. Raises TooLarge, TooSlow."""
-    return b"".join([piece async for piece in pieces(request, most)])
+    return b"".join([piece async for piece in pieces(request, most, longest)])
 
 
 async def asked(request: Request) -> Mapping[str, Any]:
@@ -69,7 +71,7 @@ async def asked(request: Request) -> Mapping[str, Any]:
     if kind.strip().casefold() != "application/json":
         raise NotTaken
     try:
-        value = json.loads(await whole(request, JSON_MOST))
+        value = json.loads(await whole(request, JSON_MOST, JSON_LONGEST))
     except (ValueError, RecursionError):
         raise UsageError("what was sent is no JSON") from None
     if not isinstance(value, dict):

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import errno
 import logging
+import resource
 import socket
 import threading
 from collections.abc import Iterator, Sequence
@@ -22,8 +23,8 @@ from narrator.errors import UsageError
 from narrator.web.hosts import is_local
 
 _CONNECTIONS = 128
-_BEGIN = 15.0
-"""Seconds in which a request must have come, once its connection is there."""
+HEAD = 5.0
+"""Seconds in which the head of a request must come, from its connection or its first byte on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,39 +88,68 @@ def _bound(address: str, port: int) -> Endpoint:
     return Endpoint(found, address, found.getsockname()[1])
 
 
-class _Patient(H11Protocol):
-    """A connection on which a request must begin, and its head end, within some seconds."""
+class _Connection(H11Protocol):
+    """A connection on which the head of a request must be complete within `HEAD` seconds, and that
+    makes room for a new one as long as it holds no complete request."""
 
-    _waiting: asyncio.TimerHandle | None = None
+    _deadline: asyncio.TimerHandle | None = None
+    most = _CONNECTIONS
+    """Connections at a time."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.begin = self.loop.time()
         self._wait()
+        self._make_room()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.cycle is None or self.cycle.response_complete:
-            self._wait()
-        else:
+        if self._has_head:
             self._stop()
+        else:
+            self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
         super().connection_lost(exc)
 
+    @property
+    def _has_head(self) -> bool:
+        """Whether the head of a request has come that is not answered yet."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    @property
+    def _has_request(self) -> bool:
+        """Whether a request has come, with its body, that is not answered yet."""
+        return self._has_head and not self.cycle.more_body
+
+    def _make_room(self) -> None:
+        """Close the connection that has waited longest for a request, where there are too many."""
+        others = [one for one in self.connections if isinstance(one, _Connection)]
+        there = [one for one in others if not one.transport.is_closing()]
+        if len(there) > self.most:
+            waiting = (one for one in there if not one._has_request)
+            min(waiting, key=lambda one: (one._has_head, one.begin)).transport.abort()
+
     def _wait(self) -> None:
-        if self._waiting is None:
-            self._waiting = self.loop.call_later(_BEGIN, self._give_up)
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD, self._give_up)
 
     def _stop(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
     def _give_up(self) -> None:
-        self._waiting = None
-        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
+        self._deadline = None
+        if not self._has_head and not self.transport.is_closing():
             self.transport.close()
+
+
+def _most(connections: int) -> int:
+    """So many connections, or fewer where the system grants fewer files: half are for the rest."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return connections if files == resource.RLIM_INFINITY else min(connections, files // 2)
 
 
 @contextlib.contextmanager
@@ -127,17 +157,17 @@ def serving(
     app: ASGIApp, place: Endpoint, name: str, connections: int = _CONNECTIONS
 ) -> Iterator[None]:
     """An application at work in a thread of this name, until the block ends; `connections` at a
-    time."""
+    time. Beyond these, one without a complete request is closed."""
+    protocol = type("Connection", (_Connection,), {"most": _most(connections)})
     config = uvicorn.Config(
         app,
-        http=_Patient,
+        http=protocol,
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=connections,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=1,
     )

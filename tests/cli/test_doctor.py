@@ -322,7 +322,7 @@ def test_machines_of_a_cluster_are_asked_instead_of_this_one(narrator, fit, book
 
     monkeypatch.setattr(meeting, "unable_there", unable)
     monkeypatch.setattr(bookengines, "_made", lambda *_: fakes.HumEngine())
-    code, found, _ = narrator("doctor", book, "--cluster", CLUSTER)
+    code, found, _ = narrator("doctor", book, "--cluster", CLUSTER, "--insecure")
     assert code == 0
     assert f"ok    cluster: {CLUSTER}: studio for voxcpm2\n      mini: its model is" in found
     assert "MLX:" not in found
@@ -338,14 +338,14 @@ def test_machines_of_a_cluster_are_asked_instead_of_this_one(narrator, fit, book
 def test_a_cluster_that_cannot_speak_a_book_fails(unable, todo, narrator, fit, book, monkeypatch):
     monkeypatch.setattr(meeting, "unable_there", lambda place, settings: unable)
     monkeypatch.setattr(bookengines, "_made", lambda *_: fakes.HumEngine())
-    code, found, _ = narrator("doctor", book, "--cluster", CLUSTER)
+    code, found, _ = narrator("doctor", book, "--cluster", CLUSTER, "--insecure")
     assert code == 3
     assert f"fail  cluster: {CLUSTER}: no machine for voxcpm2\n      {todo}" in found
     assert "not ready for a cluster" in found
 
 
 def test_a_cluster_that_is_not_there_fails(narrator, fit, book):
-    code, found, _ = narrator("doctor", book, "--cluster", CLUSTER)
+    code, found, _ = narrator("doctor", book, "--cluster", CLUSTER, "--insecure")
     assert code == 3
     assert f"fail  cluster: nothing answers at {CLUSTER}" in found
 

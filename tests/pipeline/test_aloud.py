@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from narrator.pipeline import aloud
 from narrator.pipeline.aloud import Joining, SpeakingManner
 from narrator.project.schema import Pauses
 from narrator.sound import audio
+from narrator.speech import plan
 from narrator.speech.plan import EngineParameters, Step
-from narrator.text.normalize import Lexicon
+from narrator.text.normalize import Lexicon, SpokenText
 from narrator.text.normalize.lexicon import LexiconEntry
 from tests.fakes import RATE, HumEngine
 
@@ -114,3 +116,19 @@ def test_a_voice_s_own_speed_is_on_top() -> None:
     who = Speaking(Voice("ann", speed=1.25), "en", None)
     sound = Joining(steps("One.", who=who), RATE, 2.0).add(noise(5))
     assert len(sound) == round(5 * RATE / 2.5)
+
+
+def test_a_text_that_takes_too_long_is_not_normalised_to_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts: list[str] = []
+
+    def normalized(text: str, **settings: Any) -> SpokenText:
+        texts.append(text)
+        return normalize(text, **settings)
+
+    normalize = plan.normalize
+    monkeypatch.setattr(plan, "normalize", normalized)
+    with pytest.raises(plan.TooLong):
+        steps("7 " * 10_000, SpeakingManner(EngineParameters({}, 0), "en", longest=60.0))
+    assert sum(map(len, texts)) < 1000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.errors import ManifestError, UsageError
 from narrator.project import preferences
 from narrator.project.preferences import AS_SET, ClusterSettings, ClusterWish
-from tests.clusters import CERTIFICATES
+from tests.clusters import certificate
 
-OURS = CERTIFICATES / "ours"
 HERE = ClusterPlace("127.0.0.1", 9000)
 
 
@@ -21,6 +19,11 @@ HERE = ClusterPlace("127.0.0.1", 9000)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> Path:
+    return certificate(tmp_path / "ours")
 
 
 def write(text: str) -> None:
@@ -54,36 +57,47 @@ def test_a_cluster_of_none_is_this_machine(said: str):
     assert AS_SET.place() is None
 
 
-def test_a_cluster_may_be_an_address():
-    write("cluster: tcp://127.0.0.1:9000\n")
-    assert preferences.read().cluster == ClusterSettings(address="tcp://127.0.0.1:9000")
+def test_a_cluster_may_be_an_address(home: Path):
+    write("cluster: 127.0.0.1:9000\n")
+    assert preferences.read().cluster == ClusterSettings(address="127.0.0.1:9000")
+    place = AS_SET.place()
+    assert place == ClusterPlace("127.0.0.1", 9000, home / "cluster")
+
+
+def test_a_cluster_may_be_insecure():
+    write("cluster: {address: 'tcp://127.0.0.1:9000', insecure: true}\n")
     assert AS_SET.place() == HERE
 
 
+def test_a_cluster_without_certificates_is_refused_where_it_is_set():
+    (said,) = problems("cluster: tcp://127.0.0.1:9000\n")
+    assert "(`insecure: true` in settings.yaml)" in said
+
+
 def test_a_cluster_may_be_an_address_with_its_certificate(home: Path):
-    shutil.copytree(OURS, home / "keys" / "studio")
+    certificate(home / "keys" / "studio")
     write("cluster:\n  address: studio.local\n  tls: keys/studio\n")
     assert preferences.read().cluster == ClusterSettings(address="studio.local", tls="keys/studio")
     assert AS_SET.place() == ClusterPlace("studio.local", 8786, home / "keys" / "studio")
 
 
-def test_a_certificates_folder_may_be_named_whole():
-    write(f"cluster: {{address: studio.local, tls: {OURS}}}\n")
-    assert AS_SET.place() == ClusterPlace("studio.local", 8786, OURS)
+def test_a_certificates_folder_may_be_named_whole(ours: Path):
+    write(f"cluster: {{address: studio.local, tls: {ours}}}\n")
+    assert AS_SET.place() == ClusterPlace("studio.local", 8786, ours)
 
 
 def test_a_certificates_folder_may_be_in_the_users_home(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HOME", str(home))
-    shutil.copytree(OURS, home / "keys")
+    certificate(home / "keys")
     write("cluster: {address: studio.local, tls: ~/keys}\n")
     assert AS_SET.place() == ClusterPlace("studio.local", 8786, home / "keys")
     assert ClusterWish("studio.local", "~/keys").place() == AS_SET.place()
 
 
 def test_a_certificate_lies_beside_the_settings_where_no_folder_is_named(home: Path):
-    shutil.copytree(OURS, home / "cluster")
+    certificate(home / "cluster")
     write("cluster: studio.local\n")
     assert AS_SET.place() == ClusterPlace("studio.local", 8786, home / "cluster")
 
@@ -93,19 +107,19 @@ def test_a_certificate_lies_beside_the_settings_where_no_folder_is_named(home: P
 
 def test_a_command_says_more_than_the_settings():
     write("cluster: tcp://127.0.0.1:1\n")
-    assert ClusterWish("tcp://127.0.0.1:9000").place() == HERE
+    assert ClusterWish("127.0.0.1:9000", insecure=True).place() == HERE
     assert ClusterWish("none").place() is None
 
 
 def test_a_command_need_not_mind_settings_that_are_wrong():
     write("cluster: [\n")
-    assert ClusterWish("tcp://127.0.0.1:9000").place() == HERE
+    assert ClusterWish("127.0.0.1:9000", insecure=True).place() == HERE
     assert ClusterWish("none").place() is None
 
 
-def test_a_command_may_name_the_certificate_alone():
+def test_a_command_may_name_the_certificate_alone(ours: Path):
     write("cluster: {address: studio.local, tls: nowhere}\n")
-    assert ClusterWish(tls=str(OURS)).place() == ClusterPlace("studio.local", 8786, OURS)
+    assert ClusterWish(tls=str(ours)).place() == ClusterPlace("studio.local", 8786, ours)
 
 
 def test_what_a_command_says_wrongly_is_its_own_mistake():
@@ -144,7 +158,7 @@ def test_an_unknown_key_of_a_cluster_comes_with_the_nearest(key: str):
 
 def test_an_address_that_is_none_is_shown_in_the_settings():
     (said,) = problems("cluster: tcp://studio.local\n")
-    assert said.startswith("cluster: tcp://studio.local: whoever reaches a cluster")
+    assert said.startswith("cluster: tcp://studio.local:8786: whoever reaches a cluster")
 
 
 def test_settings_without_a_certificate_say_where_it_was_looked_for(home: Path):

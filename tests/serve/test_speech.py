@@ -265,6 +265,39 @@ def test_too_many_bytes_are_refused_when_they_are_announced(shared: Served) -> N
         assert (answer.status, json.loads(answer.read())["error"]["param"]) == (413, None)
 
 
+def test_a_text_of_too_much_speech_is_refused_before_any_is_spoken() -> None:
+    """Digits are few characters and much speech."""
+    engine = HumEngine()
+    with serving.opened(engine) as served:
+        error = served.say("7" * 20_000, model="hum").json["error"]
+    assert (error["type"], error["param"]) == ("invalid_request_error", "input")
+    assert error["code"] == "string_above_max_length"
+    assert error["message"].startswith("`input` would be more than 30 minutes of speech")
+    assert not engine.requests
+
+
+@pytest.mark.parametrize(("speed", "status"), [(0.25, 400), (1.0, 200), (4.0, 200)])
+def test_slow_speech_is_longer(speed: float, status: int) -> None:
+    with serving.opened(HumEngine(), longest_speech=6.0) as served:
+        assert served.say(model="hum", speed=speed).status == status
+
+
+def test_the_length_of_speech_can_be_set(narrator: Callable[..., tuple[int, str, str]]) -> None:
+    """Whatever may be wrong, it is another option's."""
+    code, _, said = narrator("serve", "--draft", "--minutes", "1441")
+    assert (code, "'--minutes'" in said) == (2, True)
+    code, _, said = narrator("serve", "--draft", "--minutes", "5", "--cors", "nonsense")
+    assert (code, "'--minutes'" in said) == (2, False)
+
+
+def test_texts_that_are_prepared_have_a_place() -> None:
+    with serving.opened(HumEngine(), most=2) as served:
+        served.server.preparing = 2
+        assert served.say(model="hum").status == 429
+        served.server.preparing = 1
+        assert served.say(model="hum").status == 200
+
+
 def test_what_a_form_could_send_is_not_taken(shared: Served) -> None:
     assert shared.client.post(SPEECH, {}, content_type="text/plain").status == 415
 

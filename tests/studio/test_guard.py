@@ -230,12 +230,21 @@ def test_who_sends_no_end_is_given_up(shared: Opened, monkeypatch: pytest.Monkey
 
 
 def test_who_sends_no_request_is_given_up(studio: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "_BEGIN", 0.05)
+    monkeypatch.setattr(listening, "HEAD", 0.05)
     with wire(studio) as silent, wire(studio) as slow:
         slow.sendall(b"GET /api/book HTTP/1.1\r\nHost: ")
         assert silent.recv(200) == b""
         assert slow.recv(200) == b""
     assert studio.page.get("/api/book").status == 200
+
+
+def test_requests_that_are_half_sent_keep_the_page_from_nothing(
+    studio: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.ExitStack() as kept:
+        for _ in range(150):
+            kept.enter_context(wire(studio)).sendall(b"GET /api/book HTTP/1.1\r\nHost: ")
+        assert studio.page.get("/api/book").status == 200
 
 
 def test_one_who_reads_nothing_holds_nobody_up(shared: Opened) -> None:

@@ -1,16 +1,23 @@
 """Where a cluster is, and what lets machines into it.
 
-Whoever reaches a scheduler runs programs on all its machines. So it is reached from this machine
-alone, or by certificate: each side must show one that the other's authority has signed. Loads no
-Dask.
+Whoever reaches a scheduler runs programs on all its machines, as the user who started them; a port
+of this machine is reached by all of its users. So every part shows a certificate that the others'
+authority has signed, or is refused, unless the user asks for an insecure cluster of this machine.
+Loads no Dask.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import shutil
 import ssl
+import stat
+import tempfile
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +31,13 @@ if TYPE_CHECKING:
 
 PORT = 8786
 """Dask's own."""
-MAKE = (
-    "openssl req -x509 -newkey rsa:3072 -nodes -days 3650 -subj /CN=narrator "
-    "-keyout key.pem -out cert.pem"
-)
-"""Makes a certificate that is its own authority: all machines have the same one."""
 _ADDRESS = re.compile(r"(?:(tcp|tls)://)?(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+)(?::([0-9]{1,5}))?/?")
+
+
+CERTIFICATE, KEY, AUTHORITY = "cert.pem", "key.pem", "ca.pem"
+_BEGIN, _END = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+"""Of a certificate that narrator makes: valid whatever the clock says. The end is what RFC 5280
+(4.1.2.5) has for a certificate without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,8 @@ class ClusterPlace:
     host: str
     port: int = PORT
     tls: Path | None = None
-    """Has cert.pem and key.pem, and ca.pem where the certificate is not its own authority."""
+    """Has cert.pem and key.pem, and ca.pem where the certificate is not its own authority; None in
+    an insecure cluster."""
 
     @property
     def address(self) -> str:
@@ -56,58 +65,187 @@ def certificates() -> Path:
     return files.library() / "cluster"
 
 
-def place_of(address: str, tls: Path | None = None) -> ClusterPlace:
+def place_of(address: str, tls: Path | None = None, insecure: bool = False) -> ClusterPlace:
     """What an address means ("tls://studio.local:8786"), with the folder of its certificate, else
-    the user's own. Raises UsageError."""
-    found = _ADDRESS.fullmatch(address.strip())
-    port = int(found[3] or PORT) if found else 0
-    if found is None or not 0 < port < 65536:
+    the user's own. For a scheduler of this machine a certificate is made where there is none.
+
+    Raises UsageError, StorageError, EngineUnavailable where none can be made.
+    """
+    match = _ADDRESS.fullmatch(address.strip())
+    port = int(match[3] or PORT) if match else 0
+    if match is None or not 0 < port < 65536:
         raise UsageError(
             f"'{address}' is no address of a cluster: write tls://host:{PORT}, "
-            f"or tcp://127.0.0.1:{PORT} for one on this machine"
+            f"or tls://127.0.0.1:{PORT} for one on this machine"
         )
-    scheme, host = found[1], found[2].strip("[]")
-    if scheme is None:
-        scheme = "tcp" if is_local(host) and tls is None else "tls"
-    if scheme == "tcp" and not is_local(host):
+    scheme, host = match[1], match[2].strip("[]")
+    if scheme == "tls" and insecure:
+        raise UsageError(f"{address}: the address of an insecure cluster begins with tcp://")
+    if scheme != "tcp" and not insecure:
+        return ClusterPlace(host, port, _folder(tls, is_local(host)))
+    return _insecure_place(host, port, tls, insecure)
+
+
+def to_listen(
+    address: str, port: int, tls: Path | None = None, insecure: bool = False
+) -> ClusterPlace:
+    """Where a scheduler of this machine listens; a certificate is made where there is none.
+
+    Raises UsageError, StorageError, EngineUnavailable where none can be made.
+    """
+    if insecure:
+        return _insecure_place(address, port, tls, insecure)
+    return ClusterPlace(address, port, _folder(tls, True))
+
+
+def _insecure_place(host: str, port: int, tls: Path | None, insecure: bool) -> ClusterPlace:
+    """Raises UsageError unless only this machine is reached, and the user has asked for it."""
+    place = ClusterPlace(host, port)
+    secure = place.address.replace("tcp", "tls", 1)
+    if not place.is_local:
         raise UsageError(
-            f"tcp://{host}: whoever reaches a cluster runs programs on all its machines, so beyond "
-            f"this machine it wants certificates: tls://{host}:{port} (docs/cluster.md)"
+            f"{place.address}: whoever reaches a cluster runs programs on all its machines, so "
+            f"beyond this machine it wants certificates: {secure} (docs/cluster.md)"
         )
-    if scheme == "tcp" and tls is not None:
-        raise UsageError(f"{address}: certificates are for tls://{host}:{port}")
-    return ClusterPlace(host, port, None if scheme == "tcp" else checked(tls))
+    if not insecure:
+        raise UsageError(
+            f"{place.address}: without certificates all users of this machine can run programs as "
+            f"you: write {secure}, or add --insecure (`insecure: true` in settings.yaml)"
+        )
+    if tls is not None:
+        raise UsageError(f"{place.address}: --insecure shows no certificate, so leave out {tls}")
+    return place
 
 
-def to_listen(address: str, port: int, tls: Path | None = None) -> ClusterPlace:
-    """Where a scheduler of this machine listens: with certificates where others reach it, or where
-    their folder is named. Raises UsageError."""
-    if is_local(address) and tls is None:
-        return ClusterPlace(address, port)
-    return ClusterPlace(address, port, checked(tls))
+def _folder(tls: Path | None, may_make: bool) -> Path:
+    """The folder of a certificate and its key, which are made where none is named and there are
+    none. Raises UsageError, StorageError, EngineUnavailable."""
+    if tls is None and may_make and not _exist(certificates()):
+        make_certificate(certificates())
+    return checked(tls)
+
+
+def _exist(folder: Path) -> bool:
+    return any(os.path.lexists(folder / name) for name in (CERTIFICATE, KEY, AUTHORITY))
+
+
+def make_certificate(folder: Path) -> None:
+    """Make a folder with a certificate that is its own authority and its key, for this user alone.
+    Of several programs that make it at once, one does, and all have what it made.
+
+    Raises StorageError, EngineUnavailable without the package that makes certificates.
+    """
+    certificate, key = _new_certificate()
+    with files.storage(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".cluster-", dir=folder.parent))
+        try:
+            for name, data in ((CERTIFICATE, certificate), (KEY, key)):
+                descriptor = os.open(temporary / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+            try:
+                temporary.rename(folder)  # refused where there is one that is not empty
+            except OSError:
+                if not _exist(folder):
+                    raise
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _new_certificate() -> tuple[bytes, bytes]:
+    """A certificate and its key, as PEM. Raises EngineUnavailable."""
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+    except ImportError:
+        raise EngineUnavailable(
+            f"a certificate is made by cryptography: {install_command('cluster')}"
+        ) from None
+    key = ec.generate_private_key(ec.SECP256R1())
+    public = key.public_key()
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "narrator")])
+    usage = x509.KeyUsage(
+        digital_signature=True, key_cert_sign=True, crl_sign=False, content_commitment=False,
+        key_encipherment=False, data_encipherment=False, key_agreement=False, encipher_only=False,
+        decipher_only=False,
+    )  # fmt: skip
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(_BEGIN)
+        .not_valid_after(_END)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(public), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return certificate.public_bytes(serialization.Encoding.PEM), private
 
 
 def checked(tls: Path | None) -> Path:
-    """The folder, once what it holds is a certificate with its key. Raises UsageError."""
+    """The folder, once what it holds is a certificate with its key, and safe from other users.
+    Raises UsageError."""
     folder = tls or certificates()
-    for name in ("cert.pem", "key.pem"):
-        if not (folder / name).is_file():
-            raise UsageError(
-                f"{folder / name}: no such file: copy cert.pem and key.pem there from the machine "
-                f"that has them; on the first, make them there, once:\n{MAKE}"
-            )
+    _check_access(folder)
     try:
         context = ssl.create_default_context(cafile=str(_authority(folder)))
-        context.load_cert_chain(folder / "cert.pem", folder / "key.pem", password=_no_password)
+        context.load_cert_chain(folder / CERTIFICATE, folder / KEY, password=_no_password)
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", "") or getattr(error, "strerror", "") or str(error)
         raise UsageError(f"{folder}: cert.pem and key.pem are no certificate with its key, in PEM "
                          f"and without a password: {reason}") from None  # fmt: skip
     ends = [str(one["notAfter"]) for one in context.get_ca_certs()]
     if ends and all(ssl.cert_time_to_seconds(end) < time.time() for end in ends):
-        raise UsageError(f"{_authority(folder)}: valid until {ends[-1]}, so nobody is let in; make "
-                         f"another, for every machine:\n{MAKE}")  # fmt: skip
+        raise UsageError(
+            f"{_authority(folder)}: valid until {ends[-1]}, so nobody is let in: replace it and "
+            f"key.pem on every machine, or remove {shlex.quote(str(folder))} and {_HOW_TO_HAVE}"
+        )
     return folder
+
+
+_HOW_TO_HAVE = (
+    "start `narrator scheduler`, which makes cert.pem and key.pem where none are named; copy both "
+    "to every other machine (docs/cluster.md)"
+)
+
+
+def _check_access(folder: Path) -> None:
+    """Raises UsageError where a file is missing, where another user could read the key, or could
+    put an authority of theirs in the place of ours."""
+    names = ("", CERTIFICATE, KEY, *[AUTHORITY] * os.path.lexists(folder / AUTHORITY))
+    for path in (folder / name for name in names):
+        try:
+            status = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            missing = folder / CERTIFICATE if path == folder else path
+            raise UsageError(f"{missing}: no such file: {_HOW_TO_HAVE}") from None
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
+        if path == folder / KEY and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise UsageError(
+                f"{path}: other users of this machine can read this key: "
+                f"chmod 600 {shlex.quote(str(path))}"
+            )
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise UsageError(
+                f"{path}: other users of this machine can change this: "
+                f"chmod go-w {shlex.quote(str(path))}"
+            )
+        if os.geteuid() not in (0, status.st_uid) and status.st_uid != 0:
+            raise UsageError(f"{path}: this belongs to another user of this machine")
 
 
 def _no_password() -> str:
@@ -115,20 +253,20 @@ def _no_password() -> str:
 
 
 def _authority(folder: Path) -> Path:
-    own = folder / "ca.pem"
-    return own if own.is_file() else folder / "cert.pem"
+    path = folder / AUTHORITY
+    return path if path.is_file() else folder / CERTIFICATE
 
 
 def security(place: ClusterPlace) -> Security | None:
-    """What Dask asks of whoever comes, and shows where it comes; None on this machine alone."""
+    """What Dask asks of whoever comes, and shows where it comes; None in an insecure cluster."""
     from distributed import Security
 
     if place.tls is None:
         return None
     shown = {}
     for role in ("client", "worker", "scheduler"):
-        shown[f"tls_{role}_cert"] = str(place.tls / "cert.pem")
-        shown[f"tls_{role}_key"] = str(place.tls / "key.pem")
+        shown[f"tls_{role}_cert"] = str(place.tls / CERTIFICATE)
+        shown[f"tls_{role}_key"] = str(place.tls / KEY)
     return Security(tls_ca_file=str(_authority(place.tls)), require_encryption=True, **shown)
 
 

@@ -1,8 +1,9 @@
 """The long-running halves of a cluster: its scheduler, and a machine that speaks.
 
-Thin fronts of Dask's own. What they listen at is reached from this machine alone, or by
-certificate; their HTTP servers are reached from this machine alone, always. A machine that loses
-its scheduler keeps what it has loaded, and comes back when the scheduler does.
+Thin fronts of Dask's own. What they listen at wants a certificate, unless the user asked for an
+insecure cluster of this machine. Dask's HTTP servers, which ask for none, are closed, but for the
+dashboard where it was asked for. A machine that loses its scheduler keeps what it has loaded, and
+comes back when the scheduler does.
 """
 
 from __future__ import annotations
@@ -114,7 +115,9 @@ async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> N
                 more = ", and at every other address of this machine" if everywhere else ""
                 tell(f"scheduler at {scheduler.address}{more}")
                 scheduler.add_plugin(_Roll(tell))
-                if dashboard is not None:
+                if dashboard is None:
+                    scheduler.http_server.stop()
+                else:
                     page: Any = scheduler.http_server  # at another port where that is taken
                     tell(f"Dask's dashboard at http://127.0.0.1:{page.port}/status")
                 await stop.wait()
@@ -178,6 +181,7 @@ async def _work(
                     metrics={**DEFAULT_METRICS, "narrator": partial(_facts, name)},
                 )
                 async with worker:
+                    worker.http_server.stop()
                     tell(f"{name} at {place.address}: {', '.join(engines)}")
                     await _either(worker.finished(), stop.wait())
                 if not stop.is_set():
@@ -245,7 +249,8 @@ def unreached(place: ClusterPlace, error: BaseException) -> str:
     said = " ".join(str(error).split()) or type(error).__name__
     if "CERTIFICATE" in said.upper() or "SSL" in said.upper() or "TLSV1" in said.upper():
         return (
-            f"{place.address} does not let us in: {place.tls} must hold the scheduler's certificate"
+            f"{place.address} does not let us in: {place.tls} must hold the scheduler's "
+            "certificate; one that was started with --insecure has none"
         )
     if place.tls is not None:
         return (

@@ -53,14 +53,15 @@ class Job(Strict):
     line: AuditionLine | None = None
     """Of an audition."""
     cluster: Name = ""
-    """Who is to speak, with `tls`: as `ClusterWish`."""
+    """Who is to speak, with `tls` and `insecure`: as `ClusterWish`."""
     tls: Name = ""
+    insecure: bool = False
     book: str = ""
     """Name of the manifest in the project's folder."""
 
 
 def wish_of(job: Job) -> ClusterWish:
-    return ClusterWish(job.cluster, job.tls)
+    return ClusterWish(job.cluster, job.tls, job.insecure)
 
 
 class Asked(Strict):

@@ -8,6 +8,7 @@ import ipaddress
 import json
 import shutil
 import socket
+import ssl
 import threading
 import time
 import warnings
@@ -23,10 +24,9 @@ from narrator.engines.cluster.credentials import ClusterPlace, place_of
 from narrator.engines.cluster.reaching import DaskCluster
 from narrator.speech.store import Store
 from tests import books
-from tests.clusters import CERTIFICATES, AtWork, Program, at_work, free_port
+from tests.clusters import CERTIFICATES, AtWork, Program, at_work, certificate, free_port
 
 Run = Callable[..., tuple[int, str, str]]
-OURS, THEIRS = CERTIFICATES / "ours", CERTIFICATES / "theirs"
 # a connection that Dask was about to close when its loop ended is left to be collected
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
@@ -47,10 +47,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtWork]:
 
 
 @pytest.fixture(scope="module")
-def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtWork]:
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return certificate(tmp_path_factory.mktemp("certificates") / "ours")
+
+
+@pytest.fixture(scope="module")
+def locked(ours: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtWork]:
     """One that shows our certificate, and is reached from everywhere."""
     folder = tmp_path_factory.mktemp("locked")
-    with at_work(folder, "mini", tls=OURS, listen="0.0.0.0") as found:
+    with at_work(folder, "mini", tls=ours, listen="0.0.0.0") as found:
         yield found
 
 
@@ -121,15 +126,15 @@ def test_plan_shows_the_machines(cluster: AtWork, narrator: Run, tmp_path: Path)
 
 def test_plan_without_machines_says_who_is_missing(hurry: None, narrator: Run, tmp_path: Path):
     path, port = books.brief(tmp_path), free_port()
-    address = f"tcp://127.0.0.1:{port}"
+    address = f"tls://127.0.0.1:{port}"
     code, _, said = narrator("plan", path, "--draft", "--cluster", address)
     assert code == 0
-    assert f"nothing answers at {address}" in said
+    assert f"nothing lets us in at {address}" in said
 
 
 def test_a_render_without_a_scheduler_ends_in_words(hurry: None, narrator: Run, tmp_path: Path):
     path, address = books.brief(tmp_path), f"tcp://127.0.0.1:{free_port()}"
-    code, _, said = narrator("render", path, "--draft", "--cluster", address)
+    code, _, said = narrator("render", path, "--draft", "--cluster", address, "--insecure")
     assert code == 3
     assert f"nothing answers at {address}: is `narrator scheduler` at work there?" in said
 
@@ -164,7 +169,7 @@ def test_what_is_no_scheduler_is_not_waited_for(
         address = f"tcp://127.0.0.1:{there.getsockname()[1]}"
         path = books.brief(tmp_path)
         given = (address,) if command == "worker" else (path, "--draft", "--cluster", address)
-        code, _, said = narrator(command, *given)
+        code, _, said = narrator(command, *given, "--insecure")
         port = there.getsockname()[1]
         there.shutdown(socket.SHUT_RDWR)
     until_collected(port)
@@ -187,7 +192,7 @@ def test_who_set_a_cluster_drafts_and_exports_without_it(
     """A draft travels where it is told to, and what is rendered already needs nobody."""
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
-    address = f"tcp://127.0.0.1:{free_port()}"
+    address = f"tls://127.0.0.1:{free_port()}"
     (tmp_path / "home" / "settings.yaml").write_text(f"cluster: {address}\n")
     path = books.brief(tmp_path / "book")
     for command in ("render", "export"):
@@ -200,7 +205,8 @@ def test_a_worker_finds_its_scheduler_in_the_settings(
 ):
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
     address = f"tcp://127.0.0.1:{free_port()}"
-    (tmp_path / "settings.yaml").write_text(f"cluster: {address}\n")
+    row = f"cluster: {{address: '{address}', insecure: true}}\n"
+    (tmp_path / "settings.yaml").write_text(row)
     code, _, said = narrator("worker", "--engine", "draft")
     assert code == 3
     assert f"nothing answers at {address}" in said
@@ -217,8 +223,10 @@ def test_a_worker_finds_its_scheduler_in_the_settings(
         (["worker", "tcp://studio.local"], "whoever reaches a cluster runs programs"),
         (
             ["worker", "tls://studio.local"],
-            "cert.pem: no such file: copy cert.pem and key.pem there",
+            "cert.pem: no such file: start `narrator scheduler`, which makes cert.pem and key.pem",
         ),
+        (["worker", "tcp://127.0.0.1"], "all users of this machine can run programs as you"),
+        (["worker", "tls://127.0.0.1", "--insecure"], "insecure cluster begins with tcp://"),
         (["worker", "http://127.0.0.1"], "is no address of a cluster"),
         (["worker", "127.0.0.1", "--engine", "draf"], "no engine draf; did you mean 'draft'?"),
         (["worker", "127.0.0.1", "--engine", "xyz"], "no engine xyz; it has"),
@@ -228,8 +236,8 @@ def test_a_worker_finds_its_scheduler_in_the_settings(
             "'--slots': Input should be greater than or equal to 1",
         ),
         (
-            ["scheduler", "--listen", "0.0.0.0"],
-            "cert.pem: no such file: copy cert.pem and key.pem there",
+            ["scheduler", "--listen", "0.0.0.0", "--insecure"],
+            "so beyond this machine it wants certificates",
         ),
         (["scheduler", "--tls", "/nowhere"], "/nowhere/cert.pem: no such file"),
         (["scheduler", "--port", "0"], "'--port': Input should be greater than or equal to 1"),
@@ -250,7 +258,7 @@ def test_a_scheduler_may_listen_at_an_address_of_ipv6(tmp_path: Path):
     port = free_port()
     program = Program(tmp_path, "scheduler", "--listen", "::1", "--port", port)
     try:
-        program.wait_for(f"scheduler at tcp://[::1]:{port}")
+        program.wait_for(f"scheduler at tls://[::1]:{port}")
         assert all(loopback(host) for host, _ in program.listens)
     finally:
         program.stop()
@@ -264,13 +272,13 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path):
         # on its own, as Dask leaves a socket open that it could not use
         program = Program(tmp_path, "scheduler", "--port", port, strict=False)
         assert program.process.wait(30) == 2
-    said = f"error: cannot listen at tcp://127.0.0.1:{port}: Address already in use\n"
+    said = f"error: cannot listen at tls://127.0.0.1:{port}: Address already in use\n"
     assert program.said == said
 
 
 def test_a_worker_without_a_scheduler_ends_in_words(hurry: None, narrator: Run):
     address = f"tcp://127.0.0.1:{free_port()}"
-    code, _, said = narrator("worker", address, "--engine", "draft")
+    code, _, said = narrator("worker", address, "--engine", "draft", "--insecure")
     assert code == 3
     assert f"nothing answers at {address}: is `narrator scheduler` at work there?" in said
 
@@ -290,7 +298,7 @@ def test_whatever_keeps_a_worker_from_its_scheduler_is_said_in_words(
         raise error
 
     monkeypatch.setattr(hosting, "agree", agree)
-    code, _, said = narrator("worker", "tcp://127.0.0.1:1", "--engine", "draft")
+    code, _, said = narrator("worker", "tcp://127.0.0.1:1", "--engine", "draft", "--insecure")
     assert code == 3
     assert "nothing answers at tcp://127.0.0.1:1" in said
 
@@ -309,9 +317,11 @@ def test_two_machines_may_have_one_name(cluster: AtWork, tmp_path: Path):
 # -- who is let in ---------------------------------------------------------------------------------
 
 
-def test_who_has_the_certificate_is_let_in(locked: AtWork, narrator: Run, tmp_path: Path):
+def test_who_has_the_certificate_is_let_in(
+    locked: AtWork, ours: Path, narrator: Run, tmp_path: Path
+):
     path = books.brief(tmp_path)
-    chosen = ("--draft", "--cluster", locked.address, "--tls", OURS)
+    chosen = ("--draft", "--cluster", locked.address, "--tls", ours)
     code, _, said = narrator("render", path, *chosen)
     assert code == 0, said
     assert len(takes(path)) == 7
@@ -323,10 +333,10 @@ def test_who_has_another_certificate_is_not_let_in(
     command: str, trusting: bool, locked: AtWork, hurry: None, narrator: Run, tmp_path: Path
 ):
     """Even if it would have let us in."""
-    tls = tmp_path / "tls"
-    shutil.copytree(THEIRS, tls)
+    tls = certificate(tmp_path / "tls", "theirs")
     if trusting:
-        shutil.copyfile(OURS / "cert.pem", tls / "ca.pem")
+        shutil.copyfile(CERTIFICATES / "ours" / "cert.pem", tls / "ca.pem")
+        (tls / "ca.pem").chmod(0o600)
     if command == "render":
         chosen = (books.brief(tmp_path), "--draft", "--cluster", locked.address)
     else:
@@ -349,41 +359,73 @@ def test_who_shows_nothing_is_not_let_in(
         chosen = (books.brief(tmp_path), "--draft", "--cluster", address)
     else:
         chosen = (address, "--engine", "draft")
-    code, _, said = narrator(command, *chosen)
+    code, _, said = narrator(command, *chosen, "--insecure")
     assert code == 3
     assert f"nothing answers at {address}" in said
 
 
 @pytest.mark.parametrize("command", ["render", "worker"])
-def test_who_shows_a_certificate_to_one_without_is_told(
-    command: str, cluster: AtWork, hurry: None, narrator: Run, tmp_path: Path
-):
-    address = cluster.address.replace("tcp", "tls")
+def test_another_user_of_this_machine_is_not_let_in(
+    command: str, cluster: AtWork, hurry: None, narrator: Run, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):  # fmt: skip
+    """Who has another library makes a certificate of their own, which proves nothing."""
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "another"))
     if command == "render":
-        chosen = (books.brief(tmp_path), "--draft", "--cluster", address)
+        chosen = (books.brief(tmp_path), "--draft", "--cluster", cluster.address)
     else:
-        chosen = (address, "--engine", "draft")
-    code, _, said = narrator(command, *chosen, "--tls", OURS)
+        chosen = (cluster.address, "--engine", "draft")
+    code, _, said = narrator(command, *chosen)
     assert code == 3
-    assert address in said
+    assert f"{cluster.address} does not let us in: {tmp_path / 'another' / 'cluster'}" in said
+    assert "--insecure" in said
+
+
+def first_byte(host: str, port: int, context: ssl.SSLContext) -> bytes:
+    with (
+        socket.create_connection((host, port), timeout=20) as wire,
+        context.wrap_socket(wire) as secured,
+    ):
+        return secured.recv(1)
+
+
+def test_no_port_of_a_cluster_answers_who_shows_no_certificate(cluster: AtWork):
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    for host, port in {at for one in (cluster.scheduler, *cluster.machines) for at in one.listens}:
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            first_byte(host, port, context)
+
+
+def test_an_insecure_cluster_is_had_by_who_asks_for_one(narrator: Run, tmp_path: Path):
+    port = free_port()
+    home = tmp_path / "home"
+    scheduler = Program(home, "scheduler", "--port", port, "--insecure", home=home)
+    try:
+        scheduler.wait_for(f"scheduler at tcp://127.0.0.1:{port}")
+        chosen = ("--draft", "--cluster", f"127.0.0.1:{port}", "--insecure")
+        code, _, said = narrator("plan", books.brief(tmp_path), *chosen)
+    finally:
+        scheduler.stop()
+    assert code == 0
+    assert f"tcp://127.0.0.1:{port}: no machine has the engine draft" in said
+    assert not (home / "cluster").exists()
 
 
 def loopback(host: str) -> bool:
     return ipaddress.ip_address(host).is_loopback
 
 
-def test_without_certificates_nothing_is_reached_from_elsewhere(cluster: AtWork):
+def test_a_cluster_of_this_machine_is_not_reached_from_elsewhere(cluster: AtWork):
     for one in (cluster.scheduler, *cluster.machines):
-        assert one.listens
+        assert len(one.listens) == 1  # nothing but Dask's own: no HTTP
         assert all(loopback(host) for host, _ in one.listens), one.listens
 
 
 def test_with_certificates_nothing_else_is_reached_from_elsewhere(locked: AtWork):
     """What answers by HTTP asks for no certificate."""
     port = int(locked.address.rpartition(":")[2])
-    listens = locked.scheduler.listens
-    assert [at for at in listens if not loopback(at[0])] == [("0.0.0.0", port)]
-    assert len(listens) == 2
+    assert locked.scheduler.listens == {("0.0.0.0", port)}
 
 
 def own_address() -> str:
@@ -400,15 +442,13 @@ def own_address() -> str:
 
 
 def test_of_a_machine_that_is_reached_from_elsewhere_only_dask_itself_is(
-    locked: AtWork, tmp_path: Path
+    locked: AtWork, ours: Path, tmp_path: Path
 ):
     address = locked.address.replace("127.0.0.1", own_address())
-    worker = Program(tmp_path, "worker", address, "--tls", OURS, "--name", "far")
+    worker = Program(tmp_path, "worker", address, "--tls", ours, "--name", "far")
     try:
         worker.wait_for(f"far at {address}")
         listens = worker.listens
     finally:
         worker.stop()
-    beyond = {port for host, port in listens if not loopback(host)}
-    assert len(beyond) == 1
-    assert len({port for _, port in listens}) == 2  # the other is HTTP
+    assert len({port for _, port in listens}) == 1

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
+import stat
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from narrator.engines.cluster import credentials
 from narrator.engines.cluster.credentials import ClusterPlace, checked, place_of, to_listen
-from narrator.errors import EngineUnavailable, UsageError
-from tests.clusters import CERTIFICATES
+from narrator.errors import EngineUnavailable, StorageError, UsageError
+from tests.clusters import CERTIFICATES, certificate
 
-OURS, THEIRS, SIGNED = (CERTIFICATES / name for name in ("ours", "theirs", "signed"))
+OURS, THEIRS = (CERTIFICATES / name for name in ("ours", "theirs"))
+
+
+@pytest.fixture(scope="session")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return certificate(tmp_path_factory.mktemp("certificates") / "ours")
+
+
+@pytest.fixture(scope="session")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return certificate(tmp_path_factory.mktemp("certificates") / "signed", "signed")
 
 
 @pytest.fixture
@@ -38,10 +53,10 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("tcp://[::1]:65535", "::1", 65535, "tcp://[::1]:65535"),
     ],
 )
-def test_this_machine_is_reached_without_certificates(
+def test_an_insecure_cluster_of_this_machine_is_reached_without_certificates(
     written: str, host: str, port: int, address: str
 ):
-    place = place_of(written)
+    place = place_of(written, insecure=True)
     assert (place, place.address, place.is_local) == (ClusterPlace(host, port), address, True)
 
 
@@ -56,12 +71,35 @@ def test_this_machine_is_reached_without_certificates(
         ("[2001:db8::7]", "tls://[2001:db8::7]:8786"),
         ("tls://127.0.0.1", "tls://127.0.0.1:8786"),
         ("tls://[::1]", "tls://[::1]:8786"),
-        ("127.0.0.1", "tls://127.0.0.1:8786"),  # as certificates are named
+        ("127.0.0.1", "tls://127.0.0.1:8786"),
     ],
 )
-def test_others_are_reached_with_certificates(written: str, address: str):
-    place = place_of(written, OURS)
-    assert (place.address, place.tls) == (address, OURS)
+def test_a_cluster_is_reached_with_certificates(written: str, address: str, ours: Path):
+    place = place_of(written, ours)
+    assert (place.address, place.tls) == (address, ours)
+
+
+@pytest.mark.parametrize("written", ["127.0.0.1", "localhost:9000", "tls://[::1]"])
+def test_this_machine_is_reached_with_a_certificate_that_is_made_for_it(written: str, own: Path):
+    place = place_of(written)
+    assert (place.tls, place.address[:6]) == (own, "tls://")
+    assert place_of(written) == place == place_of(written, checked(None))
+
+
+@pytest.mark.parametrize("written", ["tcp://127.0.0.1", "tcp://localhost:9000", "tcp://[::1]:1"])
+def test_an_address_without_certificates_wants_insecure(written: str, own: Path):
+    with pytest.raises(UsageError) as caught:
+        place_of(written)
+    secure = ClusterPlace(place_of(written, insecure=True).host, 1, own).address[:-2]
+    assert "all users of this machine can run programs as you" in str(caught.value)
+    assert f"write {secure}" in str(caught.value)
+    assert "add --insecure" in str(caught.value)
+    assert not own.exists()
+
+
+def test_an_address_with_certificates_is_not_insecure():
+    with pytest.raises(UsageError, match="an insecure cluster begins with tcp://"):
+        place_of("tls://127.0.0.1", insecure=True)
 
 
 @pytest.mark.parametrize(
@@ -74,77 +112,186 @@ def test_others_are_reached_with_certificates(written: str, address: str):
         "tcp://127.0.0.1:8786\ntcp://127.0.0.1:8787", "tls://studio.local:٣",
     ],
 )  # fmt: skip
-def test_what_is_no_address_is_refused_with_one_that_is(written: str):
+def test_what_is_no_address_is_refused_with_one_that_is(written: str, ours: Path):
     with pytest.raises(UsageError, match=r"is no address of a cluster: write tls://host:8786, or"):
-        place_of(written, OURS)
+        place_of(written, ours)
 
 
 @pytest.mark.parametrize("written", ["tcp://studio.local", "tcp://192.168.1.20", "tcp://[fe80::1]"])
-def test_nobody_beyond_this_machine_is_reached_without_certificates(written: str):
+@pytest.mark.parametrize("insecure", [False, True])
+def test_nobody_beyond_this_machine_is_reached_without_certificates(written: str, insecure: bool):
     with pytest.raises(UsageError, match="runs programs on all its machines") as caught:
-        place_of(written)
+        place_of(written, insecure=insecure)
     assert "tls://" in str(caught.value)
 
 
 @pytest.mark.parametrize("written", ["tcp://127.0.0.1", "tcp://localhost:9000"])
-def test_certificates_that_would_not_be_shown_are_refused(written: str):
-    with pytest.raises(UsageError, match="certificates are for tls://"):
-        place_of(written, OURS)
+def test_certificates_that_would_not_be_shown_are_refused(written: str, ours: Path):
+    with pytest.raises(UsageError, match="shows no certificate, so leave out"):
+        place_of(written, ours, insecure=True)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1"])
-def test_a_scheduler_for_this_machine_wants_no_certificates(address: str):
-    assert to_listen(address, 9000) == ClusterPlace(address, 9000)
+@pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1", "0.0.0.0", "192.168.1.20"])
+def test_a_scheduler_makes_a_certificate_where_there_is_none(address: str, own: Path):
+    assert to_listen(address, 9000) == ClusterPlace(address, 9000, own)
+    key = (own / "key.pem").read_bytes()
+    assert to_listen(address, 9000) == ClusterPlace(address, 9000, own)
+    assert (own / "key.pem").read_bytes() == key
+
+
+def test_a_scheduler_shows_certificates_that_are_named(ours: Path):
+    assert to_listen("127.0.0.1", 9000, ours) == ClusterPlace("127.0.0.1", 9000, ours)
+
+
+def test_an_insecure_scheduler_makes_no_certificate(own: Path):
+    assert to_listen("127.0.0.1", 9000, insecure=True) == ClusterPlace("127.0.0.1", 9000)
+    assert not own.exists()
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.20", "studio.local"])
-def test_a_scheduler_that_others_reach_wants_certificates(address: str, own: Path):
-    with pytest.raises(UsageError, match="no such file"):
-        to_listen(address, 9000)
-    shutil.copytree(OURS, own)
-    assert to_listen(address, 9000) == ClusterPlace(address, 9000, own)
-
-
-def test_a_scheduler_for_this_machine_shows_certificates_that_are_named():
-    assert to_listen("127.0.0.1", 9000, OURS).address == "tls://127.0.0.1:9000"
+def test_an_insecure_scheduler_is_not_reached_by_others(address: str):
+    with pytest.raises(UsageError, match="runs programs on all its machines"):
+        to_listen(address, 9000, insecure=True)
 
 
 # -- certificates ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("folder", [OURS, SIGNED])
-def test_a_certificate_with_its_key_is_taken(folder: Path):
+@pytest.mark.parametrize("name", ["ours", "signed"])
+def test_a_certificate_with_its_key_is_taken(name: str, request: pytest.FixtureRequest):
+    folder = request.getfixturevalue(name)
     assert checked(folder) == folder
 
 
-def test_a_certificate_that_has_run_out_is_refused(monkeypatch: pytest.MonkeyPatch):
+def test_a_certificate_that_has_run_out_is_refused(ours: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("time.time", lambda: 1e11)
-    with pytest.raises(UsageError, match=r"cert.pem: valid until .* make another"):
-        place_of("tls://studio.local", OURS)
+    with pytest.raises(UsageError, match=r"cert.pem: valid until .* replace it and key.pem"):
+        place_of("tls://studio.local", ours)
 
 
 def test_without_a_folder_the_users_own_is_taken(own: Path):
-    shutil.copytree(OURS, own)
+    certificate(own)
     assert place_of("studio.local").tls == own
 
 
-def test_where_there_is_no_certificate_it_is_said_how_to_make_one(own: Path):
+def test_none_is_made_for_a_scheduler_of_another_machine(own: Path):
     with pytest.raises(UsageError) as caught:
         place_of("studio.local")
-    first, second = str(caught.value).splitlines()
-    assert first.startswith(f"{own}/cert.pem: no such file: copy cert.pem and key.pem there")
-    assert second == credentials.MAKE
+    assert str(caught.value).startswith(f"{own}/cert.pem: no such file: start `narrator scheduler`")
+    assert not own.exists()
+
+
+# -- a certificate of narrator's making ------------------------------------------------------------
+
+
+def test_a_certificate_is_made_for_this_user_alone(own: Path):
+    before = os.umask(0)
+    try:
+        place_of("127.0.0.1")
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (own, *own.iterdir())}
+    assert modes == {"cluster": 0o700, "cert.pem": 0o600, "key.pem": 0o600}
+    assert [path.name for path in own.parent.iterdir()] == ["cluster"]
+
+
+def test_a_certificate_that_was_made_does_not_run_out(own: Path, monkeypatch: pytest.MonkeyPatch):
+    place_of("127.0.0.1")
+    monkeypatch.setattr("time.time", lambda: 2e11)
+    assert checked(None) == own
+
+
+def test_programs_that_start_at_once_have_one_certificate(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """All have seen that there is none before the first makes it."""
+    gate, new = threading.Barrier(4, timeout=30), credentials._new_certificate
+
+    def delayed() -> tuple[bytes, bytes]:
+        gate.wait()
+        return new()
+
+    monkeypatch.setattr(credentials, "_new_certificate", delayed)
+    with ThreadPoolExecutor(4) as pool:
+        places = list(pool.map(place_of, ["127.0.0.1"] * 4))
+    assert {place.tls for place in places} == {own}
+    assert checked(None) == own
+    assert [path.name for path in own.parent.iterdir()] == ["cluster"]
+
+
+def test_a_certificate_half_copied_is_not_made_anew(own: Path):
+    own.mkdir(parents=True)
+    (own / "key.pem").touch(0o600)
+    with pytest.raises(UsageError, match=r"cert.pem: no such file"):
+        place_of("127.0.0.1")
+    assert (own / "key.pem").read_bytes() == b""
+
+
+def test_an_empty_folder_is_filled(own: Path):
+    own.mkdir(parents=True)
+    assert place_of("127.0.0.1").tls == own
+
+
+def test_a_library_that_cannot_be_written_is_named(own: Path):
+    own.write_text("")
+    with pytest.raises(StorageError, match="cluster: "):
+        place_of("127.0.0.1")
+
+
+def test_without_what_makes_certificates_it_is_said_what_to_install(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    with pytest.raises(EngineUnavailable, match=r"cluster\]"):
+        place_of("127.0.0.1")
+
+
+# -- other users -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o601])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_key_that_others_can_read_is_refused(mode: int, named: bool, own: Path):
+    place_of("127.0.0.1")
+    key = own / "key.pem"
+    key.chmod(mode)
+    with pytest.raises(UsageError) as caught:
+        to_listen("127.0.0.1", 9000, own if named else None)
+    assert str(caught.value).endswith(f"can read this key: chmod 600 {shlex.quote(str(key))}")
+    key.chmod(0o600)
+    assert checked(own) == own
+
+
+@pytest.mark.parametrize("name", ["", "cert.pem", "ca.pem"])
+@pytest.mark.parametrize("mode", [0o720, 0o702])
+def test_an_authority_that_others_can_change_is_refused(name: str, mode: int, tmp_path: Path):
+    folder = certificate(tmp_path / "tls", "signed")
+    path = folder / name
+    path.chmod(mode)
+    with pytest.raises(UsageError) as caught:
+        checked(folder)
+    assert str(caught.value).endswith(f"can change this: chmod go-w {shlex.quote(str(path))}")
+
+
+def test_a_key_of_another_user_is_refused(ours: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    if ours.stat().st_uid == 0:
+        status = os.stat_result((0o40700, 0, 0, 0, 54321, 0, 0, 0, 0, 0))
+        monkeypatch.setattr(Path, "stat", lambda path: status)
+    with pytest.raises(UsageError, match="belongs to another user"):
+        checked(ours)
 
 
 def altered(folder: Path, **files: Path | str) -> Path:
     """Our certificate, with other files."""
-    shutil.copytree(OURS, folder)
+    certificate(folder)
     for name, other in files.items():
         target = folder / f"{name}.pem"
         if isinstance(other, Path):
             shutil.copyfile(other, target)
         else:
             target.write_text(other)
+        target.chmod(0o600)
     return folder
 
 
@@ -184,12 +331,15 @@ def test_half_a_certificate_is_none(name: str, tmp_path: Path):
 # -- what Dask is told -----------------------------------------------------------------------------
 
 
-def test_on_this_machine_nothing_is_shown():
+def test_in_an_insecure_cluster_nothing_is_shown():
     assert credentials.security(ClusterPlace("127.0.0.1")) is None
 
 
-@pytest.mark.parametrize(("folder", "authority"), [(OURS, "cert.pem"), (SIGNED, "ca.pem")])
-def test_every_part_shows_a_certificate_and_asks_for_one(folder: Path, authority: str):
+@pytest.mark.parametrize(("name", "authority"), [("ours", "cert.pem"), ("signed", "ca.pem")])
+def test_every_part_shows_a_certificate_and_asks_for_one(
+    name: str, authority: str, request: pytest.FixtureRequest
+):
+    folder = request.getfixturevalue(name)
     found = credentials.security(ClusterPlace("studio.local", tls=folder))
     assert found is not None
     assert found.require_encryption
