@@ -146,8 +146,9 @@ def test_a_package_that_is_missing_is_named(narrator, book, monkeypatch):
 
 
 def test_words_can_be_timed_without_a_model(narrator, book, monkeypatch):
+    if not sphinx.is_here():
+        pytest.skip("pocketsphinx is not installed")
     monkeypatch.setattr(whisper, "is_here", lambda: False)
-    monkeypatch.setattr(sphinx, "is_here", lambda: True)
     assert narrator("hear", "--draft", "--align")[0] == 0
 
 
