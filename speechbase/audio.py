@@ -32,6 +32,9 @@ LOWEST, HIGHEST = 1000, 768_000  # Hz
 LONGEST = 1800.0  # seconds; VoxCPM2 has room for 22 minutes
 MOST_SAMPLES = 1 << 27  # of all channels: packed silence makes any number of a small file
 MOST_TAPS = 1 << 24  # of a table for resampling; rates with no common divisor would need billions
+_TAGS: Any = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
+"""Tags that are not UTF-8 are no reason to refuse a file; PyAV 19 takes them as they are, and no
+such argument."""
 FORMATS = (
     "aac,ac3,aiff,amr,ape,asf,au,caf,flac,matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mp3,ogg,tta,w64,"
     "wav,wv"
@@ -171,7 +174,7 @@ def _with_av(file: str | BinaryIO, name: str) -> tuple[np.ndarray, int]:
 def _from_av(file: BinaryIO, name: str) -> tuple[np.ndarray, int]:
     """Decode the first audio stream with PyAV -> float32 (n, channels), Hz."""
     only = {"protocol_whitelist": "none", "format_whitelist": FORMATS}
-    with av.open(file, mode="r", options=only, metadata_errors="replace") as container:
+    with av.open(file, mode="r", options=only, **_TAGS) as container:
         if not container.streams.audio:
             raise AudioError(f"{name}: holds no audio")
         stream = container.streams.audio[0]

@@ -331,6 +331,7 @@ class Program:
         return {
             (found.laddr.ip, found.laddr.port)
             for one in (here, *here.children(recursive=True))
+            if one.status() != psutil.STATUS_ZOMBIE  # only root may look into one
             for found in one.net_connections("inet")
             if found.status == psutil.CONN_LISTEN
         }

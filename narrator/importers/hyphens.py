@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-BROKEN = re.compile(r"(?<![^\W_])(?<![^\W_]-)([^\W_]++(?:-[^\W_]++)*+)-[ \t]*\n[ \t]*([^\W_]+)")
+BROKEN = re.compile(r"(?<![^\W_])(?<![^\W_]-)([^\W_]+(?:-[^\W_]+)*)-[ \t]*\n[ \t]*([^\W_]+)")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _AND = frozenset(
     "and or nor to as und oder bis bzw et ou y o e ed och og eller en of ja tai i lub и или".split()

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import av
 import av.error
@@ -32,6 +32,9 @@ SOUNDS = (
 PATIENCE = 60.0
 """Seconds after which FFmpeg gives up opening a file, or looking for what comes next in it."""
 
+_TAGS: Any = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
+"""Tags of last century's players are not UTF-8, and no reason to refuse a file; PyAV 19, for Python
+3.12 and newer, takes them as they are and no such argument."""
 _ELSE = "export it as WAV, FLAC, MP3 or M4A"
 _NO_SOUND = {
     b"#EXTM3U": "a playlist",
@@ -95,8 +98,8 @@ def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[Inpu
                 "fd:",
                 "r",
                 options={**(options or {}), **only},
-                metadata_errors="replace",  # tags of last century's players
                 timeout=PATIENCE,
+                **_TAGS,
             ) as container,
         ):
             if not container.streams.audio:
@@ -104,6 +107,16 @@ def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[Inpu
             if container.streams.audio[0].codec_context is None:
                 raise Unfit(f"there is no decoder for its sound: {_ELSE}")
             yield container
+
+
+def tags(*metadata: Mapping[str, str]) -> dict[str, str]:
+    """Tags of a container and its streams, the later over the earlier; what is not UTF-8 in them
+    is U+FFFD."""
+    merged = {name: value for tags in metadata for name, value in tags.items()}
+    return {
+        name: value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        for name, value in merged.items()
+    }
 
 
 @contextlib.contextmanager

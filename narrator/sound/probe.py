@@ -134,7 +134,7 @@ def _figures(
     meter = _Meter(rate, coarse=coarse)
     loudness = measure(meter.watch(decoder.blocks()), rate)
     meter.finish()
-    tags = {**stream.metadata, **container.metadata}
+    tags = media.tags(stream.metadata, container.metadata)
     header = _mp3_header(path) if _is_mp3(stream) else _NO_HEADER
     mode = _bitrate_mode(stream, decoder)
     quiet, quiet_at = meters.longest_quiet(bytes(meter.levels))

@@ -9,9 +9,13 @@ from tests.bench import cosyvoice
 from tests.bench.cosyvoice import Ours, Task, flow_kernels, lm_kernels, vocoder_kernels
 from tests.bench.kernels import Backend
 from tests.cosyvoice2.conftest import TINY
+from tests.voxcpm2.gpu import fuses
+
+FUSED = pytest.mark.skipif(not fuses(), reason="without a C++ compiler MLX fuses no kernels")
 
 
 @pytest.mark.parametrize(("backend", "most"), [("metal", 330), ("cuda", 430)])
+@FUSED
 def test_a_step_of_the_released_sizes_launches_few(backend: Backend, most: int) -> None:
     made = lm_kernels([1, 8], backend)
     assert made[1]["all"] <= made[8]["all"] <= most
@@ -25,6 +29,7 @@ def test_a_step_of_the_released_sizes_launches_few(backend: Backend, most: int) 
         pytest.param("cuda", 4, 1_000, 13_100, marks=pytest.mark.slow),
     ],
 )
+@FUSED
 def test_a_mel_of_the_released_sizes_launches_few(
     backend: Backend, rows: int, estimator: int, chunk: int
 ) -> None:
@@ -35,6 +40,7 @@ def test_a_mel_of_the_released_sizes_launches_few(
 
 
 @pytest.mark.parametrize(("backend", "most"), [("metal", 200), ("cuda", 350)])
+@FUSED
 def test_a_window_launches_few_kernels_and_four_no_more(backend: Backend, most: int) -> None:
     one, four = vocoder_kernels(1, backend), vocoder_kernels(4, backend)
     assert one == four

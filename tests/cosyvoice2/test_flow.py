@@ -217,7 +217,9 @@ class TestMel:
 
 
 class TestStream:
-    @pytest.mark.parametrize(("chunk", "prompt"), [(25, 37), (50, 0), (55, 53), (7, 25)])
+    @pytest.mark.parametrize(
+        ("chunk", "prompt"), quick([(25, 37), (50, 0), (55, 53), (7, 25)], (7, 25), (50, 0))
+    )
     def test_it_equals_the_whole(self, flow: Flow, chunk: int, prompt: int) -> None:
         row, steps = made_up(55, prompt), 2 if chunk == 25 else 1
         [whole] = flow.mel([row], streaming=True, steps=steps)

@@ -134,7 +134,7 @@ def apart(lm: Qwen2LM, tokenize: Tokenize) -> Callable[[], list[list[int]]]:
     return cache(lambda: [alone(lm, tokenize, Request(**call)).tokens.tolist() for call in mixed()])
 
 
-@pytest.mark.parametrize("slots", [2, 5])
+@pytest.mark.parametrize("slots", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_each_row_of_a_mixed_batch_equals_its_run_alone(
     lm: Qwen2LM, tokenize: Tokenize, apart: Callable[[], list[list[int]]], slots: int
 ) -> None:

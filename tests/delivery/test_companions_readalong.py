@@ -24,6 +24,7 @@ from narrator.importers import import_book
 from narrator.project.facts import BookFacts
 from narrator.text.chunks import cut, without
 from tests.build_epub import METADATA, PNG, build_epub, page
+from tests.effort import cpu_seconds
 from tests.spoken_books import delivered, of_lines, spoken, timed
 
 TAGS = BookFacts(
@@ -553,6 +554,11 @@ def test_taking_out_what_acts_loses_no_word(tmp_path: Path) -> None:
 )
 def test_only_what_acts_is_taken_out(page: str, left: str | None) -> None:
     assert inert.page(page) == (page if left is None else left)
+
+
+@pytest.mark.parametrize("style", ["url(" + " " * 40_000, "url( '" * 20_000, "behavior  " * 20_000])
+def test_a_style_that_never_ends_costs_no_time(style: str) -> None:
+    assert cpu_seconds(lambda: inert.style(style)) < 5  # 0.1 s; else minutes
 
 
 def test_every_overlay_says_which_element_it_reads(tmp_path: Path) -> None:

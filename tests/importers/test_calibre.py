@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -35,8 +36,11 @@ def converter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         folder = tmp_path / "bin"
         folder.mkdir()
         program = folder / "ebook-convert"
-        body = "\n".join(("import shutil, sys, time", *lines))
-        program.write_text(f"#!{sys.executable}\n{body}\n")
+        script = tmp_path / "convert.py"
+        script.write_text("\n".join(("import shutil, sys, time", *lines)), "utf-8")
+        # a first line `#!` cannot name an interpreter whose path has a space
+        command = shlex.join((sys.executable, str(script)))
+        program.write_text(f'#!/bin/sh\nexec {command} "$@"\n', "utf-8")
         program.chmod(0o755)
         monkeypatch.setenv("PATH", str(folder))
         return program

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests import books, forks
+from tests.effort import quick
 
 
 def project(folder: Path, formats: str = "flac", paragraphs: int = 8) -> Path:
@@ -73,7 +74,7 @@ def killed_and_resumed(tmp_path: Path, kills: int, formats: str, paragraphs: int
 
 
 def test_kills_at_random_moments_lose_nothing(tmp_path):
-    killed_and_resumed(tmp_path, 6, "flac", 8)
+    killed_and_resumed(tmp_path, 3, "flac", 8)
 
 
 @pytest.mark.slow
@@ -81,7 +82,7 @@ def test_fifty_kills_at_random_moments_lose_nothing(tmp_path):
     killed_and_resumed(tmp_path, 50, "m4b, mp3", 160)
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("name", quick(["SIGINT", "SIGTERM", "SIGHUP"], "SIGINT"))
 def test_a_signal_stops_cleanly_and_the_run_can_go_on(name, tmp_path):
     path = project(tmp_path)
     process = start(path)

@@ -120,6 +120,11 @@ def test_tags_of_an_old_player_do_not_keep_a_file_from_being_read(tmp_path: Path
     assert len(clips.read(path).channels) > RATE / 2
 
 
+def test_tags_that_are_not_utf_8_are_still_text() -> None:
+    tags = media.tags({"title": "Stra\udcdfe", "artist": "A"}, {"artist": "B"})
+    assert tags == {"title": "Stra\N{REPLACEMENT CHARACTER}e", "artist": "B"}
+
+
 def test_a_sound_that_nobody_decodes_is_said(tmp_path: Path) -> None:
     path = write(tmp_path / "a.avi", "libmp3lame", "avi")
     data = path.read_bytes()

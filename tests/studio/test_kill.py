@@ -153,9 +153,8 @@ def test_a_studio_that_is_killed_in_a_render_loses_nothing(
     is_as_undisturbed(fresh, spoken)
 
 
-@pytest.mark.parametrize(
-    "count", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 5, 7))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7])
 def test_where_the_owner_is_killed_what_waits_is_done_and_what_ran_is_told(
     fresh: Path, spoken: Path, count: int
 ) -> None:
@@ -183,7 +182,8 @@ def test_where_the_owner_is_killed_what_waits_is_done_and_what_ran_is_told(
 RETAKE = {"kind": "retake", "draft": True, "chunks": ["1.3"], "count": 12, "seed": 5}
 
 
-@pytest.mark.parametrize("moment", ["started", pytest.param("progress", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["started", "progress"])
 def test_a_studio_that_is_killed_in_a_retake_leaves_it_done_or_not_begun(
     own: Path, spoken: Path, moment: str
 ) -> None:

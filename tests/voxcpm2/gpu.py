@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import types
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -32,6 +33,13 @@ class _Core(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(mx, name)
+
+
+def fuses() -> bool:
+    """Whether MLX fuses what is compiled: for a CPU it does where there is a C++ compiler."""
+    graph = io.StringIO()
+    mx.export_to_dot(graph, mx.compile(lambda x: mx.exp(x) + 1)(mx.zeros(2)))
+    return "Compiled" in graph.getvalue()
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ from voxcpm2.prompt import Continuation, Text, build
     [
         ("base", "metal", False),
         ("base", "cuda", False),
-        ("v1", "cuda", False),
+        pytest.param("v1", "cuda", False, marks=pytest.mark.slow),
         pytest.param("base", "metal", True, marks=pytest.mark.slow),
     ],
 )

@@ -184,17 +184,17 @@ def test_the_first_steps_cost_no_velocity(steps: int, left_out: int) -> None:
     assert len(moments) == len(widths) == steps - left_out
 
 
+@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_the_compiled_solver_is_the_plain_one(
-    checkpoint: Callable[[str], Checkpoint], golden: Any
+    checkpoint: Callable[[str], Checkpoint], golden: Any, batch: int
 ) -> None:
     """It runs on GPUs; here it is traced, too."""
     a, decoder = golden("base").arrays("comp_cfm"), checkpoint("base").network.feat_decoder
-    for batch in (1, 3):
-        x = mx.random.normal((batch, *frames(a["cond"]).shape[1:]), key=mx.random.key(batch))
-        mu = mx.random.normal((batch, 2, 48), key=mx.random.key(7))
-        plan = decoder.plan([(4, 2.0)] * batch)
-        given = (x, mu, x, plan.time, plan.widths, plan.cfg)
-        assert error(decoder._compiled(*given), np.array(decoder._solve(*given))) < TOLERANCE
+    x = mx.random.normal((batch, *frames(a["cond"]).shape[1:]), key=mx.random.key(batch))
+    mu = mx.random.normal((batch, 2, 48), key=mx.random.key(7))
+    plan = decoder.plan([(4, 2.0)] * batch)
+    arguments = (x, mu, x, plan.time, plan.widths, plan.cfg)
+    assert error(decoder._compiled(*arguments), np.array(decoder._solve(*arguments))) < TOLERANCE
 
 
 def test_rows_of_one_plan_may_differ(network: Network, arrays: Any, variant: str) -> None:

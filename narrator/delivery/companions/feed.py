@@ -274,9 +274,8 @@ def _episode(path: Path, kinds: Collection[str]) -> Episode:
 def _sound(path: Path) -> tuple[dict[str, str], float]:
     """A file's tags by their names in lower case, and its seconds. Raises Unfit, OSError."""
     with media.sound(path) as container:
-        tags = dict(container.metadata)
-        for stream in container.streams.audio:  # Ogg's tags are its stream's
-            tags |= stream.metadata
+        streams = container.streams.audio  # Ogg's tags are its stream's
+        tags = media.tags(container.metadata, *(stream.metadata for stream in streams))
         seconds = (container.duration or 0) / 1_000_000
     return {name.casefold(): _readable(value) for name, value in tags.items()}, seconds
 

@@ -212,7 +212,7 @@ _ARCHIVES: tuple[tuple[Callable[[list[str], bytes], bool], Kind | str], ...] = (
 # -- texts -----------------------------------------------------------------------------------------
 
 _XML = re.compile(
-    r"\s*+(?:(?:(?><\?[^>]*+>)|(?><!--.*?-->)|<!DOCTYPE[^>\[]*+(?:\[[^\]]*+\]\s*+)?>)\s*+)*+"
+    r"\s*(?:(?:<\?[^>]*>|<!--[^-]*(?:-(?!->)[^-]*)*-->|<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>)\s*)*"
     r"<(?:[\w.-]+:)?(?P<root>[A-Za-z][\w.-]*)(?=[\s/>])",
     re.DOTALL | re.IGNORECASE,
 )
@@ -263,8 +263,8 @@ _ATX = re.compile(r"(?:^|\n[ \t]*\n)#{1,3} +\S[^\n]*\n")
 _FRONT = re.compile(r"---[ \t]*\n(?:[\w-]+[ \t]*:.*\n)+", re.MULTILINE)
 _SIGNS: tuple[tuple[re.Pattern[str], Kind | str], ...] = (
     (re.compile(r"\A\s*WEBVTT(?=[ \t\n]).*-->", re.DOTALL), "vtt"),
-    (re.compile(rf"\A\s*+(?:\d++[ \t]*+\n)?[ \t]*+{_TIMES}"), "srt"),
-    (re.compile(r"\A\s*+\d{1,3}:\d{2}:\d{2}\.\d{3},\d{1,3}:\d{2}:\d{2}\.\d{3}\s"), "sbv"),
+    (re.compile(rf"\A\s*(?:\d+[ \t]*\n[ \t]*)?{_TIMES}"), "srt"),
+    (re.compile(r"\A\s*\d{1,3}:\d{2}:\d{2}\.\d{3},\d{1,3}:\d{2}:\d{2}\.\d{3}\s"), "sbv"),
     (re.compile(r'\A\s*\{.*?"version"\s*:\s*"https?://jsonfeed\.org/', re.DOTALL), "feed"),
     (
         re.compile(r"^Content-Type:\s*multipart/related;", re.MULTILINE | re.IGNORECASE),

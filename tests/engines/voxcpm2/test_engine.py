@@ -818,7 +818,11 @@ def failing_once(
 TIMEOUT = "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)"
 
 
-@pytest.mark.parametrize("error", [OUT, TIMEOUT], ids=["memory", "another"])
+@pytest.mark.parametrize(
+    "error",
+    [OUT, pytest.param(TIMEOUT, marks=pytest.mark.slow)],
+    ids=["memory", "another"],
+)
 @pytest.mark.parametrize(
     ("place", "name", "late", "least"),
     [
