@@ -17,12 +17,11 @@ between, and none of 2,267 good takes, most of which begin with a short word on 
 is taken for one (2026-11-22).
 
 Edges, on the draft voice and a neural one (piper's en_US-joe), 656 takes three ways each (Linux,
-2026-11-23): no false alarm in 1,968. Of takes of the neural voice are found: 30, 60, 90
-and 120 ms cut off the first sound in 35, 78, 72 and 61 of 100 (consonants that are cut begin as
-softly as whole ones), clicks 6 to 20 dB under the peak in 84 to 94 before the speech and in 96 or
-more after it, half a breath at 18, 25 and 32 dB under speech in 100, 92 and 59 before it (the rest
-is trimmed) and in 100 after it. Of 60 of the draft voice: starts in 25 to 48, clicks in 73 to 97,
-breaths in 50 to 100.
+2026-11-23): no false alarm in 1,968. Of takes of the neural voice are found clicks 6 to 20 dB under
+the peak in 84 to 94 of 100 before the speech and in 96 or more after it, half a breath at 18, 25
+and 32 dB under speech in 100, 92 and 59 before it (the rest is trimmed) and in 100 after it. Of 60
+of the draft voice: clicks in 73 to 97, breaths in 50 to 100. False alarms on novels that no
+threshold has seen, and cut starts: docs/mending.md (`tests/bench/false_alarms.py`).
 """
 
 from __future__ import annotations
@@ -75,8 +74,8 @@ SWING = 12.0
 CUT = -15.0
 """dB under speech: a take that is louder at its very end has no end."""
 ONSET = -7.0
-"""`TakeFigures.onset` of a take that is cut at its start. Of 6,166 whole starts of the draft voice,
-which begin with the first sample, none exceeds -8.6."""
+"""`TakeFigures.onset` of a take that is cut at its start. Of 12,000 takes of the draft voice,
+which begin with the first sample, none exceeds -8.4."""
 CLICK = 22.0
 """dB by which a click stands out of the 10 ms on both sides; speech comes to 17."""
 TORN = -38.0
@@ -480,7 +479,7 @@ def _end(samples: Floats, rate: int) -> float:
 
 
 _LOUD_START = 4.0
-"""dB by which the first millisecond alone must exceed `ONSET`: voiced sounds may be loud at once."""
+"""dB by which the first millisecond must exceed `ONSET` if the first sample does not."""
 
 
 def _onset(samples: Floats, rate: int) -> float:
