@@ -347,6 +347,24 @@ def test_a_take_that_begins_in_the_middle_of_a_sound_has_no_onset():
     assert "onset" not in kinds(np.concatenate([silence(0.1), begun]), 6)
 
 
+def begun_at(phase: float, decibels: float) -> list[str]:
+    """Kinds of fault of a take whose first sound, a vowel at once, begins at a phase of its wave,
+    so many dB above the clear speech after it."""
+    said = take(speech(6))
+    wave = np.sin(2 * np.pi * (150 * np.arange(round(0.05 * RATE)) / RATE + phase))
+    height = 2**0.5 * 10 ** ((examine(said, RATE, 6).figures.level + decibels) / 20)
+    return kinds(np.concatenate([height * wave.astype(np.float32), said[round(0.1 * RATE) :]]), 6)
+
+
+def test_a_sound_that_begins_at_zero_is_whole_however_soon_it_is_loud():
+    assert begun_at(0, 3) == []
+    assert begun_at(0.12, 3) == ["onset"]
+
+
+def test_a_cut_where_the_wave_crosses_zero_is_found_by_its_loudness():
+    assert begun_at(0, 8) == ["onset"]
+
+
 def test_clicks_and_torn_breaths_at_its_edges_are_faults_of_a_take():
     clicked = take(speech(8))
     clicked[np.flatnonzero(np.abs(clicked) > 0.01)[-1] + round(0.03 * RATE)] = 0.2
