@@ -16,7 +16,7 @@ from itertools import combinations, groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from narrator import keys
+from narrator import files
 from narrator.delivery import shelf
 from narrator.delivery.shelf import MadeFile
 from narrator.project.profiles import Profile
@@ -80,7 +80,7 @@ def made(place: Path) -> dict[Path, MadeFile]:
         for ledger in sorted(build.glob("made*.json")) if build.is_dir() else ():
             for name, entry in shelf.entries(ledger).items():
                 path = Path(os.path.normpath(build / name))
-                if entry.facts and path.is_relative_to(build):
+                if (entry.state or entry.facts) and path.is_relative_to(build):
                     found[path] = entry
         if found:
             break
@@ -91,13 +91,13 @@ def made(place: Path) -> dict[Path, MadeFile]:
 
 
 def findings(
-    folder: Path, files: Sequence[FileFigures], profile: Profile | None, known: Made
+    folder: Path, sounds: Sequence[FileFigures], profile: Profile | None, known: Made
 ) -> list[FolderFinding]:
     """What is wrong with the files of a folder. `known` is what was made there, as far as that is
-    known; `files` are those that can be read."""
+    known; `sounds` are those that can be read."""
     root = Path(os.path.abspath(folder))
     expected = {path: entry for path, entry in known.items() if path.is_relative_to(root)}
-    there = {Path(os.path.abspath(file.path)): file for file in files}
+    there = {Path(os.path.abspath(file.path)): file for file in sounds}
     ours = frozenset(file.path for path, file in there.items() if path in expected)
     found = [*_missing(expected), *_changed(expected, there)]
     if expected:
@@ -107,14 +107,16 @@ def findings(
             for path, file in there.items() if path not in expected
         ]  # fmt: skip
     if profile is None or profile.files != "both":
-        found += _wholes(files, ours)
-    for book in _books(files):
+        found += _wholes(sounds, ours)
+    for book in _books(sounds):
         found += _BookFiles(book, profile, ours).findings()
     first = {(finding.file or finding.what): finding for finding in reversed(found)}
     return sorted(first.values(), key=lambda f: (str(f.folder), str(f.file or ""), f.what))
 
 
-def _again(path: Path) -> str:
+def _again(path: Path, entry: MadeFile) -> str:
+    if entry.is_feed:
+        return "`narrator feed` makes it again"
     of_a_draft = re.search(r"/build/draft(-[^/]+)?/", path.as_posix())
     return f"`narrator export{' --draft' if of_a_draft else ''}` makes it again"
 
@@ -124,23 +126,32 @@ def _missing(expected: Made) -> Iterator[FolderFinding]:
         if not path.exists():
             numbers = [number + 1 for number in entry.chapters]
             held = f" ({_numbered(numbers)})" if len(numbers) == 1 else ""
-            yield FolderFinding(path.parent, None, f"{path.name} is missing{held}", _again(path))
+            yield FolderFinding(
+                path.parent, None, f"{path.name} is missing{held}", _again(path, entry)
+            )
 
 
 def _changed(expected: Made, there: Mapping[Path, FileFigures]) -> Iterator[FolderFinding]:
-    for path, file in there.items():
-        facts = expected[path].facts if path in expected else {}
-        seconds, marks = facts.get("seconds"), len(file.marks)
-        chapters = len(expected[path].chapters) if path in expected else 0
-        if isinstance(seconds, int | float) and abs(file.seconds - seconds) > 0.5:
-            what = f"lasts {fine_clock(file.seconds)}, and was made {fine_clock(seconds)} long"
-        elif 0 < marks != chapters > 1:
-            what = f"has {marks} marks, and was made of {chapters} chapters"
-        elif facts and keys.file_content(path) != facts.get("sha256"):
-            what = "has been changed since it was made"
-        else:
+    """Files of the inventory, companions too, that have other bytes than were delivered."""
+    for path, entry in expected.items():
+        if not path.exists():
             continue
-        yield FolderFinding(path.parent, file.path, what, _again(path))
+        file = there.get(path)
+        difference = _sound_difference(file, entry) if file else ""
+        with files.storage(path):
+            difference = difference or entry.difference(path)
+        if difference:
+            mend = _again(path, entry)
+            yield FolderFinding(path.parent, file.path if file else path, difference, mend)
+
+
+def _sound_difference(file: FileFigures, entry: MadeFile) -> str:
+    seconds, marks = entry.facts.get("seconds"), len(file.marks)
+    if isinstance(seconds, int | float) and abs(file.seconds - seconds) > 0.5:
+        return f"lasts {fine_clock(file.seconds)}, and was made {fine_clock(seconds)} long"
+    if 0 < marks != len(entry.chapters) > 1:
+        return f"has {marks} marks, and was made of {len(entry.chapters)} chapters"
+    return ""
 
 
 def _wholes(files: Sequence[FileFigures], ours: Set[Path]) -> Iterator[FolderFinding]:

@@ -33,6 +33,9 @@ class Check:
     demand: str
     ok: bool
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.figure}, {self.demand}"
+
 
 def checks(
     file: FileFigures,

@@ -54,7 +54,9 @@ class FileFigures:
     bitrate_note: str
     """What the file itself says of it: a Xing, Info or VBRI header."""
     noise_floor: float
-    """dB RMS: the median of the quietest hundredth of half-second windows, five at least."""
+    """dB RMS: the median of the five quietest half seconds, wherever they lie; where no pause is
+    that long, in the head and the tail. Checkers for ACX take the quietest one, which a dropout
+    would lower."""
     head: float
     """Seconds before the first sound: 30 ms over -50 dB."""
     tail: float
@@ -464,5 +466,5 @@ class _Meter:
         total = int(self._histogram.sum())
         if not total:
             return SILENCE
-        middle = min(total, max(5, total // 100)) / 2
+        middle = min(total, 5) / 2
         return SILENCE + int(np.searchsorted(np.cumsum(self._histogram), middle)) / 10

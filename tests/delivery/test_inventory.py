@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from narrator import cli, keys
-from narrator.cli import delivery
+from narrator import cli, files, keys
+from narrator.cli import companions, delivery
+from narrator.delivery import shelf
 from narrator.project.profiles import PROFILES
 from narrator.sound import probe
 from narrator.sound.audio import Samples
@@ -27,6 +28,7 @@ from tests.fakes import HumEngine
 from tests.sounds import noise, voice
 
 assert delivery  # its command is part of the app
+assert companions
 
 RATE = 8000
 PLAIN = books.MANIFEST[: books.MANIFEST.index("output:")]
@@ -198,15 +200,75 @@ def test_a_file_that_was_made_longer_is_told(ours: Path, tmp_path: Path) -> None
     assert any(line.startswith("02 - Evening.wav: lasts") for line in said(folder))
 
 
-def test_a_companion_that_is_missing_and_a_file_that_was_altered_are_told(
-    ours: Path, tmp_path: Path
-) -> None:
-    folder = copied(ours, tmp_path)
-    path = folder / "02 - Evening.wav"
+def spoil(path: Path) -> None:
+    """Alter a byte in the middle of a file."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
+
+
+def test_a_file_that_was_altered_is_told(ours: Path, tmp_path: Path) -> None:
+    folder = copied(ours, tmp_path)
+    spoil(folder / "02 - Evening.wav")
     assert said(folder) == ["02 - Evening.wav: has been changed since it was made"]
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10])
+
+
+COMPANION_FAULTS: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "captions altered": (".vtt", spoil, "has been changed since it was made"),
+    "chapters altered": (".chapters.json", spoil, "has been changed since it was made"),
+    "read-along cut off": (".epub", cut, "is cut off: "),
+    "captions missing": (".vtt", Path.unlink, "is missing"),
+    "feed altered": (".xml", spoil, "has been changed since it was made"),
+}
+
+
+@pytest.fixture(scope="module")
+def with_companions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The build of a small book with all companions and a feed."""
+    root = tmp_path_factory.mktemp("companions")
+    more = "output: {formats: m4b, companions: [vtt, srt, chapters, cue, readalong]}\n"
+    path = books.brief(root, PLAIN + more)
+    books.run(path, HumEngine())
+    finished = root / "build" / "book"
+    arguments = ["feed", str(finished), "--base-url", "https://a.example", "--description", "D."]
+    with mock.patch("narrator.delivery.products.listed", lambda book: [
+        (path, "") for path in finished.glob("*.m4b")
+    ]), mock.patch("narrator.cli.companions.plan_of"):  # fmt: skip
+        assert CliRunner().invoke(cli.app, arguments).exit_code == 0
+    return root / "build"
+
+
+@pytest.mark.parametrize("fault", COMPANION_FAULTS)
+def test_what_lies_beside_the_sound_is_verified_too(
+    with_companions: Path, tmp_path: Path, fault: str
+) -> None:
+    folder = tmp_path / "build" / "book"
+    shutil.copytree(with_companions / "book", folder)
+    shutil.copy(with_companions / "made.json", tmp_path / "build")
+    assert verify(folder)[0] == 0
+    ending, harm, words = COMPANION_FAULTS[fault]
+    harm(next(folder.glob(f"*{ending}")))
+    code, found = verify(folder)
+    assert code == 1
+    (row,) = found["folders"]
+    assert words in row["what"]
+    again = "narrator feed" if ending == ".xml" else "narrator export"
+    assert row["mend"] == f"`{again}` makes it again"
+
+
+def test_an_inventory_of_an_older_version_is_no_error_and_is_said(
+    ours: Path, tmp_path: Path
+) -> None:
+    folder = copied(ours, tmp_path)
+    ledger = tmp_path / "build" / "made.json"
+    rows = shelf.entries(ledger)
+    files.save_json(ledger, {name: [list(row.chapters), row.state] for name, row in rows.items()})
+    older = "was delivered by an older version, which noted no contents: it cannot be compared"
+    assert said(folder) == [f"01 - Morning.wav: {older}", f"02 - Evening.wav: {older}"]
 
 
 def test_a_folder_whose_only_file_is_gone_fails_and_says_so(ours: Path, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from narrator.delivery.export.encode import (
     Encoded,
     EncodeJob,
     Encoding,
+    altered_encodings,
     encoding,
     export_chapters,
     kept_of,
@@ -54,7 +55,7 @@ __all__ = [
     "Failure",
     "ListenerFile",
     "Way",
-    "altered",
+    "altered_encodings",
     "book_name",
     "check_names",
     "encoded_already",
@@ -235,15 +236,6 @@ def encoded_already(
         for code in (book.encoding(format, profile) for format in profile.formats)
     )
     return [sound for job in jobs if (sound := kept_of(job, kept))]
-
-
-def altered(kept: Path, paths: Iterable[Path]) -> set[Path]:
-    """Which delivered files have other bytes than they were given; `kept` as in `export`.
-
-    Files of which nothing is known are not among them. Raises StorageError.
-    """
-    ledger = _Ledger(kept / "files.json")
-    return {path for path in paths if ledger.is_altered(path)}
 
 
 def _mended(path: Path) -> str:
