@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator.delivery import inventory, verify
-from narrator.delivery.inventory import FolderFinding, Made
+from narrator.delivery.findings import FolderFinding
+from narrator.delivery.inventory import Made
 from narrator.delivery.verify import Check
 from narrator.errors import UsageError, UserError
 from narrator.project.profiles import Profile

@@ -17,26 +17,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from narrator import files
-from narrator.delivery import shelf
+from narrator.delivery import beside, shelf
+from narrator.delivery.findings import FolderFinding
 from narrator.delivery.shelf import MadeFile
 from narrator.project.profiles import Profile
-from narrator.sound import meters
+from narrator.sound import spectra
 from narrator.sound.clock import fine_clock
 from narrator.sound.probe import FileFigures
 
 SUFFIXES = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .mp4 .ogg .opus .wav .wma".split())
 """What sound ends in."""
-
-
-@dataclass(frozen=True, slots=True)
-class FolderFinding:
-    """What is wrong with a folder, and what to do about it."""
-
-    folder: Path
-    file: Path | None
-    """The one that it is about; None where that is not there, or is the folder."""
-    what: str
-    mend: str
 
 
 Made = Mapping[Path, MadeFile]
@@ -106,8 +96,8 @@ def findings(
                     "move it to a folder of its own")
             for path, file in there.items() if path not in expected
         ]  # fmt: skip
-    if profile is None or profile.files != "both":
-        found += _wholes(sounds, ours)
+    found += _wholes(sounds, profile, ours)
+    found += beside.findings(root, sounds)
     for book in _books(sounds):
         found += _BookFiles(book, profile, ours).findings()
     first = {(finding.file or finding.what): finding for finding in reversed(found)}
@@ -154,20 +144,53 @@ def _sound_difference(file: FileFigures, entry: MadeFile) -> str:
     return ""
 
 
-def _wholes(files: Sequence[FileFigures], ours: Set[Path]) -> Iterator[FolderFinding]:
-    """Whole books beside their own chapters, or with those in a folder there."""
+def _wholes(
+    files: Sequence[FileFigures], profile: Profile | None, ours: Set[Path]
+) -> Iterator[FolderFinding]:
+    """Whole books beside their own chapters, or with those in a folder there: where a profile has
+    either, or where they are not the same sound, titles and cover."""
     for file in files:
-        others = [
-            other for other in files
-            if _is_chapter(other, file) and not {file.path, other.path} <= ours
-        ]  # fmt: skip
-        total = sum(other.seconds for other in others)
+        chapters = [other for other in files if _is_chapter(other, file)]
+        total = sum(other.seconds for other in chapters)
         unmarked = not _track(file).number and abs(total - file.seconds) < 0.03 * file.seconds
-        if others and (len(file.marks) > 1 or (unmarked and len(others) > 1)):
-            one = len(others) == 1
-            what = "1 chapter of it lies" if one else f"{len(others)} chapters of it lie"
-            what = f"is the whole book, and {what} beside it: a library reads both"
+        if not chapters or not (len(file.marks) > 1 or (unmarked and len(chapters) > 1)):
+            continue
+        meant = {file.path, *(other.path for other in chapters)} <= ours
+        if profile is not None and profile.files != "both" and not meant:
+            single = len(chapters) == 1
+            lie = "1 chapter of it lies" if single else f"{len(chapters)} chapters of it lie"
+            what = f"is the whole book, and {lie} beside it: a library reads both"
             yield FolderFinding(file.path.parent, file.path, what, "keep one or the other")
+        yield from _unlike_chapters(file, chapters)
+
+
+def _unlike_chapters(book: FileFigures, chapters: Sequence[FileFigures]) -> Iterator[FolderFinding]:
+    """Chapters that are not what the file of the whole book holds under their number."""
+    for file in chapters:
+        number = _track(file).number
+        if not 0 < number <= len(book.marks):
+            continue
+        mark = book.marks[number - 1]
+        place, heard = file.path.parent, f"chapter {number} of '{book.path.name}'"
+        title = file.tags.get("title", "")
+        if title and mark.title and title.strip() != mark.title.strip():
+            what = f"has the title '{title}', and {heard} '{mark.title}'"
+            yield FolderFinding(place, file.path, what, _LOOK)
+        if book.cover and not file.cover and file.codec != "pcm_s16le":
+            what = f"has no cover, and '{book.path.name}' has one"
+            yield FolderFinding(place, file.path, what, _LOOK)
+        part = book.spectra.part(mark.start, mark.end)
+        length = mark.end - mark.start
+        differs = spectra.first_difference(file.spectra, part)
+        if differs is not None:
+            what = f"is not the same sound as {heard} from {fine_clock(differs)} on"
+            yield FolderFinding(place, file.path, what, _LOOK)
+        elif abs(length - file.seconds) > 0.7:
+            what = f"lasts {fine_clock(file.seconds)}, and {heard} {fine_clock(length)}"
+            yield FolderFinding(place, file.path, what, _LOOK)
+
+
+_LOOK = "one of the two was altered: copy both again"
 
 
 def _is_chapter(file: FileFigures, book: FileFigures) -> bool:
@@ -225,6 +248,8 @@ class _BookFiles:
         yield from self._doubles()
         yield from self._counted()
         yield from self._crossed()
+        yield from self._uncovered()
+        yield from self._mistitled()
 
     def _meant(self, one: FileFigures, other: FileFigures) -> bool:
         """Whether two files lie side by side because that was asked for."""
@@ -277,9 +302,35 @@ class _BookFiles:
         for one, other in combinations(files, 2):
             if self._meant(one, other) or _is_sample(one) != _is_sample(other):
                 continue  # a sample is cut from a chapter
-            if one.content == other.content or meters.alike(one.levels, other.levels):
+            if one.content != other.content and _in_other_format(one, other):
+                continue
+            if one.content == other.content or spectra.alike(one.spectra, other.spectra):
                 what = f"holds the same sound as '{one.path.name}'"
                 yield FolderFinding(other.path.parent, other.path, what, "keep one of them")
+
+    # -- covers --
+
+    def _uncovered(self) -> Iterator[FolderFinding]:
+        """Files without a cover, where most of their kind have one."""
+        for codec in {file.codec for file in self.files}:
+            same = [file for file in self.files if file.codec == codec and not _is_sample(file)]
+            bare = [file for file in same if file.cover is None]
+            if 0 < 2 * len(bare) < len(same):
+                for file in bare:
+                    what = "has no cover, and the others have one"
+                    yield FolderFinding(file.path.parent, file.path, what, "copy it again")
+
+    def _mistitled(self) -> Iterator[FolderFinding]:
+        """Files whose title is not in their name, where it is in the names of the others."""
+        titled = [
+            file
+            for file in self.files
+            if file.tags.get("title") and re.match(r"\d+\W+\w", file.path.stem)
+        ]
+        odd = [file for file in titled if not _has_title(file)]
+        if len(titled) > 3 and len(odd) == 1:
+            what = f"has the title '{odd[0].tags['title']}', which is not that of its name"
+            yield FolderFinding(odd[0].path.parent, odd[0].path, what, "copy it again")
 
     # -- numbers --
 
@@ -396,6 +447,23 @@ def _track(file: FileFigures) -> _TrackNumber:
     number, total = parts("track", "tracknumber")
     total = total or parts("tracktotal", "totaltracks")[0]
     return _TrackNumber(parts("disc", "discnumber")[0], number, max(total, 0))
+
+
+def _in_other_format(one: FileFigures, other: FileFigures) -> bool:
+    """Whether files are one chapter, or one book, that was delivered in two formats; or a book of
+    one chapter beside that chapter."""
+    numbers = {_track(one).number, _track(other).number}
+    titles = {_tag(one, "title"), _tag(other, "title")}
+    if 0 in numbers and len(numbers) == 2:
+        return len(one.marks) + len(other.marks) > 0
+    return one.codec != other.codec and len(numbers) == len(titles) == 1
+
+
+def _has_title(file: FileFigures) -> bool:
+    """Whether a file's name tells its title, but for what no name can hold."""
+    words = re.findall(r"\w+", file.tags["title"].casefold())
+    name = re.findall(r"\w+", file.path.stem.casefold())
+    return set(words) <= set(name)
 
 
 def _is_sample(file: FileFigures) -> bool:
