@@ -451,13 +451,14 @@ def _save_timeline(book: RenderedBook, sound: ChapterAudio) -> None:
 
 def _ways(project: Project, sounds: Sequence[ChapterAudio]) -> tuple[list[Way], tuple[str, ...]]:
     """The book's profiles with the retail samples of those that ask for one, and remarks on those
-    that cannot be cut: the book is delivered without."""
+    that are cut otherwise than was asked for, or cannot be: the book is delivered without."""
     ways: list[Way] = []
     remarks: list[str] = []
     for profile in project.deliveries:
         sample = None
         try:
-            sample = _sample(project, profile, sounds)
+            sample, remark = _sample(project, profile, sounds)
+            remarks += [remark] if remark else []
         except UserError as error:
             remarks.append(f"no retail sample for {profile.name}: {error}")
         ways.append(Way(profile, sample))
@@ -466,23 +467,23 @@ def _ways(project: Project, sounds: Sequence[ChapterAudio]) -> tuple[list[Way], 
 
 def _sample(
     project: Project, profile: Profile, sounds: Sequence[ChapterAudio]
-) -> ChapterAudio | None:
-    """The retail sample of a profile that asks for one. Raises UserError where it is too short."""
+) -> tuple[ChapterAudio | None, str]:
+    """The retail sample of a profile that asks for one, and a remark on it. Raises UserError where
+    its chapter is too short."""
     if profile.sample is None:
-        return None
+        return None, ""
     wanted = project.manifest.output.sample or Sample()
     number = chapter_number(project, wanted.chapter)
     chosen = next((sound for sound in sounds if sound.number == number), None)
     if chosen is None:
-        return None  # the book is not whole yet
-    least, most = profile.sample
-    return export.excerpt(
+        return None, ""  # the book is not whole yet
+    return export.nearest_excerpt(
         chosen,
         "Retail sample",
         wanted.start,
-        min(wanted.seconds, most),
-        least=least,
-        language=project.chapters[number - 1].language or project.manifest.language,
+        min(wanted.seconds, profile.sample[1]),
+        profile.sample,
+        project.chapters[number - 1].language or project.manifest.language,
     )
 
 

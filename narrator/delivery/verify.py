@@ -198,7 +198,7 @@ def _faults(file: FileFigures, profile: Profile, pause: float) -> Iterator[Check
     if file.repeats:
         figure += f", first {file.repeats[0][1]:.2f} s at {fine_clock(file.repeats[0][0])}"
     yield Check("repeats", figure, "none", not file.repeats)
-    hole = meters.hole(file.levels)
+    hole = None if gap is not None and file.gap > gap else meters.hole(file.levels)
     figure = f"{hole[0]:.1f} s at {fine_clock(hole[1])}" if hole else "none"
     yield Check("hole", figure, "no digital silence in a recording with room tone", hole is None)
     figure = f"{file.damaged} damaged packets, {file.missing:.2f} s missing"

@@ -81,7 +81,7 @@ class FileFigures:
     """A hash of the coded sound, whatever its tags."""
     levels: bytes = field(repr=False)
     """Of each tenth of a second, see `meters.levels`."""
-    spectra: Spectra = field(repr=False)
+    spectra: Spectra = field(repr=False, compare=False)
     repeats: tuple[tuple[float, float], ...]
     """Passages that come twice in a row: the second of each, and its length."""
     damaged: int

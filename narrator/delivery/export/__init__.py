@@ -36,7 +36,7 @@ from narrator.delivery.export.encode import (
     export_chapters,
     kept_of,
 )
-from narrator.delivery.export.excerpt import ChapterAudio, excerpt
+from narrator.delivery.export.excerpt import ChapterAudio, excerpt, nearest_excerpt
 from narrator.delivery.export.names import file_name, folded, path_of
 from narrator.delivery.export.tags import Cover, Track, named, three_letters
 from narrator.delivery.shelf import Shelf
@@ -64,6 +64,7 @@ __all__ = [
     "export",
     "export_chapters",
     "fitted",
+    "nearest_excerpt",
     "prune",
     "read_cover",
     "three_letters",
