@@ -72,8 +72,21 @@ def feed(
     ).completed(episodes)
     path = folder / name
     companions.update(path, feeds.text(show, episodes, folder, base, role=cast, season=season))
+    _note(path)
     out.print(f"{near(path)}  {counted(len(episodes), 'episode')}")
     _print_lacks(show, episodes)
+
+
+def _note(path: Path) -> None:
+    """In the inventory of the project among whose finished files the feed lies, if it does."""
+    from narrator.delivery import products
+    from narrator.delivery.companions import feed as feeds
+    from narrator.project import load
+
+    build = next((parent for parent in path.parents if parent.name == "build"), None)
+    for manifest in feeds.manifests(build.parent) if build else ():
+        for draft in (False, True):
+            products.note_feed(load.load(manifest), draft, path)
 
 
 def _nothing(folder: Path, chapters: bool, draft: bool) -> UsageError:

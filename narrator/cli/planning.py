@@ -296,16 +296,38 @@ def _speaker_rows(book: BookPlan) -> list[_SpeakerRow]:
 
 
 @app.command()
-def status(book: Book = Path("book.yaml"), draft: Draft = False, as_json: AsJson = False) -> None:
-    """Show how far a project is: takes, chunks given up or doubtful, finished files."""
+def status(
+    book: Book = Path("book.yaml"),
+    draft: Draft = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read every byte of the takes, not only of files.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how far a project is: takes, chunks given up or doubtful, finished files; and what of
+    it was altered on disk."""
     planned = plan_of(book, draft)
+    if deep:
+        planned = _read_takes(planned)
     if as_json:
-        out.print_json(data=_status_json(planned))
+        out.print_json(data=_status_json(planned, deep))
     else:
-        _print_status(planned)
+        _print_status(planned, deep)
 
 
-def _status_json(book: BookPlan) -> dict[str, object]:
+def _read_takes(book: BookPlan) -> BookPlan:
+    """The plan after every byte of the takes in use was read."""
+    from narrator.pipeline import bookplan
+
+    for step in book.steps:
+        if (take := book.takes.current(step)) is not None:
+            book.store.is_whole(take.key)
+    return bookplan.plan(
+        book.manuscript, book.engine, book.selection, engines=book.engines, store=book.store
+    )
+
+
+def _status_json(book: BookPlan, deep: bool) -> dict[str, object]:
     from narrator.delivery import products
     from narrator.pipeline.losses import losses_of
 
@@ -318,10 +340,13 @@ def _status_json(book: BookPlan) -> dict[str, object]:
         "files": [str(path) for path, note in files if not note],
         "other_files": [str(path) for path, note in files if note],
         "losses": list(losses_of(book).messages()),
+        "faulty_files": {str(path): note for path, note in products.faulty(book)},
+        "damaged_takes": list(book.store.damaged),
+        "takes_compared_by": "contents" if deep else "size and time",
     }
 
 
-def _print_status(book: BookPlan) -> None:
+def _print_status(book: BookPlan, deep: bool) -> None:
     from narrator.delivery import products
     from narrator.pipeline.losses import losses_of
 
@@ -344,6 +369,15 @@ def _print_status(book: BookPlan) -> None:
         out.print(f"{near(path)}  {sized(path.stat().st_size)}{said}")
     for message in losses_of(book).messages():
         out.print(message)
+    for path, note in products.faulty(book):
+        out.print(f"{near(path)}  {note}")
+    if damaged := set(book.store.damaged):
+        names = [step.id for step in book.steps if step.key in damaged]
+        named = f": {', '.join(names[:12])}" if names else ""
+        again = f"`narrator render{book.folders.option}` renders them again"
+        out.print(f"{counted(len(damaged), 'take')} altered on disk{named}; {again}")
+    takes = "takes too" if deep else "takes by size and time; --deep reads them too"
+    out.print(f"compared byte for byte: finished files, companions, encoded chapters; {takes}")
 
 
 def _given_up(book: BookPlan) -> list[tuple[Step, Sequence[str]]]:

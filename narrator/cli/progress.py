@@ -130,7 +130,11 @@ class _Progress(Tally):
 
     def far(self, what: str, done: int, total: int) -> str:
         """How far the files are, with the time left; encoding counts seconds of sound."""
-        line = f"{clock(done)} of {clock(total)}" if what == "encode" else f"{done} of {total}"
+        line = (
+            f"{clock(done)} of {clock(total)}"
+            if what in ("encode", "check")
+            else f"{done} of {total}"
+        )
         return line + _left(self.making_left(done, total))
 
     def whole(self) -> str:

@@ -7,7 +7,7 @@ the manifest and the takes; nothing of engines and encoders.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain, groupby, pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ from threading import Event
 from typing import Any, Protocol
 
 from narrator import files, keys
-from narrator.delivery import companions, export
+from narrator.delivery import companions, export, inspection
 from narrator.delivery.export import ChapterAudio, Encoded, Exported, ListenerFile, Way
 from narrator.delivery.layout import (
     BookSound,
@@ -24,7 +24,7 @@ from narrator.delivery.layout import (
     laid_out,
     spoken_chapters,
 )
-from narrator.delivery.shelf import MadeFile, Shelf
+from narrator.delivery.shelf import MadeFile, Shelf, content_facts
 from narrator.errors import Problem, UserError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
@@ -36,6 +36,28 @@ class FinishObserver(Protocol):
     """Who is told of the files' progress."""
 
     def exporting(self, what: str, done: int, total: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileChecks:
+    """How a delivered file fares with its profile."""
+
+    key: str
+    """Of the file's bytes and all that was demanded of it."""
+    failed: tuple[str, ...]
+    """Lines on checks that it failed."""
+
+    def row(self) -> list[Any]:
+        return [self.key, list(self.failed)]
+
+    @classmethod
+    def of_row(cls, row: Any) -> ProfileChecks | None:
+        """What `row` gave; None for anything else."""
+        try:
+            key, failed = row
+            return cls(str(key), tuple(map(str, failed)))
+        except (TypeError, ValueError):
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +76,8 @@ class Finished:
     after its last."""
     folder: Path
     """Where the files are."""
+    profile_checks: Mapping[Path, ProfileChecks] = field(default_factory=dict)
+    """How files fare with the profile that they are delivered for, where they have one."""
 
     @property
     def files(self) -> list[Path]:
@@ -65,38 +89,39 @@ class Finished:
 
     @property
     def failures(self) -> list[Problem]:
-        """A line for each reason why files are missing, naming them."""
-        return [
-            Problem(
-                None,
-                None,
-                f"{failure.why}; not delivered: "
-                + ", ".join(path.relative_to(self.folder).as_posix() for path in failure.paths),
-            )
+        """A line for each reason why files are missing, naming them, and one for each file that
+        fails its profile."""
+        missing = [
+            f"{failure.why}; not delivered: " + ", ".join(map(self._name, failure.paths))
             for failure in self.exported.failed
         ]
+        unfit = [
+            f"{self._name(path)} fails its profile: {'; '.join(checks.failed)}"
+            for path, checks in self.profile_checks.items()
+            if checks.failed
+        ]
+        return [Problem(None, None, line) for line in (*missing, *unfit)]
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
 
     def made(self) -> dict[Path, MadeFile]:
         """All that is delivered, with what is to be remembered of it. Raises OSError."""
-        found = {
-            path: MadeFile(facts={"sha256": keys.file_content(path)}) for path in self.companions
-        }
+        found = {path: MadeFile(facts=content_facts(path)) for path in self.companions}
         for file in self._delivered:
-            facts = {
-                "sha256": keys.file_content(file.path),
+            facts = content_facts(file.path) | {
                 "seconds": round(file.seconds, 3),
                 "pause": self._longest_pause(file.chapters),
                 "starts": [round(start, 3) for start in file.starts],
             }
+            if checks := self.profile_checks.get(file.path):
+                facts["checks"] = checks.row()
             chapters = tuple(number - 1 for number in file.chapters)
             found[file.path] = MadeFile(chapters, self.states[str(file.path)], facts)
         return found
 
     def _longest_pause(self, chapters: Sequence[int]) -> float:
-        """Seconds that are planned in a file of these chapters, one after the other."""
-        found = [self.pauses[number] for number in chapters if number in self.pauses]
-        joins = [one[2] + other[0] for one, other in pairwise(found)]
-        return round(max((*joins, *chain.from_iterable(found)), default=0.0), 3)
+        return _longest_pause(self.pauses, chapters)
 
     def to_json(self) -> dict[str, Any]:
         rows = []
@@ -163,6 +188,11 @@ def finish(
     except export.Cancelled:
         return None
     whole = whole and not exported.failed
+    pauses = {sound.number: _pauses_of(sound) for sound in sounds}
+    try:
+        profile_checks = _profile_checks(book, exported, pauses, shelf, observer, cancel)
+    except export.Cancelled:
+        return None
     made = _companions(book, sounds, exported, shelf, observer, whole=whole)
     numbered, shared = {sound.number: sound for sound in sounds}, _shared(book, channels)
     return Finished(
@@ -173,8 +203,9 @@ def finish(
             str(file.path): _state(shared, [numbered[number] for number in file.chapters])
             for file in (*exported.files, *exported.samples)
         },
-        pauses={sound.number: _pauses_of(sound) for sound in sounds},
+        pauses=pauses,
         folder=book.folders.finished,
+        profile_checks=profile_checks,
     )
 
 
@@ -206,6 +237,74 @@ def _pauses_of(sound: ChapterAudio) -> tuple[float, float, float]:
         for start, stop in zip(edges[::2], edges[1::2], strict=True)
     ]
     return gaps[0], max(gaps), gaps[-1]
+
+
+def _longest_pause(
+    pauses: Mapping[int, tuple[float, float, float]], chapters: Sequence[int]
+) -> float:
+    """Seconds that are planned in a file of these chapters, one after the other."""
+    found = [pauses[number] for number in chapters if number in pauses]
+    joins = [one[2] + other[0] for one, other in pairwise(found)]
+    return round(max((*joins, *chain.from_iterable(found)), default=0.0), 3)
+
+
+def _profile_checks(
+    book: RenderedBook,
+    exported: Exported,
+    pauses: Mapping[int, tuple[float, float, float]],
+    shelf: Shelf,
+    observer: FinishObserver,
+    cancel: Event,
+) -> dict[Path, ProfileChecks]:
+    """Every file that is delivered for a platform, held to its profile as `verify` does it. Those
+    that were held to it before, byte for byte, are not measured again. Raises Cancelled."""
+    checks: dict[Path, ProfileChecks] = {}
+    unknown: list[tuple[Profile, list[ListenerFile]]] = []
+    keyed: dict[Path, str] = {}
+    for profile in book.project.deliveries:
+        delivered = [
+            file for file in (*exported.files, *exported.samples) if file.folder == profile.name
+        ]
+        if not profile.name or not delivered:
+            continue  # `output` without a profile demands nothing
+        with files.storage(book.folders.finished):
+            contents = {file.path: keys.file_content(file.path) for file in delivered}
+        first = contents[delivered[0].path]
+        for file in delivered:
+            pause = _longest_pause(pauses, file.chapters)
+            recipe = [_CHECKED, asdict(profile), contents[file.path], first, pause]
+            keyed[file.path] = keys.key({"checks": recipe})
+            known = ProfileChecks.of_row(shelf.entry(file.path).facts.get("checks"))
+            if known and known.key == keyed[file.path]:
+                checks[file.path] = known
+        if any(file.path not in checks for file in delivered):
+            unknown.append((profile, delivered))
+    # all files of a profile, since they have to be alike
+    total = round(sum(file.seconds for _, delivered in unknown for file in delivered))
+    before = 0.0
+    for profile, delivered in unknown:
+        seconds = sum(file.seconds for file in delivered)
+
+        def report(share: float, before: float = before, seconds: float = seconds) -> None:
+            if cancel.is_set():
+                raise export.Cancelled
+            observer.exporting("check", round(before + share * seconds), total)
+
+        held = inspection.hold(
+            [file.path for file in delivered],
+            profile,
+            {file.path: _longest_pause(pauses, file.chapters) for file in delivered},
+            report,
+        )
+        for path, one in held.items():
+            failed = [str(one)] if isinstance(one, UserError) else map(str, one.failed)
+            checks[path] = ProfileChecks(keyed[path], tuple(failed))
+        before += seconds
+    return checks
+
+
+_CHECKED = 1
+"""Of the checks: with another number all files are measured again."""
 
 
 def _companions(
@@ -352,13 +451,14 @@ def _save_timeline(book: RenderedBook, sound: ChapterAudio) -> None:
 
 def _ways(project: Project, sounds: Sequence[ChapterAudio]) -> tuple[list[Way], tuple[str, ...]]:
     """The book's profiles with the retail samples of those that ask for one, and remarks on those
-    that cannot be cut: the book is delivered without."""
+    that are cut otherwise than was asked for, or cannot be: the book is delivered without."""
     ways: list[Way] = []
     remarks: list[str] = []
     for profile in project.deliveries:
         sample = None
         try:
-            sample = _sample(project, profile, sounds)
+            sample, remark = _sample(project, profile, sounds)
+            remarks += [remark] if remark else []
         except UserError as error:
             remarks.append(f"no retail sample for {profile.name}: {error}")
         ways.append(Way(profile, sample))
@@ -367,23 +467,23 @@ def _ways(project: Project, sounds: Sequence[ChapterAudio]) -> tuple[list[Way], 
 
 def _sample(
     project: Project, profile: Profile, sounds: Sequence[ChapterAudio]
-) -> ChapterAudio | None:
-    """The retail sample of a profile that asks for one. Raises UserError where it is too short."""
+) -> tuple[ChapterAudio | None, str]:
+    """The retail sample of a profile that asks for one, and a remark on it. Raises UserError where
+    its chapter is too short."""
     if profile.sample is None:
-        return None
+        return None, ""
     wanted = project.manifest.output.sample or Sample()
     number = chapter_number(project, wanted.chapter)
     chosen = next((sound for sound in sounds if sound.number == number), None)
     if chosen is None:
-        return None  # the book is not whole yet
-    least, most = profile.sample
-    return export.excerpt(
+        return None, ""  # the book is not whole yet
+    return export.nearest_excerpt(
         chosen,
         "Retail sample",
         wanted.start,
-        min(wanted.seconds, most),
-        least=least,
-        language=project.chapters[number - 1].language or project.manifest.language,
+        min(wanted.seconds, profile.sample[1]),
+        profile.sample,
+        project.chapters[number - 1].language or project.manifest.language,
     )
 
 

@@ -6,12 +6,13 @@ What single files are to be is `verify.py`'s, what folders are to hold `inventor
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from narrator.delivery import inventory, verify
-from narrator.delivery.inventory import FolderFinding, Made
+from narrator.delivery.findings import FolderFinding
+from narrator.delivery.inventory import Made
 from narrator.delivery.verify import Check
 from narrator.errors import UsageError, UserError
 from narrator.project.profiles import Profile
@@ -28,6 +29,25 @@ class HeldFile:
     @property
     def failed(self) -> list[Check]:
         return [check for check in self.checks if not check.ok]
+
+
+def hold(
+    paths: Sequence[Path],
+    profile: Profile | None,
+    pauses: Mapping[Path, float],
+    on_progress: Callable[[float], None] | None = None,
+) -> dict[Path, HeldFile | UserError]:
+    """Files measured and held to a profile, in their order; for those that cannot be read, the
+    error. `pauses` are the seconds of the longest pause that is known to be meant in each;
+    `on_progress` hears the share of all files that is measured."""
+    measured = dict(zip(paths, verify.measured(paths, on_progress=on_progress), strict=True))
+    first = next((one for one in measured.values() if isinstance(one, FileFigures)), None)
+    return {
+        path: one
+        if isinstance(one, UserError)
+        else HeldFile(one, verify.checks(one, profile, first, pauses[path]))
+        for path, one in measured.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +78,10 @@ class Places:
         self, profile: Profile | None, on_progress: Callable[[float], None] | None = None
     ) -> Inspection:
         """`on_progress` hears the share of all files that is measured."""
-        measured = verify.measured(self.files, on_progress=on_progress)
-        readable = [figures for figures in measured if isinstance(figures, FileFigures)]
-        held = [
-            HeldFile(one, verify.checks(one, profile, readable[0], self._pause(one.path)))
-            for one in readable
-        ]
+        pauses = {path: self._pause(path) for path in self.files}
+        found = hold(self.files, profile, pauses, on_progress)
+        held = [file for file in found.values() if isinstance(file, HeldFile)]
+        readable = [file.figures for file in held]
         findings = [
             finding
             for folder in self.named
@@ -76,9 +94,7 @@ class Places:
             )
         ]
         unreadable = [
-            (path, error)
-            for path, error in zip(self.files, measured, strict=True)
-            if isinstance(error, UserError)
+            (path, error) for path, error in found.items() if isinstance(error, UserError)
         ]
         return Inspection(held, findings, unreadable)
 

@@ -16,27 +16,17 @@ from itertools import combinations, groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from narrator import keys
-from narrator.delivery import shelf
+from narrator import files
+from narrator.delivery import beside, shelf
+from narrator.delivery.findings import FolderFinding
 from narrator.delivery.shelf import MadeFile
 from narrator.project.profiles import Profile
-from narrator.sound import meters
+from narrator.sound import spectra
 from narrator.sound.clock import fine_clock
 from narrator.sound.probe import FileFigures
 
 SUFFIXES = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .mp4 .ogg .opus .wav .wma".split())
 """What sound ends in."""
-
-
-@dataclass(frozen=True, slots=True)
-class FolderFinding:
-    """What is wrong with a folder, and what to do about it."""
-
-    folder: Path
-    file: Path | None
-    """The one that it is about; None where that is not there, or is the folder."""
-    what: str
-    mend: str
 
 
 Made = Mapping[Path, MadeFile]
@@ -80,7 +70,7 @@ def made(place: Path) -> dict[Path, MadeFile]:
         for ledger in sorted(build.glob("made*.json")) if build.is_dir() else ():
             for name, entry in shelf.entries(ledger).items():
                 path = Path(os.path.normpath(build / name))
-                if entry.facts and path.is_relative_to(build):
+                if (entry.state or entry.facts) and path.is_relative_to(build):
                     found[path] = entry
         if found:
             break
@@ -91,13 +81,13 @@ def made(place: Path) -> dict[Path, MadeFile]:
 
 
 def findings(
-    folder: Path, files: Sequence[FileFigures], profile: Profile | None, known: Made
+    folder: Path, sounds: Sequence[FileFigures], profile: Profile | None, known: Made
 ) -> list[FolderFinding]:
     """What is wrong with the files of a folder. `known` is what was made there, as far as that is
-    known; `files` are those that can be read."""
+    known; `sounds` are those that can be read."""
     root = Path(os.path.abspath(folder))
     expected = {path: entry for path, entry in known.items() if path.is_relative_to(root)}
-    there = {Path(os.path.abspath(file.path)): file for file in files}
+    there = {Path(os.path.abspath(file.path)): file for file in sounds}
     ours = frozenset(file.path for path, file in there.items() if path in expected)
     found = [*_missing(expected), *_changed(expected, there)]
     if expected:
@@ -106,15 +96,17 @@ def findings(
                     "move it to a folder of its own")
             for path, file in there.items() if path not in expected
         ]  # fmt: skip
-    if profile is None or profile.files != "both":
-        found += _wholes(files, ours)
-    for book in _books(files):
+    found += _wholes(sounds, profile, ours)
+    found += beside.findings(root, sounds)
+    for book in _books(sounds):
         found += _BookFiles(book, profile, ours).findings()
     first = {(finding.file or finding.what): finding for finding in reversed(found)}
     return sorted(first.values(), key=lambda f: (str(f.folder), str(f.file or ""), f.what))
 
 
-def _again(path: Path) -> str:
+def _again(path: Path, entry: MadeFile) -> str:
+    if entry.is_feed:
+        return "`narrator feed` makes it again"
     of_a_draft = re.search(r"/build/draft(-[^/]+)?/", path.as_posix())
     return f"`narrator export{' --draft' if of_a_draft else ''}` makes it again"
 
@@ -124,39 +116,81 @@ def _missing(expected: Made) -> Iterator[FolderFinding]:
         if not path.exists():
             numbers = [number + 1 for number in entry.chapters]
             held = f" ({_numbered(numbers)})" if len(numbers) == 1 else ""
-            yield FolderFinding(path.parent, None, f"{path.name} is missing{held}", _again(path))
+            yield FolderFinding(
+                path.parent, None, f"{path.name} is missing{held}", _again(path, entry)
+            )
 
 
 def _changed(expected: Made, there: Mapping[Path, FileFigures]) -> Iterator[FolderFinding]:
-    for path, file in there.items():
-        facts = expected[path].facts if path in expected else {}
-        seconds, marks = facts.get("seconds"), len(file.marks)
-        chapters = len(expected[path].chapters) if path in expected else 0
-        if isinstance(seconds, int | float) and abs(file.seconds - seconds) > 0.5:
-            what = f"lasts {fine_clock(file.seconds)}, and was made {fine_clock(seconds)} long"
-        elif 0 < marks != chapters > 1:
-            what = f"has {marks} marks, and was made of {chapters} chapters"
-        elif facts and keys.file_content(path) != facts.get("sha256"):
-            what = "has been changed since it was made"
-        else:
+    """Files of the inventory, companions too, that have other bytes than were delivered."""
+    for path, entry in expected.items():
+        if not path.exists():
             continue
-        yield FolderFinding(path.parent, file.path, what, _again(path))
+        file = there.get(path)
+        difference = _sound_difference(file, entry) if file else ""
+        with files.storage(path):
+            difference = difference or entry.difference(path)
+        if difference:
+            mend = _again(path, entry)
+            yield FolderFinding(path.parent, file.path if file else path, difference, mend)
 
 
-def _wholes(files: Sequence[FileFigures], ours: Set[Path]) -> Iterator[FolderFinding]:
-    """Whole books beside their own chapters, or with those in a folder there."""
+def _sound_difference(file: FileFigures, entry: MadeFile) -> str:
+    seconds, marks = entry.facts.get("seconds"), len(file.marks)
+    if isinstance(seconds, int | float) and abs(file.seconds - seconds) > 0.5:
+        return f"lasts {fine_clock(file.seconds)}, and was made {fine_clock(seconds)} long"
+    if 0 < marks != len(entry.chapters) > 1:
+        return f"has {marks} marks, and was made of {len(entry.chapters)} chapters"
+    return ""
+
+
+def _wholes(
+    files: Sequence[FileFigures], profile: Profile | None, ours: Set[Path]
+) -> Iterator[FolderFinding]:
+    """Whole books beside their own chapters, or with those in a folder there: where a profile has
+    either, or where they are not the same sound, titles and cover."""
     for file in files:
-        others = [
-            other for other in files
-            if _is_chapter(other, file) and not {file.path, other.path} <= ours
-        ]  # fmt: skip
-        total = sum(other.seconds for other in others)
+        chapters = [other for other in files if _is_chapter(other, file)]
+        total = sum(other.seconds for other in chapters)
         unmarked = not _track(file).number and abs(total - file.seconds) < 0.03 * file.seconds
-        if others and (len(file.marks) > 1 or (unmarked and len(others) > 1)):
-            one = len(others) == 1
-            what = "1 chapter of it lies" if one else f"{len(others)} chapters of it lie"
-            what = f"is the whole book, and {what} beside it: a library reads both"
+        if not chapters or not (len(file.marks) > 1 or (unmarked and len(chapters) > 1)):
+            continue
+        meant = {file.path, *(other.path for other in chapters)} <= ours
+        if profile is not None and profile.files != "both" and not meant:
+            single = len(chapters) == 1
+            lie = "1 chapter of it lies" if single else f"{len(chapters)} chapters of it lie"
+            what = f"is the whole book, and {lie} beside it: a library reads both"
             yield FolderFinding(file.path.parent, file.path, what, "keep one or the other")
+        yield from _unlike_chapters(file, chapters)
+
+
+def _unlike_chapters(book: FileFigures, chapters: Sequence[FileFigures]) -> Iterator[FolderFinding]:
+    """Chapters that are not what the file of the whole book holds under their number."""
+    for file in chapters:
+        number = _track(file).number
+        if not 0 < number <= len(book.marks):
+            continue
+        mark = book.marks[number - 1]
+        place, heard = file.path.parent, f"chapter {number} of '{book.path.name}'"
+        title = file.tags.get("title", "")
+        if title and mark.title and title.strip() != mark.title.strip():
+            what = f"has the title '{title}', and {heard} '{mark.title}'"
+            yield FolderFinding(place, file.path, what, _LOOK)
+        if book.cover and not file.cover and file.codec != "pcm_s16le":
+            what = f"has no cover, and '{book.path.name}' has one"
+            yield FolderFinding(place, file.path, what, _LOOK)
+        part = book.spectra.part(mark.start, mark.end)
+        length = mark.end - mark.start
+        differs = spectra.first_difference(file.spectra, part)
+        if differs is not None:
+            what = f"is not the same sound as {heard} from {fine_clock(differs)} on"
+            yield FolderFinding(place, file.path, what, _LOOK)
+        elif abs(length - file.seconds) > 0.7:
+            what = f"lasts {fine_clock(file.seconds)}, and {heard} {fine_clock(length)}"
+            yield FolderFinding(place, file.path, what, _LOOK)
+
+
+_LOOK = "one of the two was altered: copy both again"
 
 
 def _is_chapter(file: FileFigures, book: FileFigures) -> bool:
@@ -214,6 +248,8 @@ class _BookFiles:
         yield from self._doubles()
         yield from self._counted()
         yield from self._crossed()
+        yield from self._uncovered()
+        yield from self._mistitled()
 
     def _meant(self, one: FileFigures, other: FileFigures) -> bool:
         """Whether two files lie side by side because that was asked for."""
@@ -266,9 +302,35 @@ class _BookFiles:
         for one, other in combinations(files, 2):
             if self._meant(one, other) or _is_sample(one) != _is_sample(other):
                 continue  # a sample is cut from a chapter
-            if one.content == other.content or meters.alike(one.levels, other.levels):
+            if one.content != other.content and _in_other_format(one, other):
+                continue
+            if one.content == other.content or spectra.alike(one.spectra, other.spectra):
                 what = f"holds the same sound as '{one.path.name}'"
                 yield FolderFinding(other.path.parent, other.path, what, "keep one of them")
+
+    # -- covers --
+
+    def _uncovered(self) -> Iterator[FolderFinding]:
+        """Files without a cover, where most of their kind have one."""
+        for codec in {file.codec for file in self.files}:
+            same = [file for file in self.files if file.codec == codec and not _is_sample(file)]
+            bare = [file for file in same if file.cover is None]
+            if 0 < 2 * len(bare) < len(same):
+                for file in bare:
+                    what = "has no cover, and the others have one"
+                    yield FolderFinding(file.path.parent, file.path, what, "copy it again")
+
+    def _mistitled(self) -> Iterator[FolderFinding]:
+        """Files whose title is not in their name, where it is in the names of the others."""
+        titled = [
+            file
+            for file in self.files
+            if file.tags.get("title") and re.match(r"\d+\W+\w", file.path.stem)
+        ]
+        odd = [file for file in titled if not _has_title(file)]
+        if len(titled) > 3 and len(odd) == 1:
+            what = f"has the title '{odd[0].tags['title']}', which is not that of its name"
+            yield FolderFinding(odd[0].path.parent, odd[0].path, what, "copy it again")
 
     # -- numbers --
 
@@ -385,6 +447,23 @@ def _track(file: FileFigures) -> _TrackNumber:
     number, total = parts("track", "tracknumber")
     total = total or parts("tracktotal", "totaltracks")[0]
     return _TrackNumber(parts("disc", "discnumber")[0], number, max(total, 0))
+
+
+def _in_other_format(one: FileFigures, other: FileFigures) -> bool:
+    """Whether files are one chapter, or one book, that was delivered in two formats; or a book of
+    one chapter beside that chapter."""
+    numbers = {_track(one).number, _track(other).number}
+    titles = {_tag(one, "title"), _tag(other, "title")}
+    if 0 in numbers and len(numbers) == 2:
+        return len(one.marks) + len(other.marks) > 0
+    return one.codec != other.codec and len(numbers) == len(titles) == 1
+
+
+def _has_title(file: FileFigures) -> bool:
+    """Whether a file's name tells its title, but for what no name can hold."""
+    words = re.findall(r"\w+", file.tags["title"].casefold())
+    name = re.findall(r"\w+", file.path.stem.casefold())
+    return set(words) <= set(name)
 
 
 def _is_sample(file: FileFigures) -> bool:

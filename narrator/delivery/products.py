@@ -10,8 +10,11 @@ import os
 from pathlib import Path
 
 from narrator import files
-from narrator.delivery import export, finish, shelf
+from narrator.delivery import finish
+from narrator.delivery import shelf as shelves
 from narrator.delivery.companions import feed
+from narrator.delivery.export import altered_encodings
+from narrator.delivery.folders import Folders
 from narrator.delivery.layout import RenderedBook
 from narrator.delivery.shelf import MadeFile, Shelf
 from narrator.project.project import Project
@@ -24,20 +27,18 @@ def own(project: Project, name: str) -> Path:
 
 
 def listed(book: RenderedBook) -> list[tuple[Path, str]]:
-    """Finished files, each with what is to be said of it: nothing where it is as it should be.
+    """Finished sound files, each with a note: empty where it is as it should be.
 
-    Every byte of them is read: a second for some twenty hours.
+    Every byte of them is read: a second for some twenty hours. Raises StorageError.
     """
     made, paths = made_of(book.project), book.folders.sounds()
     entries = {path: made.get(in_build(book.project, path), MadeFile()) for path in paths}
     states = finish.states(book, {entry.chapters for entry in entries.values()})
-    altered = export.altered(book.folders.work("encoded"), paths)
 
     def note_of(path: Path) -> str:
         if entries[path].state != states[entries[path].chapters]:
             return "not of the project as it is now"
-        again = f"`narrator export{book.folders.option}` makes it again"
-        return f"altered since it was made; {again}" * (path in altered)
+        return _note_of(book, path, entries[path])
 
     return [(path, note_of(path)) for path in paths]
 
@@ -51,22 +52,59 @@ def outdated(book: RenderedBook) -> list[Path]:
     return [path for path in paths if entries[path].state != states[entries[path].chapters]]
 
 
+def faulty(book: RenderedBook) -> list[tuple[Path, str]]:
+    """What of the inventory is not there as it was written, and no sound file that is there:
+    companions, a feed, encoded chapters, and what is missing; each with a note.
+
+    Every byte is read. Raises StorageError.
+    """
+    listed_already = set(book.folders.sounds())
+    shelf = shelf_of(book)
+    found = [
+        (path, note)
+        for path, entry in sorted(shelf.finished())
+        if path not in listed_already and (note := _note_of(book, path, entry))
+    ]
+    again = "altered since it was written; it is encoded again when it is needed"
+    return found + [(path, again) for path in altered_encodings(book.folders.work("encoded"))]
+
+
+def _note_of(book: RenderedBook, path: Path, entry: MadeFile) -> str:
+    with files.storage(path):
+        difference = entry.difference(path)
+    if difference in ("", shelves.UNKNOWN):
+        return difference
+    altered = "missing" if not path.exists() else "altered since it was made"
+    command = "narrator feed" if entry.is_feed else f"narrator export{book.folders.option}"
+    return f"{altered}; `{command}` makes it again"
+
+
+def note_feed(project: Project, draft: bool, path: Path) -> None:
+    """A feed that lies among finished files is one of the inventory. Raises StorageError."""
+    folders = Folders(project, draft)
+    if path.is_relative_to(folders.finished) and folders.finished.is_dir():
+        kept = folders.work("encoded")
+        shelf = _shelf(project, folders.finished, kept)
+        with files.storage(path):
+            facts = shelves.content_facts(path)
+        shelf.note(path, MadeFile(facts={"feed": True, **facts}))
+
+
 def made_of(project: Project) -> dict[str, MadeFile]:
     """Delivered files as they were made, by path within `build`; of chapters that are there."""
     known = set(range(len(project.chapters)))
-    found = shelf.entries(own(project, "made"))
+    found = shelves.entries(own(project, "made"))
     return {name: entry for name, entry in found.items() if set(entry.chapters) <= known}
 
 
 def shelf_of(book: RenderedBook) -> Shelf:
     """The folder of finished files, with all that was ever made there. Raises StorageError."""
-    kept = book.folders.work("encoded")
-    return Shelf(
-        book.project.build,
-        book.folders.finished,
-        own(book.project, "made"),
-        older=[kept / "files.json", kept / _COMPANIONS],
-    )
+    return _shelf(book.project, book.folders.finished, book.folders.work("encoded"))
+
+
+def _shelf(project: Project, finished: Path, kept: Path) -> Shelf:
+    older = [kept / "files.json", kept / _COMPANIONS]
+    return Shelf(project.build, finished, own(project, "made"), older=older)
 
 
 _COMPANIONS = "companions.json"
@@ -87,7 +125,9 @@ def settle(book: RenderedBook, finished: finish.Finished, shelf: Shelf) -> None:
     """Remember what was made, and move aside what is delivered no more. Raises StorageError."""
     with files.storage(shelf.folder):
         made = finished.made()
-    shelf.settle(made)
+    # a feed is not made here, and stays as long as its episodes do
+    feeds = {path: entry for path, entry in shelf.finished() if entry.is_feed and path.is_file()}
+    shelf.settle(made | feeds)
     for path in sorted(shelf.folder.rglob("*.xml")):
         if not all(episode.exists() for episode in feed.names(path)):
             shelf.take(path)

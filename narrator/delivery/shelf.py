@@ -11,7 +11,7 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from narrator import files, keys
 
 FOLDER = "superseded"
 """Within `build`."""
+
+
+UNKNOWN = "was delivered by an older version, which noted no contents: it cannot be compared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,36 @@ class MadeFile:
     state: str = ""
     """A hash of all that decided it; empty until it is delivered."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """sha256; of sound: seconds, pause, the longest that its timeline explains, and starts, the
-    seconds at which its chapters begin. Nothing of files of version 0.1."""
+    """size in bytes and sha256; of sound: seconds, pause, the longest that its timeline explains,
+    starts, the seconds at which its chapters begin, and checks, how it fares with its profile; of
+    a feed: feed. Nothing of files of version 0.1, and no size of those of 0.2."""
 
     def row(self) -> list[Any]:
         return [list(self.chapters), self.state, dict(self.facts)]
+
+    @property
+    def is_feed(self) -> bool:
+        return bool(self.facts.get("feed"))
+
+    def difference(self, path: Path) -> str:
+        """How the file there is not what was delivered; empty where it is, every byte of it.
+
+        Raises OSError.
+        """
+        if not path.is_file():
+            return "is missing"
+        size, content = self.facts.get("size"), self.facts.get("sha256")
+        if content is None:
+            return UNKNOWN
+        there = path.stat().st_size
+        if isinstance(size, int) and there < size:
+            return f"is cut off: {there:,} of {size:,} bytes"
+        return "" if keys.file_content(path) == content else "has been changed since it was made"
+
+
+def content_facts(path: Path) -> dict[str, Any]:
+    """`MadeFile.facts` of any file. Raises OSError."""
+    return {"size": path.stat().st_size, "sha256": keys.file_content(path)}
 
 
 def entries(ledger: Path) -> dict[str, MadeFile]:
@@ -89,6 +117,21 @@ class Shelf:
     def holds(self, name: str) -> bool:
         """Whether a path within `build` is of this folder."""
         return self.path(name).is_relative_to(os.path.normpath(self.folder))
+
+    def entry(self, path: Path) -> MadeFile:
+        """What is remembered of a file; nothing of one that was not made."""
+        return self._entries.get(self.name(path), MadeFile())
+
+    def finished(self) -> Iterator[tuple[Path, MadeFile]]:
+        """What was delivered to this folder, as far as it got there."""
+        for name, entry in self._entries.items():
+            if self.holds(name) and (entry.state or entry.facts):
+                yield self.path(name), entry
+
+    def note(self, path: Path, entry: MadeFile) -> None:
+        """Remember a file that was written here. Raises StorageError."""
+        self._entries[self.name(path)] = entry
+        self._save()
 
     def expect(self, paths: Iterable[Path]) -> None:
         """Files that are about to be made. Raises StorageError."""

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from narrator.errors import UserError
 from narrator.project.profiles import Profile, Span
+from narrator.sound import meters
 from narrator.sound.clock import fine_clock
 from narrator.sound.probe import FileFigures, figures
 
@@ -32,6 +33,9 @@ class Check:
     figure: str
     demand: str
     ok: bool
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.figure}, {self.demand}"
 
 
 def checks(
@@ -190,6 +194,13 @@ def _faults(file: FileFigures, profile: Profile, pause: float) -> Iterator[Check
     figure = f"{file.quiet:.1f} s" + (f" at {fine_clock(file.quiet_at)}" if file.quiet else "")
     demand = f"at most {most:g} s without speech or music"
     yield Check("quiet", figure, demand, file.quiet <= most)
+    figure = f"{len(file.repeats)} passages twice in a row"
+    if file.repeats:
+        figure += f", first {file.repeats[0][1]:.2f} s at {fine_clock(file.repeats[0][0])}"
+    yield Check("repeats", figure, "none", not file.repeats)
+    hole = None if gap is not None and file.gap > gap else meters.hole(file.levels)
+    figure = f"{hole[0]:.1f} s at {fine_clock(hole[1])}" if hole else "none"
+    yield Check("hole", figure, "no digital silence in a recording with room tone", hole is None)
     figure = f"{file.damaged} damaged packets, {file.missing:.2f} s missing"
     if file.invalid:
         figure += f", {file.invalid} samples are no numbers"

@@ -212,18 +212,30 @@ def longest_quiet(tenths: bytes) -> tuple[float, float]:
     return best[0] * TENTH, -best[1] * TENTH
 
 
-def alike(one: bytes, other: bytes) -> bool:
-    """Whether two files hold the same sound, however coded: their levels go together, second by
-    second. Less than five seconds tell nothing."""
-    count = min(len(one), len(other)) // 10
-    if count < 5 or abs(len(one) - len(other)) > max(15, 0.005 * len(one)):
-        return False
-    rows = [
-        np.maximum(decibels(tenths)[: count * 10].reshape(-1, 10).max(axis=1), -70.0)
-        for tenths in (one, other)
+_DIGITAL = -95.0
+"""dB under which there is not even a room."""
+_HOLE = 8
+"""Tenths of digital silence that are a hole, where pauses have room tone."""
+_ROOM_LEAST = 10
+"""Tenths of room tone that a file must have for that."""
+
+
+def hole(tenths: bytes) -> tuple[float, float] | None:
+    """The longest digital silence within a file whose other pauses hold room tone: seconds, and
+    where it begins. None where there is none, or where pauses are digital throughout."""
+    found = decibels(tenths)
+    digital = found < _DIGITAL
+    if not digital.any() or digital.all():
+        return None
+    loud = float(np.percentile(found[~digital], 95))
+    room = np.count_nonzero(~digital & (found < loud - 35))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], digital, [False]])))
+    inner = [
+        (stop - start, start)
+        for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+        if start > 0 and stop < len(found) and stop - start >= _HOLE
     ]
-    spread = [row - row.mean() for row in rows]
-    norms = [float(np.sqrt(np.mean(row**2))) for row in spread]
-    if min(norms) < 0.5:  # as steady as noise
-        return False
-    return float(np.mean(spread[0] * spread[1])) > 0.97 * norms[0] * norms[1]
+    if not inner or room < _ROOM_LEAST or len(inner) > 3:
+        return None
+    length, start = max(inner)
+    return length * TENTH, start * TENTH

@@ -6,6 +6,7 @@ should be is `delivery/verify.py`'s.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -27,6 +28,7 @@ from narrator.errors import UserError
 from narrator.sound import media, meters
 from narrator.sound.audio import SILENCE, Samples, amplitude
 from narrator.sound.loudness import Loudness, measure
+from narrator.sound.spectra import Spectra, SpectrumMeter, repeat_candidates, repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,9 @@ class FileFigures:
     bitrate_note: str
     """What the file itself says of it: a Xing, Info or VBRI header."""
     noise_floor: float
-    """dB RMS: the median of the quietest hundredth of half-second windows, five at least."""
+    """dB RMS: the median of the five quietest half seconds, wherever they lie; where no pause is
+    that long, in the head and the tail. Checkers for ACX take the quietest one, which a dropout
+    would lower."""
     head: float
     """Seconds before the first sound: 30 ms over -50 dB."""
     tail: float
@@ -77,6 +81,9 @@ class FileFigures:
     """A hash of the coded sound, whatever its tags."""
     levels: bytes = field(repr=False)
     """Of each tenth of a second, see `meters.levels`."""
+    spectra: Spectra = field(repr=False, compare=False)
+    repeats: tuple[tuple[float, float], ...]
+    """Passages that come twice in a row: the second of each, and its length."""
     damaged: int
     """Packets that cannot be decoded."""
     invalid: int
@@ -137,6 +144,7 @@ def _figures(
     tags = media.tags(stream.metadata, container.metadata)
     header = _mp3_header(path) if _is_mp3(stream) else _NO_HEADER
     mode = _bitrate_mode(stream, decoder)
+    spectra = Spectra.of(bytes(meter.spectra.levels))
     quiet, quiet_at = meters.longest_quiet(bytes(meter.levels))
     average = round(decoder.bytes * 8 / 1000 / max(loudness.seconds, 1e-9))
     return FileFigures(
@@ -162,6 +170,8 @@ def _figures(
         quiet_at=quiet_at,
         content=decoder.content.hexdigest(),
         levels=bytes(meter.levels),
+        spectra=spectra,
+        repeats=tuple(_repeats(path, spectra)),
         damaged=decoder.damaged,
         invalid=decoder.invalid,
         changes=decoder.changes,
@@ -170,6 +180,58 @@ def _figures(
         cover=_cover(container),
         marks=tuple(_marks(container)),
     )
+
+
+_AROUND = 1.5
+"""Seconds before and after a passage that are read with it."""
+
+
+def _repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]:
+    """Passages that come twice in a row: those whose spectra do, and whose very samples do."""
+    last = -1.0
+    found = []
+    candidates = repeat_candidates(spectra)
+    if not candidates:
+        return
+    with media.sound(path, _OPTIONS) as container:
+        for start, lag in candidates:
+            begin = max(0.0, start - _AROUND)
+            sound, rate = _piece(container, begin, start + lag - begin, start + 2 * lag + _AROUND)
+            if len(sound) and (there := repeated(sound, rate, lag)):
+                found.append((begin + there[0], there[1]))
+    for start, seconds in sorted(found):
+        if start > last:
+            yield round(start, 2), round(seconds, 2)
+            last = start + seconds
+
+
+def _piece(
+    container: InputContainer, start: float, half: float, stop: float
+) -> tuple[Samples, int]:
+    """Sound from one second to another, in one channel and at some 8 kHz, with `half` seconds
+    before its middle; and its rate."""
+    blocks: list[Samples] = []
+    begin = 0.0
+    stream = container.streams.audio[0]
+    rate = stream.rate
+    with contextlib.suppress(av.error.FFmpegError):
+        resampler = AudioResampler(format="flt", layout="mono")
+        container.seek(round(max(0.0, start - 0.2) * av.time_base))
+        for frame in container.decode(stream):
+            if frame.time is None:
+                break
+            begin = begin if blocks else frame.time
+            mono = resampler.resample(frame)
+            blocks += [np.asarray(one.to_ndarray()[0], np.float32) for one in mono]
+            if frame.time + frame.samples / rate >= stop:
+                break
+    if not blocks:
+        return np.zeros(0, np.float32), 1
+    sound = np.concatenate(blocks)[max(0, round((start - begin) * rate)) :]
+    factor = max(1, rate // 8000)
+    sound = sound[: 2 * round(half * rate) // factor * factor]
+    sound = sound[: len(sound) // factor * factor].reshape(-1, factor).mean(axis=1)
+    return sound, rate // factor
 
 
 def _missing(stream: AudioStream, decoder: _Decoder, header: _Header, seconds: float) -> float:
@@ -349,6 +411,7 @@ class _Meter:
     def __init__(self, rate: int, *, coarse: bool = False) -> None:
         self.flats = meters.Flats(rate, coarse)
         self.levels = bytearray()
+        self.spectra = SpectrumMeter(rate)
         self.step = max(1, rate // 100)
         self.tick = self.step / rate
         self.head = 0.0
@@ -373,6 +436,7 @@ class _Meter:
         for block in blocks:
             self._clips(block)
             self.flats.feed(block)
+            self.spectra.feed(block)
             power = np.square(block, dtype=np.float64)
             high = np.abs(block)
             if block.ndim == 2:
@@ -464,5 +528,5 @@ class _Meter:
         total = int(self._histogram.sum())
         if not total:
             return SILENCE
-        middle = min(total, max(5, total // 100)) / 2
+        middle = min(total, 5) / 2
         return SILENCE + int(np.searchsorted(np.cumsum(self._histogram), middle)) / 10

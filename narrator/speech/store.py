@@ -239,6 +239,15 @@ class Store:
         state = self._open(key)[2]
         return None if state is None else np.load(io.BytesIO(state), allow_pickle=False)
 
+    def is_whole(self, key: str) -> bool:
+        """Whether every byte of a take is what was stored; one that is not is noted in
+        `damaged`."""
+        try:
+            self._open(key)
+        except DamagedTake:
+            return False
+        return True
+
     def flag(self, key: str) -> Flag | None:
         """Why a step was given up, if it was since it last had a good take."""
         return self._flags.get(key)

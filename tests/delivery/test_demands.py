@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
+import numpy as np
 import pytest
 
 from narrator.delivery import demands
 from narrator.delivery.verify import checks
-from narrator.errors import ManifestError
+from narrator.engines import Request, Speech
+from narrator.errors import ExportError, ManifestError
 from narrator.pipeline.manuscript import read
 from narrator.sound.probe import figures
-from tests import books
+from tests import books, faults
 from tests.delivery.test_finish import PLAIN
 from tests.delivery.test_music import wav
 from tests.fakes import RATE, HumEngine
-from tests.sounds import tone
+from tests.sounds import tone, voice
 
 ACX = "output: {profile: mine}\nprofiles: {mine: {base: acx, credits: false, sample: null%s}}\n"
 SHELF = "output: {profile: audiobookshelf}\n"
@@ -224,3 +227,26 @@ def test_files_of_a_profile_of_ones_own_pass_it(own: str, tmp_path: Path) -> Non
     for one in found:
         failed = [check for check in checks(one, profile, found[0]) if not check.ok]
         assert not failed, one.path
+
+
+# -- what a render ends with -----------------------------------------------------------------------
+
+
+def clipped(request: Request) -> Speech:
+    """A voice whose tops were cut flat, and which was made quieter then."""
+    sound = np.clip(voice(request.expected, rate=RATE, level=-14), -0.12, 0.12)
+    edge = np.zeros(RATE // 10, np.float32)
+    return Speech(np.concatenate([edge, sound, edge]), np.zeros((2, 4, 3), np.float32))
+
+
+def test_a_render_ends_with_the_checks_of_its_profile(tmp_path: Path) -> None:
+    path = books.brief(tmp_path, PLAIN + "output: {profile: archive}\n")
+    code, output = faults.command(HumEngine(fault=clipped), "render", path)
+    assert code == ExportError.exit_code
+    assert "archive/01 - Morning.flac fails its profile: clipping: " in output
+    assert (tmp_path / "build/book/archive/01 - Morning.flac").is_file()  # delivered all the same
+    with mock.patch("narrator.delivery.inspection.verify.measured") as measured:
+        code, again = faults.command(HumEngine(), "export", path)
+    assert not measured.called  # what was measured once is remembered, and fails again
+    assert code == ExportError.exit_code
+    assert "archive/01 - Morning.flac fails its profile: clipping: " in again

@@ -574,6 +574,20 @@ def test_a_sample_without_words_is_an_error(start: float, seconds: float) -> Non
         export.excerpt(sound, "S", start, seconds)
 
 
+def test_a_sample_that_cannot_be_cut_as_asked_for_is_the_nearest_and_that_is_said() -> None:
+    sound = chapter(1, "One", [tone(4.0, hertz=300 + 100 * n) for n in range(4)])
+    cut, remark = export.nearest_excerpt(sound, "S", 0, 10, (10, 60), "en")
+    assert len(cut.timeline.cues) == 2  # one take is too short, two are too long
+    assert cut.timeline.seconds > 10
+    assert remark.startswith("the retail sample lasts 1")
+    late = sound.timeline.cues[-1].start / RATE
+    cut, remark = export.nearest_excerpt(sound, "S", late, 60, (10, 60), "en")
+    assert len(cut.timeline.cues) == 2  # with the take before the last
+    assert " s from " in remark
+    with pytest.raises(UserError, match="choose another chapter"):
+        export.nearest_excerpt(sound, "S", 0, 60, (50, 60), "en")
+
+
 @pytest.mark.usefixtures("encoded")
 @pytest.mark.slow
 def test_a_sample_is_a_file_beside_the_book_and_no_chapter_of_it(tmp_path: Path) -> None:

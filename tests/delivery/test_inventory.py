@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,18 +16,20 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from narrator import cli, keys
-from narrator.cli import delivery
+from narrator import cli, files, keys
+from narrator.cli import companions, delivery
+from narrator.delivery import shelf
 from narrator.project.profiles import PROFILES
 from narrator.sound import probe
 from narrator.sound.audio import Samples
-from tests import books
+from tests import books, spoken
 from tests.delivery.test_export import png
 from tests.delivery.test_verify import write
 from tests.fakes import HumEngine
-from tests.sounds import noise, voice
+from tests.sounds import noise, silence, voice
 
 assert delivery  # its command is part of the app
+assert companions
 
 RATE = 8000
 PLAIN = books.MANIFEST[: books.MANIFEST.index("output:")]
@@ -198,15 +201,77 @@ def test_a_file_that_was_made_longer_is_told(ours: Path, tmp_path: Path) -> None
     assert any(line.startswith("02 - Evening.wav: lasts") for line in said(folder))
 
 
-def test_a_companion_that_is_missing_and_a_file_that_was_altered_are_told(
-    ours: Path, tmp_path: Path
-) -> None:
-    folder = copied(ours, tmp_path)
-    path = folder / "02 - Evening.wav"
+def spoil(path: Path) -> None:
+    """Alter a byte in the middle of a file."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
+
+
+def test_a_file_that_was_altered_is_told(ours: Path, tmp_path: Path) -> None:
+    folder = copied(ours, tmp_path)
+    spoil(folder / "02 - Evening.wav")
     assert said(folder) == ["02 - Evening.wav: has been changed since it was made"]
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10])
+
+
+COMPANION_FAULTS: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "captions altered": (".vtt", spoil, "has been changed since it was made"),
+    "chapters altered": (".chapters.json", spoil, "has been changed since it was made"),
+    "read-along cut off": (".epub", cut, "is cut off: "),
+    "captions missing": (".vtt", Path.unlink, "is missing"),
+    "feed altered": (".xml", spoil, "has been changed since it was made"),
+}
+
+
+@pytest.fixture(scope="module")
+def with_companions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The build of a small book with all companions and a feed."""
+    root = tmp_path_factory.mktemp("companions")
+    more = "output: {formats: m4b, companions: [vtt, srt, chapters, cue, readalong]}\n"
+    path = books.brief(root, PLAIN + more)
+    books.run(path, HumEngine())
+    finished = root / "build" / "book"
+    arguments = ["feed", str(finished), "--base-url", "https://a.example", "--description", "D."]
+    rows = [(path, "") for path in finished.glob("*.m4b")]
+    with (
+        mock.patch("narrator.delivery.products.listed", return_value=rows),
+        mock.patch("narrator.cli.companions.plan_of"),
+    ):
+        assert CliRunner().invoke(cli.app, arguments).exit_code == 0
+    return root / "build"
+
+
+@pytest.mark.parametrize("fault", COMPANION_FAULTS)
+def test_what_lies_beside_the_sound_is_verified_too(
+    with_companions: Path, tmp_path: Path, fault: str
+) -> None:
+    folder = tmp_path / "build" / "book"
+    shutil.copytree(with_companions / "book", folder)
+    shutil.copy(with_companions / "made.json", tmp_path / "build")
+    assert verify(folder)[0] == 0
+    ending, harm, words = COMPANION_FAULTS[fault]
+    harm(next(folder.glob(f"*{ending}")))
+    code, found = verify(folder)
+    assert code == 1
+    (row,) = found["folders"]
+    assert words in row["what"]
+    again = "narrator feed" if ending == ".xml" else "narrator export"
+    assert row["mend"] == f"`{again}` makes it again"
+
+
+def test_an_inventory_of_an_older_version_is_no_error_and_is_said(
+    ours: Path, tmp_path: Path
+) -> None:
+    folder = copied(ours, tmp_path)
+    ledger = tmp_path / "build" / "made.json"
+    rows = shelf.entries(ledger)
+    files.save_json(ledger, {name: [list(row.chapters), row.state] for name, row in rows.items()})
+    older = "was delivered by an older version, which noted no contents: it cannot be compared"
+    assert said(folder) == [f"01 - Morning.wav: {older}", f"02 - Evening.wav: {older}"]
 
 
 def test_a_folder_whose_only_file_is_gone_fails_and_says_so(ours: Path, tmp_path: Path) -> None:
@@ -280,21 +345,155 @@ def test_the_same_number_and_the_same_sound_twice_are_named(tmp_path: Path) -> N
     assert said(tmp_path) == ["02 - T2.flac: has number 2, as 'x.flac' has"]
 
 
-def test_a_whole_book_beside_its_chapters_is_named(tmp_path: Path) -> None:
-    for number in (1, 2):
-        chapter(tmp_path / "Book (flac)", number, 2)
-    both = np.concatenate([sound(1), sound(2)])
-    marks = [(0, 8, "One"), (8, 16, "Two")]
-    facts = {"title": "A", "album": "A", "artist": "N"}
-    book = write(tmp_path / "A.flac", both, rate=RATE, codec="flac", tags=facts, marks=marks)
-    line = "A.flac: is the whole book, and 2 chapters of it lie beside it: a library reads both"
-    assert said(tmp_path) == [line]
-    for path in (tmp_path / "Book (flac)").iterdir():
-        path.rename(tmp_path / path.name)
-    assert said(tmp_path) == [line]
+def book_beside_chapters(folder: Path) -> Path:
+    """The file of a whole book of three chapters, which lie in a folder beside it."""
+    tags = {"title": "A", "album": "A", "artist": "N"}
+    spoken_chapters = [fluent(number) for number in (1, 2, 3)]
+    for number, samples in enumerate(spoken_chapters, 1):
+        place = folder / "Book (mp3)" / f"{number:02} - T{number}.mp3"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        facts = {"title": f"T{number}", "album": "A", "artist": "N", "track": f"{number}/3"}
+        write(place, samples, rate=RATE, bitrate=64, tags=facts)
+    ends = np.cumsum([0, *(len(samples) / RATE for samples in spoken_chapters)]).tolist()
+    marks = [(ends[n], ends[n + 1], f"T{n + 1}") for n in range(3)]
+    whole = np.concatenate(spoken_chapters)
+    return write(folder / "A.mp3", whole, rate=RATE, bitrate=64, tags=tags, marks=marks)
+
+
+def fluent(number: int) -> Samples:
+    """Eight seconds whose spectrum changes all the time, as speech does."""
+    draw = np.random.default_rng(number)
+    seconds = np.arange(8 * RATE) / RATE
+    pitches = np.repeat(draw.uniform(200, 3000, (4, 80)), RATE // 10, axis=1)
+    sound = sum(np.sin(2 * np.pi * row * seconds) for row in pitches) * 0.05
+    return np.asarray(sound + draw.normal(0, 3e-4, len(sound)), np.float32)
+
+
+def test_the_default_layout_of_book_and_chapters_is_no_fault(tmp_path: Path) -> None:
+    book_beside_chapters(tmp_path)
+    assert said(tmp_path) == []
     assert said(tmp_path, "-p", "archive") == []  # which is both
-    write(book, both, rate=RATE, codec="flac", tags=facts)  # without marks
-    assert said(tmp_path) == [line]
+    line = "A.mp3: is the whole book, and 3 chapters of it lie beside it: a library reads both"
+    assert line in said(tmp_path, "-p", "acx")
+
+
+def rewritten(path: Path, samples: Samples, **tags: str) -> None:
+    facts = {"title": "T2", "album": "A", "artist": "N", "track": "2/3"} | tags
+    write(path, samples, rate=RATE, bitrate=64, tags=facts)
+
+
+CHAPTER_FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "another sound": (
+        lambda path: rewritten(path, fluent(9)),
+        "is not the same sound as chapter 2",
+    ),
+    "another title": (
+        lambda path: rewritten(path, fluent(2), title="X"),
+        "has the title 'X', and chapter 2 of 'A.mp3' 'T2'",
+    ),
+    "cut": (lambda path: rewritten(path, fluent(2)[: 6 * RATE]), "lasts 0:00:06.00, and chapter 2"),
+}
+
+
+@pytest.mark.parametrize("fault", CHAPTER_FAULTS)
+def test_a_chapter_that_is_not_what_the_book_holds_is_named(tmp_path: Path, fault: str) -> None:
+    book_beside_chapters(tmp_path)
+    spoil_chapter, words = CHAPTER_FAULTS[fault]
+    spoil_chapter(tmp_path / "Book (mp3)" / "02 - T2.mp3")
+    assert any(line.startswith(f"02 - T2.mp3: {words}") for line in said(tmp_path))
+
+
+def test_short_chapters_do_not_hold_the_same_sound(tmp_path: Path) -> None:
+    texts = ("Short. It was late.", "No! Not here.", "Come in. Sit down.")
+    for number, text in enumerate(texts, 1):
+        facts = {"title": f"T{number}", "album": "A", "track": f"{number}/3"}
+        sound = np.concatenate([silence(1, spoken.RATE), spoken.draft(text * 3)])
+        write(tmp_path / f"{number}.mp3", sound, rate=spoken.RATE, bitrate=64, tags=facts)
+    assert said(tmp_path) == []
+
+
+def test_a_missing_cover_among_others_is_named(tmp_path: Path) -> None:
+    KNOWN.clear()
+    for number in (1, 2, 3):
+        chapter(tmp_path, number, 3)
+    assert said(tmp_path) == []
+    for content, figures in list(KNOWN.items()):
+        if figures.path.parent == tmp_path and figures.path.name != "03 - T3.flac":
+            KNOWN[content] = replace(figures, cover=(9, 9))
+    assert said(tmp_path) == ["03 - T3.flac: has no cover, and the others have one"]
+    KNOWN.clear()
+
+
+@pytest.mark.parametrize("change", ["late", "cut", "list late", "list torn", "read-along cut"])
+def test_companions_are_held_to_the_sound_without_an_inventory(
+    with_speech: Path, tmp_path: Path, change: str
+) -> None:
+    folder = shutil.copytree(with_speech, tmp_path / "copy")
+    assert said(folder) == []
+    captions, listing = next(folder.glob("*.vtt")), next(folder.glob("*.chapters.json"))
+    if change == "late":
+        late = re.sub(r":(\d\d)\.", lambda m: f":{int(m[1]) + 2:02}.", captions.read_text("utf-8"))
+        captions.write_text(late, "utf-8")
+        words = " s late against its sound"
+    elif change == "cut":
+        captions.write_text(captions.read_text("utf-8")[:200], "utf-8")
+        words = ".vtt: ends at "
+    elif change == "list late":
+        listing.write_text(listing.read_text("utf-8").replace('"startTime": 0', '"startTime": 2'))
+        words = ".chapters.json: has 'Morning' begin at 0:00:02.00"
+    elif change == "list torn":
+        cut(listing)
+        words = ".chapters.json: is torn: it cannot be read"
+    else:
+        cut(next(folder.glob("*.epub")))
+        words = ".epub: is torn: it cannot be read"
+    (line,) = said(folder)
+    assert words in line
+
+
+@pytest.fixture(scope="module")
+def with_speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The finished files of a book that the draft voice spoke, with companions."""
+    root = tmp_path_factory.mktemp("speech")
+    lines = "[" + ", ".join(f'"The {word} was here. It went away."' for word in WORDS) + "]"
+    manifest = (
+        "title: T\nauthor: A\noutput: {formats: m4b, files: book, "
+        "companions: [vtt, chapters, cue, readalong]}\n"
+        f"chapters: [{{title: Morning, lines: {lines}}}, {{title: Noon, lines: [It rained.]}}]\n"
+        "engine: draft\n"
+    )
+    path = root / "book.yaml"
+    path.write_text(manifest)
+    assert CliRunner().invoke(cli.app, ["render", str(path)]).exit_code == 0
+    return root / "build" / "book"
+
+
+WORDS = ("old cat", "captain of the ship", "rain", "letter from her aunt", "dog", "light")
+
+
+@pytest.mark.parametrize("change", ["doubled", "silent"])
+def test_a_passage_that_comes_twice_and_a_hole_are_found_in_a_single_file(
+    tmp_path: Path, change: str
+) -> None:
+    sound = spoken.draft()
+    room = noise(len(sound) / spoken.RATE + 3, rms=-70, rate=spoken.RATE)
+    sound = np.concatenate([silence(2, spoken.RATE), sound, silence(1, spoken.RATE)])
+    sound = sound[: len(room)] + room[: len(sound)]
+    first, second = (round(seconds * spoken.RATE) for seconds in (4.13, 6.13))
+    good = write(tmp_path / "good.mp3", sound, rate=spoken.RATE, bitrate=64)
+    assert failed(good) == []
+    if change == "doubled":
+        sound = np.concatenate([sound[:second], sound[first:]])
+    else:
+        sound = sound.copy()
+        sound[first:second] = 0
+    bad = write(tmp_path / "bad.mp3", sound, rate=spoken.RATE, bitrate=64)
+    assert failed(bad) == ["repeats" if change == "doubled" else "hole"]
+
+
+def failed(path: Path) -> list[str]:
+    (row,) = verify(path)[1]["files"]
+    return [check["name"] for check in row["checks"] if not check["ok"]]
 
 
 def test_files_of_another_book_are_named(tmp_path: Path) -> None:

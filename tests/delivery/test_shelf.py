@@ -18,6 +18,7 @@ from narrator.delivery.companions import feed
 from narrator.delivery.shelf import MadeFile, Shelf
 from narrator.errors import StorageError
 from narrator.pipeline import bookengines, manuscript
+from narrator.project import load
 from tests import books, faults
 from tests.fakes import HumEngine
 
@@ -435,3 +436,20 @@ def test_an_altered_companion_that_is_made_again_is_said_to_be(
     assert code == 0, said
     assert f"{captions.name}  is made anew: what lay there was moved to" in said
     assert "delivered no more" not in said
+
+
+def test_a_feed_is_of_the_inventory_and_outlives_a_render(
+    rendered: Rendered, tmp_path: Path
+) -> None:
+    path = rendered(M4B)
+    project = load.load(path)
+    feed_path = tmp_path / "build" / "book" / "feed.xml"
+    feed_path.write_text("<rss/>")
+    products.note_feed(project, False, feed_path)
+    report, _ = books.run(path, HumEngine())
+    assert report.superseded == ()
+    assert shelf.entries(tmp_path / "build" / "made.json")["book/feed.xml"].is_feed
+    feed_path.write_text("<rss> </rss>")
+    assert products.faulty(report.plan) == [
+        (feed_path, "altered since it was made; `narrator feed` makes it again")
+    ]

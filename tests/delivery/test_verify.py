@@ -145,6 +145,16 @@ def test_meters_do_not_depend_on_the_size_of_blocks(size: int) -> None:
 
 
 @pytest.mark.slow
+def test_the_noise_floor_of_speech_without_long_pauses_is_that_of_its_edges() -> None:
+    sound = roomy(speech(120.0), room=-68)  # a hundredth of which is no pause
+    from narrator.sound.probe import _Meter
+
+    meter = _Meter(HZ)
+    for _ in meter.watch(iter([sound])):
+        pass
+    assert meter.floor() == pytest.approx(-68, abs=1)
+
+
 def test_ffmpegs_own_meters_agree(good: Path) -> None:
     """ebur128 as `ffmpeg -af ebur128=peak=true` runs it, and astats, over the decoded file."""
     found = known(good)
@@ -345,7 +355,7 @@ def test_several_files_keep_their_order_and_progress_reaches_its_end(
 
 def test_every_check_has_a_name_of_its_own(good: Path) -> None:
     names = [check.name for check in checks(known(good), None)]
-    assert len(names) == len(set(names)) == 21
+    assert len(names) == len(set(names)) == 23
     assert all(isinstance(check, Check) for check in checks(known(good), None))
 
 

@@ -337,6 +337,8 @@ def test_an_encoded_chapter_with_a_flipped_bit_is_told_and_made_again(tmp_path):
     faults.command(engine, "render", path)
     encoded = next((tmp_path / "build" / "encoded").rglob("*.m4a"))
     spoil(encoded)
+    said = faults.command(engine, "status", path)[1]
+    assert f"{encoded.name}  altered since it was written" in said
     path.write_text(path.read_text().replace("title: The", "title: Of The"))
     said = faults.command(engine, "export", path)[1]
     assert f"{encoded.name}: it was altered since it was written; it is encoded again" in said
@@ -374,6 +376,35 @@ def spoil(take: Path) -> None:
     data[len(data) // 2] ^= 1
     take.write_bytes(data)
     os.utime(take, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def test_status_reads_takes_when_it_is_asked_to_and_says_which_it_did(book, tmp_path):
+    path, engine = book, HumEngine()
+    take = sorted((tmp_path / "build" / "store").glob("??/*.take"))[0]
+    spoil(take)
+    quick_look = faults.command(engine, "status", path)[1]
+    assert "altered" not in quick_look
+    assert "takes by size and time; --deep reads them too" in quick_look
+    said = faults.command(engine, "status", path, "--deep")[1]
+    assert "1 take altered on disk: " in said
+    assert "`narrator render` renders them again" in said
+    assert "takes too" in said
+    data = json.loads(faults.command(engine, "status", path, "--deep", "--json")[1])
+    assert data["damaged_takes"] == [take.stem]
+    take.write_bytes(take.read_bytes() + b"x")
+    assert "1 take altered on disk: " in faults.command(engine, "status", path)[1]
+
+
+def test_status_names_a_companion_that_was_altered_or_is_missing(tmp_path):
+    path, engine = short(tmp_path), HumEngine(continues=False)
+    path.write_text(path.read_text().replace("output: {", "output: {companions: [vtt, srt], "))
+    faults.command(engine, "render", path)
+    captions = next((tmp_path / "build" / "book").glob("*.vtt"))
+    captions.write_text(captions.read_text().replace("00:00", "00:02"))
+    captions.with_suffix(".srt").unlink()
+    said = faults.command(engine, "status", path)[1]
+    assert f"{captions.name}  altered since it was made; `narrator export` makes it again" in said
+    assert f"{captions.stem}.srt  missing; `narrator export` makes it again" in said
 
 
 def test_a_prompt_that_was_altered_is_rendered_again_before_it_is_continued(book, tmp_path):

@@ -31,11 +31,12 @@ from narrator.delivery.export.encode import (
     Encoded,
     EncodeJob,
     Encoding,
+    altered_encodings,
     encoding,
     export_chapters,
     kept_of,
 )
-from narrator.delivery.export.excerpt import ChapterAudio, excerpt
+from narrator.delivery.export.excerpt import ChapterAudio, excerpt, nearest_excerpt
 from narrator.delivery.export.names import file_name, folded, path_of
 from narrator.delivery.export.tags import Cover, Track, named, three_letters
 from narrator.delivery.shelf import Shelf
@@ -54,7 +55,7 @@ __all__ = [
     "Failure",
     "ListenerFile",
     "Way",
-    "altered",
+    "altered_encodings",
     "book_name",
     "check_names",
     "encoded_already",
@@ -63,6 +64,7 @@ __all__ = [
     "export",
     "export_chapters",
     "fitted",
+    "nearest_excerpt",
     "prune",
     "read_cover",
     "three_letters",
@@ -235,15 +237,6 @@ def encoded_already(
         for code in (book.encoding(format, profile) for format in profile.formats)
     )
     return [sound for job in jobs if (sound := kept_of(job, kept))]
-
-
-def altered(kept: Path, paths: Iterable[Path]) -> set[Path]:
-    """Which delivered files have other bytes than they were given; `kept` as in `export`.
-
-    Files of which nothing is known are not among them. Raises StorageError.
-    """
-    ledger = _Ledger(kept / "files.json")
-    return {path for path in paths if ledger.is_altered(path)}
 
 
 def _mended(path: Path) -> str:

@@ -10,6 +10,7 @@ import contextlib
 import io
 import math
 import os
+import re
 import tempfile
 import threading
 from collections import Counter
@@ -31,7 +32,7 @@ from av.container import InputContainer, OutputContainer
 from narrator import keys
 from narrator.delivery.export.excerpt import ChapterAudio
 from narrator.errors import ExportError, UserError
-from narrator.files import damage, load_json, replacing, save_json, storage
+from narrator.files import Altered, damage, load_json, read_json, replacing, save_json, storage
 from narrator.project.profiles import PLAIN, Profile
 from narrator.sound import mastering, media
 from narrator.sound.audio import Samples, as_channels, as_frame, decoded, resampled
@@ -694,3 +695,30 @@ def _recall(path: Path, encoding: Encoding) -> Encoded | None:
     if "mtime" in facts:  # an index from before there were seals
         return replace(_remember(path, encoding, gain, samples, loudness), fresh=False)
     return Encoded(path, encoding, loudness, gain, samples, sha256, size, fresh=False)
+
+
+def altered_encodings(kept: Path) -> list[Path]:
+    """Encoded chapters that have other bytes than were written, or an index that has. Raises
+    StorageError."""
+    with storage(kept):
+        indices = [path for path in kept.glob("*.json") if _KEYED.fullmatch(path.stem)]
+        sounds = {
+            path.stem: path for path in kept.glob("*") if path.suffix not in (".json", ".part")
+        }
+        return [
+            sounds.get(index.stem, index)
+            for index in sorted(indices)
+            if not _is_as_written(index, sounds.get(index.stem))
+        ]
+
+
+_KEYED = re.compile("[0-9a-f]{40}")
+
+
+def _is_as_written(index: Path, sound: Path | None) -> bool:
+    """Whether an encoded chapter is what its index says. Raises OSError."""
+    try:
+        content = read_json(index)["sha256"]
+    except (Altered, KeyError, TypeError):
+        return False
+    return sound is None or keys.file_content(sound) == content

@@ -85,6 +85,35 @@ def excerpt(
     )
 
 
+def nearest_excerpt(
+    sound: ChapterAudio, title: str, start: float, seconds: float, span: tuple[float, float],
+    language: str,
+) -> tuple[ChapterAudio, str]:  # fmt: skip
+    """An `excerpt`, or where that gets too short the nearest that does not: longer, else from an
+    earlier word on. `span` are the seconds that it may have, least and most; with it a remark on
+    what is other than was asked for, or "". Raises UserError where the chapter is too short.
+    """
+    line, (least, most) = sound.timeline, span
+    try:
+        return excerpt(sound, title, start, seconds, least=least, language=language), ""
+    except UserError as error:
+        refusal = error
+    begins = [cue.start / line.sample_rate for cue in line.heard]
+    earlier = sorted((begin for begin in begins if begin < start), reverse=True)
+    for begin in (start, *earlier):
+        later = [cue for cue in line.heard if cue.start >= round(begin * line.sample_rate)]
+        for cue in later:
+            length = (cue.stop - later[0].start) / line.sample_rate + 3 * LEAD
+            if least <= length <= most:
+                cut = excerpt(sound, title, begin, length + 0.01, language=language)
+                where = f" from {begin:.0f} s on" if begin < start else ""
+                return cut, (
+                    f"the retail sample lasts {cut.timeline.seconds:.0f} s{where}: takes of "
+                    f"'{sound.title}' allow none of {least:g} to {seconds:g} s from {start:g} s on"
+                )
+    raise refusal
+
+
 @dataclass(frozen=True, slots=True)
 class _CutCue:
     """The first sentences of a cue."""
