@@ -278,11 +278,18 @@ def is_sealed_row(line: bytes) -> bool:
     return keys.content_of(line[: found.start()] + b"}")[:40].encode() == found[1]
 
 
-def append(path: Path, data: bytes) -> None:
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
+def append(path: Path, data: bytes, size: int | None = None) -> None:
     """Add to a journal. What the disk has no room for leaves no half of itself, which would spoil
-    what comes next. Raises OSError."""
-    with path.open("ab", buffering=0) as file:
-        size = file.tell()
+    what comes next; with `size`, the file is cut to that length first. A link is not followed: it
+    may lead to a file of somebody else's. Raises OSError."""
+    with open(path, "ab", buffering=0, opener=_open_no_link) as file:
+        if size is not None:
+            file.truncate(size)
+        size = file.seek(0, os.SEEK_END)
         try:
             if file.write(data) != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

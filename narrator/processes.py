@@ -21,4 +21,9 @@ def python_command(statement: str, argument: str = "") -> list[str]:
 
 def ending(code: int) -> str:
     """How a process ended, by its exit code."""
-    return f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with code {code}"
+    if code >= 0:
+        return f"ended with code {code}"
+    try:
+        return f"was killed ({signal.Signals(-code).name})"
+    except ValueError:  # a real-time signal has no name
+        return f"was killed (signal {-code})"

@@ -159,3 +159,11 @@ def test_a_folder_is_no_file_to_write(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StorageError, match="directory"):
         files.write(Path(path), b"x")
+
+
+def test_a_journal_that_is_a_link_is_not_written_through(tmp_path):
+    (tmp_path / "theirs").write_bytes(b"theirs")
+    (tmp_path / "journal").symlink_to("theirs")
+    with pytest.raises(OSError, match="symbolic links"):
+        files.append(tmp_path / "journal", b"ours", size=0)
+    assert (tmp_path / "theirs").read_bytes() == b"theirs"

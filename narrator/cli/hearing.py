@@ -146,7 +146,7 @@ def _print(book: BookPlan, found: BookHearing, by: str) -> None:
     _print_times(found)
     if found.forgotten:
         rows = counted(found.forgotten, "damaged row")
-        out.print(f"{rows} of what was heard before removed; the takes were listened to again")
+        out.print(f"{rows} of what was heard before removed")
     if found.relieved:
         out.print(f"{counted(found.relieved, 'take')} no longer doubtful")
     doubtful = [one for one in found.misheard if not one.is_accepted]

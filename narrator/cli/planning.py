@@ -152,7 +152,7 @@ def _print_costs(costs: Estimate) -> None:
 def _print_outdated(book: BookPlan) -> None:
     from narrator.delivery import products
 
-    paths = products.outdated(book)
+    paths = products.outdated(book, book.selection.chapters)
     for path in paths[:LISTED]:
         out.print(f"made anew: {near(path)}")
     if (more := len(paths) - LISTED) > 0:
@@ -185,7 +185,7 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "characters_to_send": costs.sent,
         "price": costs.price or None,
         "missing_models": bookengines.absent_models(book.project, draft=book.folders.draft),
-        "files_made_anew": [str(path) for path in products.outdated(book)],
+        "files_made_anew": [str(path) for path in products.outdated(book, book.selection.chapters)],
     }
 
 

@@ -7,6 +7,7 @@ folder. Knows nothing of engines and of how files are made.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from narrator import files
@@ -43,13 +44,18 @@ def listed(book: RenderedBook) -> list[tuple[Path, str]]:
     return [(path, note_of(path)) for path in paths]
 
 
-def outdated(book: RenderedBook) -> list[Path]:
-    """Finished files that the next render or export replaces, since what decides them has changed;
-    none of their bytes are read."""
-    made, paths = made_of(book.project), book.folders.sounds()
-    entries = {path: made.get(in_build(book.project, path), MadeFile()) for path in paths}
+def outdated(book: RenderedBook, chapters: Collection[int] = ()) -> list[Path]:
+    """Finished files that the next render or export replaces, since what decides them has changed:
+    those of some chapters alone (counted from 0), or all. None of their bytes are read."""
+    made = made_of(book.project)
+    entries = {
+        path: entry
+        for path in book.folders.sounds()
+        if (entry := made.get(in_build(book.project, path)))
+        and (not chapters or {*entry.chapters} <= {*chapters})
+    }
     states = finish.states(book, {entry.chapters for entry in entries.values()})
-    return [path for path in paths if entries[path].state != states[entries[path].chapters]]
+    return [path for path, entry in entries.items() if entry.state != states[entry.chapters]]
 
 
 def faulty(book: RenderedBook) -> list[tuple[Path, str]]:

@@ -127,6 +127,8 @@ _DATE = re.compile(
     r"lug|aug|ao[uû]|ago|set|sep|o[ckt]t|nov|d[eéi][cz])[\w.]{0,7}\.? \d|\d{1,2}\.? \w+ \d"
 )
 _NAME_WORDS = 5
+_SURNAMES = frozenset("white black west north east south price day reading".split())
+"""Words of forms that are surnames, too, after a first name."""
 
 
 def may_speak(name: str) -> bool:
@@ -145,7 +147,8 @@ def is_field(key: str) -> bool:
         return True
     if _DATE.match(key):
         return True
-    return plain[0] not in _TITLES and (plain[0] in FIELDS or plain[-1] in FIELDS)
+    last = plain[-1] if len(plain) == 1 or plain[-1] not in _SURNAMES else ""
+    return plain[0] not in _TITLES and (plain[0] in FIELDS or last in FIELDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,8 +115,8 @@ class ReaderFault(ImportMessage):
     """A fault of this program's own."""
 
     kind: Literal["fault"] = "fault"
-    error: str
-    traceback: str
+    error: _Name
+    traceback: _Name
 
 
 ImportAnswer = ReadingFile | FinishedBook | RefusedSource | MemoryExhausted | ReaderFault

@@ -68,7 +68,12 @@ def main() -> NoReturn:
     except RecursionError:
         what = "holds parts within parts, too deep to be read; save it anew, or convert it"
         answer = RefusedSource.by(ImportFailed(Problem(source, None, what)))
-    _send(answers, answer)
+    try:
+        line = answer.line()
+    except MemoryError:  # the book and its message do not fit side by side
+        del answer
+        line = MemoryExhausted().line()
+    _write(answers, line)
     os._exit(0)
 
 
@@ -90,7 +95,11 @@ def _lower(kind: int, value: int) -> None:
 
 
 def _send(descriptor: int, message: ImportAnswer) -> None:
-    left = memoryview(message.line())
+    _write(descriptor, message.line())
+
+
+def _write(descriptor: int, line: bytes) -> None:
+    left = memoryview(line)
     while left:
         left = left[os.write(descriptor, left) :]
 

@@ -115,8 +115,9 @@ def _hear(book: BookPlan, ear: Ear, tell: Callable[[float], None], cancel: Event
     found.cancelled = cancel.is_set()
     for step, take in takes:
         _judge(book, ear, step, take, found)
-    if not found.cancelled and len(steps) == len({step.key for step in book.steps}):
-        found.forgotten = book.store.heard.forget_damaged()  # what they were of was heard again
+    is_whole = len(steps) == len({step.key for step in book.steps})
+    if ear.recogniser and is_whole and not found.cancelled:
+        found.forgotten = book.store.heard.forget_damaged()  # all takes have whole rows again
     return found
 
 

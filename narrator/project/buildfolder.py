@@ -29,7 +29,7 @@ def building_in(folder: Path | None) -> Iterator[None]:
     """Within the block, the project's build folder is this one; None changes nothing."""
     before = os.environ.get(VARIABLE)
     if folder is not None:
-        os.environ[VARIABLE] = os.path.abspath(folder.expanduser())
+        os.environ[VARIABLE] = os.path.abspath(_expanded(folder))
     try:
         yield
     finally:
@@ -52,13 +52,20 @@ def build_folder(root: Path) -> Path:
     for settings that cannot be read.
     """
     if folder := os.environ.get(VARIABLE):
-        return _unshared(Path(folder).expanduser().absolute(), root)
+        return _unshared(_expanded(folder).absolute(), root)
     if (setting := preferences.read().build) is not None:
-        home = preferences.path().parent.absolute() / Path(setting).expanduser()
+        home = preferences.path().parent.absolute() / _expanded(setting)
         place = root.resolve()
         return _unshared(home / place.relative_to(place.anchor) / "build", root)
     _refuse_links(root)
     return root / "build"
+
+
+def _expanded(folder: str | Path) -> Path:
+    try:
+        return Path(folder).expanduser()
+    except RuntimeError:
+        raise UsageError(f"{folder}: no such home folder; give the folder's whole path") from None
 
 
 def claim(build: Path, root: Path) -> None:
@@ -119,12 +126,13 @@ def _is_same(one: Path, other: Path) -> bool:
 def _refuse_links(root: Path) -> None:
     """Raises UsageError where `build`, or a folder in it, leads out of the project by a link."""
     build = root / "build"
-    with contextlib.suppress(OSError, RuntimeError):  # there is none, or it shows when it is used
-        links = [path for path in (build, *build.iterdir()) if path.is_symlink()]
-        for path in links:
-            target = path.resolve()
-            if not target.is_relative_to(root.resolve()):
-                raise UsageError(
-                    f"{path}: a link out of the project, to {target}; remove it, and name another "
-                    f"place by `--build FOLDER`, or `build: FOLDER` in {preferences.path()}"
-                )
+    links = [build] if build.is_symlink() else []
+    with contextlib.suppress(OSError):  # there is none, or it shows when it is used
+        links += [path for path in build.iterdir() if path.is_symlink()]
+    for path in links:
+        target = Path(os.path.realpath(path))  # of a circle of links, one of them
+        if not target.is_relative_to(os.path.realpath(root)):
+            raise UsageError(
+                f"{path}: a link out of the project, to {target}; remove it, and name another "
+                f"place by `--build FOLDER`, or `build: FOLDER` in {preferences.path()}"
+            )

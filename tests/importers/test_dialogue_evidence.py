@@ -146,3 +146,10 @@ def test_chapters_that_are_named_after_persons_are_no_play(tmp_path: Path) -> No
     said = "“Are you here?” she asked. “I am,” he said, and went to the window. It rained. "
     chapters = [f"{name}\n\n{said * 4}" for name in ("ANNA", "PAUL") * 4]
     assert imported(tmp_path, "\n\n".join(chapters), "novel.txt").speakers == ()
+
+
+def test_surnames_that_are_words_of_forms_are_names(tmp_path: Path) -> None:
+    names = ("Walter White", "Doris Day")
+    turns = [f"{names[n % 2]}: Do you see what I see?" for n in range(10)]
+    book = imported(tmp_path, "\n\n".join(turns), "talk.txt")
+    assert {speaker.name for speaker in book.speakers} == set(names)

@@ -122,3 +122,18 @@ def test_a_link_to_the_folder_that_is_named_is_allowed(tmp_path: Path) -> None:
     (root / "build").symlink_to(tmp_path / "elsewhere")
     with building_in(tmp_path / "elsewhere"):
         assert build_folder(root) == tmp_path / "elsewhere"
+
+
+def test_a_circle_of_links_hides_no_link_out_of_the_project(tmp_path: Path) -> None:
+    root = project(tmp_path / "book")
+    (root / "build").mkdir()
+    for number in range(6):
+        (root / "build" / f"l{number}").symlink_to(f"l{number}")
+    (tmp_path / "elsewhere").mkdir()
+    (root / "build" / "store").symlink_to(tmp_path / "elsewhere")
+    assert "a link out of the project" in refusal(root)
+
+
+def test_a_home_of_nobody_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NARRATOR_BUILD", "~nobody-of-that-name/x")
+    assert "no such home folder" in refusal(project(tmp_path / "book"))

@@ -45,7 +45,7 @@ class Hearings:
     """Damaged rows after its last line."""
     _is_torn: bool = False
     """Whether it ended within a row."""
-    _mutex: threading.Lock = field(default_factory=threading.Lock)
+    _mutex: threading.RLock = field(default_factory=threading.RLock)
     """The judges of a render write side by side; what the disk has no room for is cut off again."""
 
     def heard(self, content: str, text: str, by: str) -> Transcript | None:
@@ -123,9 +123,10 @@ class Hearings:
         with self._mutex, files.storage(self.path):
             self._catch_up()
             if self._is_torn and not self._damaged_tail:  # a killed writer's half of a row
-                os.truncate(self.path, self._read[1])
-                self._is_torn = False
-            files.append(self.path, b"\n" * self._is_torn + line)
+                files.append(self.path, line, size=self._read[1])
+            else:
+                files.append(self.path, b"\n" * self._is_torn + line)
+            self._is_torn = False
             self._put(row, line[:-1])
 
     def _put(self, row: Mapping[str, Any], line: bytes) -> None:
@@ -143,6 +144,10 @@ class Hearings:
 
     def _catch_up(self) -> None:
         """Read what others wrote since."""
+        with self._mutex:
+            self._read_new_rows()
+
+    def _read_new_rows(self) -> None:
         try:
             with self.path.open("rb") as file:
                 stat = os.fstat(file.fileno())
@@ -157,6 +162,7 @@ class Hearings:
         except OSError as error:  # it is heard again, and who asks is told why
             self.unreadable, self._is_torn = files.reason(error), False
             return
+        self.unreadable = ""
         whole = data.rfind(b"\n") + 1
         self._read, self._is_torn = (stat.st_ino, begin + whole), whole < len(data)
         if not begin:
