@@ -87,9 +87,12 @@ def _lateness(spoken: NDArray[np.bool_], active: NDArray[np.bool_]) -> int:
 
 def _fit(spoken: NDArray[np.bool_], active: NDArray[np.bool_], late: int) -> float:
     """Correlation of captions and sound, if those come so many tenths late."""
-    a = spoken[max(0, late) : len(spoken) + min(0, late)].astype(np.float64)
-    b = active[max(0, -late) : len(active) - max(0, late)].astype(np.float64)
-    if len(a) < 30 or not a.std() or not b.std():
+    count = min(len(spoken), len(active)) - abs(late)
+    if count < max(30, len(active) // 2):
+        return 0.0
+    a = spoken[max(0, late) :][:count].astype(np.float64)
+    b = active[max(0, -late) :][:count].astype(np.float64)
+    if not a.std() or not b.std():
         return 0.0
     return float(np.mean((a - a.mean()) * (b - b.mean())) / (a.std() * b.std()))
 

@@ -328,9 +328,14 @@ class _BookFiles:
             if file.tags.get("title") and re.match(r"\d+\W+\w", file.path.stem)
         ]
         odd = [file for file in titled if not _has_title(file)]
-        if len(titled) > 3 and len(odd) == 1:
+        if len(titled) > 2 and len(odd) == 1:
             what = f"has the title '{odd[0].tags['title']}', which is not that of its name"
             yield FolderFinding(odd[0].path.parent, odd[0].path, what, "copy it again")
+        for file in self.files:
+            if file.marks and not _track(file).number and _is_of_another_title(file):
+                title, album = file.tags["title"], file.tags["album"]
+                what = f"has the title '{title}', and its name and album are of '{album}'"
+                yield FolderFinding(file.path.parent, file.path, what, "copy it again")
 
     # -- numbers --
 
@@ -457,6 +462,16 @@ def _in_other_format(one: FileFigures, other: FileFigures) -> bool:
     if 0 in numbers and len(numbers) == 2:
         return len(one.marks) + len(other.marks) > 0
     return one.codec != other.codec and len(numbers) == len(titles) == 1
+
+
+def _is_of_another_title(file: FileFigures) -> bool:
+    """Whether the title of a whole book is neither in its name nor has all words of its album,
+    while the name has these."""
+    album, title = (re.findall(r"\w+", _tag(file, name)) for name in ("album", "title"))
+    name = set(re.findall(r"\w+", file.path.stem.casefold()))
+    return bool(album and title and set(album) <= name) and not (
+        set(title) <= name or set(album) <= set(title)
+    )
 
 
 def _has_title(file: FileFigures) -> bool:

@@ -126,10 +126,13 @@ _UNLIKE = 0.4
 
 
 def first_difference(one: Spectra, other: Spectra) -> float | None:
-    """Seconds into `one` from where on it is not what `other` is; None where it is throughout.
+    """Seconds into `one` from where on it is not what `other` is; None where it is throughout, or
+    is too short to tell.
 
     Both are expected to begin with the same sound.
     """
+    if np.count_nonzero(one.active) < LEAST:
+        return None
     # where it begins half a tenth later, its spectra lie between those of `other`
     halfway = (other.bands[:-1] + other.bands[1:]) / np.float32(2)
     between = Spectra(halfway.astype(np.float32), other.active[:-1])

@@ -377,6 +377,15 @@ def test_the_default_layout_of_book_and_chapters_is_no_fault(tmp_path: Path) -> 
     assert line in said(tmp_path, "-p", "acx")
 
 
+def test_a_wrong_title_of_a_whole_book_is_named(tmp_path: Path) -> None:
+    marks = [(0, 4, "One"), (4, 8, "Two")]
+    wrong = "N - Dune.mp3: has the title 'Emma', and its name and album are of 'Dune'"
+    for title, lines in (("Dune (unabridged)", []), ("Emma", [wrong])):
+        tags = {"title": title, "album": "Dune", "artist": "N"}
+        write(tmp_path / "N - Dune.mp3", fluent(1), rate=RATE, bitrate=64, tags=tags, marks=marks)
+        assert said(tmp_path) == lines
+
+
 def rewritten(path: Path, samples: Samples, **tags: str) -> None:
     facts = {"title": "T2", "album": "A", "artist": "N", "track": "2/3"} | tags
     write(path, samples, rate=RATE, bitrate=64, tags=facts)
@@ -449,6 +458,12 @@ def test_companions_are_held_to_the_sound_without_an_inventory(
         words = ".epub: is torn: it cannot be read"
     (line,) = said(folder)
     assert words in line
+
+
+def test_captions_of_a_few_seconds_are_not_called_late_or_torn(tmp_path: Path) -> None:
+    write(tmp_path / "x.flac", fluent(1)[: 2 * RATE], rate=RATE, codec="flac")
+    (tmp_path / "x.vtt").write_text("WEBVTT\n\n00:00.500 --> 00:01.900\nShort.\n")
+    assert said(tmp_path) == []
 
 
 @pytest.fixture(scope="module")
