@@ -27,6 +27,7 @@ from narrator.sound import media
 from narrator.sound.audio import Samples, decoded, filtered
 from narrator.sound.loudness import Loudness
 from narrator.sound.probe import ChapterMark, FileFigures
+from narrator.sound.spectra import Spectra
 
 POINTS = 1500
 """Of a chapter's waveform: more than a screen shows."""
@@ -167,7 +168,8 @@ class KeptCurves:
             loud = Loudness(**row["loudness"])
             levels = bytes.fromhex(row["levels"])
             whole = {"path": path, "marks": marks, "cover": cover, "loudness": loud}
-            return FileFigures(**{**row, **whole, "levels": levels})
+            # the page compares no files by their spectra, which are large
+            return FileFigures(**{**row, **whole, "levels": levels, "spectra": Spectra.of(b"")})
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -175,6 +177,7 @@ class KeptCurves:
         """Raises StorageError."""
         name = f"{keys.key({'figures': 1, **_identity(figures.path)})}.json"
         row = asdict(figures) | {"path": "", "levels": figures.levels.hex()}
+        del row["spectra"]
         files.save_json(self.folder / name, row)
 
     def prune(self) -> None:

@@ -359,7 +359,7 @@ def test_settings_that_are_wrong_are_a_clusters(narrator, fit, book):
     finally:
         wrong.unlink()
     assert code == 3
-    assert "fail  cluster: " in found
+    assert "fail  " in found
     assert "unknown key 'clusters'" in found
 
 

@@ -218,7 +218,13 @@ class TestMel:
 
 class TestStream:
     @pytest.mark.parametrize(
-        ("chunk", "prompt"), quick([(25, 37), (50, 0), (55, 53), (7, 25)], (7, 25), (50, 0))
+        ("chunk", "prompt"),
+        [
+            (50, 0),
+            (7, 25),
+            pytest.param(25, 37, marks=pytest.mark.slow),
+            pytest.param(55, 53, marks=pytest.mark.slow),
+        ],
     )
     def test_it_equals_the_whole(self, flow: Flow, chunk: int, prompt: int) -> None:
         row, steps = made_up(55, prompt), 2 if chunk == 25 else 1
