@@ -32,16 +32,15 @@ def listed(book: RenderedBook) -> list[tuple[Path, str]]:
 
     Every byte of them is read: a second for some twenty hours. Raises StorageError.
     """
-    made, paths = made_of(book.project), book.folders.sounds()
-    entries = {path: made.get(in_build(book.project, path), MadeFile()) for path in paths}
-    states = finish.states(book, {entry.chapters for entry in entries.values()})
+    made, stale = made_of(book.project), {*outdated(book)}
 
     def note_of(path: Path) -> str:
-        if entries[path].state != states[entries[path].chapters]:
+        entry = made.get(in_build(book.project, path))
+        if entry is None or path in stale:
             return "not of the project as it is now"
-        return _note_of(book, path, entries[path])
+        return _note_of(book, path, entry)
 
-    return [(path, note_of(path)) for path in paths]
+    return [(path, note_of(path)) for path in book.folders.sounds()]
 
 
 def outdated(book: RenderedBook, chapters: Collection[int] = ()) -> list[Path]:

@@ -350,7 +350,7 @@ def test_a_cluster_that_is_not_there_fails(narrator, fit, book):
     assert f"fail  cluster: nothing answers at {CLUSTER}" in found
 
 
-def test_settings_that_are_wrong_are_a_clusters(narrator, fit, book):
+def test_settings_that_are_wrong_are_named_with_their_file(narrator, fit, book):
     wrong = files.library() / "settings.yaml"
     wrong.parent.mkdir(parents=True, exist_ok=True)
     wrong.write_text("clusters: x\n")
@@ -359,7 +359,7 @@ def test_settings_that_are_wrong_are_a_clusters(narrator, fit, book):
     finally:
         wrong.unlink()
     assert code == 3
-    assert "fail  " in found
+    assert f"fail  book: {wrong}" in found
     assert "unknown key 'clusters'" in found
 
 
