@@ -40,6 +40,14 @@ def half_sent(served: Served, what: str, count: int = 5 * ROOM) -> Iterator[list
         yield wires
 
 
+def was_closed(wire: socket.socket) -> bool:
+    """Whether the server closes it unanswered; bytes that it had not read make that a reset."""
+    try:
+        return wire.recv(10) == b""
+    except ConnectionResetError:
+        return True
+
+
 @pytest.mark.parametrize("kind", ["nothing", "head", "body"])
 def test_requests_that_are_half_sent_keep_nobody_out(kind: str) -> None:
     with serving.opened(serving.draft()) as served:
@@ -57,7 +65,7 @@ def test_a_request_that_is_answered_keeps_its_place() -> None:
     ):
         until(lambda: engine.requests)
         with half_sent(served, HALF_HEAD) as wires:
-            assert wires[0].recv(10) == b""  # it made room
+            assert was_closed(wires[0])
             engine.gate.set()
             assert len(wire.getresponse().read()) > 10_000
 
@@ -65,7 +73,7 @@ def test_a_request_that_is_answered_keeps_its_place() -> None:
 def test_a_head_that_is_late_is_waited_for_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "HEAD", 0.05)
     with serving.opened(serving.draft()) as served, half_sent(served, HALF_HEAD, 2) as wires:
-        assert [wire.recv(10) for wire in wires] == [b"", b""]
+        assert all(map(was_closed, wires))
 
 
 def test_a_head_has_five_seconds() -> None:
