@@ -93,12 +93,13 @@ class _Connection(H11Protocol):
     makes room for a new one as long as it holds no complete request."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _waits_since = 0.0
+    """When the wait for its latest request began, by the loop's clock."""
     most = _CONNECTIONS
     """Connections at a time."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.begin = self.loop.time()
         self._wait()
         self._make_room()
 
@@ -124,15 +125,17 @@ class _Connection(H11Protocol):
         return self._has_head and not self.cycle.more_body
 
     def _make_room(self) -> None:
-        """Close the connection that has waited longest for a request, where there are too many."""
+        """Where there are too many connections, close the one that has waited longest for a
+        request; the new one only where all others have theirs."""
         others = [one for one in self.connections if isinstance(one, _Connection)]
         there = [one for one in others if not one.transport.is_closing()]
         if len(there) > self.most:
-            waiting = (one for one in there if not one._has_request)
-            min(waiting, key=lambda one: (one._has_head, one.begin)).transport.abort()
+            waiting = (one for one in there if one is not self and not one._has_request)
+            min(waiting, key=lambda one: one._waits_since, default=self).transport.abort()
 
     def _wait(self) -> None:
         if self._deadline is None:
+            self._waits_since = self.loop.time()
             self._deadline = self.loop.call_later(HEAD, self._give_up)
 
     def _stop(self) -> None:
