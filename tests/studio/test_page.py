@@ -22,6 +22,7 @@ import pytest
 
 from tests import small_model
 from tests.conftest import ROOT
+from tests.serve.test_speech import until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
@@ -402,10 +403,9 @@ def alike(heard: np.ndarray[Any, Any], take: np.ndarray[Any, Any]) -> float:
     return float(np.abs(both).max() / (np.linalg.norm(heard) * np.linalg.norm(take)))
 
 
-CY_IS_CAST = """async () => {
-  const { speakers } = await (await fetch("/api/cast")).json();
-  return speakers.some(({ name, casting }) => name === "cy" && casting === "cast");
-}"""
+def casting(studio: Studio, speaker: str) -> str:
+    speakers = studio.asked("/api/cast")["speakers"]
+    return str(next(one["casting"] for one in speakers if one["name"] == speaker))
 
 
 def test_a_voice_is_heard_on_a_line_before_it_is_given(chromium: Browser, tmp_path: Path) -> None:
@@ -418,7 +418,7 @@ def test_a_voice_is_heard_on_a_line_before_it_is_given(chromium: Browser, tmp_pa
         tried = studio.page.locator(".voice-form [role=status]").first
         hear.click()
         expect(tried).to_contain_text("no faults found")
-        studio.page.wait_for_function(CY_IS_CAST)  # once the book is planned again
+        until(lambda: casting(studio, "cy") == "cast")  # once the book is planned again
         studio.page.get_by_role("radio", name="Preset").check()
         hear.click()
         expect(tried).to_contain_text("no faults found")
