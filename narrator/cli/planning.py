@@ -300,34 +300,37 @@ def status(
     book: Book = Path("book.yaml"),
     draft: Draft = False,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Read every byte of the takes, not only of files.")
+        bool, typer.Option("--deep", help="Read every byte of takes and tries, not only of files.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show how far a project is: takes, chunks given up or doubtful, finished files; and what of
     it was altered on disk."""
     planned = plan_of(book, draft)
+    damaged_tries: Sequence[Path] = ()
     if deep:
+        damaged_tries = list(planned.store.damaged_tries())
         planned = _read_takes(planned)
     if as_json:
-        out.print_json(data=_status_json(planned, deep))
+        out.print_json(data=_status_json(planned, deep, damaged_tries))
     else:
-        _print_status(planned, deep)
+        _print_status(planned, deep, damaged_tries)
 
 
 def _read_takes(book: BookPlan) -> BookPlan:
-    """The plan after every byte of the takes in use was read."""
+    """The plan after every byte of all takes was read, also of those that it does not use."""
     from narrator.pipeline import bookplan
 
-    for step in book.steps:
-        if (take := book.takes.current(step)) is not None:
-            book.store.is_whole(take.key)
+    for key, _ in book.store.stored():
+        book.store.is_whole(key)
     return bookplan.plan(
         book.manuscript, book.engine, book.selection, engines=book.engines, store=book.store
     )
 
 
-def _status_json(book: BookPlan, deep: bool) -> dict[str, object]:
+def _status_json(
+    book: BookPlan, deep: bool, damaged_tries: Sequence[Path]
+) -> dict[str, object]:
     from narrator.delivery import products
     from narrator.pipeline.losses import losses_of
 
@@ -342,11 +345,12 @@ def _status_json(book: BookPlan, deep: bool) -> dict[str, object]:
         "losses": list(losses_of(book).messages()),
         "faulty_files": {str(path): note for path, note in products.faulty(book)},
         "damaged_takes": list(book.store.damaged),
+        "damaged_tries": [str(path) for path in damaged_tries],
         "takes_compared_by": "contents" if deep else "size and time",
     }
 
 
-def _print_status(book: BookPlan, deep: bool) -> None:
+def _print_status(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> None:
     from narrator.delivery import products
     from narrator.pipeline.losses import losses_of
 
@@ -371,13 +375,25 @@ def _print_status(book: BookPlan, deep: bool) -> None:
         out.print(message)
     for path, note in products.faulty(book):
         out.print(f"{near(path)}  {note}")
-    if damaged := set(book.store.damaged):
-        names = [step.id for step in book.steps if step.key in damaged]
-        named = f": {', '.join(names[:12])}" if names else ""
-        again = f"`narrator render{book.folders.option}` renders them again"
-        out.print(f"{counted(len(damaged), 'take')} altered on disk{named}; {again}")
+    _print_damage(book, damaged_tries)
     takes = "takes too" if deep else "takes by size and time; --deep reads them too"
     out.print(f"compared byte for byte: finished files, companions, encoded chapters; {takes}")
+
+
+def _print_damage(book: BookPlan, damaged_tries: Sequence[Path]) -> None:
+    """Takes and tries that were altered on disk, and what becomes of them."""
+    damaged = set(book.store.damaged)
+    names = {step.key: step.id for step in book.steps if step.key in damaged}
+    names |= {p.take: p.chunk for p in book.store.pins().values() if p.take in damaged}
+    if names:
+        listed = ", ".join(list(names.values())[:12])
+        again = f"`narrator render{book.folders.option}` renders them again"
+        out.print(f"{counted(len(names), 'take')} altered on disk: {listed}; {again}")
+    if unused := damaged - names.keys():
+        takes = counted(len(unused), "take")
+        out.print(f"{takes} altered on disk that the book does not use now; rendered again if used")
+    for path in damaged_tries:
+        out.print(f"{near(path)}  altered on disk: this try cannot be heard or pinned")
 
 
 def _given_up(book: BookPlan) -> list[tuple[Step, Sequence[str]]]:

@@ -392,6 +392,16 @@ class Store:
         except OSError as error:
             raise DamagedTake(f"try {number} of {key}: {error.strerror}") from None
 
+    def damaged_tries(self) -> Iterator[Path]:
+        """The files of tries that are torn or altered, by name: every byte is read."""
+        for path in sorted(self.root.glob("??/*.try")):
+            try:
+                _unpack(path.name.split(".")[0], path.read_bytes())
+            except FileNotFoundError:
+                continue
+            except (DamagedTake, OSError):
+                yield path
+
     def _try_path(self, key: str, number: int) -> Path:
         return self.root / key[:2] / f"{key}.{number}.try"
 

@@ -4,7 +4,7 @@
 
 A small book with word times, a pin and companions is rendered. Each flip is of one random bit at a
 random place of all files under `build`, in a copy of it; size and time of the file stay as they
-were. Then `status` and `render` run, and `verify` where neither has said anything. A flip is
+were. Then `status --deep` and `render` run, and `verify` where neither has said anything. A flip is
 
     reported    by one of them, by a message, a list of its JSON or its exit code
     anew        the file is what it was, or was written anew, and what listeners get is what it was
@@ -90,7 +90,7 @@ class Trials:
         faults.command(ENGINE, "render", self.path)
         shutil.copytree(self.build, self.whole)
         self.quiet = self._status(), self._render()
-        self._restore()
+        self.restore()
         self.files = {
             path.relative_to(self.build).as_posix(): path.stat().st_size
             for path in sorted(self.build.rglob("*"))
@@ -110,7 +110,7 @@ class Trials:
 
     def outcome(self, flip: Flip) -> str:
         """What comes of a flip: one of OUTCOMES."""
-        self._restore()
+        self.restore()
         path = self.build / flip.name
         before, stat = path.read_bytes(), path.stat()
         altered = bytearray(before)
@@ -126,7 +126,8 @@ class Trials:
         code, _ = faults.command(None, "verify", self.build)
         return "reported" if code else "silent"
 
-    def _restore(self) -> None:
+    def restore(self) -> None:
+        """Makes the build what it was."""
         shutil.rmtree(self.build)
         shutil.copytree(self.whole, self.build)
 
@@ -139,14 +140,14 @@ class Trials:
         )
 
     def _status(self) -> tuple[int, Any]:
-        return self._facts("status")
+        return self._facts("status", "--deep")
 
     def _render(self) -> tuple[int, Any]:
         return self._facts("render")
 
-    def _facts(self, command: str) -> tuple[int, Any]:
+    def _facts(self, command: str, *options: str) -> tuple[int, Any]:
         """The exit code of a command, and what it says but for what differs each time."""
-        code, said = faults.command(ENGINE, command, self.path, "--json")
+        code, said = faults.command(ENGINE, command, self.path, "--json", *options)
         if not said.startswith("{"):
             return code, said
         facts: Mapping[str, Any] = json.JSONDecoder().raw_decode(said)[0]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.bench.flips import Flip, Trials
+from tests import faults
+from tests.bench.flips import ENGINE, Flip, Trials
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,24 @@ def test_no_flip_is_silent(start: str, trials: Trials) -> None:
     name = next(name for name in trials.files if name.startswith(start))
     flip = Flip(name, trials.files[name] // 2, 3)
     assert trials.outcome(flip) != "silent"
+
+
+def test_no_flip_of_a_take_is_silent(trials: Trials) -> None:
+    takes = [name for name in trials.files if name.endswith(".take")]
+    outcomes = {trials.outcome(Flip(name, trials.files[name] // 2, 3)) for name in takes}
+    assert outcomes == {"reported"}
+
+
+def test_a_flip_in_a_try_is_reported(trials: Trials) -> None:
+    trials.restore()
+    take = next(name for name in trials.files if name.endswith(".take"))
+    data = bytearray((trials.build / take).read_bytes())
+    path = trials.build / take.replace(".take", ".1.try")
+    path.write_bytes(data)
+    assert path.name not in faults.command(ENGINE, "status", trials.path, "--deep")[1]
+    data[len(data) // 2] ^= 8
+    path.write_bytes(data)
+    assert path.name in faults.command(ENGINE, "status", trials.path, "--deep", "--json")[1]
 
 
 def test_a_flip_in_what_was_heard_is_reported(trials: Trials) -> None:
