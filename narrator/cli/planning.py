@@ -328,9 +328,7 @@ def _read_takes(book: BookPlan) -> BookPlan:
     )
 
 
-def _status_json(
-    book: BookPlan, deep: bool, damaged_tries: Sequence[Path]
-) -> dict[str, object]:
+def _status_json(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> dict[str, object]:
     from narrator.delivery import products
     from narrator.pipeline.losses import losses_of
 
