@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -65,7 +66,9 @@ def test_pip_is_named_by_its_interpreter_unless_it_is_the_first_on_the_path(
     installed(None)
     folder = Path(sys.executable).parent if own else Path("/elsewhere")
     monkeypatch.setattr(installation.shutil, "which", lambda name: str(folder / name))
-    assert install_command("draft").startswith("pip install" if own else sys.executable)
+    assert install_command("draft").startswith(
+        "pip install" if own else shlex.quote(sys.executable)
+    )
 
 
 def test_the_distribution_has_the_name_of_pyproject():

@@ -180,9 +180,10 @@ def test_text_without_end_is_ended(text: Path, program, monkeypatch: pytest.Monk
 
 @pytest.fixture
 def in_a_second(program) -> None:
-    """A second of processor time, whatever the size."""
+    """A second of processor time, whatever the size, once the readers are loaded: that takes
+    longer on a busy machine."""
     program(
-        "from narrator.importers import limits",
+        "from narrator.importers import limits, readers",
         "limits.SECONDS, limits.SECONDS_PER_BYTE = 0.5, 0.0",
         isolated.START,
     )
