@@ -22,6 +22,8 @@ VARIABLE = "NARRATOR_BUILD"
 """Environment variable: the build folder of the project of a command, before any setting."""
 _OWNER = ".project.json"
 """In a build folder that lies elsewhere: of which project it is."""
+_BEFORE_STORE = (".lock", "report.html")
+"""Names in a build folder before anything is rendered."""
 
 
 @contextlib.contextmanager
@@ -81,23 +83,29 @@ def claim(build: Path, root: Path) -> None:
 
 def _unshared(build: Path, root: Path) -> Path:
     """The folder, as long as it is empty or this project's. Raises UsageError."""
-    if _is_same(build, root / "build"):
-        return build
     if root.resolve().is_relative_to(build.resolve()):
         raise UsageError(f"{build}: holds the project itself; name a folder of its own for builds")
+    if _is_same(build, root / "build") and not (root / "build").is_symlink():
+        return build
     if kind := files.not_a_file(build).replace("a folder", ""):
         raise UsageError(f"{build}: {kind}; name a folder for builds")
     _refuse_other_owner(build, root)
     with files.storage(build):
-        is_build = (build / _OWNER).is_file() or (build / "store").is_dir()
         if not build.is_dir():
             if build.exists():
                 raise UsageError(f"{build}: a file; name a folder for builds")
-        elif not is_build and any(path.name != ".lock" for path in build.iterdir()):
+        elif _has_other_files(build):
             raise UsageError(
                 f"{build}: not empty, and no build of narrator; name a new folder for builds"
             )
     return build
+
+
+def _has_other_files(folder: Path) -> bool:
+    """True for a folder with files in it that is no build folder. Raises OSError."""
+    if (folder / _OWNER).is_file() or (folder / "store").is_dir():
+        return False
+    return any(path.name not in _BEFORE_STORE for path in folder.iterdir())
 
 
 def _refuse_other_owner(build: Path, root: Path) -> None:
@@ -124,15 +132,43 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _refuse_links(root: Path) -> None:
-    """Raises UsageError where `build`, or a folder in it, leads out of the project by a link."""
+    """Raises UsageError where `build` is a link that leads out of the project, to its sources or
+    nowhere, or where a link within it leads out of `build` or nowhere."""
     build = root / "build"
-    links = [build] if build.is_symlink() else []
-    with contextlib.suppress(OSError):  # there is none, or it shows when it is used
-        links += [path for path in build.iterdir() if path.is_symlink()]
-    for path in links:
-        target = Path(os.path.realpath(path))  # of a circle of links, one of them
-        if not target.is_relative_to(os.path.realpath(root)):
-            raise UsageError(
-                f"{path}: a link out of the project, to {target}; remove it, and name another "
-                f"place by `--build FOLDER`, or `build: FOLDER` in {preferences.path()}"
-            )
+    home = Path(os.path.realpath(build))
+    if build.is_symlink():
+        target = _target(build, root)
+        if target == Path(os.path.realpath(root)):
+            raise UsageError(f"{build}: a link to the project itself; remove the link")
+        with files.storage(build):
+            if not target.is_dir() or _has_other_files(target):
+                raise UsageError(
+                    f"{build}: a link to {target}, which is no folder for builds; remove the link"
+                )
+    for link in _links(build):
+        target = _target(link, root)
+        if not target.is_relative_to(home):
+            raise UsageError(f"{link}: a link out of the build folder, to {target}; remove it")
+
+
+def _links(folder: Path) -> Iterator[Path]:
+    """All links in a folder and its subfolders; what cannot be read shows when it is used."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                yield Path(entry.path)
+            elif entry.is_dir(follow_symlinks=False):
+                yield from _links(Path(entry.path))
+
+
+def _target(link: Path, root: Path) -> Path:
+    """Where a link in a project leads. Raises UsageError for a place outside, or nowhere."""
+    target = Path(os.path.realpath(link))
+    if target.is_relative_to(os.path.realpath(root)):
+        if (kind := files.not_a_file(link)).startswith("a link"):
+            raise UsageError(f"{link}: {kind}; remove the link")
+        return target
+    raise UsageError(
+        f"{link}: a link out of the project, to {target}; remove it, and name another "
+        f"place by `--build FOLDER`, or `build: FOLDER` in {preferences.path()}"
+    )

@@ -97,10 +97,10 @@ def test_a_folder_around_the_project_is_refused(tmp_path: Path) -> None:
         assert "holds the project itself" in refusal(project(tmp_path / "book"))
 
 
-@pytest.mark.parametrize("name", ["build", "build/book", "build/store"])
+@pytest.mark.parametrize("name", ["build", "build/book", "build/store", "build/encoded/book"])
 def test_a_link_out_of_the_project_is_refused_with_what_to_do(name: str, tmp_path: Path) -> None:
     root = project(tmp_path / "book")
-    (root / name).parent.mkdir(exist_ok=True)
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "elsewhere").mkdir()
     (root / name).symlink_to(tmp_path / "elsewhere")
     said = refusal(root)
@@ -124,14 +124,53 @@ def test_a_link_to_the_folder_that_is_named_is_allowed(tmp_path: Path) -> None:
         assert build_folder(root) == tmp_path / "elsewhere"
 
 
-def test_a_circle_of_links_hides_no_link_out_of_the_project(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "target", "message"),
+    [
+        ("build", ".", "a link to the project itself"),
+        ("build", "text", "a link to {target}, which is no folder for builds"),
+        ("build", "book.yaml", "a link to {target}, which is no folder for builds"),
+        ("build", "nowhere", "a link to nowhere, which is not there"),
+        ("build", "build", "a link that leads back to itself"),
+        ("build/book", "nowhere", "a link to nowhere, which is not there"),
+        ("build/book", "../text", "a link out of the build folder"),
+        ("build/store/f9", "../..", "a link out of the build folder"),
+        ("build/store/journal.jsonl", "../../text/1.md", "a link out of the build folder"),
+    ],
+)
+def test_a_link_to_sources_or_nowhere_is_refused(
+    name: str, target: str, message: str, tmp_path: Path
+) -> None:
     root = project(tmp_path / "book")
-    (root / "build").mkdir()
-    for number in range(6):
-        (root / "build" / f"l{number}").symlink_to(f"l{number}")
-    (tmp_path / "elsewhere").mkdir()
-    (root / "build" / "store").symlink_to(tmp_path / "elsewhere")
-    assert "a link out of the project" in refusal(root)
+    (root / "text").mkdir(exist_ok=True)
+    (root / "text" / "1.md").write_text("Hello.\n")
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).symlink_to(target)
+    refused = refusal(root)
+    assert refused.startswith(f"{root / name}: {message.format(target=root / target)}")
+    assert "remove" in refused
+
+
+def test_the_project_itself_is_no_build_even_by_a_link(tmp_path: Path) -> None:
+    root = project(tmp_path / "book")
+    (root / "build").symlink_to(".")
+    with building_in(root):
+        assert "holds the project itself" in refusal(root)
+
+
+def test_links_within_the_build_folder_are_allowed(tmp_path: Path) -> None:
+    root = project(tmp_path / "book")
+    (root / "build" / "book").mkdir(parents=True)
+    (root / "build" / "latest").symlink_to("book")
+    assert build_folder(root) == root / "build"
+
+
+def test_a_report_makes_no_build_folder_foreign(tmp_path: Path) -> None:
+    root = project(tmp_path / "book")
+    (tmp_path / "builds").mkdir()
+    (tmp_path / "builds" / "report.html").touch()
+    with building_in(tmp_path / "builds"):
+        assert build_folder(root) == tmp_path / "builds"
 
 
 def test_a_home_of_nobody_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
