@@ -133,7 +133,8 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def _refuse_links(root: Path) -> None:
     """Raises UsageError where `build` is a link that leads out of the project, to its sources or
-    nowhere, or where a link within it leads out of `build` or nowhere."""
+    nowhere, or where a link within it leads out of the project, to a folder around the build
+    folder, to a file outside it or nowhere."""
     build = root / "build"
     home = Path(os.path.realpath(build))
     if build.is_symlink():
@@ -147,8 +148,11 @@ def _refuse_links(root: Path) -> None:
                 )
     for link in _links(build):
         target = _target(link, root)
-        if not target.is_relative_to(home):
-            raise UsageError(f"{link}: a link out of the build folder, to {target}; remove it")
+        is_inside = target.is_relative_to(home)
+        if not is_inside and (not target.is_dir() or home.is_relative_to(target)):
+            raise UsageError(
+                f"{link}: a link out of the build folder, to {target}; remove the link"
+            )
 
 
 def _links(folder: Path) -> Iterator[Path]:
