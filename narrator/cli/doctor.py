@@ -82,7 +82,11 @@ def doctor(
     insecure: Insecure = False,
 ) -> None:
     """Check this machine, or the server or cluster that speaks, for a render; exit code 0 when one
-    can run, else 3."""
+    can run, else 3; 2 where there is no such book."""
+    from narrator.project.place import manifest_at
+
+    if book is not None:
+        manifest_at(book)
     checks = []
     wish, say = wish_of(cluster, tls, insecure), _unsaid if as_json else err.print
     for check in examine(book or root_of(None), say, wish):

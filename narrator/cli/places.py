@@ -78,7 +78,7 @@ def of_chunks(chunks: Sequence[str], place: Path, draft: bool) -> tuple[BookPlan
     from narrator.pipeline import bookplan, places
 
     book = plan_of(place, draft)
-    return book, places.passages_of(book, [bookplan.find_step(book, name) for name in chunks])
+    return book, places.passages_of(book, bookplan.find_steps(book, chunks))
 
 
 def one_chapter(book: BookPlan, name: str) -> int:
@@ -204,7 +204,7 @@ def play(
     player = _player()
     planned = plan_of(place, draft)
     with tempfile.TemporaryDirectory(prefix="narrator-") as folder:
-        for step in [bookplan.find_step(planned, name) for name in names]:
+        for step in bookplan.find_steps(planned, names):
             tries = retakes.tries_of(planned, step)
             wanted = [one for one in tries if one.in_use or number is not None]
             wanted = [one for one in wanted if number is None or one.number == number]

@@ -53,7 +53,7 @@ def list_takes(
 
     names, where = some_chunks(chunks, book)
     planned = plan_of(where, draft)
-    steps = [bookplan.find_step(planned, name) for name in names]
+    steps = bookplan.find_steps(planned, names)
     tries = [(step, retakes.tries_of(planned, step)) for step in steps]
     if as_json:
         rows = [

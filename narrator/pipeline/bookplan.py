@@ -337,11 +337,25 @@ def ledger_in(path: Path) -> list[dict[str, Any]]:
 
 def find_step(book: BookPlan, name: str) -> Step:
     """A step by its id ("3.12") or the start of its key. Raises UsageError."""
+    return find_steps(book, [name])[0]
+
+
+def find_steps(book: BookPlan, names: Sequence[str]) -> list[Step]:
+    """The steps of several names, as `find_step`. Raises UsageError with all that do not exist."""
+    steps = {name: _step_named(book, name) for name in names}
+    if missing := [name for name, step in steps.items() if step is None]:
+        kind = "chunk" if len(missing) == 1 else "chunks"
+        listed = ", ".join(f"'{name}'" for name in missing)
+        last = book.steps[-1].id
+        raise UsageError(f"no {kind} {listed}; chunks are named chapter.number, 1.1 to {last}")
+    return [step for name in names if (step := steps[name]) is not None]
+
+
+def _step_named(book: BookPlan, name: str) -> Step | None:
     for step in book.steps:
         if step.id == name or (len(name) >= 6 and step.key.startswith(name)):
             return step
-    last = book.steps[-1].id
-    raise UsageError(f"no chunk '{name}'; chunks are named chapter.number, 1.1 to {last}")
+    return None
 
 
 def reasons(book: BookPlan) -> dict[Reason, int]:

@@ -232,7 +232,7 @@ class Retaking:
         tell: Callable[[str], None],
     ) -> Retaking:
         """As `retake`, of who holds the lock and writes the store of the plan."""
-        places = {bookplan.find_step(book, name).place for name in chunks}
+        places = {step.place for step in bookplan.find_steps(book, chunks)}
         held = {book.pins[s.key].place for s in book.steps if s.pinned and s.place in places}
         if held:
             book = bookplan.plan(

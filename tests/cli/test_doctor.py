@@ -274,6 +274,13 @@ def test_a_book_with_mistakes_fails_and_the_rest_is_still_told(narrator, fit, bo
     assert found["model"]["state"] == "ok"
 
 
+def test_a_book_that_does_not_exist_is_refused_as_by_other_commands(narrator, fit, tmp_path):
+    refusal = narrator("plan", tmp_path / "nothere")
+    assert refusal[0] == 2
+    assert f"{tmp_path / 'nothere'}: no such file" in refusal[2]
+    assert narrator("doctor", tmp_path / "nothere") == refusal
+
+
 def test_the_book_here_is_the_one_that_is_meant(narrator, fit, book, monkeypatch):
     book.write_text(books.MANIFEST + "engine: {model: ./mine}\n")
     monkeypatch.chdir(book.parent)

@@ -59,7 +59,7 @@ def auditioned(ticket: Ticket, made: Auditioning) -> None:
 def mark(ticket: Ticket, book: BookPlan) -> None:
     """Of who holds the lock and writes the plan's store. Raises UsageError, StorageError."""
     job = ticket.job
-    steps = [bookplan.find_step(book, name) for name in job.chunks]
+    steps = bookplan.find_steps(book, job.chunks)
     if job.kind == "unpin":
         lost = () if job.chunks else book.lost
         retakes.forget(book, lost)
@@ -276,5 +276,5 @@ def _is_past(book: BookPlan, job: Job) -> bool:
         return False
     if job.kind == "retake":
         return True
-    steps = (bookplan.find_step(book, name) for name in job.chunks)
+    steps = bookplan.find_steps(book, job.chunks)
     return not job.chunks or any(one.pinned and not retakes.held_by(book, one) for one in steps)
