@@ -66,7 +66,7 @@ class Estimate:
 
 def estimate(book: BookPlan, there: Mapping[str, float] = MappingProxyType({})) -> Estimate:
     """Time from the speed that this machine showed, or a cluster's that is `there`, by what it is
-    kept as; disk from the takes that are there."""
+    kept as; disk from the takes that are there, of the selected chapters alone."""
     seconds = sum(step.expected for step in book.todo)
     shares = shares_of(book, book.todo, there)
     have = [(size, book.store.find(key)) for key, size in book.store.stored()]
@@ -74,7 +74,9 @@ def estimate(book: BookPlan, there: Mapping[str, float] = MappingProxyType({})) 
     # FLAC of speech takes a little over half of 16-bit PCM
     per_second = sum(s for s, _ in have) / spoken if spoken else 1.1 * book.sample_rate
     project = book.project
+    chapters = book.selection.chapters
     shapes = demands.shapes(project, book.manuscript.spoken)
+    shapes = [shape for shape in shapes if not chapters or shape.number in chapters]
     whole = demands.seconds_of(project, shapes)
     channels = layout.channels_of(project, [step.chunk for step in book.steps])
     finished = whole * demands.bytes_per_second(project, book.sample_rate, channels)

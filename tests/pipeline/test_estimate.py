@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from narrator.delivery.export import encode
+from narrator.pipeline.bookplan import Selection
 from narrator.pipeline.estimate import estimate
 from tests import books
 from tests.fakes import HumEngine
@@ -26,3 +28,14 @@ def test_samples_of_the_chapters_that_are_encoded_at_one_time_need_room(
     # 32-bit samples of all that is said, and the pauses between
     said = sum(step.expected for step in book.steps) * book.sample_rate * 4
     assert said < longer + shorter < 1.5 * said
+
+
+def test_chapters_that_are_not_selected_need_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encode, "WORKERS", 1)
+    book = books.plan(books.write(tmp_path), HumEngine())
+    whole = estimate(book)
+    parts = [estimate(replace(book, selection=Selection(frozenset({n})))) for n in (0, 1)]
+    assert sum(part.files for part in parts) == pytest.approx(whole.files, abs=2)
+    assert max(part.disk for part in parts) < whole.disk
