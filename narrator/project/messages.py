@@ -90,10 +90,10 @@ _WHOLE = ("extra_forbidden", "missing")
 """Errors whose message names its place itself."""
 
 
+_MAPPING = ("dict_type", "model_type", "model_attributes_type")
+
 _SAID = {
-    "dict_type": "must be a mapping of keys to values",
-    "model_type": "must be a mapping of keys to values",
-    "model_attributes_type": "must be a mapping of keys to values",
+    **dict.fromkeys(_MAPPING, "must be a mapping of keys to values"),
     "tuple_type": "must be a list",
     "too_short": "must not be empty",
     "string_too_short": "must not be empty",
@@ -115,8 +115,14 @@ def _message(
         return "has no value"
     if kind == "string_type" and isinstance(value, bool):
         return "YAML reads this word as true or false; put it in quotes"
-    if kind == "tuple_type" and isinstance(value, dict):
+    if kind == "tuple_type" and isinstance(value, dict | str):
         return "must be a list: begin each of its items with a hyphen and a space, `- `"
+    if kind in _MAPPING and isinstance(value, str):
+        if found := re.match(r"([\w-]+):(?=\S)(.*)", value, re.DOTALL):
+            spaced = quoted(f"{found[1]}: {found[2]}")
+            return f"a space is missing after the colon; write `{spaced}`"
+        if loc[:-1] == ("chapters",):
+            return f"must have a title and a file; write `- {{title: …, file: {quoted(value)}}}`"
     if kind in _SAID:
         return _SAID[kind]
     if kind == "literal_error":
@@ -132,8 +138,8 @@ def _message(
 def _unknown_key(loc: Loc, lines: Mapping[Loc, int], of: type[BaseModel], guess: bool) -> str:
     key, around = str(loc[-1]), _spell(loc[:-1], lines)
     valid = _keys_at(loc[:-1], of)
-    if found := re.match(r"([\w-]+):\S", key):
-        spaced = f"{found[1]}: {quoted(key[found.end(1) + 1 :])}"
+    if found := re.match(r"([\w-]+):(?=\S)(.*)", key, re.DOTALL):
+        spaced = quoted(f"{found[1]}: {found[2]}")
         return f"a space is missing after the colon: write `{spaced}`"
     if key.startswith("-") and key[1:] in valid:
         return f"a space is missing after the hyphen: write `- {key[1:]}`"

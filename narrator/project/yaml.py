@@ -83,6 +83,8 @@ def read_yaml(
         line = text.count("\n", 0, error.position) + 1
         found = text[error.position : error.position + 1]
         message = f"a control character, {found!r}, which YAML does not allow"
+        if (found == "\0" and text[1:2] + text[3:4] == "\0\0") or text.startswith("\0"):
+            message = "UTF-16: save the file as UTF-8"
         raise ManifestError(Problem(path, line, message)) from None
     except yaml.YAMLError as error:
         raise ManifestError(Problem(path, None, f"not valid YAML: {error}")) from None
@@ -177,7 +179,7 @@ class _Nodes:
                 self.problems.append(Problem(self.path, line, message))
                 continue
             if key in first:
-                message = f"'{quoted(key)}' stands twice; first on line {first[key]}"
+                message = f"'{quoted(key)}' is given twice, first on line {first[key]}; remove one"
                 self.problems.append(Problem(self.path, line, message))
                 continue
             first[key] = line

@@ -121,7 +121,7 @@ CASES = {
     ),
     "a speaker that stands twice": (
         GOOD + "speakers:\n  bob: {}\n  ann: {}\n  bob: {}\n",
-        "book.yaml:9: 'bob' stands twice; first on line 7",
+        "book.yaml:9: 'bob' is given twice, first on line 7; remove one",
     ),
     "speakers that differ in case alone": (
         GOOD + "speakers:\n  bob: {}\n  Bob: {}\n",

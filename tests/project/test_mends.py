@@ -129,3 +129,39 @@ def test_backslashes_in_a_path_are_said(tmp_path):
     text = GOOD.replace("file: one.md", r'file: "text\new.md"')
     (found,) = problems(tmp_path, text)
     assert found.endswith(r"no such file: text\new.md; write / between folders, and no \ ".strip())
+
+
+NEWCOMERS = {
+    "no space in a list item": (b"chapters:\n  - file:a.md\n", 2, "write `file: a.md`"),
+    "a file alone": (b"chapters:\n  - a.md\n", 2, "write `- {title: …, file: a.md}`"),
+    "one file": (b"chapters: a.md\n", 1, "must be a list: begin each of its items"),
+    "a mapping of files": (
+        b"chapters:\n  One: a.md\n",
+        1,
+        "must be a list: begin each of its items",
+    ),
+    "a key twice": (
+        b"title: A\ntitle: B\n",
+        2,
+        "'title' is given twice, first on line 1; remove one",
+    ),
+    "Windows line ends": (b"title: A\r\ntitle: B\r\n", 2, "'title' is given twice"),
+    "a byte order mark": (b"\xef\xbb\xbftitle: A\ntitle: B\n", 2, "'title' is given twice"),
+    "UTF-16": ("title: A\n".encode("utf-16"), 1, "save the file as UTF-8"),
+    "UTF-16 without a mark": (
+        "title: A\n".encode("utf-16-le"),
+        1,
+        "UTF-16: save the file as UTF-8",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NEWCOMERS)
+def test_a_mistake_of_newcomers_says_what_to_do(case, tmp_path):
+    content, line, advice = NEWCOMERS[case]
+    path = tmp_path / "book.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ManifestError) as refused:
+        load(path)
+    messages = [str(problem) for problem in refused.value.problems]
+    assert any(m.startswith(f"{path}:{line}: ") and advice in m for m in messages), messages
