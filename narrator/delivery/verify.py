@@ -201,7 +201,7 @@ def _faults(file: FileFigures, profile: Profile, pause: float) -> Iterator[Check
     hole = None if gap is not None and file.gap > gap else meters.hole(file.levels)
     figure = f"{hole[0]:.1f} s at {fine_clock(hole[1])}" if hole else "none"
     yield Check("hole", figure, "no digital silence in a recording with room tone", hole is None)
-    figure = f"{file.damaged} damaged packets, {file.missing:.2f} s missing"
+    figure = f"{file.damaged} damaged packets, {file.missing:.2f} s shorter than its header says"
     if file.invalid:
         figure += f", {file.invalid} samples are no numbers"
     if file.changes:
@@ -209,7 +209,7 @@ def _faults(file: FileFigures, profile: Profile, pause: float) -> Iterator[Check
     # lossy coders pad, and some containers count that: a packet or two of them is no loss
     padding = 0.15 if file.bitrate_mode == "unknown" else 0.001
     whole = not (file.damaged or file.invalid or file.changes) and file.missing < padding
-    yield Check("decoding", figure, "none", whole)
+    yield Check("decoding", figure, f"none damaged, at most {padding:g} s shorter", whole)
 
 
 def _within(name: str, value: float, span: Span | None, unit: str, digits: int = 1) -> Check:

@@ -373,6 +373,12 @@ def decoding(found: FileFigures) -> Check:
     return next(check for check in checks(found, None) if check.name == "decoding")
 
 
+def test_missing_sound_is_stated_with_what_is_allowed(tmp_path: Path) -> None:
+    check = decoding(figures(write(tmp_path / "x.wav", roomy(speech(3.0)))))
+    assert check.figure == "0 damaged packets, 0.00 s shorter than its header says"
+    assert check.demand.startswith("none damaged, at most 0.")
+
+
 @pytest.mark.parametrize(
     "value",
     [
