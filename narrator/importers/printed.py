@@ -325,7 +325,9 @@ class _Labeller:
 
     def _is_aside(self, text: str) -> bool:
         """Whether a direction is a play's or a screenplay's parenthetical, which nobody speaks."""
-        return self.dialogue.is_play and not self.dialogue.is_script and is_parenthetical(text)
+        if text.isupper() and (self.is_screenplay or self.dialogue.is_script):
+            text = text.lower()
+        return self.dialogue.is_play and is_parenthetical(text)
 
     def _takes_style(self, look: Look, piece: SpeechPiece) -> bool:
         """Whether a direction at the beginning of a speech says how it is said."""

@@ -65,7 +65,7 @@ def test_names_in_bold_lose_their_extensions_and_headings_their_capitals(screenp
 def test_transitions_in_bold_extensions_and_beats_are_listed(screenplay: Path) -> None:
     assert reasons(whole(screenplay, SCRIPT)) == {
         "transition": 8,
-        "extension of a name": 5,
+        "extension of a name": 6,
         "parenthetical": 1,
     }
 
