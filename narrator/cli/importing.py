@@ -28,8 +28,8 @@ def new(
     folder: Annotated[
         Path, typer.Argument(help="The project's folder; made, empty, or an import.")
     ],
-    source: Annotated[
-        Path | None,
+    sources: Annotated[
+        list[Path] | None,
         typer.Option(
             "--from",
             help="A manuscript: EPUB, Word, OpenDocument, RTF, PDF, HTML, FB2, Markdown, text, "
@@ -78,6 +78,12 @@ def new(
     """Start a project, from a manuscript if there is one."""
     from narrator import importers
 
+    if sources and len(sources) > 1:
+        raise UsageError(
+            f"--from: {len(sources)} manuscripts, but a project is made from one: put them into a "
+            "folder, in whose order they are read, and give that"
+        )
+    source = sources[0] if sources else None
     choices = _choices(title, author, language, encoding, chapter_heading)
     choices = _treated(choices, reading, notes, directions, pictures, tables, code)
     with stage(err, f"importing {source or folder}"):
@@ -107,6 +113,16 @@ def _choices(
     from narrator.importers import Choices
     from narrator.project import languages
 
+    texts = {
+        "--title": [title],
+        "--author": authors or [],
+        "--language": [language],
+        "--encoding": [encoding],
+        "--chapter-heading": [heading],
+    }
+    for option, values in texts.items():
+        if any(value and re.search("[\ud800-\udfff]", value) for value in values):
+            raise UsageError(f"{option}: has bytes that are not UTF-8: type it in UTF-8")
     if heading is not None and not heading.strip():
         raise UsageError("--chapter-heading is empty: give what headings begin with, as Kapitel")
     try:

@@ -80,13 +80,14 @@ def check(
 
 def _print_counts(manuscript: Manuscript) -> None:
     """How much there is of it, and who says nothing."""
+    from narrator.importers.book import count_words
     from narrator.pipeline import bookengines
     from narrator.pipeline.manuscript import characters, source_and_left_out
 
     counts = source_and_left_out(manuscript)
     once = [u for u in manuscript.spoken if not u.with_before]  # what several say is read once
     said = sum(characters(u.chunk.text) for u in once)
-    words = sum(len(u.chunk.text.split()) for u in once)
+    words = sum(count_words(u.chunk.text) for u in once)
     seconds = sum(u.expected for u in once)
     speakers = {u.chunk.speaker for u in manuscript.spoken}
     cast = manuscript.project.speakers  # who plays others needs no lines of its own

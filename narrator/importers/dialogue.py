@@ -21,6 +21,7 @@ from narrator.importers.directions import (
     Styled,
     covers,
     is_direction,
+    is_scene_heading,
     is_verse,
     style_of,
     transition,
@@ -109,6 +110,11 @@ class PrintedDialogue:
     """Whether markup says of all that is said whose it is."""
 
     @property
+    def is_screenplay(self) -> bool:
+        """Whether it has a screenplay's transitions or headings of scenes."""
+        return any(is_screenplay_row(look.said.text) for look in chain.from_iterable(self.pieces))
+
+    @property
     def looks(self) -> Iterator[Look]:
         """Those of pieces that are dialogue."""
         return chain.from_iterable(compress(self.pieces, self.found))
@@ -129,10 +135,12 @@ def find_dialogue(
     it is a script.
     """
     everything = list(everything)
-    pieces = _looked_at(kept)
+    pieces = _looked_at(kept, is_certain)
     personas = _personas(pieces) or _personas([[_look(block) for block in everything]])
     counts = _counts(chain.from_iterable(pieces))
     if is_certain:
+        if max(counts.values(), default=0) == 1:  # a short scene in which each speaks once
+            counts.update(list(counts))
         sure = [bool(_chosen(looks, counts)) for looks in pieces]
     else:
         shaped = [_is_dialogue(looks, counts) for looks in pieces]
@@ -187,21 +195,25 @@ def _of_script(block: Block) -> Look:
 # -- looking ---------------------------------------------------------------------------------------
 
 
-def _looked_at(kept: Sequence[Sequence[Block]]) -> list[list[Look]]:
-    """Blocks as they may be read: with the labels that are set as most of their piece are."""
+def _looked_at(kept: Sequence[Sequence[Block]], is_certain: bool) -> list[list[Look]]:
+    """Blocks as they may be read: with the labels that are set as most of their piece are, or as
+    most of all where it is certain that there are labels."""
     first = [[_look(block) for block in blocks] for blocks in kept]
     counts = Counter(label.key for look in chain.from_iterable(first) for label in _strong(look))
     pieces = [[part for look in looks for part in _parted(look, counts)] for looks in first]
     _believe_markup(list(chain.from_iterable(pieces)))
-    for looks in pieces:
-        _keep_alike(looks)
+    for looks in [list(chain.from_iterable(pieces))] if is_certain else pieces:
+        _keep_alike(looks, is_certain)
     return pieces
 
 
-def _keep_alike(looks: Sequence[Look]) -> None:
-    """Leave those labels that are set as most are, or whose names are elsewhere."""
+def _keep_alike(looks: Sequence[Look], is_certain: bool) -> None:
+    """Leave those labels that are set as most are, or whose names are elsewhere; where it is
+    certain that there are some and none comes again, those that are in capitals or apart."""
     options = [label for look in looks for label in look.options]
     ways = settings(options)
+    if is_certain and not ways:
+        ways = {label.setting for label in options if label.form != "mixed"}
     keys = {label.key for label in options if label.setting in ways}
     forms = {form for form, *_ in ways}
     for look in looks:
@@ -276,14 +288,19 @@ def _inner(line: Line) -> Iterator[Label]:
 
 
 def _parted(look: Look, counts: Mapping[str, int]) -> list[Look]:
-    """A look in parts, where lines within it begin with labels that come again."""
+    """A look in parts, where lines within it begin with labels that come again, and where they are
+    a screenplay's transitions or headings."""
     again = {label.setting for label in look.options if counts[label.key] > 1}
+    stage = [is_screenplay_row(plain(line)) for line in look.lines]
     begins = [
         number
         for number, line in enumerate(look.lines)
-        if number and any(counts[o.key] > 1 or o.setting in again for o in _inner(line))
-    ]
-    if not begins or not again:
+        if number and (
+            stage[number] or stage[number - 1] or
+            (again and any(counts[o.key] > 1 or o.setting in again for o in _inner(line)))
+        )
+    ]  # fmt: skip
+    if not begins:
         return [look]
     parts = []
     for begin, end in pairwise([0, *begins, len(look.lines)]):
@@ -532,12 +549,17 @@ def _is_play(pieces: Sequence[Sequence[Look]], found: Sequence[bool]) -> bool:
         return False
     if len(names) > _COMPANY or _is_in_acts(o.block for o in chain.from_iterable(pieces)):
         return True
-    if any(transition(look.said.text) for look in looks):
+    if any(is_screenplay_row(look.said.text) for look in chain.from_iterable(pieces)):
         return True
     verse = sum(is_verse(look.said.text[label.said :]) for look, label in speeches)
     told = sum(look.is_direction for look in looks)
     colons = sum(label.mark in COLONS for _, label in speeches)
     return max(4 * verse, 10 * told) >= len(speeches) or 2 * colons < len(speeches)
+
+
+def is_screenplay_row(text: str) -> bool:
+    """Whether a row is a screenplay's transition, or heads a scene of it."""
+    return is_scene_heading(text) or transition(text) is not None
 
 
 def _is_in_acts(blocks: Iterable[Block]) -> bool:

@@ -46,6 +46,17 @@ class SpeechPiece:
 
 PARENTHETICAL = "parenthetical"
 """Why words in brackets within a speech are left out: they tell an actor what to do."""
+EXTENSION = "extension of a name"
+"""Why words in brackets behind a speaker's name are left out: nobody says them."""
+_EXTENSION = re.compile(
+    r"\W*(?:v\W?o|o\W?s|o\W?c|off|cont\W?d?|contd|cont\W?inued|continuing|more|pre-?lap|subtitled?|"
+    r"subtitles?|\d+s?|guest|external|host|presenter|voice[ -]?over|off[ -]?(?:screen|camera))"
+    r"(?:\W*(?:v\W?o|o\W?s|o\W?c|cont\W?d|contd|continued))*\W*",
+    re.IGNORECASE,
+)
+"""Where a voice comes from, that it goes on, an age: no way to speak."""
+_SCENE = re.compile(r"(?:\d+[A-Z]?\.?\s+)?(?:INT|EXT|EST|I/E)(?:\.|/)\s?(?=\w)[^a-z]*")
+"""The heading of a screenplay's scene, in capitals: `INT. KITCHEN - DAY`."""
 _ASIDE = re.compile(r"[(（][^\W\d_A-ZÀ-ÞА-ЯΑ-Ω][^().!?]*\.?[)）]")
 _ASIDE_WORDS = 6
 _FADE = re.compile(
@@ -195,6 +206,16 @@ def transition(text: str) -> re.Match[str] | None:
     """What a row says as a screenplay's transition, `text` without its emphasis: `**FADE IN:**`."""
     bare = re.sub(r"[*_]+", "", text).strip()
     return _CUT_TO.fullmatch(bare) or _FADE.fullmatch(bare)
+
+
+def is_extension(text: str) -> bool:
+    """Whether words behind a name say where its voice comes from: `(V.O.)`, `(CONT'D)`."""
+    return bool(_EXTENSION.fullmatch(text))
+
+
+def is_scene_heading(text: str) -> bool:
+    """Whether a row heads a screenplay's scene, `text` without its emphasis."""
+    return bool(_SCENE.fullmatch(re.sub(r"[*_]+", "", text).strip()))
 
 
 def is_parenthetical(text: str) -> bool:

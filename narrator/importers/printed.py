@@ -22,17 +22,28 @@ from narrator.importers.dialogue import (
     find_script,
 )
 from narrator.importers.directions import (
+    EXTENSION,
     PARENTHETICAL,
     Habits,
     SpeechPiece,
+    is_extension,
     is_parenthetical,
     is_personal,
+    is_scene_heading,
     is_verse,
     pieces,
     style_of,
     transition,
 )
-from narrator.importers.labels import COLONS, Label, is_capitals, key_of, ordinary, several
+from narrator.importers.labels import (
+    COLONS,
+    Label,
+    is_capitals,
+    key_of,
+    lowered_capitals,
+    ordinary,
+    several,
+)
 from narrator.importers.persons import cast_of
 from narrator.importers.prose import CLOSES, OPENS, Line, StyledSpan, given, tidy, write_label
 
@@ -75,6 +86,8 @@ def read_printed(
             labeller.count(looks)
         elif is_dialogue:
             blocks[:] = labeller.written(looks)
+        elif labeller.is_screenplay:
+            _leave_transitions(looks)
     told = labeller.told
     cast = cast_of(told.printed, dialogue.personas)
     return Printed(cast, told.counted(dialogue), tuple(told.remarks()))
@@ -94,6 +107,12 @@ def _remark_on(doubtful: DoubtfulLabels) -> str:
     )
 
 
+def _leave_transitions(looks: Iterable[Look]) -> None:
+    for look in looks:
+        if transition(look.said.text):
+            look.block.leave("transition")
+
+
 _SCRIPT = re.compile(r"[^\s:：(（][^:：(（\n]{0,59}?\s?(?:\([^()\n]{0,200}\)\s?)?[:：]\s")
 
 
@@ -105,7 +124,21 @@ def _is_script(looks: Sequence[Look]) -> bool:
     named = [(look, look.label) for look in looks if look.label]
     colons = [look for look, label in named if label.mark in COLONS]
     shouted = all(is_capitals(label.name) for _, label in named)
+    shouted |= any(_extensions(look, label)[0] for look, label in named)
     return bool(colons) and not shouted and all(_SCRIPT.match(o.said.text) for o in colons)
+
+
+_BRACKETED = re.compile(r"\([^()]*\)")
+
+
+def _extensions(look: Look, label: Label) -> tuple[list[str], str]:
+    """The extensions of a name, `(V.O.)`, and what else stands in brackets behind it."""
+    text = look.said.text[slice(*label.aside)]
+    found = [bracket for bracket in _BRACKETED.findall(text) if is_extension(bracket)]
+    shouted = [bracket for bracket in found if bracket.upper() == bracket]
+    for bracket in shouted:
+        text = text.replace(bracket, "", 1)
+    return shouted, text.strip()
 
 
 @dataclass(slots=True)
@@ -147,6 +180,7 @@ class _Labeller:
     def __init__(self, dialogue: PrintedDialogue, directions: Treatment) -> None:
         self.dialogue = dialogue
         self.directions = directions
+        self.is_screenplay = dialogue.is_play and dialogue.is_screenplay
         self.told = _Speeches()
         texts = [look.said.text for look in dialogue.looks]
         inside = (found for text in texts for found in _BRACKETS.findall(text))
@@ -168,8 +202,7 @@ class _Labeller:
             if look.label:
                 self._speaker(look.label)
                 self.told.speeches += 1
-            elif transition(look.said.text):
-                look.block.leave("transition")
+        _leave_transitions(looks)
 
     def written(self, looks: Sequence[Look]) -> list[Block]:
         """The blocks of a dialogue with their labels."""
@@ -185,6 +218,9 @@ class _Labeller:
                 continue
             if (parts[0].label or block.is_narrated) and self.held:
                 made += self._unsaid()
+            last = next((one for one in reversed(made) if one.kind != "left"), None)
+            if last and last.kind == "text" and any(map(self._heads_scene, parts)):
+                made.append(Block("scene", block.source, written=_break_of(block)))
             made += self._accounted(block, [one for look in parts for one in self._written(look)])
         return [*made, *self._unsaid()]
 
@@ -215,10 +251,14 @@ class _Labeller:
             yield _left(block, text[begin:end], "time of a transcript")
         style = None
         begin, end = label.aside
-        if begin < end:
-            style = style_of(text[begin:end], before_colon=label.mark in COLONS)
+        extensions, aside = _extensions(look, label)
+        for extension in extensions:
+            yield _left(block, extension, EXTENSION)
+        if aside:
+            manner = lowered_capitals(aside, False) if self.is_screenplay else aside
+            style = style_of(manner, before_colon=label.mark in COLONS)
         self.at = _OpenSpeech(block, self._speaker(label), style)
-        if begin < end and style is None:
+        if aside and style is None:
             begin += text[begin] == ","
             yield self._direction(look, SpeechPiece(begin, end, True), is_of_label=True)
         yield from self._spoken(look, label.said)
@@ -232,23 +272,35 @@ class _Labeller:
         elif transition(text):
             self.at = None
             yield _left(look.block, text, "transition")
+        elif self._heads_scene(look):
+            self.at = None
+            yield _block(look.block, _in_ordinary_letters(look.lines), "")
         elif look.is_direction:
             whole = SpeechPiece(0, len(text), True)
+            if self.at:
+                self.at.leads_on = is_parenthetical(text)
             if not self._takes_style(look, whole):
                 yield self._direction(look, whole)
         elif self.at and (pending or self._goes_on(look)):
             if not pending and not self.dialogue.is_script:
                 self.told.unlabelled.append(look.block.source)
+            self.at.leads_on = False
             yield from self._spoken(look, 0)
         else:
             yield _made(look, 0, len(text))
 
     def _goes_on(self, look: Look) -> bool:
         """Whether a paragraph without a label is more of the speech above: in an interview it is;
-        in a play verse is, and what is said by or to somebody, for directions are neither."""
+        in a play verse is, and what is said by or to somebody, for directions are neither; in a
+        screenplay only what a parenthetical leads to."""
         if self.dialogue.is_script:
             return True
+        if self.is_screenplay:
+            return self.at is not None and self.at.leads_on
         return not self.dialogue.is_play or is_verse(look.said.text) or is_personal(look.said.text)
+
+    def _heads_scene(self, look: Look) -> bool:
+        return self.is_screenplay and look.label is None and is_scene_heading(look.said.text)
 
     def _spoken(self, look: Look, start: int) -> Iterator[Block]:
         """A speech as a labelled paragraph, its directions before, in and after it."""
@@ -273,7 +325,9 @@ class _Labeller:
 
     def _is_aside(self, text: str) -> bool:
         """Whether a direction is a play's or a screenplay's parenthetical, which nobody speaks."""
-        return self.dialogue.is_play and not self.dialogue.is_script and is_parenthetical(text)
+        if text.isupper() and (self.is_screenplay or self.dialogue.is_script):
+            text = text.lower()
+        return self.dialogue.is_play and is_parenthetical(text)
 
     def _takes_style(self, look: Look, piece: SpeechPiece) -> bool:
         """Whether a direction at the beginning of a speech says how it is said."""
@@ -350,12 +404,30 @@ class _OpenSpeech:
     style: str | None
     is_pending: bool = True
     """Whether nothing of it was written yet."""
+    leads_on: bool = False
+    """Whether a parenthetical stands right above, below which it goes on."""
 
     def label(self) -> str:
         """What stands before a paragraph of it: its style stands before the first."""
         style = f" ({self.style})" if self.style and self.is_pending else ""
         self.is_pending = False
         return f"{self.name}{style}:"
+
+
+def _break_of(block: Block) -> str | None:
+    """A scene break, as it is written where a block is."""
+    return None if block.written is None else "***\n"
+
+
+def _in_ordinary_letters(lines: Sequence[Line]) -> list[Line]:
+    """The heading of a scene, without its capitals."""
+    return [
+        tuple(
+            replace(span, text=lowered_capitals(span.text, number == place == 0))
+            for place, span in enumerate(line)
+        )
+        for number, line in enumerate(lines)
+    ]
 
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")

@@ -134,3 +134,25 @@ def test_a_file_is_read_as_what_it_is(narrator, epub, tmp_path):
     assert "from EPUB" in said
     assert "sea.docx was read as EPUB, as its content is." in said
     assert (tmp_path / "sea" / "source.epub").is_file()
+
+
+def test_two_manuscripts_are_refused_with_what_to_do(narrator, epub, tmp_path):
+    code, _, errors = narrator("new", tmp_path / "sea", "--from", epub, "--from", epub)
+    assert code == 2
+    assert "put them into a folder" in " ".join(errors.split())
+    assert not (tmp_path / "sea").exists()
+
+
+def test_an_option_that_is_no_utf8_is_refused_in_a_sentence(narrator, epub, tmp_path):
+    code, _, errors = narrator("new", tmp_path / "sea", "--from", epub, "--title", "\udcff")
+    assert code == 2
+    assert "--title: has bytes that are not UTF-8" in errors
+
+
+def test_new_and_check_count_the_same_words(narrator, tmp_path):
+    source = tmp_path / "a.md"
+    source.write_text("# A\n\n“Yes,” he said — and well-known dogs don’t bark.\n", "utf-8")
+    _, found, _ = narrator("new", tmp_path / "a", "--from", source)
+    _, checked, _ = narrator("check", tmp_path / "a" / "book.yaml")
+    assert "1 chapter, 10 words" in found
+    assert "10 words; of" in checked

@@ -149,6 +149,13 @@ def test_a_parenthetical_that_is_no_style_is_left_out_and_listed(tmp_path: Path)
     assert reasons(book) == {"parenthetical": 4}
 
 
+@pytest.mark.parametrize("aside", ["(beat)", "(BEAT)", "_(to Ben)_"])
+def test_a_parenthetical_between_sentences_is_left_out(aside: str, tmp_path: Path) -> None:
+    book = imported(tmp_path, scene(f"ANNA\nYes (and I know). {aside} No."))
+    assert "Anna: Yes (and I know). No." in book.chapters[0].markdown
+    assert reasons(book)["parenthetical"] == len(aside.split())
+
+
 def test_a_parenthetical_at_the_end_is_no_style(tmp_path: Path) -> None:
     book = imported(tmp_path, scene("ANNA\nOne.\n(smiling)\n\nShe goes."))
     assert rows(book)[1:] == ["Anna: One.", "She goes."]

@@ -19,7 +19,7 @@ from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import count_characters, names
 from narrator.importers.counting import counted
-from narrator.importers.directions import PARENTHETICAL, style_of
+from narrator.importers.directions import EXTENSION, PARENTHETICAL, is_extension, style_of
 from narrator.importers.encoding import Decoded
 from narrator.importers.labels import lowered_capitals, ordinary
 from narrator.importers.plaintext import read_text
@@ -29,20 +29,12 @@ from narrator.importers.readers.facts import Metadata
 
 ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "break", "left"]
 
-EXTENSION = "extension of a name"
 _SIZE_LIMIT = 4_000_000
 """Characters. A day of subtitles has 3 million."""
 _NO_TEXT = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LONGEST_NAME = 60
 """Characters that a label has at most."""
 _EXTENSION = re.compile(r"\([^()]*\)?")
-_WHERE = re.compile(
-    r"\W*(?:v\W?o|o\W?s|o\W?c|off|cont\W?d?|contd|cont\W?inued|continuing|more|pre-?lap|subtitled?|"
-    r"subtitles?|\d+s?|guest|external|host|presenter|voice[ -]?over|off[ -]?(?:screen|camera))"
-    r"(?:\W*(?:v\W?o|o\W?s|o\W?c|cont\W?d|contd|continued))*\W*",
-    re.IGNORECASE,
-)
-"""Where a voice comes from, that it goes on, an age: no way to speak."""
 _ACTS = names("act acte acto akt atto ato episode teil part chapter kapitel bedrijf akten")
 _ACT = re.compile(
     r"(?:the )?(?:teaser|cold open(?:ing)?|tag|prologue|epilogue|prolog|epilog)", re.IGNORECASE
@@ -239,7 +231,7 @@ class _ScriptWriter:
             return
         self.duals += item.is_dual
         left_out = [run for run in item.runs if run.left is not None]
-        where = [text for text in extensions if _WHERE.fullmatch(text)]
+        where = [text for text in extensions if is_extension(text)]
         asides = [text for text in (*extensions, behind) if text and text not in where]
         outside = [ScriptRun(f" {text}", left=EXTENSION) for text in where]
         self._paragraph(item, [ScriptRun(name), *outside, *left_out], "speaker")
@@ -260,10 +252,10 @@ class _ScriptWriter:
         """Write a parenthetical: the style of what follows, which has but one, else left out;
         returns whether what follows has one."""
         text = text_of(runs)
-        if not is_styled and not _WHERE.fullmatch(text) and style_of(text) is not None:
+        if not is_styled and not is_extension(text) and style_of(text) is not None:
             self._paragraph(item, runs, "direction")
             return True
-        why = EXTENSION if _WHERE.fullmatch(text) else PARENTHETICAL
+        why = EXTENSION if is_extension(text) else PARENTHETICAL
         self._paragraph(item, [ScriptRun(run.text, left=run.left or why) for run in runs])
         return is_styled
 
