@@ -22,7 +22,6 @@ from rich.table import Table
 
 from narrator.cli.progress import StageLine, stage
 from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
-from narrator.engines import models
 
 if TYPE_CHECKING:
     from narrator.engines import Engine
@@ -44,7 +43,7 @@ Spec = Annotated[
 @models_app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """Show the models that are here, and which one is the default."""
-
+    from narrator.engines import models
     from narrator.engines.registry import FAMILIES
     from narrator.speech.hearing import choosing
 
@@ -73,6 +72,7 @@ def list_(as_json: AsJson = False) -> None:
 
 def _meant(spec: str) -> tuple[Family, str]:
     """Whose model is meant, by its folder where it is here; else it is the first engine's."""
+    from narrator.engines import models
     from narrator.engines.registry import FAMILIES
 
     for family in FAMILIES:
@@ -112,6 +112,7 @@ def _say(what: str) -> None:
 @models_app.command()
 def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
     """Print the folder of a model."""
+    from narrator.engines import models
     from narrator.errors import EngineUnavailable
     from narrator.speech.hearing import choosing
 
@@ -147,6 +148,7 @@ def pull(
     """
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
+    from narrator.engines import models
     from narrator.engines.registry import FAMILIES
     from narrator.errors import UsageError
     from narrator.speech.hearing import choosing
@@ -184,6 +186,8 @@ def pull(
 def _print_speaking(model: Model, look: Download, shrink: bool, small: bool) -> None:
     """What a model that was pulled is called in a manifest, converted to 8 bits where that is
     wanted; `small`: because this machine is, which uses nothing else. Raises as `models.shrink`."""
+    from narrator.engines import models
+
     family, _ = _meant(model.spec)
     if not shrink:
         if look.revision:
@@ -211,6 +215,7 @@ def convert(
     ] = None,
 ) -> None:
     """Write a model anew: smaller, or in another precision."""
+    from narrator.engines import models
     from narrator.errors import EngineUnavailable, UsageError
 
     if bits not in (2, 3, 4, 5, 6, 8, 16):
