@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -113,7 +113,7 @@ def _choices(
     from narrator.importers import Choices
     from narrator.project import languages
 
-    texts = {
+    texts: dict[str, Sequence[str | None]] = {
         "--title": [title],
         "--author": authors or [],
         "--language": [language],
