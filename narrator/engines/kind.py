@@ -31,7 +31,7 @@ class EngineHome:
     cache: Path
     """The folder of encoded references."""
     remembered: Callable[[], object] = dict
-    """Gives what `Engine.memory` gave in an earlier run, as read from a file."""
+    """Gives what `Engine.identity_record` gave in an earlier run, as read from a file."""
 
 
 Make = Callable[[EngineSettings, EngineHome, Callable[[str], None]], Engine]

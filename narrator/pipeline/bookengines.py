@@ -134,7 +134,7 @@ def _alike(
 ) -> Engine | None:
     """The engine that these settings would make again."""
     for others, engine in known:
-        went_with_requests = {*engine.uses}
+        went_with_requests = {*engine.sound_parameters}
         if type(others) is type(settings) and others.name == settings.name and (
             others.model_dump(exclude=went_with_requests)
             == settings.model_dump(exclude=went_with_requests)
@@ -180,7 +180,7 @@ def _carried(
     from narrator.engines.cluster.meeting import memory_there
 
     # what a casting does not ask for is as the engine was set
-    always = {name for name in engine.uses if name == "seed" or name in engine.casting}
+    always = {"seed", *engine.casting_parameters} & {*engine.sound_parameters}
     there = parcels.of_settings(settings, kind, always)
     if not is_known(engine):
         try:

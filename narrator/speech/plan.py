@@ -129,8 +129,8 @@ class EngineParameters:
 
 def parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EngineParameters:
     """Of an engine's settings, what changes its sound."""
-    used = {name: settings[name] for name in engine.uses if name != "seed"}
-    return EngineParameters(used, settings["seed"] if "seed" in engine.uses else 0)
+    used = {name: settings[name] for name in engine.sound_parameters if name != "seed"}
+    return EngineParameters(used, settings["seed"] if "seed" in engine.sound_parameters else 0)
 
 
 Divided = tuple[list["Utterance"], list[LeftOut]]
@@ -307,7 +307,7 @@ class _Linker:
             engine = self.engines[speaker]
             tongue = speaker, utterance.language
             parent = None if number in heads else last[tongue]
-            if parent and parent.expected + utterance.expected > engine.horizon:
+            if parent and parent.expected + utterance.expected > engine.max_context_seconds:
                 parent = None
             style = None if parent else utterance.chunk.style or self.cast[speaker].style
             seen[speaker, style, text] += 1 + self._alike(utterance)

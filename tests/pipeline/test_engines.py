@@ -178,7 +178,7 @@ def test_what_takes_no_memory_has_nobody_give_back_any(tmp_path, monkeypatch):
 
 def test_memory_that_is_not_seen_from_here_is_taken_in_turn(tmp_path, monkeypatch):
     class Elsewhere(HumEngine):
-        def wants(self):
+        def required_memory(self):
             return None
 
     one, other = HumEngine(size=40), Elsewhere("drone")

@@ -45,7 +45,7 @@ IDLE = 30.0
 ENOUGH, RECENT = 10.0, 1200.0
 """Seconds with all slots full before a machine's speed is known, and those that count most."""
 _SPECS = ("model", "lora_spec")
-"""Of `Engine.memory`, what a machine calls its models: another may call them otherwise."""
+"""Of `Engine.identity_record`, what a machine calls its models: another may call them otherwise."""
 _NO_MODEL = (
     "its model is not there: `narrator models pull` on it, or `narrator worker --model FOLDER`"
 )
@@ -443,7 +443,7 @@ def meet(parcel: bytes) -> bytes:
             return _refused(EngineUnavailable(_NO_MODEL))
         found = {
             "identity": dict(engine.identity()),
-            "memory": {k: v for k, v in engine.memory().items() if k not in _SPECS},
+            "memory": {k: v for k, v in engine.identity_record().items() if k not in _SPECS},
             "precision": engine.precision(),
             "rate": engine.sample_rate,
         }
@@ -498,7 +498,7 @@ def encode(parcel: bytes, held: str) -> bytes:
             return parcels.packed({"lacks": "reference"})
 
         def work() -> bytes:
-            names, arrays = parcels.of_latents(booth.engine.encoded(reference))
+            names, arrays = parcels.of_latents(booth.engine.encode_reference(reference))
             return parcels.packed({"names": names}, arrays)
 
         return booth.do(f"{facts['settings']} {held}", work)

@@ -38,7 +38,7 @@ class CosyVoice2Engine(ModelEngine):
     sampler = 1
     clones = True
     sample_rate = 24_000
-    uses: Sequence[str] = ("seed", "earliest_stop")
+    sound_parameters: Sequence[str] = ("seed", "earliest_stop")
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class CosyVoice2Engine(ModelEngine):
         super().__init__(settings, found, cache=cache, memory=memory, remembered=remembered)
         self.settings = settings
 
-    def memory(self) -> Mapping[str, Any]:
-        """As `ModelEngine.memory`, with what names the stored speakers."""
-        return {"speakers": self._speakers(), **super().memory()}
+    def identity_record(self) -> Mapping[str, Any]:
+        """As `ModelEngine.identity_record`, with what names the stored speakers."""
+        return {"speakers": self._speakers(), **super().identity_record()}
 
-    def imitates(self, voice: Voice) -> bool:
+    def needs_reference(self, voice: Voice) -> bool:
         return stored(voice) is None
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:

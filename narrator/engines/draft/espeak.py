@@ -15,7 +15,6 @@ import contextlib
 import functools
 import importlib.metadata
 import json
-import math
 import os
 import selectors
 import signal
@@ -26,17 +25,15 @@ import unicodedata
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from narrator import keys, processes
-from narrator.engines import Outcome, Request, Speech, quiet
+from narrator.engines import Engine, Outcome, Request, Speech, quiet
 from narrator.engines.draft import worker as wire
 from narrator.engines.draft.settings import DraftSettings
-from narrator.engines.voice import Reference, Voice
+from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, EngineUnavailable, Problem, UserError, nearest
 from narrator.installation import install_command
 from narrator.sound.timing import TimedWord
@@ -81,7 +78,7 @@ _CONTROLS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
 _T = TypeVar("_T")
 
 
-class DraftEngine:
+class DraftEngine(Engine):
     """eSpeak NG as an engine; cheap until started.
 
     `workers` is the number of processes, one for every core unless set; `slots` is how many
@@ -90,12 +87,6 @@ class DraftEngine:
 
     name = "draft"
     sample_rate = wire.SAMPLE_RATE
-    continues = False
-    clones = False
-    anchors = False
-    horizon = math.inf
-    uses: Sequence[str] = ()
-    casting: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, workers: int | None = None, slots: int | None = None) -> None:
         self.workers = workers or min(os.cpu_count() or 1, MOST_WORKERS)
@@ -104,12 +95,6 @@ class DraftEngine:
     def identity(self) -> Mapping[str, Any]:
         """Our sampler's version and the package's. Raises EngineUnavailable without the package."""
         return {"name": self.name, "sampler": SAMPLER, PACKAGE: _version()}
-
-    def memory(self) -> Mapping[str, Any]:
-        return {}
-
-    def imitates(self, voice: Voice) -> bool:
-        return False
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The espeak voice, pitch and rate that `voice` comes out as in `language`.
@@ -149,22 +134,9 @@ class DraftEngine:
                 )
         return [Problem(None, None, message) for message in found]
 
-    def encoded(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
-        """Nothing: it imitates nobody."""
-        return {}
-
     def start(self, tell: Callable[[str], None] = quiet) -> DraftSession:
         """Start the workers and wait until they can speak. Raises EngineUnavailable."""
         return DraftSession(self)
-
-    def precision(self) -> str:
-        return ""
-
-    def wants(self) -> int:
-        return 0
-
-    def release(self) -> None:
-        """Nothing is held but while a session runs."""
 
 
 def _variants_for(pronoun: str | None) -> Sequence[str]:

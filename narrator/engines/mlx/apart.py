@@ -171,7 +171,7 @@ class ModelProcesses:
         return self._process
 
     def encoded(self, reference: Reference) -> Encoded:
-        """As `Engine.encoded`."""
+        """As `Engine.encode_reference`."""
         given = replace(reference, latents=dict(reference.latents))
         for last in (False, True):
             try:

@@ -125,10 +125,10 @@ class LoadedModel(ABC):
 
     @abstractmethod
     def encode(self, reference: Reference) -> Encoded:
-        """As `Engine.encoded`. Raises as `encoding`."""
+        """As `Engine.encode_reference`. Raises as `encoding`."""
 
     def encoded(self, reference: Reference) -> Encoded:
-        """As `Engine.encoded`.
+        """As `Engine.encode_reference`.
 
         There is no chunk here that could be tried again: it raises EngineUnavailable for whatever
         `encode` fails on, and StorageError.

@@ -50,12 +50,12 @@ class Manner:
     formats: Sequence[SoundFormat]
     """The first is what `auto` means."""
     sample_rate: int
-    uses: Sequence[str] = ()
-    casting: Mapping[str, Any] = field(default_factory=dict)
+    sound_parameters: Sequence[str] = ()
+    casting_parameters: Mapping[str, Any] = field(default_factory=dict)
     clones: bool = False
     continues: bool = False
     anchors: bool = False
-    horizon: float = math.inf
+    max_context_seconds: float = math.inf
     unasked: Mapping[str, str] = field(default_factory=dict)
     """What of a manifest it cannot be asked for, and what to do."""
 
@@ -198,10 +198,10 @@ _VLLM_OMNI = Manner(
     body=_vllm_omni,
     formats=("wav", "flac", "pcm"),
     sample_rate=24_000,
-    uses=("seed",),
+    sound_parameters=("seed",),
     clones=True,
     continues=True,
-    horizon=25.0,
+    max_context_seconds=25.0,
     unasked={
         "cfg": "vllm-omni has none for speech",
         "style": _STYLE,
@@ -262,12 +262,12 @@ _NANO = Manner(
     body=_nano,
     formats=("pcm",),
     sample_rate=48_000,
-    uses=("cfg", "seed"),
-    casting={"cfg": 2.0},
+    sound_parameters=("cfg", "seed"),
+    casting_parameters={"cfg": 2.0},
     clones=True,
     continues=True,
     anchors=True,
-    horizon=25.0,
+    max_context_seconds=25.0,
     unasked={
         "steps": "nano-vllm-voxcpm is told when it is started "
         "(NANOVLLM_SERVERPOOL_INFERENCE_TIMESTEPS)",

@@ -27,8 +27,8 @@ class VoxCPM2Engine(ModelEngine):
     name = "voxcpm2"
     family = FAMILY
     sampler = 1
-    uses: Sequence[str] = ("steps", "cfg", "seed", "earliest_stop")
-    casting: Mapping[str, Any] = MappingProxyType({"steps": 10, "cfg": 2.0})
+    sound_parameters: Sequence[str] = ("steps", "cfg", "seed", "earliest_stop")
+    casting_parameters: Mapping[str, Any] = MappingProxyType({"steps": 10, "cfg": 2.0})
 
     def __init__(
         self,
@@ -60,9 +60,9 @@ class VoxCPM2Engine(ModelEngine):
         lora = self._found_lora
         return {**super().identity(), **({} if lora is None else {"lora": self._lora(lora)})}
 
-    def memory(self) -> Mapping[str, Any]:
-        """As `ModelEngine.memory`, with what its LoRA is called in the manifest."""
-        return {"lora_spec": self.settings.lora, **super().memory()}
+    def identity_record(self) -> Mapping[str, Any]:
+        """As `ModelEngine.identity_record`, with what its LoRA is called in the manifest."""
+        return {"lora_spec": self.settings.lora, **super().identity_record()}
 
     def speaks(self, language: str) -> bool:
         return speaks(language)

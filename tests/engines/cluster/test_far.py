@@ -58,7 +58,7 @@ class GatedEngine(HumEngine):
         self.sessions[-1] = Gated(self, self.slots)
         return self.sessions[-1]
 
-    def encoded(self, reference: Any) -> dict[str, np.ndarray]:
+    def encode_reference(self, reference: Any) -> dict[str, np.ndarray]:
         assert not any(session.waiting for session in self.sessions)
         self.encodes.append(reference.content)
         return {"encoder": reference.samples[:3]}
@@ -544,7 +544,7 @@ def test_a_clip_that_cannot_be_encoded_is_refused_in_words(
     def encoded(engine: GatedEngine, clip: Any) -> dict[str, np.ndarray]:
         raise EngineFailure("the clip is too short")
 
-    monkeypatch.setattr(GatedEngine, "encoded", encoded)
+    monkeypatch.setattr(GatedEngine, "encode_reference", encoded)
     held = far.hold(parcels.of_reference(reference()))
     assert asked(far.encode, held) == {"refused": "the clip is too short"}
 

@@ -481,7 +481,11 @@ def test_it_is_an_engine() -> None:
         "sampler": espeak.SAMPLER,
         "espeakng-loader": importlib.metadata.version("espeakng-loader"),
     }
-    assert (engine.sample_rate, engine.continues, list(engine.uses)) == (22050, False, [])
+    assert (engine.sample_rate, engine.continues, list(engine.sound_parameters)) == (
+        22050,
+        False,
+        [],
+    )
     assert DraftEngine(workers=3).slots > 3
     assert DraftEngine(workers=3, slots=5).slots == 5
 

@@ -41,4 +41,4 @@ def _outcome(request: Any, kind: bytes, payload: bytes, told: bytes) -> Any:
 
 _plain = espeak._outcome
 espeak._outcome = _outcome
-espeak.DraftEngine.uses = ("seed",)
+espeak.DraftEngine.sound_parameters = ("seed",)
