@@ -37,6 +37,7 @@ FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 
 # What an import is called, where that is not the name it is installed by.
 DISTRIBUTION = {
+    "pydantic_core": "pydantic-core",
     "espeakng_loader": "espeakng-loader",
     "faster_whisper": "faster-whisper",
     "huggingface_hub": "huggingface-hub",

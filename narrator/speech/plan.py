@@ -128,9 +128,10 @@ class EngineParameters:
 
 
 def parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EngineParameters:
-    """Of an engine's settings, what changes its sound."""
-    used = {name: settings[name] for name in engine.sound_parameters if name != "seed"}
-    return EngineParameters(used, settings["seed"] if "seed" in engine.sound_parameters else 0)
+    """Those settings of an engine that change its sound."""
+    values = {name: settings[name] for name in engine.sound_parameters if name in settings}
+    seed = values.pop("seed", 0)
+    return EngineParameters(values, seed)
 
 
 Divided = tuple[list["Utterance"], list[LeftOut]]

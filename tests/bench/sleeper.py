@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from narrator.engines import Engine, Outcome, Request, Speech, quiet
-from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
+from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.engines.voice import Voice
-from narrator.settings import Strict
 
 RATE = 48000
 PATCH = 0.16
@@ -114,20 +113,19 @@ class SleeperEngine(Engine):
         return SleeperSession(self.tempo)
 
 
-def kind(tempo: float) -> EngineKind:
-    def make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]) -> Engine:
-        return SleeperEngine(tempo)
+class SleeperSpec(EngineSpec):
+    name = "sleeper"
 
-    return EngineKind(
-        name="sleeper",
-        settings=EngineSettings,
-        overrides=Strict,
-        voice=None,
-        sample_rate=lambda settings: RATE,
-        speaks=lambda language: True,
-        spells=frozenset(),
-        make=make,
-    )
+    def __init__(self, tempo: float) -> None:
+        self._tempo = tempo
+
+    def make(
+        self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
+    ) -> Engine:
+        return SleeperEngine(self._tempo)
+
+    def sample_rate(self, settings: EngineSettings) -> int:
+        return RATE
 
 
 def main() -> None:
@@ -138,7 +136,7 @@ def main() -> None:
     port, name, speed, scale = sys.argv[1:]
     known = registry.ENGINES
     assert isinstance(known, dict)
-    known["sleeper"] = kind(float(scale) / float(speed))
+    known["sleeper"] = SleeperSpec(float(scale) / float(speed))
 
     def tell(line: str) -> None:
         print(line, flush=True)

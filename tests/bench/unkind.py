@@ -35,7 +35,7 @@ from narrator import keys
 from narrator.engines import Engine, Outcome, Request, Speech, quiet
 from narrator.engines.cluster import credentials
 from narrator.engines.cluster.engine import ClusterEngine
-from narrator.engines.draft import KIND as DRAFT
+from narrator.engines.draft import DraftSpec
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Voice
 from narrator.project.load import load
@@ -117,12 +117,15 @@ def scheduler(port: int) -> None:
 
 
 def machine(port: int, name: str, log: Path) -> None:
-    from dataclasses import replace
-
     from narrator.engines.cluster import hosting
 
-    made = replace(DRAFT, name=NAME, make=lambda settings, home, tell: MumbleEngine(log))
-    ENGINES[NAME] = made  # type: ignore[index]
+    class MumbleSpec(DraftSpec):
+        name = NAME
+
+        def make(self, *_: object) -> MumbleEngine:
+            return MumbleEngine(log)
+
+    ENGINES[NAME] = MumbleSpec()  # type: ignore[index]
     hosting.work(place(port), name, None, [NAME], print)
 
 

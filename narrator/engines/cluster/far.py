@@ -32,8 +32,8 @@ from narrator.engines import (
     speak,
 )
 from narrator.engines.cluster import parcels
-from narrator.engines.kind import EngineHome, EngineKind
 from narrator.engines.registry import ENGINES
+from narrator.engines.spec import EngineContext, EngineSpec
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
 
 KEPT, HELD = 64_000_000, 512_000_000
@@ -402,7 +402,7 @@ class Machine:
             # what kills the engine must not take the machine out of the cluster
             own = {"process": "own", **own}
         settings = kind.settings.model_validate({**said, **own})
-        home = EngineHome(root=None, cache=files.library() / "encoded")
+        home = EngineContext(root=None, cache=files.library() / "encoded")
         return kind.make(settings, home, lambda what: None)
 
     def _make_room(self) -> None:
@@ -420,7 +420,7 @@ MACHINE = Machine()
 """This process's."""
 
 
-def kind_of(said: Mapping[str, Any]) -> EngineKind:
+def kind_of(said: Mapping[str, Any]) -> EngineSpec:
     """Raises EngineUnavailable."""
     kind = ENGINES.get(str(said.get("name")))
     if kind is None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from narrator import __version__, keys
 from narrator.engines import Prompt, Request, Speech, State, unheard
-from narrator.engines.kind import EngineKind, EngineSettings
+from narrator.engines.spec import EngineSettings, EngineSpec
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import DamagedTake
 from narrator.sound import audio
@@ -100,7 +100,7 @@ def of_request(request: Request, settings: Mapping[str, Any], made: str | None =
 def to_request(
     facts: Mapping[str, Any],
     arrays: Arrays,
-    kind: EngineKind,
+    kind: EngineSpec,
     reference: Reference | None,
     made: Callable[[str], State | None],
 ) -> Request | None:
@@ -213,7 +213,7 @@ def to_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
 
 
 def of_settings(
-    settings: EngineSettings, kind: EngineKind, always: Iterable[str]
+    settings: EngineSettings, kind: EngineSpec, always: Iterable[str]
 ) -> dict[str, Any]:
     """What makes an engine on another machine: neither what `always` comes with a request nor what
     a machine decides for itself."""

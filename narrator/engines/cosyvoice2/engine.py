@@ -9,17 +9,17 @@ from types import MappingProxyType
 from typing import Any
 
 from narrator.engines import models, quiet
-from narrator.engines.cosyvoice2 import lacking
+from narrator.engines.cosyvoice2 import missing_packages
 from narrator.engines.cosyvoice2.checkpoint import FAMILY, SPEAKERS
 from narrator.engines.cosyvoice2.loaded import LoadingCosyVoice2
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
 from narrator.engines.cosyvoice2.wording import (
     LANGUAGES,
     TITLE,
-    refused,
     speaks,
     stored,
     unknown,
+    voice_errors,
 )
 from narrator.engines.mlx.engine import ModelEngine
 from narrator.engines.voice import Voice
@@ -78,7 +78,7 @@ class CosyVoice2Engine(ModelEngine):
             for tag in languages
             if not speaks(tag)
         ]
-        found += (*refused(voices), *self._unknown(voices))
+        found += (*voice_errors(voices), *self._unknown(voices))
         return [Problem(None, None, message) for message in found]
 
     def _unknown(self, voices: Mapping[str, Voice]) -> Sequence[str]:
@@ -107,7 +107,7 @@ class CosyVoice2Engine(ModelEngine):
         return models.weights_name([path]) if path.is_file() else ""
 
     def _loading(self, path: Path) -> LoadingCosyVoice2:
-        if said := lacking():
+        if said := missing_packages():
             raise EngineUnavailable(said)
         # a manifest's are of a class made with all engines', which another process does not know
         own = self.settings.model_dump(include=set(CosyVoice2Settings.model_fields))

@@ -32,7 +32,7 @@ import numpy as np
 from narrator import keys, processes
 from narrator.engines import Engine, Outcome, Request, Speech, quiet
 from narrator.engines.draft import worker as wire
-from narrator.engines.draft.settings import DraftSettings
+from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, EngineUnavailable, Problem, UserError, nearest
 from narrator.installation import install_command
@@ -150,10 +150,10 @@ def _variants_for(pronoun: str | None) -> Sequence[str]:
             return sorted(VARIANTS)
 
 
-def _set_for(voice: Voice) -> DraftSettings:
+def _set_for(voice: Voice) -> DraftVoice:
     """What the author set for it."""
     own = voice.own.get(DraftEngine.name)
-    return own if isinstance(own, DraftSettings) else DraftSettings()
+    return own if isinstance(own, DraftVoice) else DraftVoice()
 
 
 class DraftSession:

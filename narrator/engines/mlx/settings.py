@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from narrator.engines.kind import EngineSettings
+from narrator.engines.spec import EngineSettings
 from narrator.settings import Text
 
 

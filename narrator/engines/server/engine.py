@@ -13,7 +13,13 @@ from typing import Any
 
 from narrator import keys
 from narrator.engines import Engine, quiet
-from narrator.engines.server.dialects import format_of, manner_of, rate_of, refused, voice_of
+from narrator.engines.server.dialects import (
+    format_of,
+    manner_of,
+    rate_of,
+    settings_errors,
+    voice_of,
+)
 from narrator.engines.server.meeting import USUAL, Patience, RemoteServer
 from narrator.engines.server.session import ServerSession
 from narrator.engines.server.settings import ServerSettings, address_of
@@ -77,7 +83,7 @@ class ServerEngine(Engine):
         return recipe if voice.description else {**recipe, "speaker": voice.speaker}
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        return [Problem(None, None, said) for said in refused(self.settings, voices)]
+        return [Problem(None, None, said) for said in settings_errors(self.settings, voices)]
 
     def start(self, tell: Callable[[str], None] = quiet) -> ServerSession:
         """Ask the server what it is. Raises EngineUnavailable, StorageError."""
@@ -89,7 +95,7 @@ class ServerEngine(Engine):
         """Who it is to be. Raises EngineUnavailable without a key that the manifest names."""
         settings = self.settings
         if settings.url is None:
-            raise EngineUnavailable("; ".join(refused(settings, {})))
+            raise EngineUnavailable("; ".join(settings_errors(settings, {})))
         return RemoteServer(
             settings,
             Wire(address_of(settings.url), key_from(settings.key)),

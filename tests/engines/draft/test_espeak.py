@@ -19,7 +19,7 @@ import pytest
 from narrator.engines import Engine, Outcome, Request, Speech
 from narrator.engines.draft import espeak
 from narrator.engines.draft.espeak import DraftEngine, DraftSession
-from narrator.engines.draft.settings import DraftSettings
+from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
 from narrator.errors import EngineUnavailable
 from narrator.speech import checks
@@ -96,9 +96,7 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[DraftSession]:
 
 
 def test_the_same_text_gives_the_same_samples_in_every_session_and_order() -> None:
-    cast = [
-        Voice("x", own={"draft": DraftSettings(variant=variant)}) for variant in espeak.VARIANTS
-    ]
+    cast = [Voice("x", own={"draft": DraftVoice(variant=variant)}) for variant in espeak.VARIANTS]
     lines = [
         request(text, voice, language, key=f"{text} {voice.own['draft'].variant} {language}")
         for text in ("Yes.", "Who goes there? asked the captain, 42 times.")
@@ -119,7 +117,7 @@ def test_the_same_text_gives_the_same_samples_in_every_session_and_order() -> No
 
 
 def test_breath_is_the_same_noise_whatever_the_time(session: DraftSession) -> None:
-    voice = Voice("x", own={"draft": DraftSettings(variant="f5")})
+    voice = Voice("x", own={"draft": DraftVoice(variant="f5")})
     breathed = say(session, SENTENCE, voice).samples
     began = int(time.time())
     while int(time.time()) == began:  # the library's own seed is the second it was started in
@@ -141,7 +139,7 @@ def test_a_take_that_begins_with_a_full_voiced_sound_passes_the_checks(
     session: DraftSession,
 ) -> None:
     """Chunk 3.2 of projects/small-machines: its first millisecond is 5.6 dB under clear speech."""
-    voice = Voice("Ines", own={"draft": DraftSettings(variant="f3", pitch=58, rate=185)})
+    voice = Voice("Ines", own={"draft": DraftVoice(variant="f3", pitch=58, rate=185)})
     text = (
         "Nobody ever does. The flame burns steadily all night. It's the lens that turns. Each "
         "bull's-eye throws one beam, like the spoke of a wheel, and when a spoke sweeps over your "
@@ -160,7 +158,7 @@ def test_a_text_that_ends_in_full_sound_ends_in_silence(
     session: DraftSession, variant: str
 ) -> None:
     text = "So I said to Mr."
-    voice = Voice("x", own={"draft": DraftSettings(variant=variant)})
+    voice = Voice("x", own={"draft": DraftVoice(variant=variant)})
     samples = say(session, text, voice).samples
     assert checks.examine(samples, DraftEngine.sample_rate, len(text) / 15)
 
@@ -273,7 +271,7 @@ def test_a_pronoun_chooses_among_voices() -> None:
 
 
 def test_what_the_author_sets_comes_before_the_name() -> None:
-    voice = Voice("Alice", own={"draft": DraftSettings(variant="f2", pitch=0, rate=150)})
+    voice = Voice("Alice", own={"draft": DraftVoice(variant="f2", pitch=0, rate=150)})
     content = DraftEngine().voice_content(voice, "en-US")
     assert content == {"voice": "gmw/en-US+f2", "pitch": 0, "rate": 150}
 
@@ -289,7 +287,7 @@ def test_what_the_draft_voice_does_not_hear_is_not_in_its_content() -> None:
 
 def test_pitch_and_rate_are_heard(session: DraftSession) -> None:
     def voice(pitch: int, rate: int) -> Voice:
-        return Voice("x", own={"draft": DraftSettings(variant="m6", pitch=pitch, rate=rate)})
+        return Voice("x", own={"draft": DraftVoice(variant="m6", pitch=pitch, rate=rate)})
 
     plain = say(session, SENTENCE, voice(50, 170))
     assert seconds(say(session, SENTENCE, voice(50, 120))) > 1.2 * seconds(plain)
@@ -297,7 +295,7 @@ def test_pitch_and_rate_are_heard(session: DraftSession) -> None:
 
 
 def test_every_variant_given_to_speakers_is_in_the_package() -> None:
-    voices = {v: Voice(v, own={"draft": DraftSettings(variant=v)}) for v in espeak.VARIANTS}
+    voices = {v: Voice(v, own={"draft": DraftVoice(variant=v)}) for v in espeak.VARIANTS}
     assert not DraftEngine().problems(voices, ["en"])
 
 
@@ -305,7 +303,7 @@ def test_every_variant_given_to_speakers_is_in_the_package() -> None:
 
 
 def test_an_unknown_variant_is_a_problem_that_names_the_nearest() -> None:
-    voices = {"Alice": Voice("Alice", own={"draft": DraftSettings(variant="F2")})}
+    voices = {"Alice": Voice("Alice", own={"draft": DraftVoice(variant="F2")})}
     (problem,) = DraftEngine().problems(voices, [])
     assert problem.message == (
         'the draft voice has no variant "F2" (speaker "Alice"): did you mean "f2"?'
