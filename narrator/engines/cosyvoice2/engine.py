@@ -109,7 +109,6 @@ class CosyVoice2Engine(ModelEngine):
     def _loading(self, path: Path) -> LoadingCosyVoice2:
         if said := missing_packages():
             raise EngineUnavailable(said)
-        # a manifest's are of a class made with all engines', which another process does not know
-        own = self.settings.model_dump(include=set(CosyVoice2Settings.model_fields))
-        settings = CosyVoice2Settings.model_validate(own)
-        return LoadingCosyVoice2(self._found.spec, path, settings, self._weights(), self._cache)
+        return LoadingCosyVoice2(
+            self._found.spec, path, self.settings, self._weights(), self._cache
+        )

@@ -91,10 +91,9 @@ class VoxCPM2Engine(ModelEngine):
 
     def _loading(self, path: Path) -> LoadingVoxCPM2:
         lora = None if self._found_lora is None else path_of(self._found_lora, FAMILY)
-        # a manifest's are of a class made with all engines', which another process does not know
-        own = self.settings.model_dump(include=set(VoxCPM2Settings.model_fields))
-        settings = VoxCPM2Settings.model_validate(own)
-        return LoadingVoxCPM2(self._found.spec, path, settings, self._weights(), self._cache, lora)
+        return LoadingVoxCPM2(
+            self._found.spec, path, self.settings, self._weights(), self._cache, lora
+        )
 
 
 def _config(path: Path | None) -> Mapping[str, Any]:
