@@ -79,7 +79,6 @@ class LoadedCosyVoice2(LoadedModel):
 
         Raises as `encode_once`.
         """
-        import cosyvoice2
 
         clip = ClipEncoding(
             "",
