@@ -228,6 +228,8 @@ class Engine(ABC):
     anchors: bool = False
     """Whether a request can have a reference and a prompt at once; where not, chains that are to be
     anchored have references alone."""
+    has_speed: bool = False
+    """Whether it speaks at a voice's speed; where not, takes are stretched when they are laid."""
     max_context_seconds: float = math.inf
     """That a prompt and the speech after it may take together."""
     sound_parameters: Sequence[str] = ()

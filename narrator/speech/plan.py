@@ -80,6 +80,8 @@ class Step:
     """Its take was chosen by the author: the key names that take."""
     after_pinned: bool = False
     """So was its parent's."""
+    take_speed: float = 1.0
+    """The part of the voice's speed that the engine speaks at."""
 
     @property
     def id(self) -> str:
@@ -108,7 +110,13 @@ class Step:
 
     @property
     def expected(self) -> float:
-        return self.utterance.expected
+        """Seconds of the take."""
+        return self.utterance.expected / self.take_speed
+
+    @property
+    def stretch(self) -> float:
+        """How much faster than its take it is heard."""
+        return self.voice.speed / self.take_speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,6 +379,7 @@ class _Linker:
             words=words,
             pinned=pin is not None,
             after_pinned=parent is not None and parent.pinned,
+            take_speed=voice.speed if engine.has_speed else 1.0,
         )
 
     def _identity(self, engine: Engine) -> Mapping[str, Any]:
