@@ -40,6 +40,7 @@ _SOUNDS = Rules(
     gli(?=[aeouàèòù]) ʎ
     gli$ ʎi
     gli(?=[nmt]) ʎi
+    (?<={V})gn(?=[aeouàè]|i$) ɲɲ
     gn ɲ
     gh ɡ
     gi(?=[aouàòù]) ʤ
@@ -52,6 +53,7 @@ _SOUNDS = Rules(
     zz ʦ:
     ^z ʣ
     z(?=er|on[ae]) ʣ
+    zi(?=[aeo]{W}) ʦi
     z ʦ
     ss S
     (?<={V})s(?={V}) z
@@ -80,10 +82,14 @@ _SOUNDS = Rules(
     i(?=[aeouàèéòù]) j
     ^u(?=o) w
     (?<={V})u(?=o) w
+    (?<=[bcdfglmnprst])uo(?=[a-z]) ʊˈɔ
+    (?<=a)u(?=[bcdfglmnprstvz]) U
     à ˈa
-    [èé] ˈE
+    è ˈɛ
+    é ˈe
     ì ˈi
-    [òó] ˈO
+    ò ˈɔ
+    ó ˈo
     ù ˈu
     á ˈa
     í ˈi
@@ -108,24 +114,24 @@ _SOUNDS = Rules(
     v v
     ç s
     """,
-    {"V": "[aeiouàèéìòù]"},
+    {"V": "[aeiouàèéìòù]", "W": "[a-z]"},
 )
 _NUCLEUS = re.compile("[aEOiu]")
 _LATE = re.compile(
-    "(?:log|graf|craz|sof|nom|[bcdfgiltv]er|pat|fon|metr|arch|agog|polit?z|mag|ag?n|ogn|alatt|lleg)ie?$|^(?:m|v|z|s|d|p|sp|scr?)ie$"
+    "(?:log|graf|craz|sof|nom|[bcdfgiltv]er|pat|fon|metr|arch|agog|polit?z|mag|agn|ogn|alatt|lleg)ie?$|^(?:tutta|m|v|z|s|d|p|sp|scr?)ie$"
     .replace("ie", "i[ae]")
 )
 """The i of -ia is stressed: farmacia, compagnia, via."""
 _EARLY = re.compile(
-    "(?:[aeiou]bil[ei]|issim[oaie]|[tfnglrmdsbc]ic[oaie]|[tfnglrmdsbc]ich[ei]|og[oi]|ogh[ei]|graf[oi]|metr[oi]"
-    "|fer[oai]|evol[ei]|[aeou]gin[eia]|udin[ei]|esim[oaie]|nim[oaie]|tim[oaie]|ssim[oaie]|rim[oaie]|(?:[aei]ss|[eo]bb)ero"
-    "|[aei]rono|gono|nnero|sero|[aei]vano|[cptbdg]ol[oaei]|[ia]ne[oaie]|[aeo]re[ao]|nde[re]re|gl?i[oe]no|cono|dono|bono|vono|tono"
-    "|[ns]s[oi]no|[tdlmnrpg]er[ei]$|ordin[ei]|min[ei]|gin[ei]|cin[ei]|vin[ei]|[bcdgt]il[ei]|nd?it[aoe]|[bmr]it[oi]|at[oi]c[oiae]|oc[oia]"
-    "|isol[ae]|uter|uner|gi?er|cer|nder|tter|lver|ver|[aei]mbi[oa])(?:$|ne$|si$|mi$|ti$|lo$|la$|li$|vi$)"
+    "(?:[aeiou]bil[ei]|issim[oaie]|[tfglrsdbc]ic[oaie]|[tfnglrmdsbc]ic(?:o|a|he)|og[oi]|ogh[ei]|graf[oi]"
+    "|metr[oi]|fer[oai]|evol[ei]|[aeou]gin[eia]|udin[ei]|esim[oaie]|onim[oaie]|ttim[oaie]|ssim[oaie]"
+    "|(?:[aei]ss|[eo]bb|nn|[ei]s)ero|[aei]rono|[aei]vano|[cptbg]ol[oaei]|ane[oaie]|(?:sc|ng|lg|gg|v|ss|rr"
+    "|[eio]nd|tt|cc|nc)ono|ordin[ei]|min[ei]|[gcv]in[ei]|[bcdgt]il[ei]|[bmr]it[oi]|otes[ie]|rc?it[oi]|eri?od[oi]"
+    "|isol[ae]|(?:ss|tt|cc|nd|nc|sc|ng|gg|gl)er)(?:$|ne$|si$|mi$|ti$|lo$|la$|li$|vi$)"
 )
-_EARLY_VERBS = re.compile("(?:[^ei]r|[bcdfglmnprstvz][bcdfghlmnprstvz]|[aeiou][cgtmlnvpr])ano$|(?:gg|nd|rr|cc|tt|nc|ng|sc|lv|rd|mm|d|gl|rg)ere$")
+_EARLY_VERBS = re.compile("(?:[^ei]r|rt|rd|ll|nt|nn|ss|tt|cc|gg|rm|nd|nc|rc|st|zz|pp|gn|i[sz]|[ou][rlt]|i[mn]|u[sm]|fer[im])ano$|(?:gg|nd|rr|cc|tt|nc|ng|sc|lv|rd|mm|d|gl|rg)ere$")
 _EARLY_WORDS = frozenset(
-    "aceto aereo africa albero america ambito analisi angelo angolo anima animo arabo aride asino attimo "
+    "aceto aerea aeree aerei linea linee video area aree seguito dibattito dibattiti sottolinea aereo africa albero america ambito analisi angelo angolo anima animo arabo aride asino attimo "
     "battere camera canada carattere carcere carica carico cenere cesare cinema circolo classico comodo "
     "credito cristoforo critica crescita debito debole diavolo difficile dita discutere dodici dollaro "
     "dollari domenica dopo epoca esercito essere estero fabbrica facile fascino femmina fisico folgore "
@@ -145,13 +151,19 @@ _EARLY_WORDS = frozenset(
     "credere prendere rendere vendere correre piangere muovere".split()
 )
 _UNSTRESSED = frozenset(
-    "a ai al alla alle agli allo che chi ci col con da dai dal dalla dalle dallo de' degli dei del della "
-    "delle dello di e ed fra gli i il in la le lo ma mi ne nei nel nella nelle nello negli non o per se si "
-    "su sui sul sulla sulle tra ti un vi".split()
+    "a ad ai al che chi ci col con da dai dal de del di e ed era ha ho fu fra gli i il in la le lo ma mi "
+    "ne nel non o per più se si su sul tra ti un vi è mai".split()
 )
-_HALF_STRESSED = frozenset("una uno era come dove quando anche questo questa sono loro".split())
-_CLOSE_E = re.compile("E(?:nt[eoi]$|z[eia]$|ʦ:[ae]$|t:[oae]$|v[oa]l|S[ao]$|ɲɲ|ŋɡ|b:e|vano|t[oaie]$|re$|$)")
-_CLOSE_O = re.compile("O(?:n[ei]$|r[eia]$|z[oei]$|rn|ntr|rs|lo$|na$|ve$|me$|$)")
+_HALF_STRESSED = frozenset(
+    "agli alcune alcuni alla alle allo anche come contro dagli dalla dalle dallo degli dei della delle dello "
+    "dove essendo fosse fossero hanno loro mentre ogni perché poi quella quelle quelli quello questa queste "
+    "questi questo senza sia sono sua sue sui sulla sulle sullo suo suoi una uno".split()
+)
+_WORDS = {"è": "e", "dei": "dˌA", "più": "pjʊ", "era": "ˌɛra", "c'è": "ʧe", "tre": "trˈe", "dai": "daj", "mai": "maj", "cui": "kˈuj"}
+_CLOSE_E = re.compile(
+    "e(?:z[eia]$|ʦ:[ae]$|t:[oae]$|v[oa]l|ɲ|Nɡ|vano|t[oaie]$|re$|ze|ll[oae]$|rm|nne|ʤ:|dere|ʃ|ttere|st[oiae]$|mbra|$)"
+)
+_CLOSE_O = re.compile("o(?:n[eia]?|n[ct]|r[eia]$|z[oei]$|rn|ntr|rs|lo$|na$|v[eu]|me|lt|nd|po$|ʎ|st|Se|t:o$|gn|$)")
 
 
 def transcribe(tokens: Sequence[Token]) -> list[Segment]:
@@ -162,11 +174,12 @@ def transcribe(tokens: Sequence[Token]) -> list[Segment]:
 def _word(word: str) -> str:
     """Parts at an apostrophe or hyphen are one word to the ear."""
     head, mark, tail = re.sub("-", "'", word).strip("'").rpartition("'")
-    return _sounded(_elided(head)) + _stress(tail) if mark else _stress(tail)
-
-
-def _elided(word: str) -> str:
-    return _SOUNDS(word)
+    if word in _WORDS:
+        return _WORDS[word]
+    if not mark:
+        return _stress(tail)
+    soft = {"c": "ʧ", "g": "ʤ"} if tail[:1] in "eièéì" else {}
+    return _sounded(_SOUNDS(head[:-1])) + soft.get(head[-1:], _SOUNDS(head[-1:])) + _stress(tail)
 
 
 def _stress(word: str) -> str:
@@ -187,16 +200,18 @@ def _sounded(sounds: str) -> str:
     before, mark, rest = sounds.partition("ˈ" if "ˈ" in sounds else "ˌ")
     if not mark:
         before, rest = "", before
-    elif rest.startswith("E"):
-        rest = ("e" if _CLOSE_E.match(rest) and len(rest) > 1 else "ɛ") + rest[1:]
-    elif rest.startswith("O"):
-        rest = ("o" if _CLOSE_O.match(rest) and len(rest) > 1 else "ɔ") + rest[1:]
+    rest = rest[:1] + rest[1:].replace("E", "e").replace("O", "o")
+    if mark and rest.startswith("E"):
+        rest = ("e" if (before.endswith("m") and rest.startswith("Ent")) or _CLOSE_E.match("e" + rest[1:]) and len(rest) > 1 else "ɛ") + rest[1:]
+    elif mark and rest.startswith("O"):
+        rest = ("o" if _CLOSE_O.match("o" + rest[1:]) and len(rest) > 1 else "ɔ") + rest[1:]
     if mark:
-        rest = re.sub("(?<=[^aeiouɛɔ])j(?=[aEOu])", "i", rest)
-    before = re.sub("u(?![aɛɔeo])", "ʊ", before)
-    sounds = re.sub("(?<=[bcdfghklmnprstvzʃʒʧʤ])u?wˈɔ", "ʊˈɔ", before + mark + rest)
-    sounds = re.sub("(?<=ʦ|ʣ)jˈ", "iˈ", sounds)
-    sounds = re.sub("(?<=[^aeiouˈˌɛɔEO])i$", "ɪ", sounds)
-    sounds = re.sub("(?<=[aeiouɛɔEO])ɲ", "ɲɲ", sounds).replace("N", "ŋ" if "Nɡ" in sounds else "n")
+        rest = re.sub("(?<=[^aeiouɛɔ])j(?=[aeou])", "i", rest)
+    sounds = re.sub("(?<=[bcdfghklmnprstvzʃʒʧʤ])u?wˈɔ", "ʊˈɔ", re.sub("u(?![aɛɔeo])", "ʊ", before) + mark + rest)
+    sounds = re.sub("(?<=[ʦʣz])jˈ", "iˈ", sounds)
+    sounds = re.sub("(?<=[^aeiouˈˌɛɔ])i$", "ɪ", sounds)
+    if mark != "ˈ":
+        sounds = sounds.replace("u", "ʊ")
+    sounds = re.sub("N(?=ɡ)", "ŋ", sounds).replace("N", "n")
     sounds = re.sub("^([ptkbdɡʦʣʧʤ]):", r"\1", sounds)
-    return sounds.replace("E", "e").replace("O", "o").replace(":", "ː")
+    return sounds.replace("E", "e").replace("O", "o").replace(":", "ː").replace("U", "ʊ")
