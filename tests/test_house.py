@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 FLOORS = (
     {"errors", "characters", "installation", "keys", "processes", "settings", "templates"},
     {"files"},
-    {"sound", "web"},
+    {"pronunciation", "sound", "web"},
     {"engines", "text"},
     {"project"},
     {"importers", "speech"},
@@ -32,7 +32,7 @@ FLOORS = (
     {"cli"},
     {"__main__"},
 )
-PACKAGES = ("narrator", "voxcpm2", "cosyvoice2", "speechbase")
+PACKAGES = ("narrator", "voxcpm2", "cosyvoice2", "kokoro82m", "speechbase")
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 
 # What an import is called, where that is not the name it is installed by.
@@ -236,7 +236,7 @@ def test_only_the_cluster_touches_dask() -> None:
 def test_importing_narrator_loads_no_model_no_dask_and_no_gpl_library() -> None:
     script = (
         "import sys, narrator, narrator.cli, narrator.pipeline.bookengines\n"
-        "rest = {'mlx', 'mlx_lm', 'voxcpm2', 'cosyvoice2', 'espeakng_loader', 'distributed'}\n"
+        "rest = {'mlx', 'mlx_lm', 'voxcpm2', 'cosyvoice2', 'kokoro82m', 'espeakng_loader', 'distributed'}\n"
         "print(*sorted(rest & set(sys.modules)))"
     )
     found = subprocess.run(

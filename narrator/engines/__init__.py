@@ -78,6 +78,8 @@ class Request:
     mode: Mode = "zero-shot"
     reference: Reference | None = None
     prompt: Prompt | None = None
+    pronunciations: Mapping[str, str] = MappingProxyType({})
+    """Words of the text with their IPA, from the book's lexicon."""
     ahead: Ahead | None = None
     """None of what somebody waits for."""
 
@@ -244,6 +246,15 @@ class Engine(ABC):
     @abstractmethod
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """All of a voice that can change this engine's samples."""
+
+    def text_content(
+        self, text: str, language: str, voice: Voice, pronunciations: Mapping[str, str]
+    ) -> Mapping[str, Any]:
+        """All of a text beside its letters that can change this engine's samples: its phonemes.
+
+        `pronunciations` are words of it with their IPA, for engines that can use them.
+        """
+        return {}
 
     @abstractmethod
     def start(self, tell: Callable[[str], None] = quiet) -> Session:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     Discriminator,
     Field,
@@ -29,7 +28,7 @@ from narrator.project.engine_choice import (
     check_chapters,
     complete_names,
 )
-from narrator.settings import Described, Strict, Text, Written
+from narrator.settings import Described, Strict, Text, Written, shape_of
 from narrator.text.normalize.lexicon import LexiconEntry
 
 
@@ -80,11 +79,6 @@ Language = Annotated[
 ]
 
 
-def _kind(value: object) -> str:
-    """Which branch of a short-or-long form is meant, so that errors speak of one branch only."""
-    return "mapping" if isinstance(value, dict | BaseModel) else "scalar"
-
-
 ChainMode = Literal["anchored", "continuation", "reference"]
 
 
@@ -121,7 +115,8 @@ class ChainOverrides(Strict):
 
 
 VoiceChoice = Annotated[
-    Annotated[Text, Tag("scalar")] | Annotated[VoiceSettings, Tag("mapping")], Discriminator(_kind)
+    Annotated[Text, Tag("scalar")] | Annotated[VoiceSettings, Tag("mapping")],
+    Discriminator(shape_of),
 ]
 
 
@@ -151,7 +146,7 @@ else:
     ]
     Played = Annotated[
         Annotated[tuple[Text, ...], Tag("scalar")] | Annotated[dict[Text, _Others], Tag("mapping")],
-        Discriminator(_kind),
+        Discriminator(shape_of),
         AfterValidator(_played),
     ]
 """Characters by name, with their other names."""
@@ -213,7 +208,7 @@ CastMember = Annotated[
 ScriptLine = Annotated[
     Annotated[Text, Tag("scalar")]
     | Annotated[dict[Text, Text], Field(min_length=1, max_length=1), Tag("mapping")],
-    Discriminator(_kind),
+    Discriminator(shape_of),
 ]
 
 
@@ -522,7 +517,7 @@ class Series(Strict):
 
 
 SeriesChoice = Annotated[
-    Annotated[Shown, Tag("scalar")] | Annotated[Series, Tag("mapping")], Discriminator(_kind)
+    Annotated[Shown, Tag("scalar")] | Annotated[Series, Tag("mapping")], Discriminator(shape_of)
 ]
 
 

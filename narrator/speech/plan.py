@@ -354,6 +354,9 @@ class _Linker:
             "occurrence": nth,
             "parent": parent.key if parent else None,
         }
+        recipe |= engine.text_content(
+            text, utterance.language, voice, utterance.spoken.pronunciations
+        )
         if engine.clones:
             recipe["mode"] = mode
             if voice.content is None:

@@ -155,6 +155,7 @@ def request_of(
         mode=_mode(step, engine, prompt, reference, style, expected),
         reference=reference,
         prompt=prompt,
+        pronunciations=step.utterance.spoken.pronunciations,
     )
 
 

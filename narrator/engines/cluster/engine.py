@@ -42,6 +42,11 @@ class ClusterEngine(Engine):
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return self.inner.voice_content(voice, language)
 
+    def text_content(
+        self, text: str, language: str, voice: Voice, pronunciations: Mapping[str, str]
+    ) -> Mapping[str, Any]:
+        return self.inner.text_content(text, language, voice, pronunciations)
+
     def needs_reference(self, voice: Voice) -> bool:
         return self.inner.needs_reference(voice)
 

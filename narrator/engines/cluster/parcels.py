@@ -27,7 +27,7 @@ from narrator.sound.timing import TimedWord
 
 _COUNTS = ("patches", "tokens", "seed")
 _MACHINES_OWN = {"slots", "process"}
-FORM = 2
+FORM = 3
 """Raised when parcels of an older narrator would be read otherwise."""
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -86,6 +86,7 @@ def of_request(request: Request, settings: Mapping[str, Any], made: str | None =
         "attempt": request.attempt,
         "expected": request.expected,
         "mode": request.mode,
+        "pronunciations": dict(request.pronunciations),
         "reference": request.reference and request.reference.content,
         "prompt": prompt and {
             "text": prompt.text,
@@ -125,6 +126,7 @@ def to_request(
         **{name: facts[name] for name in plain},
         voice=Voice(**facts["voice"], own=own),
         mode=facts["mode"],
+        pronunciations=facts["pronunciations"],
         reference=reference,
         prompt=prompt,
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from narrator.engines.mlx.settings import ModelSettings
+from narrator.engines.mlx.settings import SamplingSettings
 from narrator.settings import Strict, Text
 
 
-class CosyVoice2Settings(ModelSettings):
+class CosyVoice2Settings(SamplingSettings):
     """Which model, in which precision, and where it runs: it has nothing else to set."""
 
     name: Literal["cosyvoice2"] = "cosyvoice2"

@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from narrator.engines.mlx.settings import ModelSettings
+from narrator.engines.mlx.settings import SamplingSettings
 from narrator.settings import Text
 
 
-class VoxCPM2Settings(ModelSettings):
+class VoxCPM2Settings(SamplingSettings):
     """Which model, in which precision, and how it is sampled."""
 
     name: Literal["voxcpm2"] = "voxcpm2"

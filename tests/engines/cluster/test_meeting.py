@@ -65,7 +65,15 @@ def test_a_plan_hears_what_the_engine_itself_would_say():
     engine = HumEngine(clones=True, lacks=["de"], casting_parameters={"steps": 4}, version=3)
     made, voice = carried(engine), Voice("ann", description="A girl", seed=3)
     for name in (
-        *("name", "sample_rate", "continues", "clones", "anchors", "has_speed", "max_context_seconds"),
+        *(
+            "name",
+            "sample_rate",
+            "continues",
+            "clones",
+            "anchors",
+            "has_speed",
+            "max_context_seconds",
+        ),
         *("sound_parameters", "casting_parameters"),
     ):
         assert getattr(made, name) == getattr(engine, name)
