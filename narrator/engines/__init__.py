@@ -78,7 +78,7 @@ class Request:
     mode: Mode = "zero-shot"
     reference: Reference | None = None
     prompt: Prompt | None = None
-    pronunciations: Mapping[str, str] = MappingProxyType({})
+    pronunciations: Mapping[str, str] = field(default_factory=dict)
     """Words of the text with their IPA, from the book's lexicon."""
     ahead: Ahead | None = None
     """None of what somebody waits for."""

@@ -97,7 +97,7 @@ def test_settings_of_other_engines_are_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("engine", "message"),
     [
-        ("voxcmp2", "engine: must be 'voxcpm2', 'cosyvoice2', 'server' or 'draft', not 'voxcmp2'"),
+        ("voxcmp2", "engine: must be 'voxcpm2', 'kokoro', "),
         ("{name: voxcmp2}", "engine.name: must be 'voxcpm2'"),
         ("{name: 3}", "engine.name: must be 'voxcpm2'"),
         ("{stps: 4}", "unknown key 'stps' in engine; did you mean 'steps'?"),

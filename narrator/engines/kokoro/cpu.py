@@ -9,19 +9,16 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from narrator import files, processes
 from narrator.engines import Outcome, Request, Speech, machine
 from narrator.engines.kokoro import worker as wire
+from narrator.engines.kokoro.settings import KokoroSettings
 from narrator.engines.kokoro.wording import prepare, word_times
 from narrator.engines.workers import WorkerProgram, WorkerSession
 from narrator.errors import EngineFailure
-
-if TYPE_CHECKING:
-    from narrator.engines.kokoro.engine import KokoroEngine
 
 WORKER_BYTES = 900_000_000
 """Memory of one worker."""
@@ -102,8 +99,11 @@ def count_workers(chosen: int | str) -> int:
     return max(1, min(cores or 1, bearable, MOST_WORKERS))
 
 
-def start_workers(engine: KokoroEngine, folder: Path, tell: Callable[[str], None]) -> KokoroSession:
+def start_workers(
+    settings: KokoroSettings, folder: Path, tell: Callable[[str], None]
+) -> KokoroSession:
     """Raises EngineUnavailable."""
-    count = count_workers(engine.settings.slots)
-    tell(f"loading Kokoro ({engine.settings.model}) in {count} processes …")
+    count = count_workers(settings.slots)
+    number = "1 process" if count == 1 else f"{count} processes"
+    tell(f"loading Kokoro ({settings.model}) in {number} …")
     return KokoroSession(KokoroProgram(folder, files.library() / "models" / "onnx"), count)

@@ -99,7 +99,7 @@ class KokoroEngine(ModelEngine):
             return super().start(tell)
         if message := missing_packages():
             raise EngineUnavailable(message)
-        return start_workers(self, path_of(self._found, FAMILY), tell)
+        return start_workers(self.settings, path_of(self._found, FAMILY), tell)
 
     def precision(self) -> str:
         return ""
