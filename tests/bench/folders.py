@@ -91,13 +91,17 @@ def rewrite(
     beside.replace(path)
 
 
+def seconds(path: Path) -> float:
+    with av.open(str(path)) as container:
+        return (container.duration or 0) / av.time_base
+
+
 def _spoilt(folder: Path, draw: random.Random, change: Callable[[Samples, int], Samples],
             least: float) -> Path | None:  # fmt: skip
-    lengths = {path: read(path) for path in sounds(folder)}
-    files = [path for path, (sound, rate) in lengths.items() if len(sound) > least * rate]
-    if not files:
+    long_enough = [path for path in sounds(folder) if seconds(path) > least]
+    if not long_enough:
         return None
-    path = draw.choice(files)
+    path = draw.choice(long_enough)
     rewrite(path, change)
     return path
 
