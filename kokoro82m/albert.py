@@ -72,34 +72,22 @@ class AlbertLayer(nn.Module):
         return self.full_layer_layer_norm(x + self.ffn_output(_gelu(self.ffn(x))))
 
 
-class AlbertGroup(nn.Module):
-    def __init__(self, config: AlbertConfig) -> None:
-        super().__init__()
-        self.albert_layers = [AlbertLayer(config)]
-
-
-class AlbertStack(nn.Module):
-    def __init__(self, config: AlbertConfig, embedding_size: int) -> None:
-        super().__init__()
-        self.embedding_hidden_mapping_in = nn.Linear(embedding_size, config.hidden_size)
-        self.albert_layer_groups = [AlbertGroup(config)]
-        self._num_layers = config.num_layers
-
-    def __call__(self, x: mx.array, mask: mx.array | None) -> mx.array:
-        x = self.embedding_hidden_mapping_in(x)
-        layer = self.albert_layer_groups[0].albert_layers[0]
-        for _ in range(self._num_layers):
-            x = layer(x, mask)
-        return x
-
-
 class Albert(nn.Module):
     """Token ids (batch, time) -> (batch, time, hidden)."""
 
     def __init__(self, config: AlbertConfig, tokens: int, embedding_size: int) -> None:
         super().__init__()
+        group = nn.Module()
+        group.albert_layers = [AlbertLayer(config)]
         self.embeddings = Embeddings(tokens, config.max_positions, embedding_size)
-        self.encoder = AlbertStack(config, embedding_size)
+        self.encoder = nn.Module()
+        self.encoder.embedding_hidden_mapping_in = nn.Linear(embedding_size, config.hidden_size)
+        self.encoder.albert_layer_groups = [group]
+        self._num_layers = config.num_layers
 
     def __call__(self, ids: mx.array, rows: Rows) -> mx.array:
-        return self.encoder(self.embeddings(ids), rows.attention_mask)
+        x = self.encoder.embedding_hidden_mapping_in(self.embeddings(ids))
+        layer = self.encoder.albert_layer_groups[0].albert_layers[0]
+        for _ in range(self._num_layers):
+            x = layer(x, rows.attention_mask)
+        return x

@@ -1,7 +1,6 @@
 """`config.json` of a checkpoint -> frozen dataclasses: structure of the networks, vocabulary.
 
-Widths that the file does not state are those of the tensors (`load.py`). It knows no weights and
-loads no MLX.
+Widths that the file does not state are those of the tensors (`checkpoint.py`). Loads no MLX.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class UpConv(nn.ConvTranspose1d):
 
     def __call__(self, x: mx.array) -> mx.array:
         batch, time, _ = x.shape
-        groups = convolve(pad_time(x, 1, 1), self._groups)
+        groups = convolve(x, self._groups, padding=1)
         start = self.padding
         y = groups.reshape(batch, -1, self.bias.size)[:, start : start + time * self.stride]
         return y + self.bias

@@ -130,8 +130,13 @@ class Moments:
 # ---- convolutions
 
 
-def convolve(x: mx.array, weight: mx.array, dilation: int = 1) -> mx.array:
-    """x (B, n, in), with all its padding, by a weight (out, k, in) -> (B, n - (k - 1) d, out).
+def pad_time(x: mx.array, left: int, right: int) -> mx.array:
+    """With zeros before and after."""
+    return mx.pad(x, [(0, 0), (left, right), (0, 0)]) if left or right else x
+
+
+def convolve(x: mx.array, weight: mx.array, padding: int = 0, dilation: int = 1) -> mx.array:
+    """x (B, n, in) by a weight (out, k, in) -> (B, n + 2 p - (k - 1) d, out).
 
     As a sum of products, one for each step of the kernel: on a CPU 1.6 times as fast as one product
     of all that each output sees, and with no copy of that; on CUDA it needs no plan of cuDNN's for
@@ -139,18 +144,14 @@ def convolve(x: mx.array, weight: mx.array, dilation: int = 1) -> mx.array:
     """
     kernel = weight.shape[1]
     if on_gpu() and not on_cuda() and kernel > 1:
-        return mx.conv1d(x, weight, dilation=dilation)
+        return mx.conv1d(x, weight, padding=padding, dilation=dilation)
+    x = pad_time(x, padding, padding)
     size = x.shape[1] - dilation * (kernel - 1)
     y = x[:, :size] @ weight[:, 0].T
     for k in range(1, kernel):
         start = dilation * k
         y = mx.addmm(y, x[:, start : start + size], weight[:, k].T)
     return y
-
-
-def pad_time(x: mx.array, left: int, right: int) -> mx.array:
-    """With zeros before and after."""
-    return mx.pad(x, [(0, 0), (left, right), (0, 0)]) if left or right else x
 
 
 class Conv1d(nn.Conv1d):
@@ -167,8 +168,8 @@ class Conv1d(nn.Conv1d):
 
     def without_bias(self, x: mx.array) -> mx.array:
         """The sums alone; what follows adds the bias in a kernel of its own, or would remove it."""
-        pad = self.dilation * (self.weight.shape[1] // 2)
-        return convolve(pad_time(x, pad, pad), self.weight, self.dilation)
+        padding = self.dilation * (self.weight.shape[1] // 2)
+        return convolve(x, self.weight, padding, self.dilation)
 
     def __call__(self, x: mx.array) -> mx.array:
         return self.without_bias(x) + self.bias

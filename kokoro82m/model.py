@@ -15,20 +15,19 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from kokoro82m.checkpoint import Checkpoint, load_checkpoint
 from kokoro82m.config import FRAME_SAMPLES, PITCH_STEPS, SAMPLE_RATE, Config
 from kokoro82m.layers import Rows
-from kokoro82m.load import Checkpoint
-from kokoro82m.load import load as load_checkpoint
-from kokoro82m.network import Network, find_durations
+from kokoro82m.network import DecoderInput, Network, find_durations
 from kokoro82m.noise import draw_noise, merge_noise
 from kokoro82m.speech import Request, Speech, check_request
 from speechbase.device import CACHE_LIMIT, memory_left, on_cuda, on_gpu, settle
 from speechbase.errors import RequestError
 
-TOKENS, FRAMES, FEWEST_FRAMES = 4096, 4096, 512
+TOKENS, FRAMES, FEWEST_FRAMES = 4096, 2048, 512
 """Tokens and frames of all rows of a batch on a GPU, padding included; a longer row is alone."""
-FRAME_BYTES = 1 << 20
-"""Memory that a frame takes while it is decoded, about."""
+FRAME_BYTES = 1_600_000
+"""Memory that a frame takes while it is decoded, as measured on a CPU."""
 HALF_MINUTE = 1200
 """Frames."""
 BUCKET = 16
@@ -110,20 +109,11 @@ class Kokoro82M:
         ]
 
     def _decode(self, texts: Sequence[TimedText]) -> list[Speech]:
-        rows = padded_rows([text.frames for text in texts])
-        style = _styles([text.request for text in texts])
-        places = mx.array(np.stack([_frame_tokens(text.durations, rows.size) for text in texts]))
-        prosody = mx.stack([text.prosody[places[n]] for n, text in enumerate(texts)])
-        f0, energy = self.network.curves(prosody, style, rows)
-        mx.eval(f0, energy)
-        settle()
-        pitch = np.array(f0[..., 0])
-        spectrum = self.network.source(pitch, self._noise(texts, rows), rows)
-        text = mx.stack([text.text[places[n]] for n, text in enumerate(texts)])
-        samples = self.network.decode(text, f0, energy, spectrum, style, rows)
+        inputs = self._prepare(texts)
+        samples = self.network.decode(inputs)
         mx.eval(samples)
         settle()
-        waves = np.array(samples)
+        waves, pitch = np.array(samples), np.array(inputs.f0[..., 0])
         return [
             Speech(
                 waves[n, : FRAME_SAMPLES * text.frames].copy(),
@@ -132,6 +122,19 @@ class Kokoro82M:
             )
             for n, text in enumerate(texts)
         ]
+
+    def _prepare(self, texts: Sequence[TimedText]) -> DecoderInput:
+        rows = padded_rows([text.frames for text in texts])
+        style = _styles([text.request for text in texts])
+        places = [mx.array(_frame_tokens(text.durations, rows.size)) for text in texts]
+        frames = list(zip(texts, places, strict=True))
+        prosody = mx.stack([text.prosody[place] for text, place in frames])
+        f0, energy = self.network.curves(prosody, style, rows)
+        mx.eval(f0, energy)
+        settle()
+        spectrum = self.network.source(np.array(f0[..., 0]), self._noise(texts, rows), rows)
+        encoded = mx.stack([text.text[place] for text, place in frames])
+        return DecoderInput(encoded, f0, energy, spectrum, style, rows)
 
     def _noise(self, texts: Sequence[TimedText], rows: Rows) -> mx.array:
         """(B, 600F). Raises RequestError."""

@@ -37,6 +37,18 @@ class EncodedText:
     duration_logits: mx.array  # (B, T, max_duration)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DecoderInput:
+    """All that samples are made of, by frames."""
+
+    text: mx.array  # (B, F, hidden): `EncodedText.text`
+    f0: mx.array  # (B, 2F, 1) Hz
+    energy: mx.array  # (B, 2F, 1)
+    spectrum: mx.array  # (B, 120F + 120, 22): magnitudes and phases of the source
+    style: mx.array  # (B, 1, 2 * style_size)
+    rows: Rows  # of frames
+
+
 class Network(nn.Module):
     """Modules are named as the checkpoint's keys. A style is (B, 1, 2 * style_size)."""
 
@@ -64,24 +76,16 @@ class Network(nn.Module):
         return self.predictor.curves(prosody, self._predictor_style(style), rows)
 
     def source(self, f0: np.ndarray, noise: mx.array, rows: Rows) -> mx.array:
-        """F0 (B, 2F) and noise (B, 600F) -> the source's spectrum (B, 120F + 120, 22)."""
+        """F0 (B, 2F) and noise (B, 600F) -> `DecoderInput.spectrum`."""
         generator = self.decoder.generator
         signal = generator.m_source(find_phases(f0, rows.scale(2).lengths), noise)
         return analyse(signal, self.spectrum_rows(rows), self._config.generator.n_fft)
 
-    def decode(
-        self,
-        text: mx.array,
-        f0: mx.array,
-        energy: mx.array,
-        spectrum: mx.array,
-        style: mx.array,
-        rows: Rows,
-    ) -> mx.array:
-        """`EncodedText.text` by frames (B, F, hidden), and what is above -> samples (B, 600F)."""
-        style = style[..., : self._config.style_size]
-        x = self.decoder(text, f0, energy, style, rows)
-        return self.decoder.generator(x, style, spectrum, rows.scale(2))
+    def decode(self, inputs: DecoderInput) -> mx.array:
+        """Samples (B, 600F)."""
+        style = inputs.style[..., : self._config.style_size]
+        x = self.decoder(inputs.text, inputs.f0, inputs.energy, style, inputs.rows)
+        return self.decoder.generator(x, style, inputs.spectrum, inputs.rows.scale(2))
 
     def spectrum_rows(self, rows: Rows) -> Rows:
         """Rows of frames as those of a spectrum: 120 windows a frame, and one more."""

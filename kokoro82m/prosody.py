@@ -38,15 +38,6 @@ class DurationEncoder(nn.Module):
         return x
 
 
-class DurationProjection(nn.Module):
-    def __init__(self, channels: int, most: int) -> None:
-        super().__init__()
-        self.linear_layer = nn.Linear(channels, most)
-
-    def __call__(self, x: mx.array) -> mx.array:
-        return self.linear_layer(x)
-
-
 class ProsodyPredictor(nn.Module):
     """Phonemes -> durations; these, repeated, -> pitch and energy."""
 
@@ -54,7 +45,8 @@ class ProsodyPredictor(nn.Module):
         super().__init__()
         self.text_encoder = DurationEncoder(channels, style_size, depth)
         self.lstm = BiLSTM(channels + style_size, channels // 2)
-        self.duration_proj = DurationProjection(channels, max_duration)
+        self.duration_proj = nn.Module()
+        self.duration_proj.linear_layer = nn.Linear(channels, max_duration)
         self.shared = BiLSTM(channels + style_size, channels // 2)
         self.F0 = self._blocks(channels, style_size)
         self.N = self._blocks(channels, style_size)
@@ -72,17 +64,15 @@ class ProsodyPredictor(nn.Module):
 
     def duration_logits(self, encoded: mx.array, rows: Rows) -> mx.array:
         """The encoder's output (B, T, channels + style) -> (B, T, max_duration)."""
-        return self.duration_proj(self.lstm(encoded, rows))
+        return self.duration_proj.linear_layer(self.lstm(encoded, rows))
 
     def curves(self, x: mx.array, style: mx.array, rows: Rows) -> tuple[mx.array, mx.array]:
         """The encoder's output by frames (B, F, channels + style) -> F0 in Hz and N, (B, 2F, 1)."""
         shared = self.shared(x, rows)
-        first, second, third = rows, rows, rows.scale(2)
-        curves = []
-        for blocks, project in ((self.F0, self.F0_proj), (self.N, self.N_proj)):
-            y = shared
-            for block, steps in zip(blocks, (first, second, third), strict=True):
-                y = block(y, style, steps)
-            curves.append(project(y) * third.mask)
-        f0, energy = curves
-        return f0, energy
+        twice = rows.scale(2)
+
+        def curve(blocks: list[AdainResBlk1d], project: Conv1d) -> mx.array:
+            y = blocks[1](blocks[0](shared, style, rows), style, rows)
+            return project(blocks[2](y, style, twice)) * twice.mask
+
+        return curve(self.F0, self.F0_proj), curve(self.N, self.N_proj)

@@ -33,6 +33,8 @@ FLOORS = (
     {"__main__"},
 )
 PACKAGES = ("narrator", "voxcpm2", "cosyvoice2", "kokoro82m", "speechbase")
+MODEL_ENGINES = ("mlx", "voxcpm2", "cosyvoice2", "kokoro")
+"""Folders of narrator/engines/ that may load a model."""
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 
 # What an import is called, where that is not the name it is installed by.
@@ -204,9 +206,7 @@ def test_only_their_engines_and_what_reads_load_a_model() -> None:
         for path in sources("narrator")
         if any(name.split(".")[0] in (*PACKAGES[1:], "mlx", "mlx_lm") for name in imports(path))
     }
-    homes = tuple(
-        f"narrator/engines/{name}/" for name in ("mlx", "voxcpm2", "cosyvoice2", "kokoro")
-    )
+    homes = tuple(f"narrator/engines/{name}/" for name in MODEL_ENGINES)
     others = {user for user in users if not user.startswith(homes)}
     assert others == {"narrator/engines/reader.py"}
 

@@ -53,7 +53,7 @@ class Checkpoint:
     revision: str | None  # the hub's commit; None for a directory
 
 
-def load(path_or_repo: str | Path, dtype: Any = None) -> Checkpoint:
+def load_checkpoint(path_or_repo: str | Path, dtype: Any = None) -> Checkpoint:
     """Load a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
 
     Raises CheckpointError, ConfigError, RequestError.
