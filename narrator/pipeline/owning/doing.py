@@ -72,9 +72,7 @@ def render(
 
     Raises as `run.run`.
     """
-    others = Beside(
-        owner, reading, engines, ticket.job.draft, ticket.job.engine, shown.starting
-    )
+    others = Beside(owner, reading, engines, ticket.job.draft, ticket.job.engine, shown.starting)
     ticket.covers = _covering(ticket.job, reading, selection)
     try:
         report = run.run(
