@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +13,7 @@ from pydantic import PrivateAttr, ValidationError
 
 from narrator.engines import Engine
 from narrator.engines.models import Family, Model
-from narrator.engines.voice import Cast
+from narrator.engines.voice import Cast, Voice
 from narrator.errors import UsageError, nearest
 from narrator.installation import install_command
 from narrator.settings import Strict
@@ -115,6 +115,11 @@ class EngineSpec(ABC):
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
         """What keeps it from speaking at all, or from speaking a cast."""
         return ()
+
+    def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:
+        """By name, what the manifest says under the engine's name of new people in a cast, those of
+        whom most is heard first; nothing of an engine that has no voices to choose from."""
+        return {}
 
     def unsupported(self, settings: EngineSettings) -> Mapping[str, str]:
         """What of a manifest it cannot use, and what happens or helps instead: settings by their

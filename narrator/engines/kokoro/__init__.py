@@ -14,17 +14,19 @@ worker.py        one of these processes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from narrator import pronunciation
 from narrator.engines import Engine, models
 from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
-from narrator.engines.kokoro.wording import chosen_blend, voice_errors
+from narrator.engines.kokoro.voices import cast_blends, chosen_blend
+from narrator.engines.kokoro.wording import voice_errors
 from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
-from narrator.engines.voice import Cast
+from narrator.engines.voice import Cast, Voice
 
 
 def _find_models(
@@ -69,6 +71,12 @@ class KokoroSpec(EngineSpec):
 
     def speaks(self, language: str) -> bool:
         return pronunciation.speaks(language)
+
+    def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:
+        return {
+            name: {"voice": next(iter(blend)) if len(blend) == 1 else dict(blend)}
+            for name, blend in cast_blends(people, language, cast).items()
+        }
 
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
         return voice_errors(voices, ())
