@@ -15,6 +15,9 @@
 #
 # Another interpreter: make test PYTHON=python3.13
 
+# Compiled modules are kept: the tests start hundreds of programs.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
