@@ -1,7 +1,6 @@
 """`config.json` of a checkpoint -> frozen dataclasses: structure of the networks, vocabulary.
 
-Widths that the file does not state are those of the tensors (`load.py`). It knows no weights and
-loads no MLX.
+Widths that the file does not state are those of the tensors (`checkpoint.py`). Loads no MLX.
 """
 
 from __future__ import annotations
@@ -22,6 +21,8 @@ FRAME_SAMPLES = 600
 """Samples of a frame: durations are counted in frames of 25 ms."""
 PITCH_STEPS = 2
 """Values of F0 and N in a frame."""
+OVERLAPS = 4
+"""Hops of a window of the source's and the samples' Fourier transforms."""
 HARMONICS = 9
 """Sines of the source: the fundamental and eight above it."""
 # What is built before a weight is seen must not be without end.
@@ -49,7 +50,6 @@ class GeneratorConfig:
     kernels: tuple[int, ...]  # of the residual blocks behind each of them
     dilations: tuple[tuple[int, ...], ...]  # of each residual block
     n_fft: int
-    hop: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def parse_config(data: Mapping[str, Any]) -> Config:
         style_size=section.integer("style_dim", most=MOST_WIDTH),
         num_layers=section.integer("n_layer", most=MOST_LAYERS),
         max_duration=section.integer("max_dur", most=MOST_WIDTH),
-        text_kernel=section.integer("text_encoder_kernel_size", most=MOST_KERNEL),
+        text_kernel=_odd(section, "text_encoder_kernel_size"),
         albert=_albert(section.section("plbert")),
         generator=_generator(section.section("istftnet")),
     )
@@ -105,6 +105,13 @@ def _even(section: Section, key: str) -> int:
     value = section.integer(key, most=MOST_WIDTH)
     if value % 2:
         raise ConfigError(f"{section.where}: {key!r} must be even, found {value}")
+    return value
+
+
+def _odd(section: Section, key: str) -> int:
+    value = section.integer(key, most=MOST_KERNEL)
+    if value % 2 == 0:
+        raise ConfigError(f"{section.where}: {key!r} must be odd, found {value}")
     return value
 
 
@@ -130,12 +137,14 @@ def _generator(section: Section) -> GeneratorConfig:
     hop = section.integer("gen_istft_hop_size", most=MOST_KERNEL)
     n_fft = section.integer("gen_istft_n_fft", most=MOST_WIDTH)
     channels = section.integer("upsample_initial_channel", most=MOST_WIDTH)
-    if PITCH_STEPS * math.prod(rates) * hop != FRAME_SAMPLES:
-        raise ConfigError(f"{where}: rates and hop do not make {FRAME_SAMPLES} samples a frame")
+    if PITCH_STEPS * math.prod(rates) * hop != FRAME_SAMPLES or any(rate % 2 for rate in rates):
+        raise ConfigError(
+            f"{where}: 'upsample_rates' must be even and make {FRAME_SAMPLES} samples a frame"
+        )
     if section.rates("upsample_kernel_sizes", ()) != tuple(2 * rate for rate in rates):
         raise ConfigError(f"{where}: 'upsample_kernel_sizes' must be twice the rates")
-    if n_fft % (2 * hop):
-        raise ConfigError(f"{where}: 'gen_istft_n_fft' must be a multiple of two hops")
+    if n_fft != OVERLAPS * hop:
+        raise ConfigError(f"{where}: 'gen_istft_n_fft' must be {OVERLAPS} hops")
     if channels % 2 ** len(rates):
         raise ConfigError(f"{where}: 'upsample_initial_channel' cannot be halved for each rate")
     kernels = _odd_kernels(section, "resblock_kernel_sizes")
@@ -149,7 +158,7 @@ def _generator(section: Section) -> GeneratorConfig:
             f"{where}: 'resblock_dilation_sizes' must be a list of dilations a kernel"
         )
     dilations = tuple(tuple(row) for row in rows)
-    return GeneratorConfig(channels, rates, kernels, dilations, n_fft, hop)
+    return GeneratorConfig(channels, rates, kernels, dilations, n_fft)
 
 
 def _odd_kernels(section: Section, key: str) -> tuple[int, ...]:

@@ -49,10 +49,12 @@ def read_voice(file: Path) -> np.ndarray:
         if file.suffix == ".pt":
             rows = pth.load_array(file)
         elif file.suffix == ".npy":
-            rows = np.load(file, allow_pickle=False)
+            rows = np.lib.format.open_memmap(
+                file, mode="r"
+            )  # no pickles, no size beyond the file's
         else:
             rows = np.fromfile(file, "<f4").reshape(-1, STYLE_SIZE)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise CheckpointError(f"{file}: damaged: {shown(str(error))}; download it again") from error
     if rows.dtype.kind != "f" or rows.shape not in (
         (MAX_SYMBOLS, STYLE_SIZE), (MAX_SYMBOLS, 1, STYLE_SIZE)

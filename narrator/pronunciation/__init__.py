@@ -1,0 +1,200 @@
+"""Text to phonemes in Kokoro's alphabet, without GPL code.
+
+How a language is pronounced, word by word, belongs here: dictionaries, rules, the reader of IPA.
+Knows no engine, no book and no figures: a text comes as words (`narrator.text.normalize`), and a
+figure that comes all the same is reported, not read.
+
+English (American and British), Spanish, Italian, Portuguese (Brazil), French and Hindi are built
+in; Japanese and Mandarin need an extra. What eSpeak NG would do better is left to a `Fallback` that
+the caller passes, which is the only way that the GPL library can take part.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from narrator.pronunciation import ipa
+from narrator.pronunciation.alphabet import SILENT
+from narrator.pronunciation.tokens import Segment, Token, Transcriber, mark_of, tokens
+
+__all__ = [
+    "Fallback", "Override", "Pronunciation", "Span", "Word", "languages", "missing_extra",
+    "pronounce", "speaks",
+]  # fmt: skip
+
+Fallback = Callable[[str, str], str]
+"""(clause, language) -> its IPA as eSpeak NG writes it, words parted by spaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """The author's own phonemes, in IPA, for `text[start:stop]`."""
+
+    start: int
+    stop: int
+    ipa: str
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """`text[start:stop]` is spoken as `phonemes[phonemes_start:phonemes_stop]`."""
+
+    start: int
+    stop: int
+    phonemes_start: int
+    phonemes_stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`text`, from `start` to `stop`."""
+
+    start: int
+    stop: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pronunciation:
+    """`phonemes` are symbols of Kokoro's alphabet. `words` are in order and do not overlap.
+    `unknown` words are pronounced by their letters; `unspoken` characters are not spoken."""
+
+    phonemes: str
+    words: tuple[Word, ...]
+    unknown: tuple[Span, ...]
+    unspoken: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """A function of a module here, and the extra and module that it needs."""
+
+    module: str
+    function: str
+    extra: str = ""
+    requirement: str = ""
+
+
+_LANGUAGES = {
+    "en": _Language("english", "american"),
+    "en-gb": _Language("english", "british"),
+    "es": _Language("spanish", "transcribe"),
+    "it": _Language("italian", "transcribe"),
+    "pt": _Language("portuguese", "transcribe"),
+    "fr": _Language("french", "transcribe"),
+    "hi": _Language("hindi", "transcribe"),
+}
+_BRITISH = frozenset("gb ie au nz za in".split())
+"""Regions whose English is nearer to British."""
+
+
+def _language(tag: str) -> _Language | None:
+    """By a BCP 47 tag: its language, and its region where that matters."""
+    return _LANGUAGES.get("en-gb" if is_british(tag) else _parts(tag)[0])
+
+
+def _parts(tag: str) -> list[str]:
+    return tag.replace("_", "-").lower().split("-")
+
+
+def is_british(tag: str) -> bool:
+    """Whether a BCP 47 tag is of English as in Britain, or nearer to that than to American."""
+    language, *rest = _parts(tag)
+    return language == "en" and not _BRITISH.isdisjoint(rest)
+
+
+def languages() -> tuple[str, ...]:
+    """Tags of all languages that are spoken here, whether or not their extra is installed."""
+    return tuple(_LANGUAGES)
+
+
+def speaks(language: str) -> bool:
+    """Whether text in a language, a BCP 47 tag, can be pronounced now, without a fallback."""
+    return _language(language) is not None and missing_extra(language) is None
+
+
+def missing_extra(language: str) -> str | None:
+    """The extra that has to be installed before a language can be pronounced; None if none is
+    missing. For languages without rules of their own it is `draft`, eSpeak NG as a fallback."""
+    rules = _language(language)
+    if rules is None:
+        return "draft"
+    if rules.requirement and importlib.util.find_spec(rules.requirement) is None:
+        return rules.extra
+    return None
+
+
+def pronounce(
+    text: str, language: str, overrides: Sequence[Override] = (), fallback: Fallback | None = None
+) -> Pronunciation:
+    """How `text` is spoken in `language`, a BCP 47 tag.
+
+    `overrides` are spans of `text` that the author wants spoken otherwise; they must not overlap.
+    `fallback` is asked where the language has no rules here. Raises IpaError for an override that
+    cannot be spoken, ValueError for spans that overlap or leave the text, and LookupError for a
+    language that is not spoken here and has no fallback.
+    """
+    spans = []
+    for override in sorted(overrides, key=lambda override: override.start):
+        if not (spans[-1][1] if spans else 0) <= override.start < override.stop <= len(text):
+            raise ValueError(f"override {override.start}:{override.stop} overlaps or is not in the text")
+        spans.append((override.start, override.stop, ipa.to_phonemes(override.ipa, language)))
+    parts = list(tokens(text, spans))
+    return _assemble(text, parts, _transcriber(language, fallback)(parts))
+
+
+def _transcriber(tag: str, fallback: Fallback | None) -> Transcriber:
+    rules = _language(tag)
+    if rules is not None and missing_extra(tag) is None:
+        module = importlib.import_module(f"{__name__}.{rules.module}")
+        transcriber: Transcriber = getattr(module, rules.function)
+        return transcriber
+    raise LookupError(f"no pronunciation for the language {tag}")
+
+
+def _assemble(text: str, parts: Sequence[Token], segments: Sequence[Segment]) -> Pronunciation:
+    """Phonemes of words, marks and spaces in the order of the text."""
+    spoken = ""
+    words: list[Word] = []
+    unknown: list[Span] = []
+    unspoken: list[Span] = []
+    waiting = iter(segments)
+    segment = next(waiting, None)
+    for part in parts:
+        if part.kind == "word":
+            while segment is not None and segment.start < part.stop:
+                start = len(spoken)
+                spoken += segment.phonemes
+                if not segment.phonemes:
+                    unspoken.append(_span(text, segment))
+                else:
+                    words.append(Word(segment.start, segment.stop, start, len(spoken)))
+                    if not segment.is_known:
+                        unknown.append(_span(text, segment))
+                segment = next(waiting, None)
+        elif part.kind == "space":
+            spoken += " " if spoken and not spoken.endswith(" ") else ""
+        elif mark := _mark(text, part):
+            spoken += mark
+        elif part.text not in SILENT and part.text != "-" and not _is_invisible(part.text):
+            unspoken.append(_span(text, part))
+    return Pronunciation(spoken.rstrip(" "), tuple(words), tuple(unknown), tuple(unspoken))
+
+
+def _mark(text: str, part: Token) -> str:
+    around = text[part.start - 1 : part.start] + text[part.stop : part.stop + 1]
+    if part.text == "-" and not around.isspace():
+        return ""  # two- and threefold
+    return mark_of(part.text)
+
+
+def _is_invisible(text: str) -> bool:
+    return all(unicodedata.category(character) in ("Cf", "Cc", "Mn") for character in text)
+
+
+def _span(text: str, part: Token | Segment) -> Span:
+    return Span(part.start, part.stop, text[part.start : part.stop])

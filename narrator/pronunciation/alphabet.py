@@ -1,0 +1,38 @@
+"""Kokoro's alphabet: the symbols its network has an embedding for, and the marks among them.
+
+From `config.json` of hexgrad/Kokoro-82M (Apache-2.0). Knows no language.
+"""
+
+from __future__ import annotations
+
+SYMBOLS = frozenset(
+    ';:,.!?—…"()“” \u0303ʣʥʦʨᵝꭧAIOQSTWYᵊabcdefhijklmnopqrstuvwxyzɑɐɒæβɔɕçɖðʤəɚɛɜɟɡɥɨɪʝɯɰŋɳɲɴøɸθœɹɾɻʁɽʂʃʈʧʊʋʌɣɤχʎʒʔˈˌːʰʲ↓→↗↘ᵻ'
+)
+STOPS = frozenset(";:,.!?—…")
+"""Marks at which the voice stops; quotation marks and brackets are not among them."""
+VOWELS = frozenset("AIOQWYaiuæɑɐɒɔəɛɜɪʊʌᵻoeɚøœyɨɯɤᵊ")
+STRESSES = "ˈˌ"
+
+MARKS = {
+    **{mark: mark for mark in ';:,.!?—…"()“”'},
+    "–": "—",
+    "―": "—",
+    "-": "—",
+    **dict.fromkeys("[{（【〔［", "("),
+    **dict.fromkeys("]}）】〕］", ")"),
+    **dict.fromkeys("«„《「『〈", "“"),
+    **dict.fromkeys("»‟》」』〉", "”"),
+    **dict.fromkeys("，、､", ","),
+    **dict.fromkeys("。．｡।॥", "."),
+    **dict.fromkeys("！¡", "!"),
+    **dict.fromkeys("？¿", "?"),
+    "：": ":",
+    "；": ";",
+    "‥": "…",
+    "⋯": "…",
+}
+"""Marks of texts in many scripts, and those that they are spoken as. A hyphen between words is
+taken for a dash."""
+SILENT = frozenset("'‘’‚‛`´·・")
+"""Single quotation marks, apostrophes that belong to no word, and dots between words: without a
+sound, and not reported."""

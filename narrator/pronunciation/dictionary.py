@@ -1,0 +1,46 @@
+"""A pronunciation dictionary, searched where it lies.
+
+A dictionary is a gzip file in `data/` of UTF-8 lines, sorted as bytes:
+
+    word TAB phonemes [TAB TAG=phonemes]...
+
+It is kept as the bytes it unpacks to and searched by bisection: 5 MB and a fiftieth of a second,
+where a dict of its lines would take 40 MB and a fifth. Knows no language.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+
+DEFAULT = ""
+"""The tag of the pronunciation that a word has where no other tag fits."""
+
+
+class Dictionary:
+    """The entries of a file in `data/`."""
+
+    def __init__(self, file: str) -> None:
+        packed = (resources.files(__package__) / "data" / file).read_bytes()
+        self._lines = gzip.decompress(packed)
+        self.find = lru_cache(maxsize=20_000)(self._find)
+
+    def _find(self, word: str) -> Mapping[str, str] | None:
+        """The phonemes of `word`, exactly as it is written, by tag; None if it has no entry."""
+        key = word.encode() + b"\t"
+        low, high = 0, len(self._lines)
+        while low < high:
+            middle = (low + high) // 2
+            start = self._lines.rfind(b"\n", 0, middle) + 1
+            stop = self._lines.find(b"\n", middle)
+            line = self._lines[start:stop]
+            if line.startswith(key):
+                default, *others = line[len(key) :].decode().split("\t")
+                return {DEFAULT: default, **dict(other.split("=") for other in others)}
+            if line < key:
+                low = stop + 1
+            else:
+                high = start
+        return None

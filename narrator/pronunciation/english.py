@@ -1,0 +1,491 @@
+"""English, American and British: words to Kokoro's phonemes as its voices were trained on them.
+
+A word is looked up in the dictionary (misaki's, Apache-2.0, and names from CMUdict, BSD); if it is
+not there, its ending is taken off, or it is two words in one, or its letters decide (`letters.py`).
+Words that are spelled alike are told apart by the words beside them. Figures and abbreviations are
+not read here: a text arrives as words.
+
+Reads top-down: a sentence, a word in its place, a word alone, its parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from narrator.pronunciation import letters
+from narrator.pronunciation.alphabet import STRESSES, VOWELS
+from narrator.pronunciation.dictionary import DEFAULT, Dictionary
+from narrator.pronunciation.tokens import Segment, Token, is_stop, mark_of, plain
+
+_VOWEL = f"[{''.join(sorted(VOWELS))}]"
+
+# Words by what may follow them.
+_MODALS = frozenset(
+    "to will would shall should can could may might must do does did cannot don't doesn't didn't "
+    "won't wouldn't shan't shouldn't can't couldn't mayn't mightn't mustn't needn't daren't i'll "
+    "you'll he'll she'll it'll we'll they'll let's please let dare".split()
+)
+_SUBJECTS = frozenset("i you we they who".split())
+_SINGULAR_SUBJECTS = frozenset("he she it".split())
+_DETERMINERS = frozenset(
+    "a an the my your his her its our their thy this that these those some no any every each "
+    "another whose one's".split()
+)
+_NUMBERS = frozenset(
+    "one two three four five six seven eight nine ten many few several all both two more most other "
+    "such much great little good first second last".split()
+)
+_PREPOSITIONS = frozenset(
+    "of in with by from for at on into upon about after before through without under over between "
+    "against during near like beyond".split()
+)
+_PERFECT = frozenset(
+    "have has had having i've you've we've they've he'd she'd i'd we'd they'd haven't hasn't hadn't "
+    "could've would've should've might've".split()
+)
+_BE = frozenset(
+    "be am is are was were been being i'm you're we're they're he's she's it's isn't aren't wasn't "
+    "weren't that's get got getting".split()
+)
+_DEGREES = frozenset("very so too most more as quite rather how less least".split())
+_ADVERBS = frozenset(
+    "not never ever always also just only still even all both really hardly scarcely almost already "
+    "then now often soon again thus first once nearly either himself herself themselves myself".split()
+)
+_FUNCTION_WORDS = (
+    _MODALS | _SUBJECTS | _SINGULAR_SUBJECTS | _DETERMINERS | _PREPOSITIONS | _PERFECT | _BE
+    | frozenset("and or but nor than if when while where which because until till him me us them".split())
+)  # fmt: skip
+_OBJECTS = _DETERMINERS | frozenset("me you him it us them myself yourself himself herself".split())
+
+# Words that are spelled alike and for which the dictionary has no tag, or one too coarse for the rules
+# below. A pattern is searched in the words around: three before, "_" for the word, three after. The
+# first that fits decides. British phonemes follow a bar where they differ.
+_BASE = r"\b(?:to|will|would|shall|should|can|could|may|might|must|do|does|did|let|\w+n't|\w+'ll|cannot)"
+_SKIP = r"(?: not| never| ever| always| also| just| only| even| \w+ly)?"
+_HAVE = r"\b(?:have|has|had|having|be|been|being|is|are|was|were|\w+'ve|\w+'d|i'm|\w+'re)"
+_AMONG = {
+    "bow": (
+        (r"\b(?:tie|window|arrows?|ribbons?|hair|string|fiddle|violin|cello|cross|silk|long) _", "bˈO|bˈQ"),
+        (r"_ (?:and arrows?|ties?|windows?|strings?|legs|legged|in (?:her|his|your) hair)", "bˈO|bˈQ"),
+        ("", "bˈW"),
+    ),
+    "bows": ((r"\b(?:ribbons?|hair|strings?|arrows?|silk|satin) _|_ and arrows", "bˈOz|bˈQz"), ("", "bˈWz")),
+    "lead": (
+        (r"_ (?:pencils?|pipes?|piping|roofs?|bullets?|weights?|mines?|poison|soldiers?|colou?red)", "lˈɛd"),
+        (r"\b(?:red|white|black|molten|like|liquid|sheets?|sugar|lump|pounds?|piece|inch|of|with|as) (?:of )?_", "lˈɛd"),
+        ("", "lˈid|lˈiːd"),
+    ),
+    "live": (
+        (r"_ (?:wires?|coals?|baits?|birds?|fish|animals?|ammunition|music|shows?|broadcasts?|things)", "lˈIv"),
+        (r"\b(?:a|real|going|broadcast) _", "lˈIv"),
+        ("", "lˈɪv"),
+    ),
+    "lives": (
+        (r"\b(?:my|your|our|their|the|of|these|those|many|both|two|three|nine|whole|his|her|past|\w+s'|\w+'s) _", "lˈIvz"),
+        (r"_ (?:of|were|are|had|have)\b", "lˈIvz"),
+        ("", "lˈɪvz"),
+    ),
+    "minute": (
+        (r"_ (?:details?|descriptions?|examination|inspection|particulars|attention|particles?|scrutiny"
+         r"|account|accuracy|care|fragments?|portions?|traces?|study|observation)\b", "mInˈut|mInjˈuːt"),
+        (r"\b(?:most|very|extremely|exceedingly|more) _", "mInˈut|mInjˈuːt"),
+        ("", "mˈɪnət|mˈɪnɪt"),
+    ),
+    "read": (
+        (rf"{_HAVE}{_SKIP} _", "ɹˈɛd"),
+        (rf"{_BASE}{_SKIP}(?: i| we| you| he| she| they| it)? _|\b(?:please|a|good|you|let \w+|make \w+|hear \w+) _|^_",
+         "ɹˈid|ɹˈiːd"),
+        (rf"{_BASE} \w+ (?:and|or) _", "ɹˈid|ɹˈiːd"),
+        ("", "ɹˈɛd"),
+    ),
+    "row": (
+        (r"\b(?:frightful|awful|devil of a|deuce of a|kick up a|kicked up a|what's the|about the|such a) _|\ba _ (?:with|about)\b",
+         "ɹˈW"),
+        ("", "ɹˈO|ɹˈQ"),
+    ),
+    "sow": ((r"\b(?:old|the|a|fat) _", "sˈW"), ("", "sˈO|sˈQ")),
+    "bass": ((r"\b(?:sea|caught|fishing|black|striped) _", "bˈæs|bˈas"), ("", "bˈAs")),
+    "does": ((r"\b(?:bucks|stags) and _|\b(?:the|two|three) _", "dˈOz|dˈQz"), ("", "dˈʌz")),
+    "dove": ((r"\b(?:he|she|they|i|it|and) _", "dˈOv|dˈQv"), ("", "dˈʌv")),
+    "resume": ((r"\b(?:my|your|his|her|a|their) _(?! (?:the|our|my|his|her|their))", "ɹˈɛzəmˌA|ɹˈɛzjʊmA"), ("", "ɹɪzˈum|ɹɪzjˈuːm")),
+    "slough": ((r"\b(?:the|a) _|_ of\b", "slˈW"), ("", "slˈʌf")),
+    "tear": (
+        (rf"{_BASE}{_SKIP} _|\b(?:i|we|you|they) _|_ (?:up|down|off|open|out|away|apart|it|them|myself)\b", "tˈɛɹ|tˈɛː"),
+        ("", "tˈɪɹ|tˈɪə"),
+    ),
+    "that": (
+        (r"\b(?:at|in|of|on|for|with|by|from|like|all|than|after|before|about|and|do|did|say|said) _ (?:of|is|was|one|moment|day|night|time|way|man|woman|kind|sort|place|house|morning|evening)\b", "ðˈæt|ðˈat"),
+        (r"^_ (?:is|was|will|would|must|may|might|one|of|man|night|day|evening|morning|depends)\b", "ðˈæt|ðˈat"),
+        (r"_$", "ðˈæt|ðˈat"),
+        ("", "ðæt|ðat"),
+    ),
+    "used": ((r"_ to\b", "jˈust|jˈuːst"), ("", "jˈuzd|jˈuːzd")),
+    "wound": (
+        (rf"\b(?:he|she|it|i|they|we|who|which|road|path|river|stream|way|lane|street|and) _|_ (?:up|round|around|through|itself|its|along|about|in and)\b|{_HAVE} _",
+         "wˈWnd"),
+        ("", "wˈund|wˈuːnd"),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a word stands: the plain, lower-case words of its sentence before and after it, whether
+    a stop follows, and the sound that follows."""
+
+    before: Sequence[str]
+    after: Sequence[str]
+    at_stop: bool
+    next_phonemes: str
+
+    @property
+    def vowel_follows(self) -> bool:
+        return self.next_phonemes.lstrip(STRESSES)[:1] in VOWELS if self.next_phonemes else False
+
+    @property
+    def starts_sentence(self) -> bool:
+        return not self.before
+
+
+def american(tokens: Sequence[Token]) -> list[Segment]:
+    return _speakers(british=False).transcribe(tokens)
+
+
+def british(tokens: Sequence[Token]) -> list[Segment]:
+    return _speakers(british=True).transcribe(tokens)
+
+
+@cache
+def _speakers(*, british: bool) -> English:
+    return English(british=british)
+
+
+class English:
+    """One of the two. Loads its dictionary when it is made, the letters' model when it is needed."""
+
+    def __init__(self, *, british: bool) -> None:
+        self.british = british
+        self.language = "en-GB" if british else "en-US"
+        self.dictionary = Dictionary(f"{self.language.lower()}.txt.gz")
+        self.word = lru_cache(maxsize=50_000)(self._word)
+        small_i = "ɪ" if british else "ᵻ"
+        self._after_s = {"ptkfθ": "s", "szʃʒʧʤ": small_i + "z"}
+        self._after_ed = {"pkfθʃsʧ": "t", "td": small_i + "d"}
+
+    # -- a sentence --------------------------------------------------------------------------------
+
+    def transcribe(self, tokens: Sequence[Token]) -> list[Segment]:
+        """From the end: a word's sound depends on the one after it."""
+        sentences = list(_sentences(tokens))
+        segments: list[Segment] = []
+        at_stop, next_phonemes = True, ""
+        for token, position, words in reversed(sentences):
+            if token.kind == "mark":
+                if is_stop(token.text):
+                    at_stop, next_phonemes = True, ""
+                continue
+            if token.phonemes:
+                phonemes, is_known = token.phonemes, True
+            else:
+                before, after = words[max(0, position - 3) : position], words[position + 1 : position + 4]
+                place = _Place(before, after, at_stop, next_phonemes)
+                phonemes, is_known = self.spoken(plain(token.text), place)
+            segments.append(Segment(token.start, token.stop, phonemes, is_known))
+            if phonemes:
+                at_stop, next_phonemes = False, phonemes
+        return segments[::-1]
+
+    # -- a word in its place -----------------------------------------------------------------------
+
+    def spoken(self, text: str, place: _Place) -> tuple[str, bool]:
+        """Phonemes of a word as it is written, and whether more than its letters decided."""
+        word = text if self.dictionary.find(text.lower()) else text.strip("'") or text
+        lower = word.lower()
+        if phonemes := self._small_word(word, place):
+            return phonemes, True
+        if lower in _AMONG:
+            around = " ".join((*place.before, "_", *place.after))
+            among = next(spoken for pattern, spoken in _AMONG[lower] if re.search(pattern, around))
+            phonemes, is_known = among.split("|")[-1 if self.british else 0], True
+        else:
+            phonemes, is_known = self.word(text, tuple(self._tags(place)), place.starts_sentence)
+        if word != lower:
+            phonemes = _stressed(phonemes, "ˈ" if word.isupper() and len(word) > 1 else "ˌ")
+        return phonemes, is_known
+
+    def _small_word(self, word: str, place: _Place) -> str:
+        """Words that change with the sound after them; empty for all others."""
+        free = not place.at_stop
+        match word.lower():
+            case "a" if free and (word == "a" or place.starts_sentence):
+                return "ɐ"
+            case "a":
+                return "ˈA"
+            case "an":
+                return "ɐn"
+            case "am" if free and word == "am":
+                return "ɐm"
+            case "i" if word == "I":
+                return "ˌI"
+            case "the":
+                return "ði" if place.vowel_follows else "ðə"
+            case "to" if free:
+                return "tʊ" if place.vowel_follows else "tə"
+            case "in" if free:
+                return "ɪn"
+            case "in":
+                return "ˈɪn"
+        return ""
+
+    def _tags(self, place: _Place) -> Iterator[str]:
+        """Tags of the dictionary that fit, the best first."""
+        if place.at_stop:
+            yield "None"
+        after = place.after[0] if place.after else ""
+        previous = next((w for w in reversed(place.before) if w not in _ADVERBS and not w.endswith("ly")), "")
+        last = place.before[-1] if place.before else ""
+        if last in _DEGREES:
+            yield from ("ADJ",)
+        elif previous in _PERFECT:
+            yield from ("VBN", "VBD", "VERB")
+        elif previous in _BE:
+            yield from ("VBN", "ADJ")
+        elif previous in _MODALS or previous in _SUBJECTS or previous in _SINGULAR_SUBJECTS:
+            yield "VERB"
+        elif previous in _DETERMINERS or previous.endswith(("'s", "s'")):
+            yield from ("ADJ", "NOUN") if after and after not in _FUNCTION_WORDS else ("NOUN",)
+        elif previous in _PREPOSITIONS or previous in _NUMBERS or after == "of":
+            yield "NOUN"
+        elif after in _OBJECTS:
+            yield "VERB"
+
+    # -- a word alone ------------------------------------------------------------------------------
+
+    def _word(self, text: str, tags: tuple[str, ...], starts_sentence: bool) -> tuple[str, bool]:
+        """Phonemes of a word wherever it stands, and whether more than its letters decided."""
+        for word in dict.fromkeys((text, text.strip("'"))):
+            if phonemes := self._known(word, tags, starts_sentence):
+                return phonemes, True
+        word = text.strip("'")
+        if "-" in word:
+            return self._joined(word.split("-"), tags)
+        if text.startswith("'") and (phonemes := self._known("h" + word, tags, False)):
+            return phonemes.replace("h", "", 1), True  # 'ouse
+        if word.isupper() and len(word) < 6 and not re.search("[AEIOUY]..?[AEIOUY]", word):
+            return self._letters(word), True
+        if phonemes := self._contracted(word, tags):
+            return phonemes, True
+        if phonemes := self._compound(word.lower() if starts_sentence else word, tags):
+            return phonemes, True
+        return letters.pronounce(word, self.language), False
+
+    def _known(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
+        lower = word.lower()
+        forms = (lower, word) if starts_sentence else (word, lower)
+        for form in dict.fromkeys((*forms, word.capitalize())):
+            if phonemes := self._find(form, tags):
+                return phonemes
+        if len(lower) > 3:
+            for form in dict.fromkeys((*forms, word.capitalize())):
+                if phonemes := self._ending(form, tags):
+                    return phonemes
+        return ""
+
+    def _find(self, word: str, tags: Sequence[str]) -> str:
+        entry = self.dictionary.find(word)
+        if entry is None:
+            return ""
+        return next((entry[tag] for tag in tags if tag in entry), entry[DEFAULT])
+
+    def _joined(self, parts: Sequence[str], tags: tuple[str, ...]) -> tuple[str, bool]:
+        """Parts of a word with hyphens: where most are stressed, the lighter ones yield."""
+        spoken = [self.word(part, tags, False) for part in parts if part]
+        sounds = [phonemes for phonemes, _ in spoken]
+        order = sorted(range(len(sounds)), key=lambda i: ("ˈ" in sounds[i], len(sounds[i])))
+        if len(sounds) == 2 and len(parts[0]) == 1:
+            order = [1]
+        if sum("ˈ" in sound for sound in sounds) > (len(sounds) + 1) // 2:
+            for i in order[: max(1, len(sounds) // 2)]:
+                sounds[i] = _weakened(sounds[i])
+        return "".join(sounds), all(is_known for _, is_known in spoken)
+
+    def _letters(self, word: str) -> str:
+        """The names of letters, the last one stressed: FBI."""
+        names = [self._find(letter, ()) for letter in word]
+        return "".join(map(_weakened, names[:-1])) + names[-1]
+
+    # -- its parts ---------------------------------------------------------------------------------
+
+    def _ending(self, word: str, tags: Sequence[str]) -> str:
+        """A word of the dictionary with an ending or a beginning that it does not list."""
+        for stem, ending in _stems(word):
+            if phonemes := self._find(stem, tags):
+                return self._with(phonemes, ending, word)
+        for stem, ending in _stems(word):
+            if len(stem) > 4 and (phonemes := self._ending(stem, tags)):
+                return self._with(phonemes, ending, word)
+        for beginning, phonemes in _BEGINNINGS.items():
+            rest = word.removeprefix(beginning)
+            if rest != word and len(rest) > 3 and (spoken := self._find(rest, tags)):
+                return (phonemes.replace("O", "Q").replace("əɹ", "ə") if self.british else phonemes) + spoken
+        return ""
+
+    def _with(self, stem: str, ending: str, word: str) -> str:
+        last = stem[-1]
+        match ending:
+            case "":
+                return stem
+            case "s" | "'s":
+                return stem + next((s for after, s in self._after_s.items() if last in after), "z")
+            case "ed":
+                return self._flapped(stem) + next((d for after, d in self._after_ed.items() if last in after), "d")
+            case "'d":
+                return stem + ("əd" if last in "td" else "d")
+            case "'ll" | "'ve" | "'re":
+                return stem + {"'ll": "ᵊl", "'ve": "əv", "'re": "ə" if self.british else "əɹ"}[ending]
+        sound = _ENDINGS[ending]
+        if self.british:
+            sound = sound.replace("əɹ", "ə")
+        if sound[:1] in VOWELS:
+            if self.british and last in "əː" and re.search("re?$", word[: -len(ending)]):
+                stem += "ɹ"  # filtering
+            stem = self._flapped(stem)
+        elif sound == "li" and stem.endswith(("ᵊl", "əl")) and word.endswith("bly"):
+            return stem[:-2] + "li"  # probably
+        return stem + sound
+
+    def _flapped(self, stem: str) -> str:
+        """American: a t between a vowel and an ending is a flap."""
+        if not self.british and stem[-1] == "t" and stem[-2:-1] in "AIOWYiuæɑəɛɪɹʊʌ":
+            return stem[:-1] + "T"
+        return stem
+
+    def _compound(self, word: str, tags: tuple[str, ...]) -> str:
+        """Two words of the dictionary in one: the split that is most even."""
+        if not word.islower():
+            return ""
+        for cut in sorted(range(4, len(word) - 2), key=lambda cut: abs(2 * cut - len(word))):
+            head, tail = word[:cut], word[cut:]
+            if head[-1] == tail[0] or tail[0] in "aeiouh" or (len(tail) < 4 and tail not in _SHORT_TAILS):
+                continue  # nom-more, bet-hpeak, look-in: letters that belong together
+            first, second = self._find(head, ()), self._find(tail, tags)
+            if "ˈ" in first and "ˈ" in second:
+                return first + _weakened(second)
+        return ""
+
+    def _contracted(self, word: str, tags: tuple[str, ...]) -> str:
+        """A word with a syllable left out before or after the apostrophe: t'night, on't, thank'ee."""
+        head, mark, tail = word.lower().partition("'")
+        if mark and head in _HEADS and (phonemes := self._known(tail, tags, False)):
+            return _HEADS[head] + phonemes
+        if mark and tail in _TAILS and (phonemes := self._known(head, tags, False)):
+            return phonemes + _TAILS[tail]
+        return ""
+
+
+_SHORT_TAILS = frozenset("boy box bed cap car cup day dog fly hat jar lid man map men net pan pot rod sea way top".split())
+_HEADS = {"t": "t", "d": "d", "l": "l", "y": "j", "th": "ð", "a": "ə", "o": "ə"}
+_TAILS = {"t": "t", "ee": "i", "rt": "t", "lt": "lt", "st": "st", "em": "əm", "n": "ən", "ye": "ji", "im": "ɪm", "er": "ə"}
+_ENDINGS = {
+    "ing": "ɪŋ",
+    "in'": "ɪn",
+    "in": "ɪn",
+    "eth": "ɪθ",
+    "er": "əɹ",
+    "est": "ɪst",
+    "ly": "li",
+    "ness": "nəs",
+    "less": "ləs",
+    "ful": "fᵊl",
+    "like": "lˌIk",
+    "ish": "ɪʃ",
+    "ment": "mənt",
+    "ship": "ʃɪp",
+    "hood": "hˌʊd",
+    "wards": "wəɹdz",
+    "ward": "wəɹd",
+    "wise": "wˌIz",
+    "able": "əbᵊl",
+    "y": "i",
+}
+_BEGINNINGS = {
+    "un": "ˌʌn",
+    "non": "nˌɑn",
+    "re": "ɹˌi",
+    "over": "ˌOvəɹ",
+    "out": "ˌWt",
+    "under": "ˌʌndəɹ",
+    "mis": "mˌɪs",
+    "fore": "fˌɔɹ",
+    "semi": "sˌɛmi",
+    "super": "sˌupəɹ",
+    "counter": "kˌWntəɹ",
+}
+
+
+def _stems(word: str) -> Iterator[tuple[str, str]]:
+    """Words that `word` may be made of by an ending, and the ending."""
+    if word.endswith("s'"):
+        yield word[:-1], ""
+        return
+    for ending in ("'s", "'d", "'ll", "'ve", "'re"):
+        if word.endswith(ending):
+            yield word.removesuffix(ending), ending
+            return
+    if word.endswith("s") and not word.endswith("ss"):
+        yield word[:-1], "s"
+        if word.endswith("es"):
+            yield word[:-2], "s"
+        if word.endswith("ies"):
+            yield word[:-3] + "y", "s"
+    if word.endswith("ed"):
+        yield from ((stem, "ed") for stem in _bases(word, "ed"))
+    for ending in _ENDINGS:
+        if word.endswith(ending):
+            yield from ((stem, ending) for stem in _bases(word, ending))
+
+
+def _bases(word: str, ending: str) -> Iterator[str]:
+    """cry, stop, love, of cries, stopping, loved."""
+    base = word.removesuffix(ending)
+    if len(base) < 2:
+        return
+    if ending[0] in "aeiy":
+        yield base + "e"
+    yield base
+    if ending[0] in "aeiy" and base[-1] == base[-2]:
+        yield base[:-1]
+    if base.endswith("i"):
+        yield base[:-1] + "y"
+    if ending == "ly" and base.endswith("b"):
+        yield base + "le"
+
+
+def _stressed(phonemes: str, stress: str) -> str:
+    """With a stress on its first vowel, where it has none; a secondary one is raised to a primary."""
+    if not set(STRESSES) & set(phonemes):
+        return re.sub(f"({_VOWEL})", rf"{stress}\1", phonemes, count=1)
+    if stress == "ˈ" and stress not in phonemes:
+        return phonemes.replace("ˌ", stress, 1)
+    return phonemes
+
+
+def _weakened(phonemes: str) -> str:
+    return phonemes.replace("ˌ", "").replace("ˈ", "ˌ")
+
+
+def _sentences(tokens: Sequence[Token]) -> Iterator[tuple[Token, int, list[str]]]:
+    """Word and mark tokens, each word with its number among the words of its sentence."""
+    words: list[str] = []
+    for token in tokens:
+        if token.kind == "word":
+            words.append(plain(token.text).lower())
+            yield token, len(words) - 1, words
+        elif token.kind == "mark":
+            if mark_of(token.text) in (".", "!", "?", ";", ":", "…"):
+                words = []
+            yield token, 0, words

@@ -1,0 +1,75 @@
+"""Spelling to sound by rules: one table a language, read from left to right.
+
+Knows no language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from narrator.pronunciation.tokens import Segment, Token, is_stop, plain
+
+
+class Rules:
+    """Patterns of letters and their sounds, in lines of `pattern sound`; the first that fits wins.
+
+    A pattern is a regular expression, {NAME} in it one of `classes`. A sound of "-" is silence.
+    """
+
+    def __init__(self, table: str, classes: Mapping[str, str]) -> None:
+        patterns = []
+        self._sounds: list[str] = []
+        for line in filter(None, map(str.strip, table.splitlines())):
+            pattern, sound = line.split()
+            for name, letters in classes.items():
+                pattern = pattern.replace(f"{{{name}}}", letters)
+            patterns.append(f"({pattern})")
+            self._sounds.append("" if sound == "-" else sound)
+        self._pattern = re.compile("|".join(patterns))
+
+    def __call__(self, word: str) -> str:
+        """The sounds of `word`; letters that no pattern takes are left out."""
+        return "".join(self._sounds[(match.lastindex or 1) - 1] for match in self._pattern.finditer(word))
+
+
+def transcribe(
+    tokens: Sequence[Token],
+    word: Callable[[str], str],
+    join: Callable[[str, str], tuple[str, str]] = lambda first, second: (first, second),
+) -> list[Segment]:
+    """Segments of all word tokens. `word` gives the phonemes of a plain, lower-case word; `join`
+    changes those of two words without a stop between, and is given "" for silence."""
+    segments: list[Segment] = []
+    is_open = False
+    for token in tokens:
+        if token.kind == "word":
+            spoken = token.phonemes or word(plain(token.text).lower())
+            if is_open:
+                last = segments.pop()
+                first, spoken = join(last.phonemes, spoken)
+                segments.append(replace(last, phonemes=first))
+            else:
+                spoken = join("", spoken)[1]
+            segments.append(Segment(token.start, token.stop, spoken))
+            is_open = True
+        elif token.kind == "mark" and is_stop(token.text):
+            _close(segments, join)
+            is_open = False
+    _close(segments, join)
+    return segments
+
+
+def _close(segments: list[Segment], join: Callable[[str, str], tuple[str, str]]) -> None:
+    if segments:
+        segments[-1] = replace(segments[-1], phonemes=join(segments[-1].phonemes, "")[0])
+
+
+def stressed(sounds: str, nucleus: re.Pattern[str], from_end: int, mark: str = "ˈ") -> str:
+    """With a stress before the nucleus of a syllable, counted from the end, 1 the last."""
+    starts = [match.start() for match in nucleus.finditer(sounds)]
+    if not starts:
+        return sounds
+    start = starts[max(0, len(starts) - from_end)]
+    return sounds[:start] + mark + sounds[start:]

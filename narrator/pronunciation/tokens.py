@@ -1,0 +1,89 @@
+"""A text as words, marks and what lies between, and the shapes that languages exchange.
+
+Knows no language.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from narrator.pronunciation.alphabet import MARKS, STOPS
+
+_SIGNS = r"\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u00ad\u200b-\u200d\u2060"
+"""Signs that belong to the letter before them, and invisible characters inside words."""
+_LETTER = rf"[^\W\d_][{_SIGNS}]*"
+_TOKEN = re.compile(
+    rf"(?P<word>['’‘]?(?:{_LETTER})+(?:['’‘‐‑-](?:{_LETTER})+)*['’‘]?)"
+    r"|(?P<mark>\.{3,}|-{2,}|[^\w\s])|(?P<space>\s+)|(?P<digits>\d+)|(?P<character>.)",
+    re.DOTALL,
+)
+_PLAIN = str.maketrans(
+    {"’": "'", "‘": "'", "‐": "-", "‑": "-"}
+    | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060", "")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`text` as it is written, from `start` on. `kind` is "word", "mark", "space", "digits" or
+    "character". `phonemes` are the author's own, for a span of any kind."""
+
+    start: int
+    text: str
+    kind: str
+    phonemes: str = ""
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """`phonemes` of the text from `start` to `stop`. They are empty where no rule knows it, and
+    `is_known` is false where letters alone decided."""
+
+    start: int
+    stop: int
+    phonemes: str
+    is_known: bool = True
+
+
+Transcriber = Callable[[Sequence[Token]], Sequence[Segment]]
+"""A language's rules: the segments of all word tokens, in order. Each word is covered; one word may
+be several segments where a script has no spaces."""
+
+
+def tokens(text: str, spans: Sequence[tuple[int, int, str]]) -> Iterator[Token]:
+    """All of `text`, in order. `spans` (start, stop, phonemes) are sorted and do not overlap."""
+    position = 0
+    for start, stop, phonemes in spans:
+        yield from _tokens(text, position, start)
+        yield Token(start, text[start:stop], "word", phonemes)
+        position = stop
+    yield from _tokens(text, position, len(text))
+
+
+def _tokens(text: str, start: int, stop: int) -> Iterator[Token]:
+    for match in _TOKEN.finditer(text, start, stop):
+        yield Token(match.start(), match.group(), match.lastgroup or "")
+
+
+def plain(word: str) -> str:
+    """A word composed, with typewriter apostrophes and hyphens, without invisible characters."""
+    return unicodedata.normalize("NFC", word.translate(_PLAIN))
+
+
+def mark_of(text: str) -> str:
+    """The mark of Kokoro's alphabet for one in a text; empty if there is none."""
+    if text.startswith("--"):
+        return "—"
+    return "…" if text.startswith("...") else MARKS.get(text, "")
+
+
+def is_stop(text: str) -> bool:
+    """Whether the voice stops at a mark in a text."""
+    return bool(mark_of(text)) and mark_of(text) in STOPS
