@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kokoro82m.config import Config
+from kokoro82m.config import OVERLAPS, Config
 from kokoro82m.onnx_convolution import Transform, make_transform
 from kokoro82m.onnx_file import Graph
 
@@ -313,7 +313,7 @@ class _Layers:
             x = graph.add("Add", x, graph.constant(sum(b for _, b in blocks)[:, None]))
             factor = 1 / kinds
         x = self.convolution(self.leaky(x, 0.01), f"{name}conv_post", factor=np.float32(factor))
-        return self.inverse_stft(x, settings.n_fft, settings.hop)
+        return self.inverse_stft(x, settings.n_fft, settings.n_fft // OVERLAPS)
 
     def snake_block(self, x: str, name: str, kernel: int, dilations: Sequence[int]) -> tuple[str, np.ndarray]:
         """AdaINResBlock1 without the biases of its second convolutions, and their sum.
