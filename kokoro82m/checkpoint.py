@@ -24,11 +24,10 @@ from kokoro82m.voices import FOLDER
 from speechbase import files, pth
 from speechbase.device import on_cuda, on_gpu
 from speechbase.errors import CheckpointError
-from speechbase.files import Tensors
+from speechbase.files import Tensors, compare
 from speechbase.hub import locate
 from speechbase.weights import (
     check_numbers,
-    compare,
     fold_weight_norm,
     in_place,
     parameters,

@@ -21,14 +21,13 @@ MOST_INLINE = 1024
 
 # TensorProto.DataType and AttributeProto.AttributeType
 _TYPES = {"float32": 1, "int64": 7, "bool": 9}
-_FLOAT, _INT, _STRING, _GRAPH, _FLOATS, _INTS = 1, 2, 3, 5, 6, 7
+_FLOAT, _INT, _STRING, _GRAPH, _INTS = 1, 2, 3, 5, 7
 
-Attribute = "int | float | str | Sequence[int] | Graph"
 Shape = Sequence[int | str]
 
 
 class Weights:
-    """The file of large constants, of one or more graphs; equal arrays are stored once."""
+    """The file of large constants, of one or more graphs."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.name = path.name
@@ -91,6 +90,30 @@ class Graph:
         outputs = [self._new_name() for _ in range(count)]
         self._nodes.append(_node(op, inputs, outputs, attributes or {}))
         return outputs
+
+    # ---- operations that every network needs
+
+    def reshape(self, x: str, shape: Sequence[int]) -> str:
+        """One size may be -1, what is left."""
+        return self.add("Reshape", x, self.constant(shape))
+
+    def slice(self, x: str, start: int, stop: int, axis: int) -> str:
+        """The elements from `start` to before `stop` of an axis."""
+        return self.add("Slice", x, *map(self.constant, ([start], [stop], [axis])))
+
+    def concat(self, values: Sequence[str], axis: int) -> str:
+        """Values one after another along an axis."""
+        return self.add("Concat", *values, attributes={"axis": axis})
+
+    def transpose(self, x: str, axes: Sequence[int]) -> str:
+        """The axes of `x` in another order."""
+        return self.add("Transpose", x, attributes={"perm": axes})
+
+    def size(self, x: str, axis: int) -> str:
+        """A dimension, (1,)."""
+        return self.add("Shape", x, attributes={"start": axis, "end": axis + 1})
+
+    # ---- files
 
     def nested(self) -> Graph:
         """A graph for an attribute of a node of this one."""
@@ -158,10 +181,13 @@ def _external(name: str, array: np.ndarray, weights: Weights) -> bytes:
 
 
 def _value_info(name: str, dtype: str, shape: Shape) -> bytes:
-    sizes = (_field(1, size) if isinstance(size, int) else _field(2, size.encode()) for size in shape)
-    dims = b"".join(_field(1, size) for size in sizes)
+    dims = b"".join(_field(1, _dimension(size)) for size in shape)
     tensor = _field(1, _TYPES[dtype]) + _field(2, dims)
     return _field(1, name.encode()) + _field(2, _field(1, tensor))
+
+
+def _dimension(size: int | str) -> bytes:
+    return _field(1, size) if isinstance(size, int) else _field(2, size.encode())
 
 
 def _field(number: int, value: int | bytes) -> bytes:
