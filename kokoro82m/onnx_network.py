@@ -30,7 +30,7 @@ from kokoro82m.tensors import read_tensors, weights_file
 from speechbase.errors import CheckpointError, RequestError, shown
 from speechbase.files import identity, new_folder
 
-FORMAT = 1
+FORMAT = 2
 """Of the cached folder: raised with every change of the graphs."""
 PREDICTOR, DECODER, WEIGHTS, FACTS = "predictor.onnx", "decoder.onnx", "weights.bin", "facts.json"
 SOURCE = "decoder.generator.m_source.l_linear"
