@@ -30,7 +30,7 @@ def make_signal(
 
 
 def analyse(samples: np.ndarray, n_fft: int) -> np.ndarray:
-    """(n,) -> magnitudes, then phases (n_fft + 2, n / hop + 1); windows are centred, edges mirrored.
+    """(n,) -> magnitudes, then phases (n_fft + 2, n / hop + 1), of centred windows.
 
     At DC and Nyquist the imaginary part is +0: the phase of a negative number is pi, never -pi.
     """

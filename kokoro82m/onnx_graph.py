@@ -177,13 +177,14 @@ def _generator(net: Layers, x: str, source: str, config: Config) -> str:
     """The decoder's output (1, channels, 2 frames) -> samples (600 frames,)."""
     settings, graph, name = config.generator, net.graph, "decoder.generator"
     kinds = len(settings.kernels)
-    factor = np.float32(1)  # blocks are added up; what follows divides by their number
+    factor = 1.0  # blocks are added up; what follows divides by their number
     for stage, rate in enumerate(settings.rates):
         heard, heard_bias = _hear(net, source, stage, config)
         up = f"{name}.ups.{stage}"
         attributes = {"strides": [rate], "pads": [rate // 2] * 2}
-        weight, bias = net.tensors[f"{up}.weight"] * factor, net.tensors[f"{up}.bias"]
-        x = net.transposed(net.leaky(x, 0.1), weight, bias + heard_bias, attributes)
+        weight = net.tensors[f"{up}.weight"] * np.float32(factor)
+        bias = net.tensors[f"{up}.bias"] + heard_bias
+        x = net.transposed(net.leaky(x, 0.1), weight, bias, attributes)
         if stage == len(settings.rates) - 1:  # the spectrum has a step more than there are hops
             pads = graph.constant([0, 0, 1, 0, 0, 0])
             x = graph.add("Pad", x, pads, attributes={"mode": "reflect"})
@@ -192,10 +193,10 @@ def _generator(net: Layers, x: str, source: str, config: Config) -> str:
             net.snake_block(x, f"{name}.resblocks.{kinds * stage + kind}", dilations)
             for kind, dilations in enumerate(settings.dilations)
         ]
-        x = graph.constant(sum(bias for _, bias in blocks)[:, None])
+        x = graph.constant(np.sum([bias for _, bias in blocks], axis=0)[:, None])
         for block, _ in blocks:
             x = graph.add("Add", block, x)
-        factor = np.float32(1 / kinds)
+        factor = 1 / kinds
     x = net.convolution(net.leaky(x, 0.01), f"{name}.conv_post", factor=factor)
     return _inverse_stft(graph, x, settings.n_fft)
 

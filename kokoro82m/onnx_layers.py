@@ -132,9 +132,7 @@ class Layers:
 
     def instance_norm(self, x: str, name: str) -> str:
         attributes = {"epsilon": EPSILON}
-        return self.graph.add(
-            "InstanceNormalization", x, *self.affine[name], attributes=attributes
-        )
+        return self.graph.add("InstanceNormalization", x, *self.affine[name], attributes=attributes)
 
     def residual_block(self, x: str, name: str) -> str:
         """AdainResBlk1d, twice as long where it has a pool."""
@@ -156,9 +154,7 @@ class Layers:
             x = graph.reshape(x, [1, len(tensors[f"{name}.conv2.weight"]), -1])
         return graph.add("Mul", graph.add("Add", y, x), graph.constant(np.sqrt(0.5)))
 
-    def snake_block(
-        self, x: str, name: str, dilations: Sequence[int]
-    ) -> tuple[str, np.ndarray]:
+    def snake_block(self, x: str, name: str, dilations: Sequence[int]) -> tuple[str, np.ndarray]:
         """AdaINResBlock1 without the biases of its second convolutions, and their sum (channels,).
 
         Norms take no notice of a bias, so it can be added at the end. Those of the first
@@ -181,7 +177,7 @@ class Layers:
         return x, bias
 
     def snake(self, x: str) -> str:
-        """x + sin(x)**2: of x = a y it is a times the snake of y; the weights that follow divide."""
+        """x + sin(x)**2: of x = a y it is a times the snake of y, which the next weights divide."""
         sine = self.graph.add("Sin", x)
         return self.graph.add("Add", x, self.graph.add("Mul", sine, sine))
 

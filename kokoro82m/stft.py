@@ -83,7 +83,10 @@ def _analysis(n_fft: int) -> mx.array:
 @functools.cache
 def _synthesis(n_fft: int) -> mx.array:
     """(4, n_fft + 2, hop): of each window that reaches into a hop, the oldest first."""
-    parts = windows.synthesis(n_fft).reshape(OVERLAPS, -1, n_fft + 2)[::-1] / _overlap(n_fft).sum(axis=0)[:, None]
+    parts = (
+        windows.synthesis(n_fft).reshape(OVERLAPS, -1, n_fft + 2)[::-1]
+        / _overlap(n_fft).sum(axis=0)[:, None]
+    )
     return mx.array(parts.transpose(0, 2, 1).astype(np.float32))
 
 

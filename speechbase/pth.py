@@ -117,9 +117,7 @@ def load_nested_arrays(path: Path) -> dict[str, dict[str, np.ndarray]]:
     return _load_nested(path, widen)
 
 
-def _load_nested(
-    path: Path, convert: Callable[[np.ndarray], Array]
-) -> dict[str, dict[str, Array]]:
+def _load_nested(path: Path, convert: Callable[[np.ndarray], Array]) -> dict[str, dict[str, Array]]:
     with _unpickled(path) as (archive, root, value):
         tree = _dict(value)
         for outer, inner in tree.items():
