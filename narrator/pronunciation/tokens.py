@@ -87,3 +87,8 @@ def mark_of(text: str) -> str:
 def is_stop(text: str) -> bool:
     """Whether the voice stops at a mark in a text."""
     return bool(mark_of(text)) and mark_of(text) in STOPS
+
+
+def is_wide(text: str) -> bool:
+    """Whether a mark is of a script that writes no space after it."""
+    return unicodedata.east_asian_width(text[0]) in "WF"
