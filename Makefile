@@ -8,6 +8,7 @@
 #   make docs      docs/manifest.md from the schema
 #   make bench     benchmarks                             make parity     compare with the official model
 #   make parity-cosyvoice2    the second model, with numbers of its official one
+#   make parity-kokoro        the third model, likewise, and its published weights
 #   make speech    what the slow tests and the bench of hearing listen to, and with
 #   make corpus    manuscripts of many kinds: imported, checked, a chapter rendered
 #   make clean     remove the environment and what renders and tools left
@@ -21,7 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
 .PHONY: demo test test-all pages wheel lint format docs bench corpus parity parity-cosyvoice2 \
-  speech clean
+  parity-kokoro speech clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.draft
@@ -96,10 +97,14 @@ parity: $(VENV)-parity/.made
 parity-cosyvoice2: $(VENV)/.test
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/cosyvoice2/parity.py $(FOLDER)
 
+# Likewise; with the published weights: make parity-kokoro REAL=folder-of-the-weights
+parity-kokoro: $(VENV)/.test
+	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/kokoro82m/parity.py $(FOLDER) $(if $(REAL),--real $(REAL))
+
 clean:
 	rm -rf $(VENV) $(VENV)-parity .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
 	rm -rf projects/*/build examples/*/build
-	find narrator voxcpm2 cosyvoice2 speechbase tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find narrator voxcpm2 cosyvoice2 kokoro82m speechbase tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each set of packages, older than pyproject.toml when it has to be installed again.
 $(VENV)/.made:

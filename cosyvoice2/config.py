@@ -17,8 +17,7 @@ from typing import Any
 import yaml
 
 from speechbase.errors import CheckpointError, ConfigError, shown
-from speechbase.files import read_object
-from speechbase.sections import Section
+from speechbase.sections import Section, read_object
 
 MELS = 80
 """Of every mel in it; the flow and its noise are made for so many."""

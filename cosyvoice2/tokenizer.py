@@ -18,7 +18,7 @@ from tokenizers.normalizers import NFC
 from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
 
 from speechbase.errors import CheckpointError, shown
-from speechbase.files import read_object
+from speechbase.sections import read_object
 
 MOST = 64 << 20
 """Bytes of a tokenizer file; the released vocabulary has 3 million."""

@@ -46,6 +46,11 @@ class Strict(BaseModel):
     )
 
 
+def shape_of(value: object) -> str:
+    """Which branch of a short-or-long form a value has, so that errors speak of one branch only."""
+    return "mapping" if isinstance(value, dict | BaseModel) else "scalar"
+
+
 class Described(GenerateJsonSchema):
     """A JSON schema with the docstring of each setting. They are read when a schema is asked for:
     pydantic's `use_attribute_docstrings` reads them at every start of the program, in 0.3 s."""

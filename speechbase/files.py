@@ -16,7 +16,7 @@ from typing import Any, cast
 import mlx.core as mx
 
 from speechbase import pth
-from speechbase.errors import CheckpointError, ModelError, shown
+from speechbase.errors import CheckpointError, shown
 
 Tensors = dict[str, mx.array]
 
@@ -28,28 +28,6 @@ _WIDTHS = {
     "BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E8M0": 1, "U16": 2, "I16": 2, "F16": 2,
     "BF16": 2, "U32": 4, "I32": 4, "F32": 4, "U64": 8, "I64": 8, "C64": 8,
 }  # fmt: skip
-
-
-def read_object(path: Path, most: int, wrong: type[ModelError] = CheckpointError) -> dict[str, Any]:
-    """The JSON object of a file of at most `most` bytes. Raises FileNotFoundError, `wrong`."""
-    try:
-        size = path.stat().st_size
-        if not path.is_file() or size > most:
-            raise wrong(
-                f"{path}: {size} bytes; such a file has {most} at most"
-                if path.is_file()
-                else f"{path}: cannot be read: it is no file"
-            )
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError) as error:
-        raise wrong(f"{path}: cannot be read: {shown(str(error))}") from error
-    except RecursionError as error:
-        raise wrong(f"{path}: cannot be read: it is nested without end") from error
-    if not isinstance(data, dict):
-        raise wrong(f"{path}: expected a JSON object")
-    return data
 
 
 @contextlib.contextmanager

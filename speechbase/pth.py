@@ -2,6 +2,7 @@
 
 Such a file is a pickle beside raw storages. A pickle is a program; this reader runs one only if
 every opcode and every name in it is one that a dict of tensors needs, and refuses it otherwise.
+MLX is imported by what returns its arrays: `load_array` does without it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import mlx.core as mx
 import numpy as np
 
 from speechbase.errors import CheckpointError, shown
+
+if TYPE_CHECKING:
+    import mlx.core as mx
+
+Array = TypeVar("Array")
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "DoubleStorage": np.dtype("<f8"),
@@ -87,15 +92,25 @@ def load(path: Path) -> dict[str, mx.array]:
     They never take more bytes than the file has. Raises CheckpointError for the format before
     PyTorch 1.6, for damage, and for anything but tensors.
     """
-    with _unpickled(path) as (archive, root, tree):
+    with _unpickled(path) as (archive, root, value):
+        tree = _dict(value)
         if isinstance(tree.get("state_dict"), dict):
             tree = tree["state_dict"]
-        return _read_all(archive, root, tree, path.stat().st_size)
+        return _read_all(archive, root, tree, path.stat().st_size, _to_mlx)
+
+
+def load_array(path: Path) -> np.ndarray:
+    """The tensor of a file saved by `torch.save(tensor)`, bfloat16 as float32; else as `load`."""
+    with _unpickled(path) as (archive, root, value):
+        if not isinstance(value, _Tensor):
+            raise _Refused("it holds no single tensor")
+        return _read_all(archive, root, {"tensor": value}, path.stat().st_size, _widen)["tensor"]
 
 
 def load_nested(path: Path) -> dict[str, dict[str, mx.array]]:
     """The tensors of a file saved by `torch.save` of dicts of tensors by name; else as `load`."""
-    with _unpickled(path) as (archive, root, tree):
+    with _unpickled(path) as (archive, root, value):
+        tree = _dict(value)
         for outer, inner in tree.items():
             if not isinstance(outer, str) or not isinstance(inner, dict):
                 raise _Refused(f"{shown(outer)!r} is not a dict of tensors")
@@ -105,7 +120,7 @@ def load_nested(path: Path) -> dict[str, dict[str, mx.array]]:
         # By number, so that names of any length are read and none stands for another.
         places = {f"{shown(pair[0])}: {shown(pair[1])} ({n})": pair for n, pair in enumerate(pairs)}
         flat = {place: tree[outer][name] for place, (outer, name) in places.items()}
-        read = _read_all(archive, root, flat, path.stat().st_size)
+        read = _read_all(archive, root, flat, path.stat().st_size, _to_mlx)
         found: dict[str, dict[str, mx.array]] = {outer: {} for outer in tree}
         for place, (outer, name) in places.items():
             found[outer][str(name)] = read[place]
@@ -113,18 +128,21 @@ def load_nested(path: Path) -> dict[str, dict[str, mx.array]]:
 
 
 @contextmanager
-def _unpickled(path: Path) -> Iterator[tuple[zipfile.ZipFile, str, dict[Any, Any]]]:
-    """A file with the folder in it that its entries lie in, and the dict that its pickle makes."""
+def _unpickled(path: Path) -> Iterator[tuple[zipfile.ZipFile, str, Any]]:
+    """A file with the folder in it that its entries lie in, and the value that its pickle makes."""
     with _opened(path) as archive:
         pickled = [name for name in archive.namelist() if name.endswith("/data.pkl")]
         if len(pickled) != 1:
             raise _Refused("no data.pkl inside")
         root = pickled[0].removesuffix("data.pkl")
         _check_byte_order(archive, root)
-        tree = _Machine(_stored(archive, pickled[0], MOST_PICKLED)).run()
-        if not isinstance(tree, dict):
-            raise _Refused("it holds no dict of tensors")
-        yield archive, root, tree
+        yield archive, root, _Machine(_stored(archive, pickled[0], MOST_PICKLED)).run()
+
+
+def _dict(value: Any) -> dict[Any, Any]:
+    if not isinstance(value, dict):
+        raise _Refused("it holds no dict of tensors")
+    return value
 
 
 def checksums(path: Path) -> list[tuple[str, int, int]]:
@@ -357,8 +375,12 @@ def _storage(pid: Any) -> _Storage:
 
 
 def _read_all(
-    archive: zipfile.ZipFile, root: str, tree: Mapping[Any, Any], size: int
-) -> dict[str, mx.array]:
+    archive: zipfile.ZipFile,
+    root: str,
+    tree: Mapping[Any, Any],
+    size: int,
+    convert: Callable[[np.ndarray], Array],
+) -> dict[str, Array]:
     """Every tensor, storage by storage. Tensors of the same numbers are one array."""
     for name, value in tree.items():
         if not isinstance(name, str) or not isinstance(value, _Tensor):
@@ -368,10 +390,10 @@ def _read_all(
         _check_shape(name, value)
         views.setdefault(value.storage, set()).add(value)
     _check_sizes(views, size)
-    made: dict[_Tensor, mx.array] = {}
+    made: dict[_Tensor, Array] = {}
     for storage, tensors in views.items():
         numbers = _read_storage(archive, f"{root}data/{storage.key}", storage)
-        made |= {tensor: _view(tensor, numbers) for tensor in tensors}
+        made |= {tensor: convert(_view(tensor, numbers)) for tensor in tensors}
     return {name: made[value] for name, value in tree.items()}
 
 
@@ -414,14 +436,25 @@ def _read_storage(archive: zipfile.ZipFile, name: str, storage: _Storage) -> np.
     return np.frombuffer(data, dtype)
 
 
-def _view(tensor: _Tensor, numbers: np.ndarray) -> mx.array:
+def _view(tensor: _Tensor, numbers: np.ndarray) -> np.ndarray:
+    if 0 in tensor.shape:
+        return np.zeros(tensor.shape, numbers.dtype)
     steps = [stride * numbers.itemsize for stride in tensor.strides]
-    array = (
-        np.zeros(tensor.shape, numbers.dtype)
-        if 0 in tensor.shape
-        else np.lib.stride_tricks.as_strided(
-            numbers[tensor.offset :], tensor.shape, steps, writeable=False
-        )
+    return np.lib.stride_tricks.as_strided(
+        numbers[tensor.offset :], tensor.shape, steps, writeable=False
     )
-    copied = mx.array(array)
-    return copied.view(mx.bfloat16) if tensor.storage.kind == "BFloat16Storage" else copied
+
+
+def _to_mlx(numbers: np.ndarray) -> mx.array:
+    """A copy; uint16 stands for bfloat16."""
+    import mlx.core as mx
+
+    copied = mx.array(numbers)
+    return copied.view(mx.bfloat16) if numbers.dtype == np.uint16 else copied
+
+
+def _widen(numbers: np.ndarray) -> np.ndarray:
+    """A copy; uint16 stands for bfloat16."""
+    if numbers.dtype == np.uint16:
+        return (numbers.astype(np.uint32) << 16).view(np.float32)
+    return numbers.copy()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from speechbase.errors import ConfigError, shown
+from speechbase.errors import CheckpointError, ConfigError, ModelError, shown
 
 MOST_RATES, MOST_RATE, MOST_HOP = 12, 64, 1 << 15
 """Of a codec: how many rates, the largest, and all of them multiplied."""
@@ -14,6 +16,28 @@ HIGHEST = 768_000  # Hz
 LARGEST = 1e9
 
 _REQUIRED: Any = object()
+
+
+def read_object(path: Path, most: int, wrong: type[ModelError] = CheckpointError) -> dict[str, Any]:
+    """The JSON object of a file of at most `most` bytes. Raises FileNotFoundError, `wrong`."""
+    try:
+        size = path.stat().st_size
+        if not path.is_file() or size > most:
+            raise wrong(
+                f"{path}: {size} bytes; such a file has {most} at most"
+                if path.is_file()
+                else f"{path}: cannot be read: it is no file"
+            )
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise wrong(f"{path}: cannot be read: {shown(str(error))}") from error
+    except RecursionError as error:
+        raise wrong(f"{path}: cannot be read: it is nested without end") from error
+    if not isinstance(data, dict):
+        raise wrong(f"{path}: expected a JSON object")
+    return data
 
 
 class Section:

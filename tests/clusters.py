@@ -359,12 +359,14 @@ def at_work(
     found = AtWork(f"tls://127.0.0.1:{port}", Program(folder / "scheduler", *chosen))
     try:
         found.scheduler.wait_for("scheduler at")
-        for name in names:
+        for number, name in enumerate(names):
             arguments = ("worker", found.address, "--name", name, *shown, *given)
-            found.machines.append(Program(folder / name, *arguments, module=module))
+            found.machines.append(Program(folder / str(number), *arguments, module=module))
         for name, machine in zip(names, found.machines, strict=True):
             machine.wait_for(f"{name} at {found.address}")
         yield found
     finally:
+        for one in found.machines:  # all at once
+            one.process.terminate()
         codes = [one.stop() for one in (*found.machines, found.scheduler)]
     assert codes == [0] * len(codes)

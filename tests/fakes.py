@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from narrator import keys
-from narrator.engines import Outcome, Request, Speech, quiet
-from narrator.engines.voice import Reference, Voice
+from narrator.engines import Engine, Outcome, Request, Speech, quiet
+from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, Problem
 
 RATE = 8000
@@ -60,15 +60,15 @@ class HumSession:
 
 
 @dataclass
-class HumEngine:
+class HumEngine(Engine):
     name: str = "hum"
     sample_rate: int = RATE
     continues: bool = True
     clones: bool = False
     anchors: bool = True
-    horizon: float = 25.0
-    uses: Sequence[str] = ("cfg", "seed")
-    casting: Mapping[str, Any] = field(default_factory=dict)
+    max_context_seconds: float = 25.0
+    sound_parameters: Sequence[str] = ("cfg", "seed")
+    casting_parameters: Mapping[str, Any] = field(default_factory=dict)
     slots: int = 3
     version: int = 1
     lacks: Sequence[str] = ()
@@ -83,12 +83,6 @@ class HumEngine:
     def identity(self) -> Mapping[str, Any]:
         return {"name": self.name, "version": self.version}
 
-    def memory(self) -> Mapping[str, Any]:
-        return {}
-
-    def imitates(self, voice: Voice) -> bool:
-        return self.clones
-
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"speaker": voice.speaker, "description": voice.description, "seed": voice.seed}
 
@@ -99,10 +93,7 @@ class HumEngine:
         lacking = (tag for tag in languages if not self.speaks(tag))
         return [Problem(None, None, f"hum does not speak “{tag}”") for tag in lacking]
 
-    def encoded(self, reference: Reference) -> Mapping[str, np.ndarray]:
-        return {}
-
-    def wants(self) -> int:
+    def required_memory(self) -> int:
         return 0 if self.loaded else self.size
 
     def release(self) -> None:

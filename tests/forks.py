@@ -1,4 +1,5 @@
-"""narrator in a process of its own, to be killed: forked from one that has imported everything."""
+"""narrator in a process of its own, to be killed: forked from one that has imported everything
+that a render takes."""
 
 from __future__ import annotations
 
@@ -10,7 +11,18 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["narrator.cli", "narrator.pipeline.run"])
+_FORKS.set_forkserver_preload(
+    [
+        "narrator.cli",
+        "narrator.delivery.finish",
+        "narrator.engines.draft.espeak",
+        "narrator.pipeline.owning.doing",
+        "narrator.pipeline.owning.joining",
+        "narrator.pipeline.run",
+        "numpy.random",
+        "pysbd",
+    ]
+)
 
 
 def start(said: Path, *arguments: str | Path, answers: Path | None = None) -> BaseProcess:

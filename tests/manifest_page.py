@@ -49,8 +49,14 @@ def _places(model: Schema, models: Schema, place: str) -> Iterator[tuple[str, st
     for key, value in model["properties"].items():
         for name, ending in _models_of(value):
             below = f"{place}.{key}{ending}" if place else f"{key}{ending}"
-            yield name, below
+            engine = _engine(models[name])
+            yield name, f"{below} of {engine}" if engine else below
             yield from _places(models[name], models, below)
+
+
+def _engine(model: Schema) -> str:
+    """The engine that a model has the settings of, or ""."""
+    return str(model["properties"].get("name", {}).get("const", ""))
 
 
 def _models_of(value: Schema) -> Iterator[tuple[str, str]]:
@@ -95,7 +101,9 @@ def _default(value: Schema) -> str:
 def _takes(value: Schema, anchors: Mapping[str, str]) -> str:
     """What a value may be, in words."""
     if "$ref" in value:
-        return f"[keys](#{anchors[_name(value)]})"
+        anchor = anchors[_name(value)]
+        of = re.search(r"-of-\w+$", anchor)
+        return f"[keys{of[0].replace('-', ' ') if of else ''}](#{anchor})"
     if "enum" in value:
         return ", ".join(f"`{one}`" for one in value["enum"])
     if "const" in value:

@@ -14,8 +14,8 @@ import numpy as np
 
 from narrator.cast.voicebook import VoiceBook
 from narrator.engines import Engine
-from narrator.engines.kind import EngineHome
 from narrator.engines.registry import ENGINES
+from narrator.engines.spec import EngineContext
 from narrator.project.project import Project
 from narrator.project.schema import SpeechSettings
 from narrator.serve import app
@@ -34,7 +34,7 @@ SPEECH = "/v1/audio/speech"
 
 def draft() -> Engine:
     kind = ENGINES["draft"]
-    return kind.make(kind.settings(), EngineHome(None, Path()), print)
+    return kind.make(kind.settings(), EngineContext(None, Path()), print)
 
 
 @dataclass

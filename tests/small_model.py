@@ -166,7 +166,7 @@ def lenient() -> Iterator[None]:
         mock.patch.object(checks, "unusual", return_value=()),
         mock.patch.object(auditions, "choose", lambda candidates: candidates[0]),
         mock.patch.dict(auditions.TEXTS, en="The river was high that spring."),
-        mock.patch.object(VoxCPM2Engine, "casting", {"steps": 2, "cfg": 2.0}),
+        mock.patch.object(VoxCPM2Engine, "casting_parameters", {"steps": 2, "cfg": 2.0}),
     ):
         yield
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from narrator.engines import Request, Speech
 from narrator.engines.draft.espeak import DraftEngine
-from narrator.engines.draft.settings import DraftSettings
+from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
 from narrator.text.pace import expected_seconds
 
@@ -28,7 +28,7 @@ def drafted(text: str = TEXT, variant: str = "m2") -> Speech:
         key="clip",
         text=text,
         language="en-GB",
-        voice=Voice("narrator", own={"draft": DraftSettings(variant=variant, pitch=50, rate=165)}),
+        voice=Voice("narrator", own={"draft": DraftVoice(variant=variant, pitch=50, rate=165)}),
         style=None,
         parameters={},
         seed=0,

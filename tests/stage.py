@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from narrator.cast.auditions import text_for
-from narrator.engines import Outcome, Request, Speech, quiet
+from narrator.engines import Engine, Outcome, Request, Speech, quiet
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure, Problem
 from tests import spoken
@@ -62,15 +62,15 @@ class StageSession:
 
 
 @dataclass
-class StageEngine:
+class StageEngine(Engine):
     name: str = "stage"
     sample_rate: int = spoken.RATE
     continues: bool = True
     clones: bool = True
     anchors: bool = True
-    horizon: float = 25.0
-    uses: Sequence[str] = ("steps", "cfg", "seed")
-    casting: Mapping[str, Any] = field(default_factory=lambda: {"steps": 10, "cfg": 2.0})
+    max_context_seconds: float = 25.0
+    sound_parameters: Sequence[str] = ("steps", "cfg", "seed")
+    casting_parameters: Mapping[str, Any] = field(default_factory=lambda: {"steps": 10, "cfg": 2.0})
     slots: int = 2
     fault: Fault = lambda request: None
     wrong: Sequence[Problem] = ()
@@ -83,29 +83,14 @@ class StageEngine:
     def identity(self) -> Mapping[str, Any]:
         return self.known_as or {"name": self.name, "version": 1}
 
-    def memory(self) -> Mapping[str, Any]:
-        return {}
-
-    def imitates(self, voice: Voice) -> bool:
-        return self.clones
-
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"content": voice.content}
-
-    def speaks(self, language: str) -> bool:
-        return True
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         return self.wrong
 
-    def encoded(self, reference: Reference) -> Mapping[str, np.ndarray]:
+    def encode_reference(self, reference: Reference) -> Mapping[str, np.ndarray]:
         return {"stage": np.zeros((2, 4, 8), np.float32)}
-
-    def wants(self) -> int:
-        return 0
-
-    def release(self) -> None:
-        pass
 
     def start(self, tell: Callable[[str], None] = quiet) -> StageSession:
         tell("loading the stage")

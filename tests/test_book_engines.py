@@ -234,14 +234,14 @@ def test_a_model_that_is_given_back_is_gone_and_is_loaded_again(
 ):
     settings = VoxCPM2Settings(model=str(model), process=process)
     engine = VoxCPM2Engine(settings, cache=tmp_path / "voices")
-    wanted = engine.wants()
+    wanted = engine.required_memory()
     assert wanted is None or wanted > WORK
     for _ in range(2):
         engine.start().close()
-        assert engine.wants() == 0
+        assert engine.required_memory() == 0
         held = held_by(engine)
         engine.release()
-        assert engine.wants() == wanted
+        assert engine.required_memory() == wanted
         assert held() is None
 
 

@@ -25,9 +25,9 @@ from typing import Any
 import mlx.core as mx
 
 from speechbase.errors import CheckpointError, ConfigError, shown
-from speechbase.files import Tensors, identity, read, read_object
+from speechbase.files import Tensors, identity, read
 from speechbase.hub import locate
-from speechbase.sections import MOST_RATE
+from speechbase.sections import MOST_RATE, read_object
 from speechbase.weights import (
     DTYPES,
     check_numbers,

@@ -20,6 +20,7 @@ from mlx.utils import tree_unflatten
 from speechbase import files
 from speechbase.errors import CheckpointError, shown
 from speechbase.linear import LoRALinear
+from speechbase.sections import read_object
 
 # Upstream's configuration where lora_config.json is missing.
 _DEFAULT = {"enable_lm": True, "enable_dit": True, "enable_proj": False, "r": 8, "alpha": 16}
@@ -88,7 +89,7 @@ def merge(network: nn.Module, adapter: Adapter) -> None:
 
 def _options(file: Path) -> dict[str, Any]:
     try:
-        data = files.read_object(file, _MOST_OPTIONS)
+        data = read_object(file, _MOST_OPTIONS)
     except FileNotFoundError:
         return _DEFAULT
     given = data.get("lora_config", data)

@@ -18,7 +18,7 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import Metaspace
 
 from speechbase.errors import CheckpointError, shown
-from speechbase.files import read_object
+from speechbase.sections import read_object
 
 MOST = 64 << 20
 """Bytes of a tokenizer file; VoxCPM2's has 7 million."""

@@ -83,7 +83,7 @@ def key(voice: Voice, language: str, engine: Engine, *, count: int = COUNT) -> s
             "casting": CASTING,
             "checked": clips.PREPARATION,
             "engine": dict(engine.identity()),
-            "parameters": dict(engine.casting),
+            "parameters": dict(engine.casting_parameters),
             "text": said.text,
             "description": voice.description,
             "seeds": [seed_of(voice, number) for number in range(1, count + 1)],
@@ -207,7 +207,7 @@ def _request(part: Role, number: int, engine: Engine) -> Request:
         language=said.language,
         voice=part.voice,
         style=None,  # a manner of lines, not of the person
-        parameters=engine.casting,
+        parameters=engine.casting_parameters,
         seed=seed,
         attempt=0,
         expected=expected_seconds(said.text, said.language),
@@ -303,7 +303,7 @@ def encoded(preset: Preset, engine: Engine) -> Preset:
 
     Raises EngineUnavailable, StorageError.
     """
-    for fingerprint, latents in engine.encoded(preset.to_reference()).items():
+    for fingerprint, latents in engine.encode_reference(preset.to_reference()).items():
         preset = preset.with_latents(fingerprint, latents)
     return preset
 

@@ -92,7 +92,7 @@ def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voice
 
     for name, voice in cast.items():
         engine, path = engines[name], voice.reference
-        if not engine.imitates(voice):
+        if not engine.needs_reference(voice):
             settled[name] = voice
             continue
         if path is not None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from narrator.cast.auditions import Candidate
     from narrator.cast.presets import Preset
     from narrator.engines import Engine, Speech
-    from narrator.engines.kind import EngineKind, EngineSettings
+    from narrator.engines.spec import EngineSettings, EngineSpec
     from narrator.engines.voice import Voice
 
 
@@ -157,7 +157,7 @@ def _caster(root: Path | None, draft: bool) -> Engine:
     from narrator.engines.registry import ENGINES
 
     own, usual = ENGINES[speech_of(root).engine.name], next(iter(ENGINES.values()))
-    if draft or own.casts:
+    if draft or own.can_design_voices:
         return engine_for(root, draft)
     err.print(f"{own.name} speaks after a clip: {usual.name} casts the voice")
     return _made(usual, usual.settings(), root)
@@ -167,16 +167,16 @@ def engine_for(root: Path | None, draft: bool) -> Engine:
     """The engine that designs and auditions: the project's, or the default one."""
     from narrator.engines.registry import ENGINES
 
-    settings = speech_of(root).engine
-    return _made(ENGINES["draft" if draft else settings.name], settings, root)
+    settings = ENGINES["draft"].settings() if draft else speech_of(root).engine
+    return _made(ENGINES[settings.name], settings, root)
 
 
-def _made(kind: EngineKind, settings: EngineSettings, root: Path | None) -> Engine:
+def _made(kind: EngineSpec, settings: EngineSettings, root: Path | None) -> Engine:
     from narrator import files
-    from narrator.engines.kind import EngineHome
+    from narrator.engines.spec import EngineContext
 
     home = files.library() if root is None else root
-    return kind.make(kind.own(settings), EngineHome(home, home / "build" / "voices"), err.print)
+    return kind.make(settings, EngineContext(home, home / "build" / "voices"), err.print)
 
 
 def _check_clones(engine: Engine, what: str) -> None:

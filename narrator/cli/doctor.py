@@ -25,9 +25,9 @@ from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
     from narrator.engines.cluster.credentials import ClusterPlace
-    from narrator.engines.kind import EngineModel, EngineSettings
     from narrator.engines.machine import Device, Memory
     from narrator.engines.models import Model
+    from narrator.engines.spec import EngineModel, EngineSettings
     from narrator.pipeline.manuscript import Manuscript
     from narrator.project.preferences import ClusterWish
 
@@ -235,7 +235,7 @@ def _engines(manuscript: Manuscript | None) -> list[EngineSettings]:
     found: dict[EngineSettings, EngineSettings] = {}
     if manuscript is not None:
         for own in bookengines.settings_of(manuscript.project, draft=False).values():
-            plain = dict.fromkeys(ENGINES[own.name].overrides.model_fields)
+            plain = dict.fromkeys(ENGINES[own.name].chapter_settings)
             found.setdefault(own.model_copy(update=plain), own)
     return list(found.values())
 
@@ -256,20 +256,20 @@ def _model_here(
     yield _device(device)
     known: list[tuple[EngineModel, Model]] = []
     usual = next(kind for kind in ENGINES.values() if kind.model is MODELS[0])
-    for own in settings or [usual.own(usual.settings())]:
+    for own in settings or [usual.settings()]:
         engine = ENGINES[own.name].model
         assert engine is not None
-        lacking = engine.lacking()
+        lacking = engine.missing_packages()
         yield Diagnosis(ENGINE, "fail" if lacking else "ok", engine.title, lacking)
-        for name, model in engine.found(own, root, tell):
+        for name, model in engine.find(own, root, tell):
             yield _model(name, model, engine.family.pull)
             if name == "model":
                 known.append((engine, model))
     engine, model = max(known, key=lambda pair: pair[1].bytes)
     yield _memory(machine.memory(), device, model, hears, engine.family.pull)
-    if device.kind in ("Metal", "CUDA") and model.path is not None:
+    if device.kind in ("Metal", "CUDA") and model.path is not None and engine.time_step is not None:
         tell("running a step of the model's sizes")
-        yield from _step(engine, model.path)
+        yield from _step(engine.time_step, model.path)
 
 
 def _device(device: Device) -> Diagnosis:
@@ -319,13 +319,13 @@ def _memory(memory: Memory, device: Device, model: Model, hears: bool, pull: str
     return Diagnosis("memory", "ok", said)
 
 
-def _step(model: EngineModel, path: Path) -> Iterator[Diagnosis]:
+def _step(time_step: Callable[[Path], float], path: Path) -> Iterator[Diagnosis]:
     """What a render does first on a GPU: kernels are compiled and run, with nothing to say.
 
     Worth a line where it fails.
     """
     try:
-        model.tried(path)
+        time_step(path)
     except Exception as error:
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         todo = "a driver or MLX that does not fit: install both anew, or render with --draft"
@@ -468,6 +468,6 @@ def _cost(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterWish)
     if wall is not None:
         return Cost(seconds, wall, "measured", disk)
     model = ENGINES[manuscript.project.engine.name].model
-    if model is not None and device.name in model.floor:
-        return Cost(seconds, seconds / model.floor[device.name][1], "arithmetic", disk)
+    if model is not None and device.name in model.speed_limits:
+        return Cost(seconds, seconds / model.speed_limits[device.name][1], "arithmetic", disk)
     return Cost(seconds, None, "unknown", disk)

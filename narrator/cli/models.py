@@ -25,8 +25,8 @@ from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
 
 if TYPE_CHECKING:
     from narrator.engines import Engine
-    from narrator.engines.kind import EngineModel
     from narrator.engines.models import Download, Family, Model
+    from narrator.engines.spec import EngineModel
 
 models_app = typer.Typer(help="The model: what is here, fetched, converted.", no_args_is_help=True)
 app.add_typer(models_app, name="models")
@@ -292,15 +292,15 @@ def measure(
 def _engine(spec: str) -> tuple[EngineModel, Engine]:
     """The engine of a model, for no project."""
     from narrator import files
-    from narrator.engines.kind import EngineHome
     from narrator.engines.registry import ENGINES
+    from narrator.engines.spec import EngineContext
 
     family, spec = _meant(spec)
     home = files.library()
     kind = next(kind for kind in ENGINES.values() if kind.model and kind.model.family is family)
     assert kind.model is not None
     settings = kind.settings.model_validate({"model": spec})
-    return kind.model, kind.make(settings, EngineHome(home, home / "build" / "voices"), _say)
+    return kind.model, kind.make(settings, EngineContext(home, home / "build" / "voices"), _say)
 
 
 @contextlib.contextmanager

@@ -492,6 +492,6 @@ def mends(book: BookPlan, steps: Sequence[Step], one: str = "it", every: str = "
     first, draft = steps[0], book.folders.option
     names = " ".join(step.id for step in steps)
     said = [f"`narrator takes {first.id}{draft} --out listen` to hear {one}"]
-    if "seed" in book.engines[first.chunk.speaker].uses:
+    if "seed" in book.engines[first.chunk.speaker].sound_parameters:
         said.append(f"`narrator retake {names}{draft}` to speak {every} anew")
     return ", ".join([*said, f"`narrator pin {first.id} 0{draft}` to accept {one}"])

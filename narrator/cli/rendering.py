@@ -271,7 +271,8 @@ def _print_superseded(report: Report) -> None:
     delivered = {*made.files, *made.companions} if made else set()
     for old, new in moved[:LISTED]:
         if old in delivered:
-            out.print(f"{near(old)}  is made anew: what lay there was moved to {near(new)}")
+            kind = "link" if new.is_symlink() else "altered file"
+            out.print(f"{near(old)}  is made again: the {kind} was moved to {near(new)}")
         else:
             out.print(f"{near(old)}  is delivered no more: moved to {near(new)}")
     if len(moved) > LISTED:

@@ -101,7 +101,6 @@ def _server(
     book: Project | None, draft: bool, language: str | None, longest: int, minutes: int, most: int
 ) -> SpeechServer:
     from narrator.cast.voicebook import VoiceBook
-    from narrator.engines.registry import ENGINES
     from narrator.pipeline.bookengines import engine_for as engine_of
     from narrator.pipeline.manuscript import lexicon_of
     from narrator.project.schema import SpeechSettings
@@ -115,7 +114,6 @@ def _server(
         engine_for(None, draft) if book is None else engine_of(book, draft=draft, tell=err.print)
     )
     settings = SpeechSettings().engine if book is None else book.engine
-    whole = {**settings.model_dump(), **ENGINES[settings.name].own(settings).model_dump()}
     if book is not None and not draft:
         _tell_of_others(book)
     spoken = language_of(book.root if book else None, language)
@@ -134,7 +132,7 @@ def _server(
     return SpeechServer(
         Hall(Switchboard(engine, most), _say),
         voices,
-        parameters_of(engine, whole),
+        parameters_of(engine, settings.model_dump()),
         Lexicon() if book is None else lexicon_of(book)[0],
         longest,
         60.0 * minutes,
@@ -143,10 +141,7 @@ def _server(
 
 def _tell_of_others(book: Project) -> None:
     """One engine runs at a time here: it is the book's."""
-    from narrator.engines.registry import ENGINES
-
-    ours = ENGINES[book.engine.name].own(book.engine)
-    names = [name for name in book.manifest.speakers if book.engine_of(name) != ours]
+    names = [name for name in book.manifest.speakers if book.engine_of(name) != book.engine]
     if names:
         err.print(f"warning: {', '.join(names)}: engines of their own are for renders; here the "
                   f"book's speaks all, {book.engine.name}")  # fmt: skip

@@ -255,7 +255,7 @@ def _region(step: Step, take: Record, shared: BookSound, pause: float, with_befo
         start=take.start * shared.rate // take.sample_rate,
         stop=take.stop * shared.rate // take.sample_rate,
         gain=shared.gains[step.chunk.speaker],
-        speed=step.voice.speed,
+        speed=step.stretch,
         pause=pause,
         chunk=step.id,
         speaker=step.chunk.speaker,

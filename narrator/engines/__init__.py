@@ -11,9 +11,12 @@ language model that others ask.
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
+from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -75,6 +78,8 @@ class Request:
     mode: Mode = "zero-shot"
     reference: Reference | None = None
     prompt: Prompt | None = None
+    pronunciations: Mapping[str, str] = field(default_factory=dict)
+    """Words of the text with their IPA, from the book's lexicon."""
     ahead: Ahead | None = None
     """None of what somebody waits for."""
 
@@ -133,7 +138,7 @@ def make_room(engine: Engine, among: Iterable[Engine]) -> None:
     others = [other for other in among if other is not engine]
     if not others:
         return
-    wanted, available = engine.wants(), machine.memory().available
+    wanted, available = engine.required_memory(), machine.memory().available
     if wanted is None or (wanted and (available is None or wanted > available)):
         for other in others:
             other.release()
@@ -208,71 +213,84 @@ def speak(
         tick()
 
 
-class Engine(Protocol):
-    """A cheap description of something that speaks."""
+class Engine(ABC):
+    """A cheap description of something that speaks.
+
+    A subclass has a name, a rate, an identity, voices and a session; the defaults are those of an
+    engine that speaks each chunk by itself, in voices of its own, and holds nothing.
+    """
 
     name: str
     sample_rate: int
-    continues: bool
+    """Hz."""
+    continues: bool = False
     """Whether a request's prompt changes its sound; without it every chunk stands alone."""
-    clones: bool
+    clones: bool = False
     """Whether it speaks in the voice of a reference; then a voice without one is cast first."""
-    anchors: bool
-    """Whether it can be given a reference and the take before at once; where not, chains that are
-    to be anchored have references alone."""
-    horizon: float
-    """Seconds that a prompt and the speech after it may take together."""
-    uses: Sequence[str]
+    anchors: bool = False
+    """Whether a request can have a reference and a prompt at once; where not, chains that are to be
+    anchored have references alone."""
+    has_speed: bool = False
+    """Whether it speaks at a voice's speed; where not, takes are stretched when they are laid."""
+    max_context_seconds: float = math.inf
+    """That a prompt and the speech after it may take together."""
+    sound_parameters: Sequence[str] = ()
     """Names of the manifest's engine settings (steps, cfg, seed …) that change its sound."""
+    casting_parameters: Mapping[str, Any] = MappingProxyType({})
+    """Those that voices are cast with: a book that is rendered with others keeps its voices."""
 
-    casting: Mapping[str, Any]
-    """Its own parameters: a book that is rendered with others keeps the voices it was cast with."""
-
+    @abstractmethod
     def identity(self) -> Mapping[str, Any]:
         """All of the engine itself that can change samples: versions, weights, precision."""
-        ...
 
-    def memory(self) -> Mapping[str, Any]:
-        """What a run without its weights must know of it to know its takes; empty where every run
-        has what it takes."""
-        ...
-
+    @abstractmethod
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """All of a voice that can change this engine's samples."""
-        ...
 
-    def imitates(self, voice: Voice) -> bool:
-        """Whether a voice needs a reference, and one that has none is cast first; not where the
-        engine has it of its own, nor where it does not clone."""
-        ...
+    def text_content(
+        self, text: str, language: str, voice: Voice, pronunciations: Mapping[str, str]
+    ) -> Mapping[str, Any]:
+        """All of a text beside its letters that can change this engine's samples: its phonemes.
+
+        `pronunciations` are words of it with their IPA, for engines that can use them.
+        """
+        return {}
+
+    @abstractmethod
+    def start(self, tell: Callable[[str], None] = quiet) -> Session:
+        """Load what speaking needs, telling what takes long. Raises EngineUnavailable."""
+
+    def identity_record(self) -> Mapping[str, Any]:
+        """What a run without its weights must know of it to know its takes; empty where every run
+        has what it takes."""
+        return {}
+
+    def needs_reference(self, voice: Voice) -> bool:
+        """Whether a voice needs a reference, so that one without it is cast first."""
+        return self.clones
 
     def speaks(self, language: str) -> bool:
         """Whether it speaks a language, by BCP 47 tag. Raises EngineUnavailable."""
-        ...
+        return True
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """What keeps this engine from speaking this cast, before anything runs."""
-        ...
+        return ()
 
-    def encoded(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
+    def encode_reference(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
         """What its encoder makes of a reference, by the encoder's fingerprint, to be kept with it;
         empty where it has none. May load the model. Raises EngineUnavailable, EngineFailure."""
-        ...
+        return {}
 
     def precision(self) -> str:
         """What it computes in on this machine, where that is not the same everywhere; else ""."""
-        ...
+        return ""
 
-    def wants(self) -> int | None:
+    def required_memory(self) -> int | None:
         """Bytes of this machine's memory that a start would take now: 0 where it is loaded already
         or takes little, None where it is memory that is not seen from here, as a GPU's own."""
-        ...
+        return 0
 
-    def start(self, tell: Callable[[str], None] = quiet) -> Session:
-        """Load what speaking needs, telling what takes long. Raises EngineUnavailable."""
-        ...
-
-    def release(self) -> None:
-        """Give back what `start` and `encoded` have loaded and kept, while no session is open: it
-        is loaded again when it is wanted."""
-        ...
+    def release(self) -> None:  # noqa: B027  # most hold nothing
+        """Give back what `start` and `encode_reference` have loaded and kept, while no session is
+        open: it is loaded again when it is wanted."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from narrator.engines import cosyvoice2, draft, server, voxcpm2
-from narrator.engines.kind import EngineKind
+from narrator.engines import cosyvoice2, draft, kokoro, server, voxcpm2
+from narrator.engines.spec import EngineSpec
 
-ENGINES: Mapping[str, EngineKind] = {
-    kind.name: kind for kind in (voxcpm2.KIND, cosyvoice2.KIND, server.KIND, draft.KIND)
+ENGINES: Mapping[str, EngineSpec] = {
+    spec.name: spec
+    for spec in (voxcpm2.SPEC, kokoro.SPEC, cosyvoice2.SPEC, server.SPEC, draft.SPEC)
 }
-MODELS = [kind.model for kind in ENGINES.values() if kind.model is not None]
+MODELS = [spec.model for spec in ENGINES.values() if spec.model is not None]
 """What is loaded here; `auto` alone means the first."""
 FAMILIES = [model.family for model in MODELS]

@@ -21,6 +21,7 @@ from narrator.importers.directions import (
     Styled,
     covers,
     is_direction,
+    is_extension,
     is_scene_heading,
     is_verse,
     style_of,
@@ -549,7 +550,11 @@ def _is_play(pieces: Sequence[Sequence[Look]], found: Sequence[bool]) -> bool:
         return False
     if len(names) > _COMPANY or _is_in_acts(o.block for o in chain.from_iterable(pieces)):
         return True
-    if any(is_screenplay_row(look.said.text) for look in chain.from_iterable(pieces)):
+    rows = [look.said.text for look in chain.from_iterable(pieces)]
+    transitions = sum(transition(row) is not None for row in rows)
+    extensions = sum(is_extension(look.said.text[slice(*label.aside)]) for look, label in speeches)
+    # a single transition may stand in the transcript of any recording
+    if any(map(is_scene_heading, rows)) or (transitions and transitions + extensions > 1):
         return True
     verse = sum(is_verse(look.said.text[label.said :]) for look, label in speeches)
     told = sum(look.is_direction for look in looks)

@@ -99,7 +99,7 @@ class Joining:
     def __init__(self, steps: Sequence[Step], rate: int, speed: float = 1.0) -> None:
         """`speed` is on top of the voice's own."""
         self._steps, self._rate = steps, rate
-        self._speed = speed * steps[0].voice.speed
+        self._speed = speed * steps[0].stretch
         self._gain: float | None = None
         self._place = 0
 

@@ -99,9 +99,7 @@ def begin(
         spoken_by,
         normalize(text, language=language, speaker=speaker, lexicon=lexicon_of(project)[0]).text,
         language,
-        parameters_of(
-            engine, {**project.engine.model_dump(), **project.engine_of(speaker).model_dump()}
-        ),
+        parameters_of(engine, project.engine_of(speaker).model_dump()),
         voices.reference(speaker, tell) if imitates and is_cast else None,
         "reference" if imitates else "zero-shot",
     )

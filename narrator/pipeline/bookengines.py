@@ -16,15 +16,15 @@ from narrator.engines import Engine, distinct, is_known, quiet
 from narrator.engines.cluster import credentials, parcels
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.engine import ClusterEngine
-from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
 from narrator.engines.registry import ENGINES
+from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.errors import EngineUnavailable, UsageError
 from narrator.pipeline.manuscript import Manuscript, Speaks
 from narrator.project.preferences import AS_SET, ClusterWish
 from narrator.project.project import Project
 
 
-def is_here(kind: EngineKind) -> bool:
+def is_here(kind: EngineSpec) -> bool:
     """Whether an engine can be asked which languages it speaks."""
     try:
         kind.speaks("en")
@@ -55,11 +55,11 @@ class BookEngines:
 def settings_of(project: Project, *, draft: bool) -> Mapping[str, EngineSettings]:
     """What each of the cast is spoken by."""
     if draft:
-        return dict.fromkeys(project.speakers, ENGINES["draft"].own(project.engine))
+        return dict.fromkeys(project.speakers, ENGINES["draft"].settings())
     return {name: project.engine_of(name) for name in project.speakers}
 
 
-def kinds_of(project: Project, *, draft: bool) -> Mapping[str, EngineKind]:
+def kinds_of(project: Project, *, draft: bool) -> Mapping[str, EngineSpec]:
     """The same, as far as it is known before an engine is made."""
     return {name: ENGINES[one.name] for name, one in settings_of(project, draft=draft).items()}
 
@@ -74,9 +74,9 @@ def absent_models(
         engine = ENGINES[settings.name].model
         if engine is None:
             continue
-        if lacking := engine.lacking():
+        if lacking := engine.missing_packages():
             notes.append(lacking)
-        models = engine.found(settings, project.root, tell)
+        models = engine.find(settings, project.root, tell)
         notes += [model.note for _, model in models if model.path is None]
     return list(dict.fromkeys(notes))
 
@@ -126,7 +126,7 @@ def engines_for(
 
 
 def _main_settings(project: Project, draft: bool) -> EngineSettings:
-    return ENGINES["draft" if draft else project.engine.name].own(project.engine)
+    return ENGINES["draft"].settings() if draft else project.engine
 
 
 def _alike(
@@ -134,8 +134,8 @@ def _alike(
 ) -> Engine | None:
     """The engine that these settings would make again."""
     for others, engine in known:
-        went_with_requests = {*engine.uses}
-        if type(others) is type(settings) and others.name == settings.name and (
+        went_with_requests = {*engine.sound_parameters}
+        if type(others) is type(settings) and (
             others.model_dump(exclude=went_with_requests)
             == settings.model_dump(exclude=went_with_requests)
         ):  # fmt: skip
@@ -152,7 +152,7 @@ def _made(
     rows = cache(lambda: _remembered(project, kind.name, tell) or [{}])
 
     def made(memory: Callable[[], object]) -> Engine:
-        home = EngineHome(project.root, project.build / "voices", memory)
+        home = EngineContext(project.root, project.build / "voices", memory)
         return kind.make(settings, home, tell)
 
     engine = made(lambda: rows()[0])
@@ -162,14 +162,15 @@ def _made(
             engine = other
             break
     # a draft is spoken in no time: it travels where it is told to
-    place = wish.place() if kind.travels and (wish.address or kind.model is not None) else None
+    is_worth_it = kind.model is not None or wish.address
+    place = wish.place() if kind.runs_on_clusters and is_worth_it else None
     return engine if place is None else _carried(engine, made, kind, settings, place, tell)
 
 
 def _carried(
     engine: Engine,
     made: Callable[[Callable[[], object]], Engine],
-    kind: EngineKind,
+    kind: EngineSpec,
     settings: EngineSettings,
     place: ClusterPlace,
     tell: Callable[[str], None],
@@ -180,7 +181,7 @@ def _carried(
     from narrator.engines.cluster.meeting import memory_there
 
     # what a casting does not ask for is as the engine was set
-    always = {name for name in engine.uses if name == "seed" or name in engine.casting}
+    always = {"seed", *engine.casting_parameters} & {*engine.sound_parameters}
     there = parcels.of_settings(settings, kind, always)
     if not is_known(engine):
         try:
@@ -194,15 +195,15 @@ def _carried(
 def typed(
     manuscript: Manuscript, chunks: Collection[str], written: Sequence[str], *, draft: bool
 ) -> dict[str, Any]:
-    """Settings of the engines that speak chunks, by their ids, as `EngineKind.typed`; of all the
-    book's engines where chunks are named otherwise. Raises UsageError."""
+    """Settings of the engines that speak chunks, by their ids, as `EngineSpec.parse_overrides`
+    reads them; of all the book's engines where chunks are named otherwise. Raises UsageError."""
     kinds = kinds_of(manuscript.project, draft=draft)
     saying = [one.chunk.speaker for one in manuscript.spoken if one.id in chunks] or list(kinds)
     asked = {kinds[name].name: kinds[name] for name in saying}
     wrong: UsageError | None = None
     for kind in asked.values():
         try:
-            return kind.typed(written)
+            return kind.parse_overrides(written)
         except UsageError as error:
             wrong = wrong or error
     assert wrong is not None

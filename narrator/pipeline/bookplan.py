@@ -303,14 +303,12 @@ def _in_manifest(project: Project, problem: Problem) -> Problem:
 
 def _parameters(project: Project, engine: Engine, chapter: int, speaker: str) -> EngineParameters:
     """The speaker's engine's, then the chapter's, then what the speaker set."""
-    chapters = project.chapters[chapter].engine.model_dump(exclude_none=True)
-    own = project.speakers[speaker].engine
+    settings, own = project.engine_of(speaker), project.speakers[speaker].engine
     return parameters_of(
         engine,
         {
-            **project.engine.model_dump(),
-            **project.engine_of(speaker).model_dump(),
-            **chapters,
+            **settings.model_dump(),
+            **project.chapters[chapter].engine.of(settings.name),
             **(own.model_dump(exclude_unset=True) if own else {}),
         },
     )

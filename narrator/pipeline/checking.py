@@ -13,8 +13,8 @@ from itertools import takewhile
 
 from narrator.cast import presets
 from narrator.delivery import demands, layout
-from narrator.engines.kind import EngineKind, EngineSettings
 from narrator.engines.registry import ENGINES
+from narrator.engines.spec import EngineSettings, EngineSpec
 from narrator.errors import (
     EngineUnavailable,
     ManifestError,
@@ -48,7 +48,7 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
     project = manuscript.project
     draft, drafts = ENGINES["draft"], kinds_of(project, draft=True)
     kinds = kinds_of(project, draft=False)
-    texts = (*oddities(manuscript, draft.spells), *doubts(_shapes(manuscript)))
+    texts = (*oddities(manuscript, draft.spelled_scripts), *doubts(_shapes(manuscript)))
     for odd in (*project.remarks, *texts, *waiting(project.path)):
         tell(str(odd))
     if kinds != drafts:
@@ -83,7 +83,7 @@ def _refused(manuscript: Manuscript) -> Iterator[Problem]:
         voices = {name: manuscript.cast[name] for name in names}
         others = all(project.speakers[name].engine is not None for name in names)
         loc = ("speakers", project.voice_of(names[0]), "engine") if others else ("engine",)
-        for said in ENGINES[settings.name].refused(settings, voices):
+        for said in ENGINES[settings.name].problems(settings, voices):
             yield Problem(project.path, project.line(*loc), said)
 
 
@@ -112,13 +112,13 @@ class _Unknown:
         return True
 
 
-def _asked(kinds: Mapping[str, EngineKind]) -> Mapping[str, Speaks]:
+def _asked(kinds: Mapping[str, EngineSpec]) -> Mapping[str, Speaks]:
     here = {kind.name: kind for kind in kinds.values() if is_here(kind)}
     return {name: here.get(kind.name, _Unknown(kind.name)) for name, kind in kinds.items()}
 
 
 def _lacking(
-    manuscript: Manuscript, kinds: Mapping[str, EngineKind], way: str
+    manuscript: Manuscript, kinds: Mapping[str, EngineSpec], way: str
 ) -> Iterator[Problem]:
     """What engines, by speaker, would leave out or refuse for its language; `way` asks them."""
     main, asked = main_language(manuscript), _asked(kinds)
@@ -139,7 +139,7 @@ def not_asked(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
     project, parts = manuscript.project, _parts(manuscript.project)
     if draft and project.has_draft:  # a draft is not what the manifest speaks of
         return
-    cannot = {settings: ENGINES[settings.name].unasked(settings) for settings in parts}
+    cannot = {settings: ENGINES[settings.name].unsupported(settings) for settings in parts}
     found: dict[str, Problem] = {}
     for settings, names in parts.items():
         for name, wish in _wishes(manuscript, settings, names).items():
@@ -201,16 +201,16 @@ class _Wish:
 def _wishes(
     manuscript: Manuscript, settings: EngineSettings, names: Sequence[str]
 ) -> dict[str, _Wish]:
-    """What a manifest sets of an engine, by the names of `EngineKind.unasked`, for its part of the
-    cast."""
+    """What a manifest sets of an engine, by the names of `EngineSpec.unsupported`, for its part of
+    the cast."""
     project = manuscript.project
     found: dict[str, _Wish] = {}
     if settings.name == project.engine.name:
-        for name in sorted(project.engine.model_fields_set - {"name"}):
+        for name in _keys_set(project.engine):
             found[name] = _Wish(f"engine.{name}", project.line("engine", name))
     for speaker in names:
         own, loc = project.speakers[speaker].engine, ("speakers", project.voice_of(speaker))
-        for name in sorted(own.model_fields_set - {"name"}) if own else ():
+        for name in _keys_set(own) if own else ():
             said = f"speakers.{loc[1]}.engine.{name}"
             found.setdefault(name, _Wish(said, project.line(*loc, "engine", name)))
     for speaker in names:
@@ -222,6 +222,11 @@ def _wishes(
     for name, wish in _wishes_of_chunks(manuscript, names):
         found.setdefault(name, wish)
     return found
+
+
+def _keys_set(settings: EngineSettings) -> list[str]:
+    """What a manifest sets of an engine, and of others beside it."""
+    return sorted({*settings.model_fields_set, *settings.other_keys} - {"name"})
 
 
 def _wishes_of_chunks(manuscript: Manuscript, names: Sequence[str]) -> Iterator[tuple[str, _Wish]]:
@@ -240,7 +245,7 @@ def _chapters_wishes(project: Project) -> dict[str, _Wish]:
     found: dict[str, _Wish] = {}
     for number in project.numbered:
         loc = project.chapter_loc(number)
-        for name in sorted(project.chapters[number].engine.model_fields_set):
+        for name in sorted(project.chapters[number].engine.keys):
             found.setdefault(name, _Wish(f"engine.{name}", project.line(*loc, "engine", name)))
     return found
 

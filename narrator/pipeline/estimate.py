@@ -125,14 +125,15 @@ def _sent(book: BookPlan) -> tuple[int | None, str]:
     costs: dict[str, None] = {}
     sent: int | None = None
     for engine in book.speaking:
-        kind = ENGINES.get(engine.name)
-        if kind is None or kind.cost is None:
+        if engine.name not in ENGINES:
             continue
         own = [step for step in book.todo if book.engines[step.chunk.speaker] is engine]
         characters = sum(len(step.text) for step in own)
-        sent = (sent or 0) + characters
         name = next(name for name in book.engines if book.engines[name] is engine)
-        costs[kind.cost(book.project.engine_of(name), characters)] = None
+        cost = ENGINES[engine.name].cost(book.project.engine_of(name), characters)
+        if cost is not None:
+            sent = (sent or 0) + characters
+            costs[cost] = None
     return sent, " and ".join(filter(None, costs))
 
 

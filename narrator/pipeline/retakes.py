@@ -291,9 +291,9 @@ def _requests(
     tell: Callable[[str], None],
 ) -> list[Request]:
     prompt, engine = None, book.engines[step.chunk.speaker]
-    if "seed" not in engine.uses:
+    if "seed" not in engine.sound_parameters:
         raise UsageError(f"{engine.name} has one reading of a text: another try would be the same")
-    if unknown := set(parameters) - set(engine.uses):
+    if unknown := set(parameters) - set(engine.sound_parameters):
         raise UsageError(f"the engine {engine.name} has no {', '.join(sorted(unknown))}")
     if step.parent:
         if book.store.find(step.parent) is None and book.store.flag(step.parent) is None:

@@ -173,7 +173,7 @@ def _remember(book: BookPlan) -> None:
     """What the next plan is compared with. Raises StorageError."""
     if all(map(is_known, distinct(book.engines))):
         files.save_json(ledger_path(book.project, book.engines), ledger_of(book.steps))
-        memories = [memory for one in distinct(book.engines) if (memory := one.memory())]
+        memories = [memory for one in distinct(book.engines) if (memory := one.identity_record())]
         if memories:
             whole = memories[0] if len(memories) == 1 else memories
             files.save_json(identity_path(book.project), whole)

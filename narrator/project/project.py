@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrator.engines.kind import EngineSettings
-from narrator.engines.registry import ENGINES
+from narrator.engines.spec import EngineSettings
 from narrator.errors import Problem
 from narrator.project import profiles
 from narrator.project.facts import BookFacts, facts_of
@@ -74,13 +73,10 @@ class Project:
         what the speaker sets over them."""
         own = self.speakers[speaker].engine
         if own is None:
-            return ENGINES[self.engine.name].own(self.engine)
-        name = own.name if "name" in own.model_fields_set else self.engine.name
-        whole = own
-        if name == self.engine.name:
-            changes = {key: getattr(own, key) for key in own.model_fields_set}
-            whole = self.engine.model_copy(update=changes)
-        return ENGINES[name].own(whole)
+            return self.engine
+        if own.name != self.engine.name:
+            return own
+        return self.engine.model_copy(update=own.model_dump(exclude_unset=True))
 
     @property
     def has_draft(self) -> bool:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     Discriminator,
     Field,
@@ -18,11 +17,18 @@ from pydantic import (
 )
 
 from narrator.characters import seen
-from narrator.engines.kind import EngineSettings
 from narrator.engines.registry import ENGINES
 from narrator.project import languages, profiles
 from narrator.project.dates import is_date
-from narrator.settings import Described, Strict, Text, Written
+from narrator.project.engine_choice import (
+    DEFAULT_ENGINE,
+    ChapterEngine,
+    ChapterEngineChoice,
+    EngineChoice,
+    check_chapters,
+    complete_names,
+)
+from narrator.settings import Described, Strict, Text, Written, shape_of
 from narrator.text.normalize.lexicon import LexiconEntry
 
 
@@ -73,37 +79,6 @@ Language = Annotated[
 ]
 
 
-def _kind(value: object) -> str:
-    """Which branch of a short-or-long form is meant, so that errors speak of one branch only."""
-    return "mapping" if isinstance(value, dict | BaseModel) else "scalar"
-
-
-if TYPE_CHECKING:
-    AnyEngineSettings = EngineSettings
-    EngineOverrides = Strict
-else:  # all that the engines bring, as one
-    EngineName = Literal[tuple(ENGINES)]
-    AnyEngineSettings = create_model(
-        "EngineSettings",
-        __doc__=EngineSettings.__doc__,
-        __base__=tuple(kind.settings for kind in ENGINES.values()),
-        name=(EngineName, Field(next(iter(ENGINES)), description="Which engine.")),
-    )
-    EngineOverrides = create_model(
-        "EngineOverrides",
-        __doc__="A chapter's own engine parameters.",
-        __base__=tuple(kind.overrides for kind in ENGINES.values()),
-    )
-
-if TYPE_CHECKING:
-    EngineChoice = EngineSettings
-else:
-    EngineChoice = Annotated[
-        Annotated[EngineName, Tag("scalar")] | Annotated[AnyEngineSettings, Tag("mapping")],
-        Discriminator(_kind),
-        AfterValidator(lambda one: AnyEngineSettings(name=one) if isinstance(one, str) else one),
-    ]
-
 ChainMode = Literal["anchored", "continuation", "reference"]
 
 
@@ -140,7 +115,8 @@ class ChainOverrides(Strict):
 
 
 VoiceChoice = Annotated[
-    Annotated[Text, Tag("scalar")] | Annotated[VoiceSettings, Tag("mapping")], Discriminator(_kind)
+    Annotated[Text, Tag("scalar")] | Annotated[VoiceSettings, Tag("mapping")],
+    Discriminator(shape_of),
 ]
 
 
@@ -170,7 +146,7 @@ else:
     ]
     Played = Annotated[
         Annotated[tuple[Text, ...], Tag("scalar")] | Annotated[dict[Text, _Others], Tag("mapping")],
-        Discriminator(_kind),
+        Discriminator(shape_of),
         AfterValidator(_played),
     ]
 """Characters by name, with their other names."""
@@ -232,7 +208,7 @@ CastMember = Annotated[
 ScriptLine = Annotated[
     Annotated[Text, Tag("scalar")]
     | Annotated[dict[Text, Text], Field(min_length=1, max_length=1), Tag("mapping")],
-    Discriminator(_kind),
+    Discriminator(shape_of),
 ]
 
 
@@ -249,7 +225,7 @@ class ChapterSettings(Strict):
     """Speaks what has no name before it, instead of `narrator`."""
     language: Language | None = None
     """Where it is not the book's."""
-    engine: EngineOverrides = EngineOverrides()
+    engine: ChapterEngineChoice = Field(default_factory=ChapterEngine)
     """Of this chapter only, for every engine that has such settings."""
     chain: ChainOverrides = ChainOverrides()
     """Of this chapter only."""
@@ -541,7 +517,7 @@ class Series(Strict):
 
 
 SeriesChoice = Annotated[
-    Annotated[Shown, Tag("scalar")] | Annotated[Series, Tag("mapping")], Discriminator(_kind)
+    Annotated[Shown, Tag("scalar")] | Annotated[Series, Tag("mapping")], Discriminator(shape_of)
 ]
 
 
@@ -549,7 +525,7 @@ class SpeechSettings(Strict, extra="ignore"):
     """Of a manifest what a voice needs to be heard; the rest may be wrong yet."""
 
     language: Language = "en"
-    engine: EngineChoice = AnyEngineSettings()
+    engine: EngineChoice = Field(default_factory=DEFAULT_ENGINE.settings)
 
 
 def _lexicon_kind(value: object) -> str:
@@ -652,7 +628,7 @@ class Manifest(Strict):
     """A notice, for tags and credits."""
     narrated_by: Shown | None = None
     """Who narrates, for tags and credits: Synthetic voices."""
-    engine: EngineChoice = AnyEngineSettings()
+    engine: EngineChoice = Field(default_factory=DEFAULT_ENGINE.settings)
     """What speaks: a name, or a name with settings."""
     speakers: dict[Text, CastMember] = Field(default={})
     """The cast, by the names that the script calls them. Without it a single speaker, narrator,
@@ -682,6 +658,17 @@ class Manifest(Strict):
     """Spoken credits; none where it is not set, {} for those below."""
     music: tuple[Music, ...] = ()
     """Before, after and under the words."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_engines(cls, values: Any) -> Any:
+        return complete_names(values)
+
+    @model_validator(mode="after")
+    def _check_chapters(self) -> Manifest:
+        own = {speaker.engine.name for speaker in self.speakers.values() if speaker.engine}
+        check_chapters([chapter.engine for chapter in self.chapters], {self.engine.name, *own})
+        return self
 
     @cached_property
     def cast(self) -> Mapping[str, Speaker]:

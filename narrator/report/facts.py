@@ -415,7 +415,7 @@ def _speakers(
     for step in book.steps:
         if record := records.get(step.key):
             name = step.chunk.speaker
-            seconds[name] += record.seconds / step.voice.speed
+            seconds[name] += record.seconds / step.stretch
             levels[name].append(record.level)
     whole = sum(seconds.values()) or 1.0
     for name in sorted(chunks, key=lambda name: (-seconds[name], name)):
@@ -492,7 +492,7 @@ def _pauses(
             if (one := records.get(step.key)) is None or (two := records.get(after.key)) is None:
                 yield Pause(place, kind, seconds)
                 continue
-            least = one.room[1] / step.voice.speed + two.room[0] / after.voice.speed
+            least = one.room[1] / step.stretch + two.room[0] / after.stretch
             faults = dict.fromkeys(
                 fault for r in (one, two) for fault in r.faults if at_edge(fault)
             )
@@ -509,7 +509,7 @@ def _apart(
     """Of those in unison that are all spoken."""
     for steps in together(book.steps):
         if len(steps) > 1 and all(step.key in records for step in steps):
-            lasting = {s.chunk.speaker: records[s.key].seconds / s.voice.speed for s in steps}
+            lasting = {s.chunk.speaker: records[s.key].seconds / s.stretch for s in steps}
             apart = max(lasting.values()) - min(lasting.values())
             if apart > ENDS_APART:
                 last = max(lasting, key=lasting.__getitem__)

@@ -80,6 +80,8 @@ class Step:
     """Its take was chosen by the author: the key names that take."""
     after_pinned: bool = False
     """So was its parent's."""
+    take_speed: float = 1.0
+    """The part of the voice's speed that the engine speaks at."""
 
     @property
     def id(self) -> str:
@@ -108,7 +110,13 @@ class Step:
 
     @property
     def expected(self) -> float:
-        return self.utterance.expected
+        """Seconds of the take."""
+        return self.utterance.expected / self.take_speed
+
+    @property
+    def stretch(self) -> float:
+        """How much faster than its take it is heard."""
+        return self.voice.speed / self.take_speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +136,10 @@ class EngineParameters:
 
 
 def parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EngineParameters:
-    """Of an engine's settings, what changes its sound."""
-    used = {name: settings[name] for name in engine.uses if name != "seed"}
-    return EngineParameters(used, settings["seed"] if "seed" in engine.uses else 0)
+    """Those settings of an engine that change its sound."""
+    values = {name: settings[name] for name in engine.sound_parameters if name in settings}
+    seed = values.pop("seed", 0)
+    return EngineParameters(values, seed)
 
 
 Divided = tuple[list["Utterance"], list[LeftOut]]
@@ -307,7 +316,7 @@ class _Linker:
             engine = self.engines[speaker]
             tongue = speaker, utterance.language
             parent = None if number in heads else last[tongue]
-            if parent and parent.expected + utterance.expected > engine.horizon:
+            if parent and parent.expected + utterance.expected > engine.max_context_seconds:
                 parent = None
             style = None if parent else utterance.chunk.style or self.cast[speaker].style
             seen[speaker, style, text] += 1 + self._alike(utterance)
@@ -345,6 +354,9 @@ class _Linker:
             "occurrence": nth,
             "parent": parent.key if parent else None,
         }
+        recipe |= engine.text_content(
+            text, utterance.language, voice, utterance.spoken.pronunciations
+        )
         if engine.clones:
             recipe["mode"] = mode
             if voice.content is None:
@@ -370,6 +382,7 @@ class _Linker:
             words=words,
             pinned=pin is not None,
             after_pinned=parent is not None and parent.pinned,
+            take_speed=voice.speed if engine.has_speed else 1.0,
         )
 
     def _identity(self, engine: Engine) -> Mapping[str, Any]:

@@ -258,7 +258,7 @@ class _Loop:
         self.usual: dict[str, Usual] = {}
         """By speaker; empty until all takes are in."""
         self.session: Session | None = None
-        self.varies = "seed" in engine.uses
+        self.varies = "seed" in engine.sound_parameters
         """Whether the engine says the same text in another way when it is asked again."""
         self.workers = ThreadPoolExecutor(2, "judge")
         self.listening = Listening[_Passed](ear) if ear else None

@@ -93,7 +93,7 @@ def prompt_of(
 
     Raises DamagedTake.
     """
-    if take.prompt_seconds + expected > engine.horizon:
+    if take.prompt_seconds + expected > engine.max_context_seconds:
         return None
 
     def samples() -> audio.Samples:
@@ -155,6 +155,7 @@ def request_of(
         mode=_mode(step, engine, prompt, reference, style, expected),
         reference=reference,
         prompt=prompt,
+        pronunciations=step.utterance.spoken.pronunciations,
     )
 
 
@@ -169,7 +170,7 @@ def _mode(
     if not engine.clones or reference is None:
         return "continuation" if prompt else "zero-shot"
     if step.mode == "continuation" and style is None:
-        if prompt or reference.seconds + expected <= engine.horizon:
+        if prompt or reference.seconds + expected <= engine.max_context_seconds:
             return "continuation"
         return "reference"
     return "anchored" if prompt else "reference"

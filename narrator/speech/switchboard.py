@@ -156,7 +156,7 @@ class Switchboard:
         self._stop = threading.Event()
         self._trouble: EngineUnavailable | None = None
         """Why the engine is not there."""
-        self._varies = "seed" in engine.uses
+        self._varies = "seed" in engine.sound_parameters
         self._up = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -410,7 +410,7 @@ class Switchboard:
             return
         text = chunk.job.parts[-1] if len(chunk.job.done) > 1 else chunk.job.step.text
         seconds = len(last.samples) / self.engine.sample_rate
-        fits = seconds + call.steps[after].expected <= self.engine.horizon
+        fits = seconds + call.steps[after].expected <= self.engine.max_context_seconds
         good = fits and not faults
         call.prompts[after] = prompt_after(last, text, self.engine) if good else None
 

@@ -24,8 +24,8 @@ from narrator import keys
 from narrator.cast import clips, presets
 from narrator.engines import Request as Speaking
 from narrator.engines import speak
-from narrator.engines.kind import EngineHome
 from narrator.engines.registry import ENGINES
+from narrator.engines.spec import EngineContext
 from narrator.engines.voice import Voice
 from narrator.errors import EnvironmentFailed, UsageError, UserError
 from narrator.pipeline import auditioning, edits, unknown
@@ -204,7 +204,7 @@ class Casting:
 
 def _said_by_draft(name: str, voice: Voice, text: str, language: str, expected: float) -> bytes:
     kind = ENGINES["draft"]
-    engine = kind.make(kind.settings(), EngineHome(None, Path()), lambda what: None)
+    engine = kind.make(kind.settings(), EngineContext(None, Path()), lambda what: None)
     if problems := engine.problems({voice.speaker: voice}, [language]):
         raise UserError(problems)
     request = Speaking(name, text, language, voice, None, {}, 0, 0, expected)

@@ -306,7 +306,7 @@ def chunk(view: View, step: Step, seen: Seen) -> Row:
         "why": why_said(plan, step, seen.state),
         "faults": list(seen.faults),
         "expected": round(step.expected, 2),
-        "retakes": "seed" in plan.engines[step.chunk.speaker].uses,
+        "retakes": "seed" in plan.engines[step.chunk.speaker].sound_parameters,
         "tries": [_try_line(home, one) for one in retakes.tries_of(plan, step)],
     }
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from narrator.engines import Request
 from narrator.engines.draft.espeak import TAIL, VARIANTS, DraftEngine
-from narrator.engines.draft.settings import DraftSettings
+from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
 from narrator.importers import import_book
 from narrator.sound import audio
@@ -165,7 +165,7 @@ def speak(items: Sequence[tuple[str, str]], draw: random.Random) -> Iterator[Spo
         voice = Voice(
             name,
             own={
-                "draft": DraftSettings(
+                "draft": DraftVoice(
                     variant=variant,
                     pitch=who.randint(*VARIANTS[variant]),
                     rate=who.randint(150, 185),

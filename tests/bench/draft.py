@@ -18,8 +18,9 @@ import zlib
 from collections.abc import Sequence
 
 from narrator.engines import Request
-from narrator.engines.draft.espeak import TAIL, DraftEngine, DraftSession
+from narrator.engines.draft.espeak import TAIL, DraftEngine
 from narrator.engines.voice import Voice
+from narrator.engines.workers import WorkerSession
 
 TEXT = """
 the of and to in was her with that had for not but at his as they from on all were by which old
@@ -51,7 +52,7 @@ def lines(words: int) -> list[Request]:
     ]
 
 
-def speak(session: DraftSession, requests: Sequence[Request]) -> tuple[float, dict[str, int]]:
+def speak(session: WorkerSession, requests: Sequence[Request]) -> tuple[float, dict[str, int]]:
     """Seconds of speech without the silence after each line; a checksum of each line's samples."""
     waiting = list(reversed(requests))
     busy = samples = 0

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from narrator.engines import Request
 from narrator.engines.draft.espeak import TAIL, VARIANTS, DraftEngine
-from narrator.engines.draft.settings import DraftSettings
+from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
 from narrator.sound.timing import TimedWord
 from narrator.text.sentences import sentences
@@ -60,7 +60,7 @@ class Draft:
         who = random.Random(number % SPEAKERS)
         variant = who.choice(sorted(VARIANTS))
         pitch, rate = who.randint(*VARIANTS[variant]), who.randint(155, 180)
-        own = {"draft": DraftSettings(variant=variant, pitch=pitch, rate=rate)}
+        own = {"draft": DraftVoice(variant=variant, pitch=pitch, rate=rate)}
         voice = Voice(f"speaker {number % SPEAKERS}", own=own)
         self._session.add(Request("k", text, "en-GB", voice, None, {}, 0, 0, 1.0))
         while True:

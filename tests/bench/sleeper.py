@@ -19,13 +19,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from narrator.engines import Engine, Outcome, Request, Speech, quiet
-from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
-from narrator.engines.voice import Reference, Voice
-from narrator.errors import Problem
-from narrator.settings import Strict
+from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
+from narrator.engines.voice import Voice
 
 RATE = 48000
 PATCH = 0.16
@@ -94,65 +91,41 @@ class SleeperSession:
 
 
 @dataclass(slots=True)
-class SleeperEngine:
+class SleeperEngine(Engine):
     tempo: float = 1.0
     name: str = "sleeper"
     sample_rate: int = RATE
     continues: bool = True
     clones: bool = True
     anchors: bool = True
-    horizon: float = 120.0
-    uses: Sequence[str] = ()
-    casting: Mapping[str, Any] = field(default_factory=dict)
+    max_context_seconds: float = 120.0
 
     def identity(self) -> Mapping[str, Any]:
         return {"name": self.name}
 
-    def memory(self) -> Mapping[str, Any]:
-        return {}
-
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"content": voice.content}
-
-    def imitates(self, voice: Voice) -> bool:
-        return True
-
-    def speaks(self, language: str) -> bool:
-        return True
-
-    def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        return ()
-
-    def encoded(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
-        return {}
 
     def precision(self) -> str:
         return "sleep"
 
-    def wants(self) -> int:
-        return 0
-
     def start(self, tell: Callable[[str], None] = quiet) -> SleeperSession:
         return SleeperSession(self.tempo)
 
-    def release(self) -> None:
-        pass
 
+class SleeperSpec(EngineSpec):
+    name = "sleeper"
 
-def kind(tempo: float) -> EngineKind:
-    def make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]) -> Engine:
-        return SleeperEngine(tempo)
+    def __init__(self, tempo: float) -> None:
+        self._tempo = tempo
 
-    return EngineKind(
-        name="sleeper",
-        settings=EngineSettings,
-        overrides=Strict,
-        voice=None,
-        sample_rate=lambda settings: RATE,
-        speaks=lambda language: True,
-        spells=frozenset(),
-        make=make,
-    )
+    def make(
+        self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
+    ) -> Engine:
+        return SleeperEngine(self._tempo)
+
+    def sample_rate(self, settings: EngineSettings) -> int:
+        return RATE
 
 
 def main() -> None:
@@ -163,7 +136,7 @@ def main() -> None:
     port, name, speed, scale = sys.argv[1:]
     known = registry.ENGINES
     assert isinstance(known, dict)
-    known["sleeper"] = kind(float(scale) / float(speed))
+    known["sleeper"] = SleeperSpec(float(scale) / float(speed))
 
     def tell(line: str) -> None:
         print(line, flush=True)

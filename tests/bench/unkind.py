@@ -35,10 +35,9 @@ from narrator import keys
 from narrator.engines import Engine, Outcome, Request, Speech, quiet
 from narrator.engines.cluster import credentials
 from narrator.engines.cluster.engine import ClusterEngine
-from narrator.engines.draft import KIND as DRAFT
+from narrator.engines.draft import DraftSpec
 from narrator.engines.registry import ENGINES
-from narrator.engines.voice import Reference, Voice
-from narrator.errors import Problem
+from narrator.engines.voice import Voice
 from narrator.project.load import load
 from narrator.speech.store import Store
 from tests import books
@@ -74,13 +73,12 @@ class Mumbling:
         self._flying.clear()
 
 
-class MumbleEngine:
+class MumbleEngine(Engine):
     """Noise that follows from text, seed, attempt and prompt alone, in its own time."""
 
     name, sample_rate = NAME, RATE
-    continues, clones, anchors, horizon = True, False, True, 25.0
-    uses: Sequence[str] = ("seed",)
-    casting: Mapping[str, Any] = {}
+    continues, anchors, max_context_seconds = True, True, 25.0
+    sound_parameters = ("seed",)
 
     def __init__(self, log: Path | None = None) -> None:
         self._log = log
@@ -102,32 +100,8 @@ class MumbleEngine:
     def identity(self) -> Mapping[str, Any]:
         return {"name": NAME}
 
-    def memory(self) -> Mapping[str, Any]:
-        return {}
-
-    def imitates(self, voice: Voice) -> bool:
-        return False
-
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"speaker": voice.speaker}
-
-    def speaks(self, language: str) -> bool:
-        return True
-
-    def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        return ()
-
-    def encoded(self, reference: Reference) -> Mapping[str, Any]:
-        return {}
-
-    def precision(self) -> str:
-        return ""
-
-    def wants(self) -> int:
-        return 0
-
-    def release(self) -> None:
-        pass
 
     def start(self, tell: Callable[[str], None] = quiet) -> Mumbling:
         return Mumbling(self)
@@ -143,12 +117,15 @@ def scheduler(port: int) -> None:
 
 
 def machine(port: int, name: str, log: Path) -> None:
-    from dataclasses import replace
-
     from narrator.engines.cluster import hosting
 
-    made = replace(DRAFT, name=NAME, make=lambda settings, home, tell: MumbleEngine(log))
-    ENGINES[NAME] = made  # type: ignore[index]
+    class MumbleSpec(DraftSpec):
+        name = NAME
+
+        def make(self, *_: object) -> MumbleEngine:
+            return MumbleEngine(log)
+
+    ENGINES[NAME] = MumbleSpec()  # type: ignore[index]
     hosting.work(place(port), name, None, [NAME], print)
 
 

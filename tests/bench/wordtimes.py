@@ -46,7 +46,7 @@ sys.path.insert(0, str(ROOT))
 from narrator.delivery.companions.spoken import moments  # noqa: E402
 from narrator.engines import Request, Speech  # noqa: E402
 from narrator.engines.draft.espeak import DraftEngine  # noqa: E402
-from narrator.engines.draft.settings import DraftSettings  # noqa: E402
+from narrator.engines.draft.settings import DraftVoice  # noqa: E402
 from narrator.engines.voice import Voice  # noqa: E402
 from narrator.errors import NarratorError  # noqa: E402
 from narrator.sound import audio  # noqa: E402
@@ -90,7 +90,7 @@ def drafted(texts: Sequence[str]) -> list[tuple[str, Speech]]:
     found = []
     with closing(DraftEngine(workers=1).start()) as session:
         for number, text in enumerate(texts):
-            own = {"draft": DraftSettings(variant=VARIANTS[number % len(VARIANTS)])}
+            own = {"draft": DraftVoice(variant=VARIANTS[number % len(VARIANTS)])}
             session.add(
                 Request(
                     str(number), text, LANGUAGE, Voice("x", own=own), None, {}, 0, 0, expected=9.0

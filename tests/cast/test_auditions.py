@@ -86,8 +86,8 @@ def test_the_key_holds_what_can_change_the_winner_and_nothing_else():
             key(replace(ADA, style="sad")), key(replace(ADA, speed=1.2))]  # fmt: skip
     assert set(same) == {key()}
     other = [key(language="fr"), key(replace(ADA, seed=8)), key(replace(ADA, description="A boy")),
-             key(known_as={"name": "other"}), key(casting={"steps": 9}), key(count=4), key(DRAWN),
-             key(replace(DRAWN, speaker="Eve"))]  # fmt: skip
+             key(known_as={"name": "other"}), key(casting_parameters={"steps": 9}), key(count=4),
+             key(DRAWN), key(replace(DRAWN, speaker="Eve"))]  # fmt: skip
     assert len({key(), *other}) == len(other) + 1
 
 

@@ -184,7 +184,7 @@ def test_measure_prints_figures_and_a_suggestion(narrator, hub, monkeypatch):
     engine = fakes.HumEngine(fault=speak)
     asked = []
     monkeypatch.setattr(
-        commands, "_engine", lambda spec: asked.append(spec) or (voxcpm2.KIND.model, engine)
+        commands, "_engine", lambda spec: asked.append(spec) or (voxcpm2.SPEC.model, engine)
     )
     code, said, told = narrator("models", "measure", "some/model", "--seeds", "3")
     assert (code, asked) == (0, ["some/model"])

@@ -15,8 +15,8 @@ import soundfile
 from narrator.cast import auditions, cuts, presets
 from narrator.cli import casting
 from narrator.engines import Request, Speech
-from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Voice
+from narrator.engines.voxcpm2 import VoxCPM2Spec
 from narrator.errors import EngineFailure, Problem
 from narrator.text.pace import expected_seconds
 from tests import sounds, spoken
@@ -372,8 +372,7 @@ def test_a_project_s_language_and_engine_count_before_its_voices_are_there(
 ):
     engine = StageEngine()
     asked = []
-    kind = replace(ENGINES["voxcpm2"], make=lambda s, *_: asked.append(s) or engine)
-    monkeypatch.setattr("narrator.engines.registry.ENGINES", {"voxcpm2": kind})
+    monkeypatch.setattr(VoxCPM2Spec, "make", lambda spec, s, *_: asked.append(s) or engine)
     assert narrator("design", "Ada", "A girl")[0] == 0
     assert presets.read(Path("voices/Ada.voice")).language == "en-GB"
     assert {(settings.steps, settings.seed) for settings in asked} == {(6, 5)}

@@ -11,7 +11,7 @@ from narrator import files
 from narrator.cli import doctor
 from narrator.engines import cosyvoice2, machine, models, reader
 from narrator.engines.cluster import meeting
-from narrator.engines.voxcpm2 import FLOOR
+from narrator.engines.voxcpm2 import SPEED_LIMITS
 from narrator.engines.voxcpm2.checkpoint import FAMILY
 from narrator.errors import EngineUnavailable, ManifestError, Problem
 from narrator.pipeline import bookengines, estimate
@@ -242,7 +242,7 @@ def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, mo
     _, said, _ = narrator("doctor", book)
     assert "at the very best (arithmetic for Apple M1, not measured)" in said
     cost = checks(narrator, book)[1]["book"]["cost"]
-    assert cost["wall"] == pytest.approx(cost["speech"] / FLOOR["Apple M1"][1])
+    assert cost["wall"] == pytest.approx(cost["speech"] / SPEED_LIMITS["Apple M1"][1])
 
 
 def test_a_device_without_figures_has_no_time(narrator, fit, book, monkeypatch):

@@ -426,15 +426,20 @@ def test_superseded_files_are_emptied_by_gc_alone(tmp_path: Path) -> None:
     assert "superseded" not in gc(path)
 
 
+@pytest.mark.parametrize("kind", ["altered file", "link"])
 def test_an_altered_companion_that_is_made_again_is_said_to_be(
-    rendered: Rendered, tmp_path: Path
+    rendered: Rendered, tmp_path: Path, kind: str
 ) -> None:
     path = rendered(M4B)
     captions = (tmp_path / "build" / "book" / BOOK[1]).with_suffix(".vtt")
-    captions.write_text("WEBVTT corrected")
+    if kind == "link":
+        captions.unlink()
+        captions.symlink_to(captions.with_suffix(".m4b").name)
+    else:
+        captions.write_text("WEBVTT corrected")
     code, said = faults.command(HumEngine(), "render", path)
     assert code == 0, said
-    assert f"{captions.name}  is made anew: what lay there was moved to" in said
+    assert f"{captions.name}  is made again: the {kind} was moved to" in said
     assert "delivered no more" not in said
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from narrator.engines.voxcpm2.checkpoint import FAMILY
 from narrator.errors import EngineUnavailable
 from tests import hubs, language_models
 
-pytest.importorskip("mlx_lm")
+# looked for, not loaded: the worker that runs these tests alone has two seconds of it
+pytestmark = pytest.mark.skipif(find_spec("mlx_lm") is None, reason="mlx-lm is not installed")
 
 SHARED = "The ferry left at seven, and nobody asked it to wait. [1] “Is there room?”\n" * 4
 QUESTIONS = ["Who says [1]?", "Who says [2], “There is room for two”?", "Who?"]

@@ -291,6 +291,15 @@ def test_truncated_utf_16(tmp_path: Path) -> None:
     assert "UTF-16" in refused(path)
 
 
+def test_a_file_of_no_bytes_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "kmsg"  # as /proc/kmsg, which states no bytes and waits for some
+    path.touch()
+    monkeypatch.setattr("narrator.importers.readers.kind_of", lambda path: pytest.fail("read"))
+    assert "has no text to read aloud: its size is 0 bytes" in refused(path)
+
+
 @pytest.mark.parametrize("name", ["book.txt", "book.md"])
 @pytest.mark.parametrize("text", ["", " \n\n", "***\n"])
 def test_texts_without_words(tmp_path: Path, name: str, text: str) -> None:

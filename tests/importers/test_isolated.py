@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 from collections.abc import Callable
@@ -214,18 +215,20 @@ def test_of_a_folder_the_file_is_named_that_could_not_be_read(text: Path) -> Non
 # -- nothing is left -------------------------------------------------------------------------------
 
 FAMILY = """\
-import pathlib, subprocess, sys, time
+import pathlib, re, subprocess, sys
 from narrator.importers import reader_process
 def read(*_):
     helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     file = pathlib.Path({place!r})
     file.with_suffix(".part").write_text(f"{{reader_process.os.getpid()}} {{helper.pid}}")
     file.with_suffix(".part").rename(file)
-    time.sleep(600)
+    re.match("(a*)*b", "a" * 99)
 reader_process.import_book = read
+reader_process._limit = lambda source: None
 reader_process.main()
 """
-"""A process that reads for ten minutes, with a program that it has started; it writes down both."""
+"""A process in which one regular expression works without end, and no other thread meanwhile, with
+a program that it has started; it writes down both."""
 
 
 def are_gone(numbers: str) -> bool:
@@ -233,6 +236,9 @@ def are_gone(numbers: str) -> bool:
     running = [psutil.Process(number) for number in map(int, numbers.split())
                if psutil.pid_exists(number)]  # fmt: skip
     _, alive = psutil.wait_procs(running, timeout=30)
+    for process in alive:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
     return all(process.status() == psutil.STATUS_ZOMBIE for process in alive)
 
 

@@ -85,3 +85,12 @@ def test_a_scene_in_which_each_speaks_once_is_a_script_if_it_is_asked_for(tmp_pa
     path = tmp_path / "kitchen.md"
     path.write_text("**ANNA (V.O.)**\n\nAre you there?\n\n**CARL**\n\nI am.\n", "utf-8")
     assert rows(whole(path, SCRIPT)) == ["Anna: Are you there?", "Carl: I am."]
+
+
+def test_an_interview_with_a_single_transition_is_no_play(tmp_path: Path) -> None:
+    path = tmp_path / "boat.md"
+    question, answer = "**Interviewer:** And then?\n\n", "**Maria:** Then it rained.\n\n"
+    path.write_text(f"# Boat\n\n{(question + answer) * 3}CUT TO:\n\n{question}{answer}", "utf-8")
+    book = whole(path)
+    assert book.dialogue == "an interview: 2 speakers, 8 speeches"
+    assert reasons(book) == {"transition": 2}

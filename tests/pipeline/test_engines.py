@@ -178,7 +178,7 @@ def test_what_takes_no_memory_has_nobody_give_back_any(tmp_path, monkeypatch):
 
 def test_memory_that_is_not_seen_from_here_is_taken_in_turn(tmp_path, monkeypatch):
     class Elsewhere(HumEngine):
-        def wants(self):
+        def required_memory(self):
             return None
 
     one, other = HumEngine(size=40), Elsewhere("drone")
@@ -393,7 +393,7 @@ def test_a_pin_of_a_speaker_s_draft_is_not_lost_where_another_engine_speaks_it(t
 
 def test_takes_of_every_engine_of_a_book_are_kept_by_gc(tmp_path, monkeypatch):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: draft}")
-    one, other = HumEngine("voxcpm2"), HumEngine("draft")
+    one, other = HumEngine("voxcpm2"), HumEngine("draft", sound_parameters=())
     monkeypatch.setattr(
         bookengines, "_made", lambda project, own, tell, wish: other if own.name == "draft" else one
     )

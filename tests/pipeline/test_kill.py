@@ -74,7 +74,7 @@ def killed_and_resumed(tmp_path: Path, kills: int, formats: str, paragraphs: int
 
 
 def test_kills_at_random_moments_lose_nothing(tmp_path):
-    killed_and_resumed(tmp_path, 3, "flac", 8)
+    killed_and_resumed(tmp_path, 2, "flac", 5)
 
 
 @pytest.mark.slow

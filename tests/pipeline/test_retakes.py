@@ -119,7 +119,7 @@ def test_a_pin_survives_force_another_seed_and_gc_until_its_text_changes(doubtfu
     planned, step = step_of(doubtful, HumEngine())
     retakes.pin(planned, step, 1)
     sound = planned.store.read_try(step.key, 1)[0]
-    doubtful.write_text(books.MANIFEST + "engine: {name: draft, seed: 99}\n", encoding="utf-8")
+    doubtful.write_text(books.MANIFEST + "engine: {seed: 99}\n", encoding="utf-8")
     report, _ = books.speak(doubtful, HumEngine(), force=True)
     upkeep.collect(manuscript.read(doubtful).project)
     planned, step = step_of(doubtful, HumEngine())

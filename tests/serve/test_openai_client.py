@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-openai = pytest.importorskip("openai", reason="OpenAI's client is not installed")
+from tests.serving import SAID, Served, heard
 
-from tests.serving import SAID, Served, heard  # noqa: E402
+if TYPE_CHECKING:
+    import openai
 
 
 @pytest.fixture(scope="module")
 def client(shared: Served) -> Iterator[openai.OpenAI]:
+    # not with the module: a worker that runs other tests need not load it
+    pytest.importorskip("openai", reason="OpenAI's client is not installed")
+    import openai
+
     with openai.OpenAI(
         base_url=f"http://127.0.0.1:{shared.place.port}/v1", api_key="none", max_retries=0
     ) as found:
@@ -40,6 +46,8 @@ def test_it_lists_the_models(client: openai.OpenAI) -> None:
 
 
 def test_it_raises_what_its_documentation_says(client: openai.OpenAI) -> None:
+    import openai
+
     speak = client.audio.speech.create
     with pytest.raises(openai.NotFoundError) as unknown:
         speak(model="whisper-1", voice="alloy", input=SAID)

@@ -30,7 +30,7 @@ def speaks(share):
 
 def rows(engine, seeds=(1, 2), **options):
     session = engine.start()
-    parameters = voxcpm2.KIND.model.unguarded
+    parameters = voxcpm2.SPEC.model.unguarded
     return list(measure.measure(session, fakes.RATE, seeds, parameters=parameters, **options))
 
 

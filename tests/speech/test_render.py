@@ -599,7 +599,7 @@ def test_where_no_whole_try_can_be_heard_the_least_bad_halves_are_delivered(tmp_
 
 
 def test_an_engine_that_says_the_same_again_is_asked_once_for_the_whole_and_each_half(tmp_path):
-    engine = HumEngine(uses=("cfg",), fault=hopeless)
+    engine = HumEngine(sound_parameters=("cfg",), fault=hopeless)
     report, watcher = books.speak(written(tmp_path), engine)
     [step] = report.doubtful
     asked = [r.text for r in engine.requests if r.key == step.key]
@@ -614,7 +614,7 @@ def test_an_engine_that_says_the_same_again_is_asked_again_where_it_said_nothing
         left[0] -= request.text.startswith(BAD)
         return crash(request) if request.text.startswith(BAD) and left[0] >= 0 else None
 
-    report, _ = books.speak(written(tmp_path), HumEngine(uses=("cfg",), fault=fault))
+    report, _ = books.speak(written(tmp_path), HumEngine(sound_parameters=("cfg",), fault=fault))
     assert report.complete
 
 

@@ -101,7 +101,7 @@ def test_takes_come_in_order_whatever_order_they_are_made_in() -> None:
 
 
 def test_a_chunk_goes_on_from_the_take_before() -> None:
-    engine = HumEngine(horizon=60.0)
+    engine = HumEngine(max_context_seconds=60.0)
     with started(engine) as board:
         text = steps(engine, 3)
         assert said(board, text).done.wait(SOON)
@@ -202,7 +202,9 @@ def test_a_chunk_that_cannot_be_spoken_is_told_after_those_before_it() -> None:
 
 
 def test_an_engine_that_says_the_same_again_is_not_asked_again() -> None:
-    engine = HumEngine(uses=(), fault=lambda request: Speech(hum(request).samples, stop="cap"))
+    engine = HumEngine(
+        sound_parameters=(), fault=lambda request: Speech(hum(request).samples, stop="cap")
+    )
     with started(engine) as board:
         assert said(board, steps(engine, 1)).done.wait(SOON)
     assert {request.attempt for request in engine.requests} == {0}

@@ -437,3 +437,26 @@ class TestNested:
         save_torch(tmp_path / "file.pt", dict.fromkeys("abcdef", inner))
         with pytest.raises(CheckpointError, match="more than 10 tensors"):
             pth.load_nested(tmp_path / "file.pt")
+
+
+class TestArray:
+    """A single tensor, as Kokoro's voices are stored; read without MLX."""
+
+    @pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.bfloat16])
+    def test_it_is_an_array_of_numpy(self, tmp_path, save_torch, dtype):
+        tensor = mx.array([[0.5, -2.25], [3.0, 4.0]]).astype(dtype)
+        save_torch(tmp_path / "file.pt", tensor)
+        array = pth.load_array(tmp_path / "file.pt")
+        assert array.dtype == (np.float16 if dtype == mx.float16 else np.float32)
+        assert array.tolist() == [[0.5, -2.25], [3.0, 4.0]]
+
+    def test_many_tensors_are_refused(self, tmp_path, save_torch):
+        save_torch(tmp_path / "file.pt", {"w": mx.array([1.0])})
+        with pytest.raises(CheckpointError, match="no single tensor"):
+            pth.load_array(tmp_path / "file.pt")
+
+    def test_what_reaches_beyond_its_storage_is_refused(self, tmp_path):
+        alone = tensor_pickle(shape=(5, 5)).replace(b"}X\x01\x00\x00\x00w", b"", 1)
+        path = write(tmp_path / "file.pt", alone.removesuffix(b"s.") + b".", **{"data/0": FOUR})
+        with pytest.raises(CheckpointError, match="tensor reaches beyond its storage"):
+            pth.load_array(path)

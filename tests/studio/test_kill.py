@@ -255,7 +255,7 @@ SAY = {"kind": "say", "word": "road", "spoken": "rowed"}
 ACTS: dict[str, tuple[str, Any]] = {"edit": ("/api/edits", SAY), "undo": ("/api/undo", None)}
 
 
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [13, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("act", ACTS)
 def test_an_edit_that_is_killed_at_any_call_of_the_disk_is_whole_or_none(
     tmp_path: Path, act: str, every: int

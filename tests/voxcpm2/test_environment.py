@@ -37,7 +37,7 @@ WAYS = {
     "the model's process": f"{LOADING}from narrator.engines.mlx import worker\n"
     "worker.Answering(print).load(loading)",
     "doctor's step": "from pathlib import Path; from narrator.engines import voxcpm2\n"
-    "voxcpm2.KIND.model.tried(Path(sys.argv[1]))",
+    "voxcpm2.SPEC.model.time_step(Path(sys.argv[1]))",
     "what reads": "from narrator.engines import reader; reader._mlx_lm()",
 }
 

@@ -18,7 +18,7 @@ from narrator.engines.voice import Reference, Voice
 from narrator.errors import Problem
 
 
-class ClusterEngine:
+class ClusterEngine(Engine):
     """What `engine` is, spoken by a cluster; `settings` are what makes it on another machine."""
 
     def __init__(self, engine: Engine, settings: Mapping[str, Any], place: ClusterPlace) -> None:
@@ -26,38 +26,35 @@ class ClusterEngine:
         self.settings = dict(settings)
         self.name, self.sample_rate = engine.name, engine.sample_rate
         self.continues, self.clones = engine.continues, engine.clones
-        self.anchors, self.horizon = engine.anchors, engine.horizon
-        self.uses, self.casting = engine.uses, engine.casting
+        self.has_speed = engine.has_speed
+        self.anchors, self.max_context_seconds = engine.anchors, engine.max_context_seconds
+        self.sound_parameters = engine.sound_parameters
+        self.casting_parameters = engine.casting_parameters
 
     # -- what the plan asks
 
     def identity(self) -> Mapping[str, Any]:
         return self.inner.identity()
 
-    def memory(self) -> Mapping[str, Any]:
-        return self.inner.memory()
+    def identity_record(self) -> Mapping[str, Any]:
+        return self.inner.identity_record()
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return self.inner.voice_content(voice, language)
 
-    def imitates(self, voice: Voice) -> bool:
-        return self.inner.imitates(voice)
+    def text_content(
+        self, text: str, language: str, voice: Voice, pronunciations: Mapping[str, str]
+    ) -> Mapping[str, Any]:
+        return self.inner.text_content(text, language, voice, pronunciations)
+
+    def needs_reference(self, voice: Voice) -> bool:
+        return self.inner.needs_reference(voice)
 
     def speaks(self, language: str) -> bool:
         return self.inner.speaks(language)
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         return self.inner.problems(voices, languages)
-
-    def precision(self) -> str:
-        """What its machines agree on, when they are met."""
-        return ""
-
-    def wants(self) -> int:
-        return 0
-
-    def release(self) -> None:
-        """Machines make room for their engines themselves."""
 
     # -- what its machines do
 
@@ -69,8 +66,8 @@ class ClusterEngine:
         tell(f"looking for the machines of {self.place.address}")
         return ClusterSession(self, self.settings, DaskCluster(self.place, tell), tell)
 
-    def encoded(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
-        """As `Engine.encoded`, by the first machine that would speak as the plan has it.
+    def encode_reference(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
+        """As `Engine.encode_reference`, by the first machine that would speak as the plan has it.
 
         Raises EngineUnavailable.
         """

@@ -32,8 +32,8 @@ from narrator.engines import (
     speak,
 )
 from narrator.engines.cluster import parcels
-from narrator.engines.kind import EngineHome, EngineKind
 from narrator.engines.registry import ENGINES
+from narrator.engines.spec import EngineContext, EngineSpec
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
 
 KEPT, HELD = 64_000_000, 512_000_000
@@ -45,7 +45,7 @@ IDLE = 30.0
 ENOUGH, RECENT = 10.0, 1200.0
 """Seconds with all slots full before a machine's speed is known, and those that count most."""
 _SPECS = ("model", "lora_spec")
-"""Of `Engine.memory`, what a machine calls its models: another may call them otherwise."""
+"""Of `Engine.identity_record`, what a machine calls its models: another may call them otherwise."""
 _NO_MODEL = (
     "its model is not there: `narrator models pull` on it, or `narrator worker --model FOLDER`"
 )
@@ -402,7 +402,7 @@ class Machine:
             # what kills the engine must not take the machine out of the cluster
             own = {"process": "own", **own}
         settings = kind.settings.model_validate({**said, **own})
-        home = EngineHome(root=None, cache=files.library() / "encoded")
+        home = EngineContext(root=None, cache=files.library() / "encoded")
         return kind.make(settings, home, lambda what: None)
 
     def _make_room(self) -> None:
@@ -420,7 +420,7 @@ MACHINE = Machine()
 """This process's."""
 
 
-def kind_of(said: Mapping[str, Any]) -> EngineKind:
+def kind_of(said: Mapping[str, Any]) -> EngineSpec:
     """Raises EngineUnavailable."""
     kind = ENGINES.get(str(said.get("name")))
     if kind is None:
@@ -443,7 +443,7 @@ def meet(parcel: bytes) -> bytes:
             return _refused(EngineUnavailable(_NO_MODEL))
         found = {
             "identity": dict(engine.identity()),
-            "memory": {k: v for k, v in engine.memory().items() if k not in _SPECS},
+            "memory": {k: v for k, v in engine.identity_record().items() if k not in _SPECS},
             "precision": engine.precision(),
             "rate": engine.sample_rate,
         }
@@ -498,7 +498,7 @@ def encode(parcel: bytes, held: str) -> bytes:
             return parcels.packed({"lacks": "reference"})
 
         def work() -> bytes:
-            names, arrays = parcels.of_latents(booth.engine.encoded(reference))
+            names, arrays = parcels.of_latents(booth.engine.encode_reference(reference))
             return parcels.packed({"names": names}, arrays)
 
         return booth.do(f"{facts['settings']} {held}", work)

@@ -28,8 +28,8 @@ from distributed.worker import DEFAULT_METRICS
 
 from narrator.engines.cluster import far
 from narrator.engines.cluster.credentials import ClusterPlace, security
-from narrator.engines.kind import EngineKind
 from narrator.engines.registry import ENGINES
+from narrator.engines.spec import EngineSpec
 from narrator.errors import EngineUnavailable, StorageError, UsageError
 from narrator.installation import install_command
 
@@ -67,12 +67,12 @@ def work(place: ClusterPlace, name: str, slots: int | None, engines: list[str], 
 
 def can_speak() -> list[str]:
     """The engines that a cluster's machine can have and that are installed here, by name."""
-    return [kind.name for kind in ENGINES.values() if kind.travels and _is_installed(kind)]
+    return [kind.name for kind in ENGINES.values() if kind.runs_on_clusters and _is_installed(kind)]
 
 
-def _is_installed(kind: EngineKind) -> bool:
+def _is_installed(kind: EngineSpec) -> bool:
     if kind.model is not None:
-        return not kind.model.lacking()
+        return not kind.model.missing_packages()
     try:
         kind.speaks("en")
     except EngineUnavailable:

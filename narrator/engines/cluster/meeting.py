@@ -66,7 +66,8 @@ def encoded_there(
     identity: Mapping[str, Any],
     reference: Reference,
 ) -> Mapping[str, NDArray[np.float32]]:
-    """As `Engine.encoded`, by the first machine whose engine of these settings is of an identity.
+    """As `Engine.encode_reference`, by the first machine whose engine has these settings and an
+    identity.
 
     Raises EngineUnavailable.
     """

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from narrator import __version__, keys
 from narrator.engines import Prompt, Request, Speech, State, unheard
-from narrator.engines.kind import EngineKind, EngineSettings
+from narrator.engines.spec import EngineSettings, EngineSpec
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import DamagedTake
 from narrator.sound import audio
@@ -27,7 +27,7 @@ from narrator.sound.timing import TimedWord
 
 _COUNTS = ("patches", "tokens", "seed")
 _MACHINES_OWN = {"slots", "process"}
-FORM = 2
+FORM = 3
 """Raised when parcels of an older narrator would be read otherwise."""
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -86,6 +86,7 @@ def of_request(request: Request, settings: Mapping[str, Any], made: str | None =
         "attempt": request.attempt,
         "expected": request.expected,
         "mode": request.mode,
+        "pronunciations": dict(request.pronunciations),
         "reference": request.reference and request.reference.content,
         "prompt": prompt and {
             "text": prompt.text,
@@ -100,7 +101,7 @@ def of_request(request: Request, settings: Mapping[str, Any], made: str | None =
 def to_request(
     facts: Mapping[str, Any],
     arrays: Arrays,
-    kind: EngineKind,
+    kind: EngineSpec,
     reference: Reference | None,
     made: Callable[[str], State | None],
 ) -> Request | None:
@@ -125,6 +126,7 @@ def to_request(
         **{name: facts[name] for name in plain},
         voice=Voice(**facts["voice"], own=own),
         mode=facts["mode"],
+        pronunciations=facts["pronunciations"],
         reference=reference,
         prompt=prompt,
     )
@@ -213,7 +215,7 @@ def to_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
 
 
 def of_settings(
-    settings: EngineSettings, kind: EngineKind, always: Iterable[str]
+    settings: EngineSettings, kind: EngineSpec, always: Iterable[str]
 ) -> dict[str, Any]:
     """What makes an engine on another machine: neither what `always` comes with a request nor what
     a machine decides for itself."""

@@ -10,79 +10,84 @@ tokens.py        what is wrong with a take as its tokens show it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 from narrator.engines import Engine, models
 from narrator.engines.cosyvoice2.checkpoint import FAMILY
-from narrator.engines.cosyvoice2.settings import (
-    CosyVoice2Overrides,
-    CosyVoice2Settings,
-    CosyVoice2Voice,
-)
-from narrator.engines.cosyvoice2.wording import TITLE, refused, speaks
-from narrator.engines.kind import EngineHome, EngineKind, EngineModel, EngineSettings
-from narrator.engines.voice import Voice
+from narrator.engines.cosyvoice2.settings import CosyVoice2Settings, CosyVoice2Voice
+from narrator.engines.cosyvoice2.wording import TITLE, speaks, voice_errors
+from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
+from narrator.engines.voice import Cast
 from narrator.installation import install_command
 
 EXTRA = ("mlx_lm", "onnxruntime", "kaldi_native_fbank")
 """What it needs beside MLX."""
 
 
-def lacking() -> str:
-    """What must be installed for it, in words; "" where it is."""
+def missing_packages() -> str:
+    """The command that installs what it needs beside MLX; "" where nothing is missing."""
     missing = [name.replace("_", "-") for name in EXTRA if find_spec(name) is None]
     if not missing:
         return ""
     return f"{TITLE} needs {', '.join(missing)}: {install_command('cosyvoice2')}"
 
 
-def _make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]) -> Engine:
-    from narrator.engines.cosyvoice2.engine import CosyVoice2Engine
-
-    assert isinstance(settings, CosyVoice2Settings)
-    return CosyVoice2Engine(
-        settings, cache=home.cache, root=home.root, remembered=home.remembered(), tell=tell
-    )
-
-
-def _found(
+def _find_models(
     settings: EngineSettings, root: Path | None, tell: Callable[[str], None]
 ) -> Iterator[tuple[str, models.Model]]:
     assert isinstance(settings, CosyVoice2Settings)
     yield "model", models.find(FAMILY, settings.model, root=root, tell=tell)
 
 
-def _tried(path: Path) -> float:
+def _time_step(path: Path) -> float:
     from cosyvoice2.config import read
     from cosyvoice2.rehearsal import tried
 
     return tried(read(path))
 
 
-def _refused(settings: EngineSettings, voices: Mapping[str, Voice]) -> Iterator[str]:
-    return refused(voices)
+class CosyVoice2Spec(EngineSpec):
+    """CosyVoice2: its characters are those of all its languages, so it spells no script."""
 
-
-KIND = EngineKind(
-    name="cosyvoice2",
-    settings=CosyVoice2Settings,
-    overrides=CosyVoice2Overrides,
-    voice=CosyVoice2Voice,
-    sample_rate=lambda settings: 24_000,
-    speaks=speaks,
-    spells=frozenset(),  # its characters are those of all its languages
-    make=_make,
-    refused=_refused,
-    casts=False,
-    model=EngineModel(
+    name = "cosyvoice2"
+    settings = CosyVoice2Settings
+    chapter_settings = ("seed",)
+    voice = CosyVoice2Voice
+    can_design_voices = False
+    model = EngineModel(
         title=TITLE,
         family=FAMILY,
-        found=_found,
-        tried=_tried,
+        find=_find_models,
+        time_step=_time_step,
         unguarded={"earliest_stop": 0.0},
-        lacking=lacking,
-    ),
-)
+        missing_packages=missing_packages,
+    )
+
+    def make(
+        self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
+    ) -> Engine:
+        from narrator.engines.cosyvoice2.engine import CosyVoice2Engine
+
+        assert isinstance(settings, CosyVoice2Settings)
+        return CosyVoice2Engine(
+            settings,
+            cache=context.cache,
+            root=context.root,
+            remembered=context.load_identity_record(),
+            tell=tell,
+        )
+
+    def sample_rate(self, settings: EngineSettings) -> int:
+        return 24_000
+
+    def speaks(self, language: str) -> bool:
+        return speaks(language)
+
+    def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
+        return voice_errors(voices)
+
+
+SPEC = CosyVoice2Spec()
 """What a manifest can say of CosyVoice2."""

@@ -9,17 +9,17 @@ from types import MappingProxyType
 from typing import Any
 
 from narrator.engines import models, quiet
-from narrator.engines.cosyvoice2 import lacking
+from narrator.engines.cosyvoice2 import missing_packages
 from narrator.engines.cosyvoice2.checkpoint import FAMILY, SPEAKERS
 from narrator.engines.cosyvoice2.loaded import LoadingCosyVoice2
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
 from narrator.engines.cosyvoice2.wording import (
     LANGUAGES,
     TITLE,
-    refused,
     speaks,
     stored,
     unknown,
+    voice_errors,
 )
 from narrator.engines.mlx.engine import ModelEngine
 from narrator.engines.voice import Voice
@@ -38,7 +38,7 @@ class CosyVoice2Engine(ModelEngine):
     sampler = 1
     clones = True
     sample_rate = 24_000
-    uses: Sequence[str] = ("seed", "earliest_stop")
+    sound_parameters: Sequence[str] = ("seed", "earliest_stop")
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class CosyVoice2Engine(ModelEngine):
         super().__init__(settings, found, cache=cache, memory=memory, remembered=remembered)
         self.settings = settings
 
-    def memory(self) -> Mapping[str, Any]:
-        """As `ModelEngine.memory`, with what names the stored speakers."""
-        return {"speakers": self._speakers(), **super().memory()}
+    def identity_record(self) -> Mapping[str, Any]:
+        """As `ModelEngine.identity_record`, with what names the stored speakers."""
+        return {"speakers": self._speakers(), **super().identity_record()}
 
-    def imitates(self, voice: Voice) -> bool:
+    def needs_reference(self, voice: Voice) -> bool:
         return stored(voice) is None
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
@@ -78,7 +78,7 @@ class CosyVoice2Engine(ModelEngine):
             for tag in languages
             if not speaks(tag)
         ]
-        found += (*refused(voices), *self._unknown(voices))
+        found += (*voice_errors(voices), *self._unknown(voices))
         return [Problem(None, None, message) for message in found]
 
     def _unknown(self, voices: Mapping[str, Voice]) -> Sequence[str]:
@@ -107,9 +107,8 @@ class CosyVoice2Engine(ModelEngine):
         return models.weights_name([path]) if path.is_file() else ""
 
     def _loading(self, path: Path) -> LoadingCosyVoice2:
-        if said := lacking():
+        if said := missing_packages():
             raise EngineUnavailable(said)
-        # a manifest's are of a class made with all engines', which another process does not know
-        own = self.settings.model_dump(include=set(CosyVoice2Settings.model_fields))
-        settings = CosyVoice2Settings.model_validate(own)
-        return LoadingCosyVoice2(self._found.spec, path, settings, self._weights(), self._cache)
+        return LoadingCosyVoice2(
+            self._found.spec, path, self.settings, self._weights(), self._cache
+        )

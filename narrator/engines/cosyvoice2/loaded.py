@@ -19,7 +19,7 @@ from narrator.engines.asking import lengths, noise_seed, there
 from narrator.engines.cosyvoice2 import tokens
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
 from narrator.engines.cosyvoice2.wording import TITLE, leads, stored, unknown, worded
-from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading, Tell, keep, kept
+from narrator.engines.mlx.loaded import ClipEncoding, Encoded, LoadedModel, Loading, Tell
 from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable
 from speechbase.errors import ModelError
@@ -66,7 +66,6 @@ class LoadedCosyVoice2(LoadedModel):
         super().__init__(what, model)
         self.decodings = cosyvoice2.DECODINGS
         self._settings = what.settings
-        self._encoded: dict[str, cosyvoice2.Reference] = {}
 
     # -- clips
 
@@ -78,28 +77,20 @@ class LoadedCosyVoice2(LoadedModel):
     def heard(self, reference: Reference, tell: Tell = quiet) -> cosyvoice2.Reference:
         """A clip as the model hears it.
 
-        Encoded once, and kept in the cache's folder; `reference.latents` come from anywhere: those
-        that are not of this sound are told, and not used. Raises as `encoding`, and StorageError.
+        Raises as `encode_once`.
         """
-        if reference.content in self._encoded:
-            return self._encoded[reference.content]
+
+        clip = ClipEncoding(
+            "",
+            lambda: self.model.reference(self._audible(reference), reference.rate),
+            lambda encoding: {part: _plain(getattr(encoding, part)) for part in PARTS},
+            lambda arrays: self._of(reference, arrays),
+            lambda encoding: self._is_of_sound(reference, encoding),
+        )
         mark = self.model.encoder_fingerprint
-        path = self.what.cache / f"{reference.content}-{mark[:16]}.npz"
         given = {part: reference.latents.get(f"{mark}.{part}") for part in PARTS}
         brought = {part: array for part, array in given.items() if array is not None}
-        with self.encoding():
-            found = self._of(reference, brought)
-            if brought and (found is None or not self._is_of_sound(reference, found)):
-                tell("a voice was kept with an encoding that is not of its sound: it is not used")
-                found = None
-            if found is None:
-                found = self._of(reference, kept(path))
-            if found is None:
-                tell("encoding a voice …")
-                found = self.model.reference(self._audible(reference), reference.rate)
-                keep(path, {part: _plain(getattr(found, part)) for part in PARTS})
-        self._encoded[reference.content] = found
-        return found
+        return self.encode_once(reference, clip, brought, tell)
 
     def _audible(self, reference: Reference) -> NDArray[np.float32]:
         """What of a clip can be heard: a pause at its end may be too much. Raises EngineFailure."""

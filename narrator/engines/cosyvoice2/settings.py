@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Literal
 
-from narrator.engines.mlx.settings import ModelSettings
+from narrator.engines.mlx.settings import SamplingSettings
 from narrator.settings import Strict, Text
 
 
-class CosyVoice2Settings(ModelSettings):
+class CosyVoice2Settings(SamplingSettings):
     """Which model, in which precision, and where it runs: it has nothing else to set."""
 
-
-class CosyVoice2Overrides(Strict):
-    """Of them, what a chapter may have of its own."""
-
-    seed: int | None = Field(default=None, ge=0, lt=2**32)
-    """As in `engine`."""
+    name: Literal["cosyvoice2"] = "cosyvoice2"
+    """Chinese, English, Japanese and Korean at 24 kHz; voices from a clip."""
 
 
 class CosyVoice2Voice(Strict):

@@ -41,7 +41,7 @@ def stored(voice: Voice) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def refused(voices: Mapping[str, Voice]) -> Iterator[str]:
+def voice_errors(voices: Mapping[str, Voice]) -> Iterator[str]:
     """What keeps a cast from being spoken: a description alone is no voice here."""
     bare = [
         name for name, voice in voices.items() if voice.reference is None and stored(voice) is None

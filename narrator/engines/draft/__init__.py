@@ -5,25 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from narrator.engines import Engine
-from narrator.engines.draft.settings import DraftSettings
+from narrator.engines.draft.settings import DraftSettings, DraftVoice
 from narrator.engines.draft.worker import SAMPLE_RATE
-from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
-from narrator.settings import Strict
+from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 
-
-def _make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]) -> Engine:
-    from narrator.engines.draft.espeak import DraftEngine
-
-    return DraftEngine()
-
-
-def _speaks(language: str) -> bool:
-    from narrator.engines.draft.espeak import DraftEngine
-
-    return DraftEngine().speaks(language)
-
-
-_SPELLS = frozenset(
+_SPELLED_SCRIPTS = frozenset(
     "ARABIC BOPOMOFO CJK CYRILLIC ETHIOPIC GREEK HEBREW HIRAGANA KATAKANA KHMER LAO MONGOLIAN "
     "MYANMAR ORIYA TELUGU THAI TIBETAN".split()
 )
@@ -31,13 +17,28 @@ _SPELLS = frozenset(
 Chinese and Greek, on 2026-11-22."""
 
 
-KIND = EngineKind(
-    name="draft",
-    settings=EngineSettings,
-    overrides=Strict,
-    voice=DraftSettings,
-    sample_rate=lambda settings: SAMPLE_RATE,
-    speaks=_speaks,
-    spells=_SPELLS,
-    make=_make,
-)
+class DraftSpec(EngineSpec):
+    """The draft voice: eSpeak NG."""
+
+    name = "draft"
+    settings = DraftSettings
+    voice = DraftVoice
+    spelled_scripts = _SPELLED_SCRIPTS
+
+    def make(
+        self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
+    ) -> Engine:
+        from narrator.engines.draft.espeak import DraftEngine
+
+        return DraftEngine()
+
+    def sample_rate(self, settings: EngineSettings) -> int:
+        return SAMPLE_RATE
+
+    def speaks(self, language: str) -> bool:
+        from narrator.engines.draft.espeak import DraftEngine
+
+        return DraftEngine().speaks(language)
+
+
+SPEC = DraftSpec()

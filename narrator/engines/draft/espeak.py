@@ -11,33 +11,25 @@ process. Knows nothing of chapters, takes or files.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib.metadata
 import json
-import math
 import os
-import selectors
-import signal
-import subprocess
 import sys
-import time
 import unicodedata
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from narrator import keys, processes
-from narrator.engines import Outcome, Request, Speech, quiet
+from narrator import keys
+from narrator.engines import Engine, Outcome, Request, Speech, quiet
 from narrator.engines.draft import worker as wire
-from narrator.engines.draft.settings import DraftSettings
-from narrator.engines.voice import Reference, Voice
-from narrator.errors import EngineFailure, EngineUnavailable, Problem, UserError, nearest
+from narrator.engines.draft.settings import DraftVoice
+from narrator.engines.voice import Voice
+from narrator.engines.workers import WorkerProgram, WorkerSession
+from narrator.errors import EngineUnavailable, Problem, UserError, nearest
 from narrator.installation import install_command
 from narrator.sound.timing import TimedWord
 
@@ -47,8 +39,6 @@ SAMPLER = 1
 WORKER = Path(wire.__file__)
 MOST_WORKERS = 8
 """More would wait for this process to take their samples away."""
-AHEAD = 2
-"""Requests at a worker at a time: one being spoken, one for when it is done."""
 TIMEOUT = 60.0
 """Seconds without a sign of life from a worker that has work; a line takes hundredths of one."""
 
@@ -81,7 +71,7 @@ _CONTROLS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
 _T = TypeVar("_T")
 
 
-class DraftEngine:
+class DraftEngine(Engine):
     """eSpeak NG as an engine; cheap until started.
 
     `workers` is the number of processes, one for every core unless set; `slots` is how many
@@ -90,12 +80,6 @@ class DraftEngine:
 
     name = "draft"
     sample_rate = wire.SAMPLE_RATE
-    continues = False
-    clones = False
-    anchors = False
-    horizon = math.inf
-    uses: Sequence[str] = ()
-    casting: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, workers: int | None = None, slots: int | None = None) -> None:
         self.workers = workers or min(os.cpu_count() or 1, MOST_WORKERS)
@@ -104,12 +88,6 @@ class DraftEngine:
     def identity(self) -> Mapping[str, Any]:
         """Our sampler's version and the package's. Raises EngineUnavailable without the package."""
         return {"name": self.name, "sampler": SAMPLER, PACKAGE: _version()}
-
-    def memory(self) -> Mapping[str, Any]:
-        return {}
-
-    def imitates(self, voice: Voice) -> bool:
-        return False
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The espeak voice, pitch and rate that `voice` comes out as in `language`.
@@ -149,22 +127,9 @@ class DraftEngine:
                 )
         return [Problem(None, None, message) for message in found]
 
-    def encoded(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
-        """Nothing: it imitates nobody."""
-        return {}
-
-    def start(self, tell: Callable[[str], None] = quiet) -> DraftSession:
+    def start(self, tell: Callable[[str], None] = quiet) -> WorkerSession:
         """Start the workers and wait until they can speak. Raises EngineUnavailable."""
-        return DraftSession(self)
-
-    def precision(self) -> str:
-        return ""
-
-    def wants(self) -> int:
-        return 0
-
-    def release(self) -> None:
-        """Nothing is held but while a session runs."""
+        return WorkerSession(DraftProgram(self), self.workers, self.slots)
 
 
 def _variants_for(pronoun: str | None) -> Sequence[str]:
@@ -178,208 +143,51 @@ def _variants_for(pronoun: str | None) -> Sequence[str]:
             return sorted(VARIANTS)
 
 
-def _set_for(voice: Voice) -> DraftSettings:
+def _set_for(voice: Voice) -> DraftVoice:
     """What the author set for it."""
     own = voice.own.get(DraftEngine.name)
-    return own if isinstance(own, DraftSettings) else DraftSettings()
+    return own if isinstance(own, DraftVoice) else DraftVoice()
 
 
-class DraftSession:
-    """Worker processes, each with a request to speak and one to go on with; the rest wait here."""
+class DraftProgram(WorkerProgram):
+    """Workers of eSpeak NG."""
+
+    title = "the draft voice"
+    timeout = start_timeout = TIMEOUT
 
     def __init__(self, engine: DraftEngine) -> None:
+        """Raises EngineUnavailable."""
         _version()
         self._engine = engine
         self._library, self._folder = _package()
-        self._selector = selectors.DefaultSelector()
-        self._waiting: deque[Request] = deque()
-        self._workers: list[_Worker] = []
-        self.slots = engine.slots
-        self.busy = 1.0
-        self.note = ""
-        try:
-            for _ in range(engine.workers):
-                self._hire()
-            while not all(worker.ready for worker in self._workers):
-                self.advance()
-        except EngineUnavailable:
-            self.close()
-            raise
 
-    def add(self, request: Request) -> None:
-        """Take a request on; never waits."""
-        self._waiting.append(request)
-        self._feed()
+    @property
+    def command(self) -> Sequence[str]:
+        # By path, isolated: see the worker's docstring.
+        return [sys.executable, "-I", "-S", str(WORKER), str(self._library)]
 
-    def advance(self) -> list[Outcome]:
-        """Outcomes of what has finished, after at most half a second.
+    @property
+    def folder(self) -> Path:
+        return self._folder
 
-        Raises EngineUnavailable when a worker cannot be replaced.
-        """
-        if all(worker.ready and not worker.asked for worker in self._workers):
-            return []
-        outcomes: list[Outcome] = []
-        for key, events in self._selector.select(0.5):
-            worker: _Worker = key.data
-            if worker not in self._workers:
-                continue  # replaced a moment ago
-            if events & selectors.EVENT_WRITE:
-                self._send(worker)
-            if events & selectors.EVENT_READ:
-                outcomes += self._receive(worker)
-        now = time.monotonic()
-        for worker in self._workers:
-            if (worker.asked or not worker.ready) and now > worker.alive + TIMEOUT:
-                worker.overdue = True
-                worker.kill()  # its pipe ends, and the next call replaces it
-        self._feed()
-        return outcomes
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {"LC_ALL": "C.UTF-8"}
 
-    def close(self) -> None:
-        """End the workers and what they are speaking. Requests in flight are dropped."""
-        for worker in self._workers:
-            worker.process.terminate()
-        for worker in self._workers:
-            self._dismiss(worker)
-        self._workers.clear()
-        self._waiting.clear()
-        self._selector.close()
+    def pack(self, request: Request) -> bytes:
+        return _packed(request.text, self._engine.voice_content(request.voice, request.language))
 
-    def _hire(self) -> None:
-        try:
-            worker = _Worker(self._library, self._folder)
-        except OSError as error:
-            raise EngineUnavailable(f"the draft voice does not start: {error}") from error
-        self._workers.append(worker)
-        self._selector.register(worker.stdout, selectors.EVENT_READ, worker)
-
-    def _dismiss(self, worker: _Worker) -> None:
-        for pipe in (worker.stdout, worker.stdin):
-            if pipe in self._selector.get_map():
-                self._selector.unregister(pipe)
-        worker.end()
-
-    def _feed(self) -> None:
-        while self._waiting:
-            worker = min(self._workers, key=lambda worker: len(worker.asked))
-            if len(worker.asked) >= AHEAD:
-                return
-            request = self._waiting.popleft()
-            content = self._engine.voice_content(request.voice, request.language)
-            if not worker.asked:
-                worker.alive = time.monotonic()
-            worker.asked.append(request)
-            worker.outbox += _packed(request.text, content)
-            self._send(worker)
-
-    def _send(self, worker: _Worker) -> None:
-        """Write what the worker's pipe takes, and the rest when it takes more."""
-        try:
-            while worker.outbox:
-                del worker.outbox[: os.write(worker.stdin.fileno(), worker.outbox)]
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:
-            worker.outbox.clear()  # it is gone: the end of its stdout tells
-        registered = worker.stdin in self._selector.get_map()
-        if worker.outbox and not registered:
-            self._selector.register(worker.stdin, selectors.EVENT_WRITE, worker)
-        elif registered and not worker.outbox:
-            self._selector.unregister(worker.stdin)
-
-    def _receive(self, worker: _Worker) -> list[Outcome]:
-        try:
-            data = os.read(worker.stdout.fileno(), 1 << 20)
-        except BlockingIOError:
-            return []
-        if not data:
-            return self._replace(worker)
-        worker.alive = time.monotonic()
-        worker.inbox += data
-        outcomes: list[Outcome] = []
-        while (reply := worker.reply()) is not None:
-            kind, payload, told = reply
-            if not worker.ready:
-                if kind != wire.READY:
-                    raise EngineUnavailable(f"the draft voice does not start: {_text(payload)}")
-                worker.ready = True
-                continue
-            request = worker.asked.popleft()
-            outcomes.append(_outcome(request, kind, payload, told))
-        return outcomes
-
-    def _replace(self, worker: _Worker) -> list[Outcome]:
-        """The worker is gone: what it was speaking failed, what it had not begun waits again."""
-        self._workers.remove(worker)
-        self._dismiss(worker)
-        how = processes.ending(worker.process.returncode)
-        if not worker.ready:
-            raise EngineUnavailable(f"the draft voice does not start: its worker {how}")
-        outcomes: list[Outcome] = []
-        if worker.asked:
-            request = worker.asked.popleft()
-            what = f"took more than {TIMEOUT:.0f} s" if worker.overdue else how
-            outcomes.append(_failed(request, f"its worker {what}"))
-            self._waiting.extendleft(reversed(worker.asked))
-        self._hire()
-        return outcomes
-
-
-class _Worker:
-    """One process of `worker.py` and what is on its way to and from it."""
-
-    def __init__(self, library: Path, folder: Path) -> None:
-        self.process = subprocess.Popen(
-            # By path, isolated: see the worker's docstring.
-            [sys.executable, "-I", "-S", str(WORKER), str(library)],
-            cwd=folder,
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            process_group=0,  # ctrl-C in a terminal is for us
-        )
-        assert self.process.stdin
-        assert self.process.stdout
-        self.stdin: IO[bytes] = self.process.stdin
-        self.stdout: IO[bytes] = self.process.stdout
-        os.set_blocking(self.stdin.fileno(), False)
-        os.set_blocking(self.stdout.fileno(), False)
-        self.ready = False
-        self.overdue = False
-        self.alive = time.monotonic()
-        self.asked: deque[Request] = deque()
-        self.outbox = bytearray()
-        self.inbox = bytearray()
-
-    def reply(self) -> tuple[int, bytes, bytes] | None:
-        """The next reply that has arrived whole."""
-        start = wire.REPLY.size
-        if len(self.inbox) < start:
-            return None
-        kind, length, words = wire.REPLY.unpack_from(self.inbox)
-        middle, end = start + length, start + length + words
-        if len(self.inbox) < end:
-            return None
-        payload, told = bytes(self.inbox[start:middle]), bytes(self.inbox[middle:end])
-        del self.inbox[:end]
-        return kind, payload, told
-
-    def kill(self) -> None:
-        """End the process and its fork at once, also when the fork alone is left."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-
-    def end(self) -> None:
-        """Close the pipes and wait for the process, which was told to end or has ended."""
-        self.stdin.close()
-        self.stdout.close()
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            self.process.wait()
+    def unpack(self, request: Request, kind: int, payload: bytes, extra: bytes) -> Outcome:
+        if kind not in (wire.SPEECH, wire.CAPPED):
+            return self.fail(request, payload.decode("utf-8", "replace"))
+        spoken = np.frombuffer(payload, "<i2")
+        if not spoken.any():
+            return self.fail(request, "no sound came of it")
+        samples = np.zeros(len(spoken) + round(TAIL * wire.SAMPLE_RATE), np.float32)
+        np.divide(spoken, np.float32(32768), out=samples[: len(spoken)])
+        stop = "cap" if kind == wire.CAPPED else "stop"
+        speech = Speech(samples, stop=stop, words=_words(request.text, extra))
+        return Outcome(request.key, request.attempt, speech=speech)
 
 
 def _packed(text: str, content: Mapping[str, Any]) -> bytes:
@@ -392,19 +200,6 @@ def _readable(text: str) -> str:
     return unicodedata.normalize("NFC", text).translate(_CONTROLS)
 
 
-def _outcome(request: Request, kind: int, payload: bytes, told: bytes) -> Outcome:
-    if kind not in (wire.SPEECH, wire.CAPPED):
-        return _failed(request, _text(payload))
-    spoken = np.frombuffer(payload, "<i2")
-    if not spoken.any():
-        return _failed(request, "no sound came of it")
-    samples = np.zeros(len(spoken) + round(TAIL * wire.SAMPLE_RATE), np.float32)
-    np.divide(spoken, np.float32(32768), out=samples[: len(spoken)])
-    stop = "cap" if kind == wire.CAPPED else "stop"
-    speech = Speech(samples, stop=stop, words=_words(request.text, told))
-    return Outcome(request.key, request.attempt, speech=speech)
-
-
 def _words(text: str, told: bytes) -> tuple[TimedWord, ...]:
     """Words as espeak has them: it takes some together, and numbers apart. None of a text that it
     was not given letter by letter."""
@@ -415,16 +210,6 @@ def _words(text: str, told: bytes) -> tuple[TimedWord, ...]:
         for first, last, start, stop in wire.WORD.iter_unpack(told)
         if first < len(text)
     )
-
-
-def _failed(request: Request, why: str) -> Outcome:
-    text = request.text if len(request.text) <= 60 else request.text[:59] + "…"
-    failure = EngineFailure(f"draft voice: {why}: {text!r}")
-    return Outcome(request.key, request.attempt, failure=failure)
-
-
-def _text(payload: bytes) -> str:
-    return payload.decode("utf-8", "replace")
 
 
 def _pick(speaker: str, what: str, choices: Sequence[_T]) -> _T:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
+from narrator.engines.spec import EngineSettings
 from narrator.settings import Strict, Text
 
 
-class DraftSettings(Strict):
+class DraftSettings(EngineSettings):
+    """The draft voice has nothing to set."""
+
+    name: Literal["draft"] = "draft"
+    """Plain, and a hundred times faster than real time: for hearing structure and cast."""
+
+
+class DraftVoice(Strict):
     """How the draft voice plays a speaker; what is not set follows from the speaker's name."""
 
     variant: Text | None = None

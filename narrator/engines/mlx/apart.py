@@ -171,7 +171,7 @@ class ModelProcesses:
         return self._process
 
     def encoded(self, reference: Reference) -> Encoded:
-        """As `Engine.encoded`."""
+        """As `Engine.encode_reference`."""
         given = replace(reference, latents=dict(reference.latents))
         for last in (False, True):
             try:
@@ -304,6 +304,7 @@ def _sent(request: Request) -> Request:
         request,
         voice=replace(request.voice, own=dict(request.voice.own)),
         parameters=dict(request.parameters),
+        pronunciations=dict(request.pronunciations),
         prompt=prompt and replace(prompt, samples=unheard),
         reference=reference and replace(reference, latents=dict(reference.latents)),
     )
@@ -311,13 +312,13 @@ def _sent(request: Request) -> Request:
 
 def _is_whole(speech: Speech | None) -> bool:
     """Whether samples and state are as many as each other, and what they should be."""
-    if speech is None or speech.state is None:
+    if speech is None or speech.samples.dtype != np.float32 or speech.samples.ndim != 1:
         return False
     samples, state = speech.samples, speech.state
+    if state is None:
+        return len(samples) > 0 and speech.patches == 0
     return (
-        samples.dtype == np.float32
-        and state.dtype in (np.float32, np.int32)
-        and samples.ndim == 1
+        state.dtype in (np.float32, np.int32)
         and 0 < len(state) == speech.patches
         and len(samples) > 0
         and len(samples) % len(state) == 0

@@ -8,25 +8,25 @@ take.
 from __future__ import annotations
 
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from narrator import files
-from narrator.engines import ABSENT, Session, machine, models, quiet
+from narrator.engines import ABSENT, Engine, Session, machine, models, quiet
 from narrator.engines.mlx.apart import ModelProcesses, SessionApart
 from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading
 from narrator.engines.mlx.memory import WORK, give_back
 from narrator.engines.mlx.session import ModelSession
 from narrator.engines.mlx.settings import ModelSettings
 from narrator.engines.voice import CASTING, Reference, Voice
-from narrator.errors import EngineUnavailable, Problem
+from narrator.errors import EngineUnavailable
 
 
-class ModelEngine(ABC):
+class ModelEngine(Engine):
     """Cheap until started, and loaded once for all its sessions.
 
     `cache` is the folder of encoded references, `memory` the one of what was learnt of this machine
@@ -35,17 +35,13 @@ class ModelEngine(ABC):
     settings'.
     """
 
-    name: str
     family: ClassVar[models.Family]
     sampler: ClassVar[int]
     """Raised when the same request would give other samples with the same weights."""
-    sample_rate: int
     continues = True
-    clones: bool
     anchors = True
-    horizon = 25.0  # trained within about 30: with room for what takes longer than expected
-    uses: Sequence[str]
-    casting: Mapping[str, Any] = MappingProxyType({})
+    # trained within about 30: with room for what takes longer than expected
+    max_context_seconds = 25.0
 
     def __init__(
         self,
@@ -76,13 +72,9 @@ class ModelEngine(ABC):
             "dtype": self._chosen.dtype,
         }
 
-    def memory(self) -> Mapping[str, Any]:
+    def identity_record(self) -> Mapping[str, Any]:
         """Its identity, and what its model is called in the manifest."""
         return {"model": self._chosen.model, **self.identity()}
-
-    def imitates(self, voice: Voice) -> bool:
-        """As `Engine.imitates`."""
-        return self.clones
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The reference's sound and transcript, or what it is cast from."""
@@ -90,14 +82,6 @@ class ModelEngine(ABC):
             return {"reference": voice.content}
         recipe = {"casting": CASTING, "description": voice.description, "seed": voice.seed}
         return recipe if voice.description else {**recipe, "speaker": voice.speaker}
-
-    @abstractmethod
-    def speaks(self, language: str) -> bool:
-        """As `Engine.speaks`."""
-
-    @abstractmethod
-    def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        """As `Engine.problems`."""
 
     def start(self, tell: Callable[[str], None] = quiet) -> Session:
         """Load the model, unless it is loaded. Raises EngineUnavailable."""
@@ -111,7 +95,7 @@ class ModelEngine(ABC):
             return self._chosen.dtype
         return "float32" if machine.device().kind == "CPU" else self._found.precision or "its own"
 
-    def wants(self) -> int | None:
+    def required_memory(self) -> int | None:
         """The weights, as they are computed with, and what work takes beside them."""
         if self._found.path is None or self._is_loaded:
             return 0
@@ -130,7 +114,7 @@ class ModelEngine(ABC):
             self._loaded = None
             give_back()
 
-    def encoded(self, reference: Reference) -> Encoded:
+    def encode_reference(self, reference: Reference) -> Encoded:
         """What the model knows a clip by, by its encoder's fingerprint.
 
         Loads the model. Raises EngineUnavailable, StorageError.

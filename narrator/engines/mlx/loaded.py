@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from speechbase.errors import ModelError
 
 ON_LINUX = 'on Linux it needs `pip install "mlx[cpu]"`, or "mlx[cuda12]" for an NVIDIA GPU'
 
+T = TypeVar("T")
 Tell = Callable[[str], None]
 Encoded = Mapping[str, NDArray[np.float32]]
 
@@ -101,6 +102,20 @@ class Loading(ABC):
             mx.set_cache_limit(limit)
 
 
+@dataclass(frozen=True, slots=True)
+class ClipEncoding(Generic[T]):
+    """How a model encodes one clip, and how the encoding is stored."""
+
+    suffix: str
+    """Tells encodings of one clip apart in the names of files."""
+    encode: Callable[[], T]
+    arrays: Callable[[T], Mapping[str, NDArray[Any]]]
+    restore: Callable[[Mapping[str, NDArray[Any]]], T | None]
+    """None for arrays that cannot be of this clip, by their shapes and values."""
+    is_of_sound: Callable[[T], bool]
+    """Compares an encoding from elsewhere with the clip's sound."""
+
+
 class LoadedModel(ABC):
     """A model, and what stands between it and the requests of a session."""
 
@@ -111,6 +126,7 @@ class LoadedModel(ABC):
         import mlx.core as mx
 
         self.what, self.model = what, model
+        self._encodings: dict[str, Any] = {}
         self.beside: Any = mx.new_stream(mx.default_device())
         """The MLX stream that decodes while the model goes on."""
 
@@ -125,10 +141,40 @@ class LoadedModel(ABC):
 
     @abstractmethod
     def encode(self, reference: Reference) -> Encoded:
-        """As `Engine.encoded`. Raises as `encoding`."""
+        """As `Engine.encode_reference`. Raises as `encoding`."""
+
+    def encode_once(
+        self,
+        reference: Reference,
+        clip: ClipEncoding[T],
+        brought: Mapping[str, NDArray[Any]],
+        tell: Tell,
+    ) -> T:
+        """An encoded clip: as it was encoded before, in this process or another; or encoded now.
+
+        `brought` came with the reference from anywhere: what is not of its sound is reported, and
+        not used. Raises as `encoding`, and StorageError.
+        """
+        name = f"{reference.content}-{self.model.encoder_fingerprint[:16]}{clip.suffix}"
+        if name in self._encodings:
+            return cast(T, self._encodings[name])
+        path = self.what.cache / f"{name}.npz"
+        with self.encoding():
+            encoding = clip.restore(brought) if brought else None
+            if brought and (encoding is None or not clip.is_of_sound(encoding)):
+                tell("a voice was kept with an encoding that is not of its sound: it is not used")
+                encoding = None
+            if encoding is None:
+                encoding = clip.restore(kept(path))
+            if encoding is None:
+                tell("encoding a voice …")
+                encoding = clip.encode()
+                keep(path, clip.arrays(encoding))
+        self._encodings[name] = encoding
+        return encoding
 
     def encoded(self, reference: Reference) -> Encoded:
-        """As `Engine.encoded`.
+        """As `Engine.encode_reference`.
 
         There is no chunk here that could be tried again: it raises EngineUnavailable for whatever
         `encode` fails on, and StorageError.

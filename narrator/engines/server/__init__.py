@@ -11,76 +11,84 @@ sounds.py      sound as it travels
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from narrator.engines import Engine
-from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
 from narrator.engines.server.settings import (
-    ServerOverrides,
     ServerSettings,
     ServerVoice,
     address_of,
     cost,
 )
-from narrator.engines.voice import Voice
+from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
+from narrator.engines.voice import Cast
 from narrator.errors import EngineUnavailable, Problem, UserError
 
 
-def _make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]) -> Engine:
-    from narrator.engines.server.dialects import refused
-    from narrator.engines.server.engine import ServerEngine
+class ServerSpec(EngineSpec):
+    """A speech server: languages and scripts are its model's affair."""
 
-    assert isinstance(settings, ServerSettings)
-    if problems := list(refused(settings, {})):
-        raise UserError(Problem(None, None, said) for said in problems)
-    return ServerEngine(settings, cache=home.cache)
+    name = "server"
+    settings = ServerSettings
+    chapter_settings = ("cfg", "seed")
+    voice = ServerVoice
+    runs_on_clusters = False  # it speaks elsewhere already
+
+    def make(
+        self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
+    ) -> Engine:
+        from narrator.engines.server.dialects import settings_errors
+        from narrator.engines.server.engine import ServerEngine
+
+        assert isinstance(settings, ServerSettings)
+        if errors := list(settings_errors(settings, {})):
+            raise UserError(Problem(None, None, error) for error in errors)
+        return ServerEngine(settings, cache=context.cache)
+
+    def sample_rate(self, settings: EngineSettings) -> int:
+        from narrator.engines.server.dialects import rate_of
+
+        assert isinstance(settings, ServerSettings)
+        return rate_of(settings)
+
+    def speaks(self, language: str) -> bool:
+        raise EngineUnavailable("which languages a server speaks is its model's affair")
+
+    def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
+        from narrator.engines.server.dialects import settings_errors
+
+        assert isinstance(settings, ServerSettings)
+        return settings_errors(settings, voices)
+
+    def unsupported(self, settings: EngineSettings) -> Mapping[str, str]:
+        from narrator.engines.server.dialects import unsupported
+
+        assert isinstance(settings, ServerSettings)
+        found = dict(unsupported(settings))
+        address = address_of(settings.url) if settings.url else None
+        if address and not address.is_here and not address.secure:
+            found["key"] = "it goes over http, which others on the way can read: use https"
+        return found
+
+    def cost(self, settings: EngineSettings, characters: int) -> str:
+        assert isinstance(settings, ServerSettings)
+        return cost(settings.price, characters) if settings.price else ""
 
 
-def _speaks(language: str) -> bool:
-    raise EngineUnavailable("which languages a server speaks is its model's affair")
-
-
-def _refused(settings: EngineSettings, voices: Mapping[str, Voice]) -> Iterator[str]:
-    from narrator.engines.server.dialects import refused
-
-    assert isinstance(settings, ServerSettings)
-    return refused(settings, voices)
-
-
-def _unasked(settings: EngineSettings) -> Mapping[str, str]:
-    from narrator.engines.server.dialects import not_asked
-
-    assert isinstance(settings, ServerSettings)
-    found = dict(not_asked(settings))
-    to = address_of(settings.url) if settings.url else None
-    if to and not to.is_here and not to.secure:
-        found["key"] = "it goes over http, which others on the way can read: use https"
-    return found
-
-
-def _rate(settings: EngineSettings) -> int:
-    from narrator.engines.server.dialects import rate_of
-
-    assert isinstance(settings, ServerSettings)
-    return rate_of(settings)
-
-
-def _cost(settings: EngineSettings, characters: int) -> str:
-    assert isinstance(settings, ServerSettings)
-    return cost(settings.price, characters) if settings.price else ""
+SPEC = ServerSpec()
 
 
 def look(settings: EngineSettings) -> str:
     """What a server says of itself, in words; nothing is spoken. Raises EngineUnavailable."""
-    from narrator.engines.server.dialects import refused
+    from narrator.engines.server.dialects import settings_errors
     from narrator.engines.server.engine import ServerEngine
     from narrator.engines.server.meeting import described
     from narrator.engines.server.wire import Setback
 
     assert isinstance(settings, ServerSettings)
-    if problems := list(refused(settings, {})):
+    if problems := list(settings_errors(settings, {})):
         raise EngineUnavailable("; ".join(problems))
     server = ServerEngine(settings, cache=Path()).server()
     try:
@@ -89,19 +97,3 @@ def look(settings: EngineSettings) -> str:
         raise EngineUnavailable(server.unreached(setback)) from setback
     told = server.unlisted(said) or described(said)
     return f"{server.wire.address} answers as {settings.dialect}: {told}"
-
-
-KIND = EngineKind(
-    name="server",
-    settings=ServerSettings,
-    overrides=ServerOverrides,
-    voice=ServerVoice,
-    sample_rate=_rate,
-    speaks=_speaks,
-    spells=frozenset(),  # its model's affair, too
-    make=_make,
-    refused=_refused,
-    unasked=_unasked,
-    travels=False,  # it speaks elsewhere already
-    cost=_cost,
-)

@@ -50,13 +50,13 @@ class Manner:
     formats: Sequence[SoundFormat]
     """The first is what `auto` means."""
     sample_rate: int
-    uses: Sequence[str] = ()
-    casting: Mapping[str, Any] = field(default_factory=dict)
+    sound_parameters: Sequence[str] = ()
+    casting_parameters: Mapping[str, Any] = field(default_factory=dict)
     clones: bool = False
     continues: bool = False
     anchors: bool = False
-    horizon: float = math.inf
-    unasked: Mapping[str, str] = field(default_factory=dict)
+    max_context_seconds: float = math.inf
+    unsupported: Mapping[str, str] = field(default_factory=dict)
     """What of a manifest it cannot be asked for, and what to do."""
 
 
@@ -80,7 +80,7 @@ def voice_of(voice: Voice) -> str | None:
     return getattr(own, "voice", None)
 
 
-def refused(settings: ServerSettings, voices: Mapping[str, Voice]) -> Iterator[str]:
+def settings_errors(settings: ServerSettings, voices: Mapping[str, Voice]) -> Iterator[str]:
     """What keeps a server from speaking at all, or a cast from being spoken by it, each once."""
     manner = manner_of(settings)
     if settings.url is None:
@@ -113,9 +113,9 @@ def _listed(names: Sequence[str]) -> str:
     return some if len(names) <= 5 else f"{some} and {len(names) - 5} more"
 
 
-def not_asked(settings: ServerSettings) -> Mapping[str, str]:
-    """As `EngineKind.unasked`."""
-    found = dict(manner_of(settings).unasked)
+def unsupported(settings: ServerSettings) -> Mapping[str, str]:
+    """As `EngineSpec.unsupported`."""
+    found = dict(manner_of(settings).unsupported)
     if settings.instructions:
         found.pop("style", None)
     return found
@@ -147,7 +147,7 @@ _OPENAI = Manner(
     body=_openai,
     formats=("wav", "flac", "pcm"),
     sample_rate=24_000,
-    unasked={
+    unsupported={
         "seed": "OpenAI's address has none: what the server draws is its own affair",
         "cfg": "OpenAI's address has none",
         "style": _STYLE,
@@ -198,11 +198,11 @@ _VLLM_OMNI = Manner(
     body=_vllm_omni,
     formats=("wav", "flac", "pcm"),
     sample_rate=24_000,
-    uses=("seed",),
+    sound_parameters=("seed",),
     clones=True,
     continues=True,
-    horizon=25.0,
-    unasked={
+    max_context_seconds=25.0,
+    unsupported={
         "cfg": "vllm-omni has none for speech",
         "style": _STYLE,
         "chain.anchored": _ONE_CLIP,
@@ -262,13 +262,13 @@ _NANO = Manner(
     body=_nano,
     formats=("pcm",),
     sample_rate=48_000,
-    uses=("cfg", "seed"),
-    casting={"cfg": 2.0},
+    sound_parameters=("cfg", "seed"),
+    casting_parameters={"cfg": 2.0},
     clones=True,
     continues=True,
     anchors=True,
-    horizon=25.0,
-    unasked={
+    max_context_seconds=25.0,
+    unsupported={
         "steps": "nano-vllm-voxcpm is told when it is started "
         "(NANOVLLM_SERVERPOOL_INFERENCE_TIMESTEPS)",
         "lora": "nano-vllm-voxcpm is given its own (POST /loras)",

@@ -9,27 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from narrator import keys
-from narrator.engines import quiet
-from narrator.engines.server.dialects import format_of, manner_of, rate_of, refused, voice_of
+from narrator.engines import Engine, quiet
+from narrator.engines.server.dialects import (
+    format_of,
+    manner_of,
+    rate_of,
+    settings_errors,
+    voice_of,
+)
 from narrator.engines.server.meeting import USUAL, Patience, RemoteServer
 from narrator.engines.server.session import ServerSession
 from narrator.engines.server.settings import ServerSettings, address_of
 from narrator.engines.server.wire import Wire, key_from
-from narrator.engines.voice import CASTING, Reference, Voice
+from narrator.engines.voice import CASTING, Voice
 from narrator.errors import EngineUnavailable, Problem
 
 SAMPLER = 1
 """Raised when the same request would be put to a server in another way."""
 
 
-class ServerEngine:
+class ServerEngine(Engine):
     """A speech server; cheap until started.
 
     `cache` is the folder where it is kept what servers said of themselves.
@@ -44,9 +46,10 @@ class ServerEngine:
         self.manner = manner_of(settings)
         self.sample_rate = rate_of(settings)
         self.continues, self.clones = self.manner.continues, self.manner.clones
-        self.anchors, self.horizon = self.manner.anchors, self.manner.horizon
-        self.uses: Sequence[str] = self.manner.uses
-        self.casting: Mapping[str, Any] = MappingProxyType(dict(self.manner.casting))
+        self.anchors = self.manner.anchors
+        self.max_context_seconds = self.manner.max_context_seconds
+        self.sound_parameters = self.manner.sound_parameters
+        self.casting_parameters = self.manner.casting_parameters
         self._said_before = cache / "servers.json"
 
     # -- what the plan asks
@@ -70,13 +73,6 @@ class ServerEngine:
             found["instructions"] = True
         return found
 
-    def memory(self) -> Mapping[str, Any]:
-        """Nothing: its identity is in the manifest."""
-        return {}
-
-    def imitates(self, voice: Voice) -> bool:
-        return self.clones
-
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The server's name of the voice, or its reference, or what it is cast from."""
         if not self.clones:
@@ -86,16 +82,8 @@ class ServerEngine:
         recipe = {"casting": CASTING, "description": voice.description, "seed": voice.seed}
         return recipe if voice.description else {**recipe, "speaker": voice.speaker}
 
-    def speaks(self, language: str) -> bool:
-        """Nobody here knows: its checks hear what becomes of a language."""
-        return True
-
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        return [Problem(None, None, said) for said in refused(self.settings, voices)]
-
-    def encoded(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
-        """Nothing: clips travel as they are."""
-        return {}
+        return [Problem(None, None, said) for said in settings_errors(self.settings, voices)]
 
     def start(self, tell: Callable[[str], None] = quiet) -> ServerSession:
         """Ask the server what it is. Raises EngineUnavailable, StorageError."""
@@ -103,20 +91,11 @@ class ServerEngine:
         server.recognise(server.met(tell), tell)
         return ServerSession(server, self.manner, tell)
 
-    def precision(self) -> str:
-        return ""
-
-    def wants(self) -> int:
-        return 0
-
-    def release(self) -> None:
-        """Nothing is held here."""
-
     def server(self) -> RemoteServer:
         """Who it is to be. Raises EngineUnavailable without a key that the manifest names."""
         settings = self.settings
         if settings.url is None:
-            raise EngineUnavailable("; ".join(refused(settings, {})))
+            raise EngineUnavailable("; ".join(settings_errors(settings, {})))
         return RemoteServer(
             settings,
             Wire(address_of(settings.url), key_from(settings.key)),

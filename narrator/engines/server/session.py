@@ -251,7 +251,7 @@ class ServerSession:
 
     def _speech(self, errand: _Outgoing, sound: ServerSound) -> Speech:
         request, rate = errand.request, self.server.rate
-        seed = noise_seed(request) if "seed" in self.manner.uses else 0
+        seed = noise_seed(request) if "seed" in self.manner.sound_parameters else 0
         stop = "stop"
         if self.server.settings.dialect == "nano-vllm-voxcpm":
             before = errand.wanted.before

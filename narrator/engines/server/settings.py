@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from narrator.engines.kind import EngineSettings
+from narrator.engines.spec import EngineSettings
 from narrator.settings import Strict, Text
 
 Dialect = Literal["openai", "vllm-omni", "nano-vllm-voxcpm"]
@@ -105,6 +105,8 @@ def cost(price: str, characters: int) -> str:
 class ServerSettings(EngineSettings):
     """Where speech is made elsewhere, and what is asked of it."""
 
+    name: Literal["server"] = "server"
+    """A speech server, on this machine or another."""
     url: Annotated[Text, AfterValidator(_addressed)] | None = None
     """Of a speech server: its address, with or without /v1. Text and clips go there and nowhere
     else, past any proxy."""
@@ -137,15 +139,6 @@ class ServerSettings(EngineSettings):
     """Of the noise: another one says everything a little differently."""
     price: Annotated[Text, AfterValidator(_priced)] | None = None
     """Of a million characters, with its currency (15 USD): `plan` says what a render sends."""
-
-
-class ServerOverrides(Strict):
-    """Of them, what a chapter may have of its own."""
-
-    cfg: float | None = Field(default=None, ge=0.1, le=10)
-    """As in `engine`."""
-    seed: int | None = Field(default=None, ge=0, lt=2**32)
-    """As in `engine`."""
 
 
 class ServerVoice(Strict):

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from narrator.engines import Engine, models
-from narrator.engines.kind import EngineHome, EngineKind, EngineModel, EngineSettings
+from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
 from narrator.engines.voxcpm2.checkpoint import FAMILY, TUNED
-from narrator.engines.voxcpm2.settings import VoxCPM2Overrides, VoxCPM2Settings
+from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.engines.voxcpm2.wording import speaks
 
-FLOOR: Mapping[str, tuple[float, float]] = {
+SPEED_LIMITS: Mapping[str, tuple[float, float]] = {
     "Apple M1": (1.4, 4.0),
     "Apple M4 Pro": (5.7, 14.6),
     "Apple M3 Ultra": (17.0, 44.0),
@@ -23,16 +23,7 @@ and eight side by side: arithmetic from memory bandwidth and peak rate, not meas
 reached."""
 
 
-def _make(settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]) -> Engine:
-    from narrator.engines.voxcpm2.engine import VoxCPM2Engine
-
-    assert isinstance(settings, VoxCPM2Settings)
-    return VoxCPM2Engine(
-        settings, cache=home.cache, root=home.root, remembered=home.remembered(), tell=tell
-    )
-
-
-def _found(
+def _find_models(
     settings: EngineSettings, root: Path | None, tell: Callable[[str], None]
 ) -> Iterator[tuple[str, models.Model]]:
     assert isinstance(settings, VoxCPM2Settings)
@@ -41,8 +32,8 @@ def _found(
         yield "lora", models.find_as(TUNED, settings.lora, root=root, tell=tell)
 
 
-def _tried(path: Path) -> float:
-    """With a layer a stack."""
+def _time_step(path: Path) -> float:
+    """With one layer in each stack."""
     from voxcpm2.config import Config
     from voxcpm2.load import read_config
     from voxcpm2.rehearsal import tried
@@ -50,21 +41,40 @@ def _tried(path: Path) -> float:
     return tried(Config.from_dict(read_config(path)))
 
 
-KIND = EngineKind(
-    name="voxcpm2",
-    settings=VoxCPM2Settings,
-    overrides=VoxCPM2Overrides,
-    voice=None,
-    sample_rate=lambda settings: 48_000,
-    speaks=speaks,
-    spells=frozenset(),  # its characters are those of all its languages
-    make=_make,
-    model=EngineModel(
+class VoxCPM2Spec(EngineSpec):
+    """VoxCPM2: its characters are those of all its languages, so it spells no script."""
+
+    name = "voxcpm2"
+    settings = VoxCPM2Settings
+    chapter_settings = ("steps", "cfg", "seed")
+    model = EngineModel(
         title="VoxCPM2",
         family=FAMILY,
-        found=_found,
-        tried=_tried,
-        floor=FLOOR,
+        find=_find_models,
+        time_step=_time_step,
         unguarded={"steps": 10, "cfg": 2.0, "earliest_stop": 0.0},
-    ),
-)
+        speed_limits=SPEED_LIMITS,
+    )
+
+    def make(
+        self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
+    ) -> Engine:
+        from narrator.engines.voxcpm2.engine import VoxCPM2Engine
+
+        assert isinstance(settings, VoxCPM2Settings)
+        return VoxCPM2Engine(
+            settings,
+            cache=context.cache,
+            root=context.root,
+            remembered=context.load_identity_record(),
+            tell=tell,
+        )
+
+    def sample_rate(self, settings: EngineSettings) -> int:
+        return 48_000
+
+    def speaks(self, language: str) -> bool:
+        return speaks(language)
+
+
+SPEC = VoxCPM2Spec()

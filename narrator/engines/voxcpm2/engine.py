@@ -27,8 +27,8 @@ class VoxCPM2Engine(ModelEngine):
     name = "voxcpm2"
     family = FAMILY
     sampler = 1
-    uses: Sequence[str] = ("steps", "cfg", "seed", "earliest_stop")
-    casting: Mapping[str, Any] = MappingProxyType({"steps": 10, "cfg": 2.0})
+    sound_parameters: Sequence[str] = ("steps", "cfg", "seed", "earliest_stop")
+    casting_parameters: Mapping[str, Any] = MappingProxyType({"steps": 10, "cfg": 2.0})
 
     def __init__(
         self,
@@ -60,9 +60,9 @@ class VoxCPM2Engine(ModelEngine):
         lora = self._found_lora
         return {**super().identity(), **({} if lora is None else {"lora": self._lora(lora)})}
 
-    def memory(self) -> Mapping[str, Any]:
-        """As `ModelEngine.memory`, with what its LoRA is called in the manifest."""
-        return {"lora_spec": self.settings.lora, **super().memory()}
+    def identity_record(self) -> Mapping[str, Any]:
+        """As `ModelEngine.identity_record`, with what its LoRA is called in the manifest."""
+        return {"lora_spec": self.settings.lora, **super().identity_record()}
 
     def speaks(self, language: str) -> bool:
         return speaks(language)
@@ -91,10 +91,9 @@ class VoxCPM2Engine(ModelEngine):
 
     def _loading(self, path: Path) -> LoadingVoxCPM2:
         lora = None if self._found_lora is None else path_of(self._found_lora, FAMILY)
-        # a manifest's are of a class made with all engines', which another process does not know
-        own = self.settings.model_dump(include=set(VoxCPM2Settings.model_fields))
-        settings = VoxCPM2Settings.model_validate(own)
-        return LoadingVoxCPM2(self._found.spec, path, settings, self._weights(), self._cache, lora)
+        return LoadingVoxCPM2(
+            self._found.spec, path, self.settings, self._weights(), self._cache, lora
+        )
 
 
 def _config(path: Path | None) -> Mapping[str, Any]:

@@ -8,16 +8,17 @@ they are given: who makes them ends them on a short pause.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import Request, Speech, quiet
 from narrator.engines.asking import closed, lengths, noise_seed, there
-from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading, Tell, keep, kept
+from narrator.engines.mlx.loaded import ClipEncoding, Encoded, LoadedModel, Loading, Tell
 from narrator.engines.voice import Reference
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.engines.voxcpm2.wording import before, description
@@ -65,7 +66,6 @@ class LoadedVoxCPM2(LoadedModel):
         super().__init__(what, model)
         self.decodings = voxcpm2.DECODINGS
         self._settings = what.settings
-        self._encoded: dict[tuple[str, Side], Latents] = {}
 
     # -- clips
 
@@ -75,31 +75,27 @@ class LoadedVoxCPM2(LoadedModel):
     def latents(self, reference: Reference, side: Side = "right", tell: Tell = quiet) -> Latents:
         """Latents (n, patch, dim) of a clip: padded right to be imitated, left to be continued.
 
-        Encoded once, and kept in the cache's folder; `reference.latents` are the right side's, and
-        come from anywhere: those that are not of this sound are told, and not used. Raises as
-        `encoding`, and StorageError.
+        Raises as `encode_once`; `reference.latents` are the right side's.
         """
-        name = (reference.content, side)
-        if name in self._encoded:
-            return self._encoded[name]
-        mark = self.model.encoder_fingerprint
-        path = self.what.cache / f"{reference.content}-{mark[:16]}-{side}.npz"
-        found = reference.latents.get(mark) if side == "right" else None
-        with self.encoding():
-            if found is not None and not self._is_of_sound(reference, found):
-                tell("a voice was kept with latents that are not of its sound: they are not used")
-                found = None
-            if found is None:
-                found = kept(path).get("latents")
-                found = found if found is not None and self._fits(reference, found) else None
-            if found is None:
-                tell("encoding a voice …")
-                found = self.model.encode(
-                    reference.samples, sample_rate=reference.rate, pad=side
-                ).astype(np.float32)
-                keep(path, {"latents": found})
-        self._encoded[name] = found
-        return found
+
+        def encode() -> Latents:
+            latents = self.model.encode(reference.samples, sample_rate=reference.rate, pad=side)
+            return latents.astype(np.float32)
+
+        def restore(arrays: Mapping[str, NDArray[Any]]) -> Latents | None:
+            latents = arrays.get("latents")
+            return latents if latents is not None and self._fits(reference, latents) else None
+
+        clip = ClipEncoding(
+            f"-{side}",
+            encode,
+            lambda latents: {"latents": latents},
+            restore,
+            lambda latents: self._is_of_sound(reference, latents),
+        )
+        brought = reference.latents.get(self.model.encoder_fingerprint) if side == "right" else None
+        given = {} if brought is None else {"latents": brought}
+        return self.encode_once(reference, clip, given, tell)
 
     def _fits(self, reference: Reference, latents: Latents) -> bool:
         """Whether latents are as many numbers as the sound has, and numbers."""
@@ -113,12 +109,10 @@ class LoadedVoxCPM2(LoadedModel):
         )
 
     def _is_of_sound(self, reference: Reference, latents: Latents) -> bool:
-        """Whether latents from elsewhere can be a reference's: they fit, and begin as its own do.
+        """Whether latents from elsewhere begin as a reference's own do.
 
         The encoder hears nothing ahead of a patch, so the first ones need little of the sound.
         """
-        if not self._fits(reference, latents):
-            return False
         # one more patch: resampling looks ahead a little
         stop = round((HEAD + 1) * self._patch_seconds * reference.rate)
         try:

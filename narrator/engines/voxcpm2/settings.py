@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
-from narrator.engines.mlx.settings import ModelSettings
-from narrator.settings import Strict, Text
+from narrator.engines.mlx.settings import SamplingSettings
+from narrator.settings import Text
 
 
-class VoxCPM2Settings(ModelSettings):
+class VoxCPM2Settings(SamplingSettings):
     """Which model, in which precision, and how it is sampled."""
 
+    name: Literal["voxcpm2"] = "voxcpm2"
+    """30 languages at 48 kHz; voices from a clip or a description."""
     lora: Text | None = None
     """A fine-tuned voice: a directory or a hub id."""
     steps: int = Field(default=10, ge=1, le=100)
     """Of the solver, for each patch of 160 ms."""
     cfg: float = Field(default=2.0, ge=0.1, le=10)
     """Guidance: how closely text and voice are followed."""
-
-
-class VoxCPM2Overrides(Strict):
-    """Of them, what a chapter may have of its own."""
-
-    steps: int | None = Field(default=None, ge=1, le=100)
-    """As in `engine`."""
-    cfg: float | None = Field(default=None, ge=0.1, le=10)
-    """As in `engine`."""
-    seed: int | None = Field(default=None, ge=0, lt=2**32)
-    """As in `engine`."""

@@ -94,6 +94,8 @@ def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
         return replace(read_folder(source, choices, _read_file, begin), format="a folder")
     if not stat.S_ISREG(status.st_mode):
         raise ImportFailed(Problem(source, None, f"{files.not_a_file(source)}; name a file"))
+    if status.st_size == 0:  # unread: /proc/kmsg waits until the system writes a message
+        raise ImportFailed(Problem(source, None, "has no text to read aloud: its size is 0 bytes"))
     begin(source)
     return _read_file(source, choices)
 

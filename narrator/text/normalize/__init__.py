@@ -20,8 +20,8 @@ in it is spoken as "".
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from narrator.text.normalize import english, languages
 from narrator.text.normalize.edits import Replacement, apply, compose, forward
@@ -54,6 +54,8 @@ class SpokenText:
 
     text: str
     changes: tuple[Change, ...]
+    pronunciations: Mapping[str, str] = field(default_factory=dict)
+    """Words of it with their IPA, as the lexicon has them."""
 
 
 _WEIGHT = {**dict.fromkeys(TYPOGRAPHY, 0), "ligature": 0, "lexicon": 2, "say": 3}
@@ -104,9 +106,17 @@ def normalize(
         if taken.find(1, first, last) >= 0:
             raise ValueError(f"the say from {start} to {stop} overlaps another")
         hold(first, last, apply(spoken, canonical(spoken, primary)), "say")
-    for start, stop, spoken in lexicon.matches(plain, tag, speaker, words):
-        if taken.find(1, start, stop) < 0:
-            hold(start, stop, spoken, "lexicon")
+    pronunciations: dict[str, str] = {}
+
+    def look_up(text: str) -> None:
+        for match in lexicon.matches(text, tag, speaker, words):
+            start, stop = match.start, match.stop
+            if taken.find(1, start, stop) < 0 and not _HELD_CHAR.search(text, start, stop):
+                hold(start, stop, match.spoken, "lexicon")
+                if match.ipa is not None:
+                    pronunciations[match.spoken] = match.ipa
+
+    look_up(plain)
     edits += read(plain, groups, how, taken)
     edits.sort()
     edits = _opened(plain, edits, language)
@@ -115,9 +125,7 @@ def normalize(
 
     edits = []
     taken = bytearray(len(said))
-    for start, stop, spoken in lexicon.matches(said, tag, speaker, words):
-        if taken.find(1, start, stop) < 0 and not _HELD_CHAR.search(said, start, stop):
-            hold(start, stop, spoken, "lexicon")
+    look_up(said)
     edits.sort()
     steps = compose(steps, said, edits, _WEIGHT)
 
@@ -128,7 +136,7 @@ def normalize(
         ]
     said = apply(text, steps)
     steps = compose(steps, said, punctuate(said, marks_of(primary)), _WEIGHT)
-    return SpokenText(apply(text, steps), tuple(_changes(text, steps)))
+    return SpokenText(apply(text, steps), tuple(_changes(text, steps)), pronunciations)
 
 
 def _rules(tag: str, primary: str, heading: bool) -> tuple[Sequence[Group], Setting]:

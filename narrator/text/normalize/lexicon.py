@@ -23,6 +23,7 @@ from typing import Annotated
 
 from pydantic import field_validator, model_validator
 
+from narrator.pronunciation.ipa import to_phonemes
 from narrator.settings import Strict, Text, Written
 from narrator.text.normalize.edits import apply
 from narrator.text.normalize.typography import canonical
@@ -38,8 +39,12 @@ class LexiconEntry(Strict):
     """A word or several, as written; either this or `pattern`."""
     pattern: Text | None = None
     """A regular expression."""
-    say: Annotated[str, Written]
-    """What is spoken; a pattern's groups are \\1, \\2 in it."""
+    say: Annotated[str, Written] | None = None
+    """What is spoken; a pattern's groups are \\1, \\2 in it. Between slashes it is IPA:
+    /ˈdʌmb(ə)l.dɔː/."""
+    ipa: Text | None = None
+    """How it is pronounced, for engines that take phonemes; the others speak `say`, or what is
+    written."""
     speaker: Text | None = None
     """Only when this one speaks."""
     language: Text | None = None
@@ -60,13 +65,42 @@ class LexiconEntry(Strict):
     def _one_match(self) -> LexiconEntry:
         if (self.word is None) == (self.pattern is None):
             raise ValueError("a lexicon entry needs either `word` or `pattern`")
-        if self.pattern is not None:
+        if self.say is None and self.ipa is None:
+            raise ValueError("a lexicon entry needs `say` or `ipa`")
+        if self.phonemes is not None:
+            to_phonemes(self.phonemes, self.language or "en")
+        if self.pattern is not None and self.respelling is not None:
             try:
                 with limited(self.pattern):
-                    re.compile(self.pattern).sub(self.say, "")
+                    re.compile(self.pattern).sub(self.respelling, "")
             except (*_PATTERN_ERRORS, IndexError) as error:
                 raise ValueError(f"`say` does not fit the pattern: {error}") from None
         return self
+
+    @property
+    def phonemes(self) -> str | None:
+        """Its IPA."""
+        return self.ipa or (self.say if self._says_ipa else None)
+
+    @property
+    def respelling(self) -> str | None:
+        """What engines speak that take no phonemes; None for what is written."""
+        return None if self._says_ipa else self.say
+
+    @property
+    def _says_ipa(self) -> bool:
+        say = (self.say or "").strip()
+        return len(say) > 2 and say[0] == say[-1] == "/"
+
+
+@dataclass(frozen=True, slots=True)
+class LexiconMatch:
+    """`text[start:stop]` is spoken as `spoken`, or pronounced as `ipa`."""
+
+    start: int
+    stop: int
+    spoken: str
+    ipa: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +112,7 @@ class _Ready:
     probe: str
     """Part of every text that can match, case folded."""
     say: tuple[str | int, ...]
-    """Literal texts, and numbers of groups."""
+    """Literal texts, and numbers of groups; nothing where all that matched is spoken."""
 
 
 class Lexicon:
@@ -106,8 +140,8 @@ class Lexicon:
 
     def matches(
         self, text: str, language: str, speaker: str, words: Callable[[str], str]
-    ) -> Iterator[tuple[int, int, str]]:
-        """(start, stop, spoken), best first; they may overlap. `words` speaks a caught group.
+    ) -> Iterator[LexiconMatch]:
+        """Matches, best first; they may overlap. `words` speaks a caught group.
 
         Raises Slow.
         """
@@ -119,7 +153,8 @@ class Lexicon:
                 continue
             for match in _found(ready, text):
                 if match.end() > match.start():
-                    yield (match.start(), match.end(), _spoken(ready, match, words))
+                    spoken = _spoken(ready, match, words) if ready.say else match[0]
+                    yield LexiconMatch(match.start(), match.end(), spoken, ready.entry.phonemes)
 
     def _those_for(self, language: str, speaker: str) -> list[_Ready]:
         known = self._for.get((language, speaker))
@@ -166,7 +201,8 @@ def _spoken(ready: _Ready, match: re.Match[str], words: Callable[[str], str]) ->
 
 
 def _ready(entry: LexiconEntry) -> _Ready:
-    say = apply(entry.say, canonical(entry.say, "en"))
+    respelling = entry.respelling
+    say = None if respelling is None else apply(respelling, canonical(respelling, "en"))
     if entry.word is not None:
         word = " ".join(apply(entry.word, canonical(entry.word, "en")).split())
         if not word:
@@ -174,9 +210,10 @@ def _ready(entry: LexiconEntry) -> _Ready:
         letters = [char for char in word if char.isalpha()]
         capitals = len(letters) > 1 and all(char.isupper() for char in letters)
         flags = 0 if entry.case or capitals else re.IGNORECASE
-        return _Ready(entry, re.compile(_whole(word), flags), word.split()[0].casefold(), (say,))
+        said = () if say is None else (say,)
+        return _Ready(entry, re.compile(_whole(word), flags), word.split()[0].casefold(), said)
     regex = _compiled(entry)
-    return _Ready(entry, regex, "", _template(say, regex))
+    return _Ready(entry, regex, "", () if say is None else _template(say, regex))
 
 
 def _whole(word: str) -> str:

@@ -19,8 +19,8 @@ import psutil
 import pytest
 
 from narrator.engines import quiet
-from narrator.engines.cluster import credentials, far, hosting, meeting, parcels, reaching
-from narrator.engines.cluster.credentials import ClusterPlace, place_of
+from narrator.engines.cluster import credentials, far, hosting, parcels, reaching
+from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.reaching import DaskCluster
 from narrator.speech.store import Store
 from tests import books
@@ -43,7 +43,7 @@ def collected() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtWork]:
-    with at_work(tmp_path_factory.mktemp("cluster"), "mini", "studio") as found:
+    with at_work(tmp_path_factory.mktemp("cluster"), "mini", "mini") as found:
         yield found
 
 
@@ -63,9 +63,9 @@ def locked(ours: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtW
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody answers soon."""
-    monkeypatch.setattr(hosting, "PATIENCE", 1.0)
-    monkeypatch.setattr(reaching, "PATIENCE", 1.0)
-    patient = {**hosting.CONFIG, "distributed.comm.timeouts.connect": "1s"}
+    monkeypatch.setattr(hosting, "PATIENCE", 0.3)
+    monkeypatch.setattr(reaching, "PATIENCE", 0.3)
+    patient = {**hosting.CONFIG, "distributed.comm.timeouts.connect": "300ms"}
     monkeypatch.setattr(hosting, "CONFIG", patient)
     monkeypatch.setattr(reaching, "CONFIG", patient)
 
@@ -91,7 +91,7 @@ def test_a_book_has_the_same_keys_and_takes_as_without_a_cluster(
     assert takes(here) == takes(there)
     assert len(takes(there)) == 7
     log = "".join(one.read_text() for one in (there.parent / "build" / "logs").iterdir())
-    assert "mini spoke" in log or "studio spoke" in log
+    assert "mini spoke" in log
 
 
 def test_what_two_clients_send_are_never_one_task(cluster: AtWork, monkeypatch: pytest.MonkeyPatch):
@@ -112,17 +112,18 @@ def test_what_two_clients_send_are_never_one_task(cluster: AtWork, monkeypatch: 
 
 
 def test_plan_shows_the_machines(cluster: AtWork, narrator: Run, tmp_path: Path):
+    """Two may have one name: one that comes back is there before the scheduler knows that it had
+    gone."""
     path = books.brief(tmp_path)
     code, said, _ = narrator("plan", path, "--draft", "--cluster", cluster.address)
     assert code == 0
     assert cluster.address in said
-    for name in ("mini", "studio"):
-        assert name in said
+    assert "mini" in said
     code, said, _ = narrator("plan", path, "--draft", "--cluster", cluster.address, "--json")
     assert code == 0
     (found,) = json.loads(said)["clusters"]
     assert (found["cluster"], found["engine"]) == (cluster.address, "draft")
-    assert [one["name"] for one in found["machines"]] == ["mini", "studio"]
+    assert [one["name"] for one in found["machines"]] == ["mini", "mini"]
 
 
 def test_plan_without_machines_says_who_is_missing(hurry: None, narrator: Run, tmp_path: Path):
@@ -255,6 +256,7 @@ def test_what_is_typed_wrongly_is_said(
     assert why in " ".join(said.replace("│", " ").split())
 
 
+@pytest.mark.slow  # another program, for one line of an address
 def test_a_scheduler_may_listen_at_an_address_of_ipv6(tmp_path: Path):
     if not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
@@ -304,17 +306,6 @@ def test_whatever_keeps_a_worker_from_its_scheduler_is_said_in_words(
     code, _, said = narrator("worker", "tcp://127.0.0.1:1", "--engine", "draft", "--insecure")
     assert code == 3
     assert "nothing answers at tcp://127.0.0.1:1" in said
-
-
-def test_two_machines_may_have_one_name(cluster: AtWork, tmp_path: Path):
-    """So may one that comes back before the scheduler knows that it had gone."""
-    again = Program(tmp_path, "worker", cluster.address, "--name", "mini", "--engine", "draft")
-    try:
-        again.wait_for("mini at")
-        seen = meeting.machines(place_of(cluster.address)).values()
-        assert sorted(one.name for one in seen) == ["mini", "mini", "studio"]
-    finally:
-        assert again.stop() == 0
 
 
 # -- who is let in ---------------------------------------------------------------------------------

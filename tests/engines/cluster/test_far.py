@@ -17,9 +17,8 @@ from narrator import __version__
 from narrator.engines import Engine, Outcome, Prompt, Request, Speech, machine, quiet
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.far import Booth, Machine
-from narrator.engines.kind import EngineHome, EngineKind, EngineSettings
+from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
-from narrator.settings import Strict
 from tests.clusters import RATE, reference, request
 from tests.fakes import HumEngine, HumSession, hum
 
@@ -58,7 +57,7 @@ class GatedEngine(HumEngine):
         self.sessions[-1] = Gated(self, self.slots)
         return self.sessions[-1]
 
-    def encoded(self, reference: Any) -> dict[str, np.ndarray]:
+    def encode_reference(self, reference: Any) -> dict[str, np.ndarray]:
         assert not any(session.waiting for session in self.sessions)
         self.encodes.append(reference.content)
         return {"encoder": reference.samples[:3]}
@@ -322,7 +321,7 @@ class There:
     made: list[EngineSettings] = field(default_factory=list)
 
     def make(
-        self, settings: EngineSettings, home: EngineHome, tell: Callable[[str], None]
+        self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
     ) -> Engine:
         if isinstance(settings, PlainSettings):
             self.engines.append(GatedEngine(name=settings.name, slots=3))
@@ -341,16 +340,21 @@ class There:
 def there(monkeypatch: pytest.MonkeyPatch) -> There:
     found = There(Machine())
 
-    def kind(name: str, settings: type[EngineSettings]) -> EngineKind:
-        return EngineKind(
-            name=name, settings=settings, overrides=Strict, voice=None,
-            sample_rate=lambda settings: RATE, speaks=lambda language: True,
-            spells=frozenset(), make=found.make,
-        )  # fmt: skip
+    class HumSpec(EngineSpec):
+        def __init__(self, name: str, settings: type[EngineSettings]) -> None:
+            self.name, self.settings = name, settings
+
+        def make(
+            self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
+        ) -> Engine:
+            return found.make(settings, context, tell)
+
+        def sample_rate(self, settings: EngineSettings) -> int:
+            return RATE
 
     settings = {"hum": HumSettings, "loud": LoudSettings, "plain": PlainSettings}
-    kinds = {name: kind(name, one) for name, one in settings.items()}
-    monkeypatch.setattr(far, "ENGINES", kinds)
+    specs = {name: HumSpec(name, model) for name, model in settings.items()}
+    monkeypatch.setattr(far, "ENGINES", specs)
     monkeypatch.setattr(far, "MACHINE", found.machine)
     return found
 
@@ -544,7 +548,7 @@ def test_a_clip_that_cannot_be_encoded_is_refused_in_words(
     def encoded(engine: GatedEngine, clip: Any) -> dict[str, np.ndarray]:
         raise EngineFailure("the clip is too short")
 
-    monkeypatch.setattr(GatedEngine, "encoded", encoded)
+    monkeypatch.setattr(GatedEngine, "encode_reference", encoded)
     held = far.hold(parcels.of_reference(reference()))
     assert asked(far.encode, held) == {"refused": "the clip is too short"}
 

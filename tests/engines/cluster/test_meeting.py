@@ -62,22 +62,32 @@ def carried(engine: HumEngine | None = None) -> ClusterEngine:
 
 
 def test_a_plan_hears_what_the_engine_itself_would_say():
-    engine = HumEngine(clones=True, lacks=["de"], casting={"steps": 4}, version=3)
+    engine = HumEngine(clones=True, lacks=["de"], casting_parameters={"steps": 4}, version=3)
     made, voice = carried(engine), Voice("ann", description="A girl", seed=3)
-    for name in ("name", "sample_rate", "continues", "clones", "anchors", "horizon", "uses",
-                 "casting"):  # fmt: skip
+    for name in (
+        *(
+            "name",
+            "sample_rate",
+            "continues",
+            "clones",
+            "anchors",
+            "has_speed",
+            "max_context_seconds",
+        ),
+        *("sound_parameters", "casting_parameters"),
+    ):
         assert getattr(made, name) == getattr(engine, name)
     assert made.identity() == engine.identity()
-    assert made.memory() == engine.memory()
+    assert made.identity_record() == engine.identity_record()
     assert made.voice_content(voice, "en") == engine.voice_content(voice, "en")
-    assert made.imitates(voice)
+    assert made.needs_reference(voice)
     assert (made.speaks("en"), made.speaks("de")) == (True, False)
     assert made.problems({}, ["de"]) == engine.problems({}, ["de"])
 
 
 def test_it_takes_nothing_of_this_machine():
     made = carried(HumEngine(size=1 << 40))
-    assert made.wants() == 0
+    assert made.required_memory() == 0
     assert made.precision() == ""
     made.release()
 
@@ -129,7 +139,7 @@ def test_where_nobody_has_an_engine_nothing_is_remembered(cluster: Made):
 def test_a_clip_is_encoded_by_a_machine_that_speaks_as_planned(cluster: Made):
     other, mini = Encoding("other", HumEngine(version=2)), Encoding("mini")
     found, clip = cluster(other, mini), reference()
-    encoded = carried().encoded(clip)
+    encoded = carried().encode_reference(clip)
     assert list(encoded) == ["encoder"]
     assert np.array_equal(encoded["encoder"], clip.samples[:3])
     assert not other.held
@@ -149,7 +159,7 @@ def test_without_such_a_machine_no_clip_is_encoded(
 ):
     found = cluster(*machines)
     with pytest.raises(EngineUnavailable, match=why):
-        carried().encoded(reference())
+        carried().encode_reference(reference())
     assert found.closed
 
 
@@ -158,7 +168,7 @@ def test_a_clip_that_a_machine_refuses_is_said_with_its_reason(cluster: Made):
     mini.refusal = "the clip is too short"
     cluster(mini)
     with pytest.raises(EngineUnavailable, match=r"not encoded at .*: the clip is too short"):
-        carried().encoded(reference())
+        carried().encode_reference(reference())
 
 
 def test_a_machine_that_never_answers_is_not_waited_for_for_ever(
@@ -175,7 +185,7 @@ def test_a_machine_that_never_answers_is_not_waited_for_for_ever(
 
     monkeypatch.setattr(found, "send", swallowed)
     with pytest.raises(EngineUnavailable, match="it gave no answer"):
-        carried().encoded(reference())
+        carried().encode_reference(reference())
 
 
 def test_an_answer_that_came_altered_is_none(cluster: Made):
@@ -185,12 +195,12 @@ def test_an_answer_that_came_altered_is_none(cluster: Made):
 
     cluster(Torn("mini"))
     with pytest.raises(EngineUnavailable, match="not encoded"):
-        carried().encoded(reference())
+        carried().encode_reference(reference())
 
 
 def test_a_reference_goes_to_no_machine_that_is_not_met(cluster: Made):
     mini = Encoding("mini", engines=frozenset({"draft"}))
     cluster(mini)
     with pytest.raises(EngineUnavailable):
-        carried().encoded(Reference("x", np.zeros(3, np.float32), 8000, "x"))
+        carried().encode_reference(Reference("x", np.zeros(3, np.float32), 8000, "x"))
     assert not mini.asked

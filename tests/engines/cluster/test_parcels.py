@@ -18,9 +18,9 @@ from narrator import keys
 from narrator.engines import Ahead, Prompt, Request, Speech, State
 from narrator.engines.cluster import parcels
 from narrator.engines.cosyvoice2.settings import CosyVoice2Voice
-from narrator.engines.draft.settings import DraftSettings
-from narrator.engines.kind import EngineKind
+from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.registry import ENGINES
+from narrator.engines.spec import EngineSpec
 from narrator.engines.voice import Reference, Voice
 from narrator.sound import audio
 from narrator.sound.timing import TimedWord
@@ -42,7 +42,7 @@ def prompt(state: State | None = STATE, text: str = "Before that.") -> Prompt:
 
 def arrived(
     parcel: bytes,
-    kind: EngineKind = DRAFT,
+    kind: EngineSpec = DRAFT,
     held: Reference | None = None,
     made: Mapping[str, State] | None = None,
 ) -> Request | None:
@@ -155,7 +155,7 @@ def test_a_request_arrives_as_it_was_asked(
 @pytest.mark.parametrize(
     ("name", "own"),
     [
-        ("draft", DraftSettings(variant="f2", pitch=40)),
+        ("draft", DraftVoice(variant="f2", pitch=40)),
         ("cosyvoice2", CosyVoice2Voice(speaker="中文女")),
     ],
 )

@@ -103,7 +103,7 @@ def test_identity_names_weights_and_precision_and_no_stored_speaker(
 
 def test_what_is_not_here_is_what_is_remembered(make: Make, tmp_path: Path) -> None:
     gone = CosyVoice2Settings(model=str(tmp_path / "gone"))
-    remembered = {**make().memory(), "model": gone.model}
+    remembered = {**make().identity_record(), "model": gone.model}
     engine = CosyVoice2Engine(gone, cache=tmp_path, remembered=remembered)
     assert engine.identity() == make().identity()
     assert engine.voice_content(CY, "en") == make().voice_content(CY, "en")
@@ -117,7 +117,7 @@ def test_a_voice_is_its_clip_or_its_stored_speaker(make: Make) -> None:
     engine, heard = make(), replace(ADA, content="abc")
     assert engine.voice_content(heard, "en") == {"reference": "abc"}
     assert engine.voice_content(CY, "en")["stored"] == "tiny_spk"
-    assert (engine.imitates(heard), engine.imitates(CY)) == (True, False)
+    assert (engine.needs_reference(heard), engine.needs_reference(CY)) == (True, False)
 
 
 def test_languages_and_voices_that_it_has_not_are_problems(make: Make) -> None:
@@ -265,7 +265,7 @@ def test_a_clip_is_encoded_once(
 
 
 def test_a_preset_brings_its_encoding(make: Make, tmp_path: Path) -> None:
-    own = make().encoded(clip())
+    own = make().encode_reference(clip())
     assert {array.dtype for array in own.values()} == {np.dtype(np.float32)}
     assert sorted(name.rpartition(".")[2] for name in own) == ["mel", "speaker", "tokens"]
     shutil.rmtree(tmp_path / "voices")
@@ -294,7 +294,7 @@ WRONG: dict[str, Callable[[str, np.ndarray], np.ndarray]] = {
 
 @pytest.mark.parametrize("how", WRONG)
 def test_an_encoding_that_is_not_of_the_sound_is_told_and_made_anew(make: Make, how: str) -> None:
-    own, told = make().encoded(clip()), list[str]()
+    own, told = make().encode_reference(clip()), list[str]()
     wrong = {name: WRONG[how](name.rpartition(".")[2], array) for name, array in own.items()}
     heard = loaded(make()).heard(replace(clip(), latents=wrong), told.append)
     assert any("not of its sound" in line for line in told)

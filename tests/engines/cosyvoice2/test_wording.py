@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from narrator.engines.cosyvoice2.settings import CosyVoice2Voice
-from narrator.engines.cosyvoice2.wording import leads, refused, speaks, worded
+from narrator.engines.cosyvoice2.wording import leads, speaks, voice_errors, worded
 from narrator.engines.voice import Voice
 
 
@@ -19,10 +19,10 @@ def test_it_speaks_four_languages_and_the_chinese_ones() -> None:
 def test_a_description_alone_is_no_voice() -> None:
     clip = Voice("Ada", reference=Path("ada.wav"))
     kept = Voice("Bea", own={"cosyvoice2": CosyVoice2Voice(speaker="bea")})
-    assert list(refused({"Ada": clip, "Bea": kept})) == []
+    assert list(voice_errors({"Ada": clip, "Bea": kept})) == []
     names = [f"S{n}" for n in range(7)]
     cast = {name: Voice(name, description="old") for name in names}
-    [said] = refused({**cast, "Ada": clip})
+    [said] = voice_errors({**cast, "Ada": clip})
     assert "'S0', 'S1', 'S2', 'S3', 'S4' and 2 more have none" in said
     for way in ("voice: {reference:", "narrator voices design", "cosyvoice2: {speaker:"):
         assert way in said

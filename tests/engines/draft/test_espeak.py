@@ -18,9 +18,10 @@ import pytest
 
 from narrator.engines import Engine, Outcome, Request, Speech
 from narrator.engines.draft import espeak
-from narrator.engines.draft.espeak import DraftEngine, DraftSession
-from narrator.engines.draft.settings import DraftSettings
+from narrator.engines.draft.espeak import DraftEngine, DraftProgram
+from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
+from narrator.engines.workers import AHEAD, Worker, WorkerSession
 from narrator.errors import EngineUnavailable
 from narrator.speech import checks
 
@@ -44,7 +45,7 @@ def request(
     )
 
 
-def run(session: DraftSession, requests: Sequence[Request]) -> dict[str, Outcome]:
+def run(session: WorkerSession, requests: Sequence[Request]) -> dict[str, Outcome]:
     """Every outcome by key; at most as many requests in the session as it has slots."""
     waiting = list(reversed(requests))
     outcomes: dict[str, Outcome] = {}
@@ -55,7 +56,7 @@ def run(session: DraftSession, requests: Sequence[Request]) -> dict[str, Outcome
     return outcomes
 
 
-def run_added(session: DraftSession, count: int) -> list[Outcome]:
+def run_added(session: WorkerSession, count: int) -> list[Outcome]:
     """The next `count` outcomes of what was added before."""
     outcomes: list[Outcome] = []
     while len(outcomes) < count:
@@ -64,7 +65,7 @@ def run_added(session: DraftSession, count: int) -> list[Outcome]:
 
 
 def say(
-    session: DraftSession, text: str, voice: Voice | None = None, language: str = "en-GB"
+    session: WorkerSession, text: str, voice: Voice | None = None, language: str = "en-GB"
 ) -> Speech:
     (outcome,) = run(session, [request(text, voice, language)]).values()
     assert outcome.speech is not None, outcome.failure
@@ -75,18 +76,18 @@ def seconds(speech: Speech) -> float:
     return len(speech.samples) / DraftEngine.sample_rate
 
 
-def processes(session: DraftSession) -> list[int]:
+def processes(session: WorkerSession) -> list[int]:
     return [worker.process.pid for worker in session._workers]
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[DraftSession]:
+def session() -> Iterator[WorkerSession]:
     with closing(DraftEngine(workers=1).start()) as session:
         yield session
 
 
 @pytest.fixture
-def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[DraftSession]:
+def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerSession]:
     monkeypatch.setattr(espeak, "WORKER", FAULTY)
     with closing(DraftEngine(workers=1).start()) as session:
         yield session
@@ -96,9 +97,7 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[DraftSession]:
 
 
 def test_the_same_text_gives_the_same_samples_in_every_session_and_order() -> None:
-    cast = [
-        Voice("x", own={"draft": DraftSettings(variant=variant)}) for variant in espeak.VARIANTS
-    ]
+    cast = [Voice("x", own={"draft": DraftVoice(variant=variant)}) for variant in espeak.VARIANTS]
     lines = [
         request(text, voice, language, key=f"{text} {voice.own['draft'].variant} {language}")
         for text in ("Yes.", "Who goes there? asked the captain, 42 times.")
@@ -118,8 +117,8 @@ def test_the_same_text_gives_the_same_samples_in_every_session_and_order() -> No
             assert first.samples.tobytes() == other.samples.tobytes(), line.key
 
 
-def test_breath_is_the_same_noise_whatever_the_time(session: DraftSession) -> None:
-    voice = Voice("x", own={"draft": DraftSettings(variant="f5")})
+def test_breath_is_the_same_noise_whatever_the_time(session: WorkerSession) -> None:
+    voice = Voice("x", own={"draft": DraftVoice(variant="f5")})
     breathed = say(session, SENTENCE, voice).samples
     began = int(time.time())
     while int(time.time()) == began:  # the library's own seed is the second it was started in
@@ -128,7 +127,7 @@ def test_breath_is_the_same_noise_whatever_the_time(session: DraftSession) -> No
         assert np.array_equal(say(fresh, SENTENCE, voice).samples, breathed)
 
 
-def test_samples_are_float32_of_16_bits_and_pass_the_checks(session: DraftSession) -> None:
+def test_samples_are_float32_of_16_bits_and_pass_the_checks(session: WorkerSession) -> None:
     samples = say(session, SENTENCE).samples
     assert samples.dtype == np.float32
     assert samples.ndim == 1
@@ -138,10 +137,10 @@ def test_samples_are_float32_of_16_bits_and_pass_the_checks(session: DraftSessio
 
 
 def test_a_take_that_begins_with_a_full_voiced_sound_passes_the_checks(
-    session: DraftSession,
+    session: WorkerSession,
 ) -> None:
     """Chunk 3.2 of projects/small-machines: its first millisecond is 5.6 dB under clear speech."""
-    voice = Voice("Ines", own={"draft": DraftSettings(variant="f3", pitch=58, rate=185)})
+    voice = Voice("Ines", own={"draft": DraftVoice(variant="f3", pitch=58, rate=185)})
     text = (
         "Nobody ever does. The flame burns steadily all night. It's the lens that turns. Each "
         "bull's-eye throws one beam, like the spoke of a wheel, and when a spoke sweeps over your "
@@ -157,43 +156,43 @@ def test_a_take_that_begins_with_a_full_voiced_sound_passes_the_checks(
 
 @pytest.mark.parametrize("variant", espeak.VARIANTS)
 def test_a_text_that_ends_in_full_sound_ends_in_silence(
-    session: DraftSession, variant: str
+    session: WorkerSession, variant: str
 ) -> None:
     text = "So I said to Mr."
-    voice = Voice("x", own={"draft": DraftSettings(variant=variant)})
+    voice = Voice("x", own={"draft": DraftVoice(variant=variant)})
     samples = say(session, text, voice).samples
     assert checks.examine(samples, DraftEngine.sample_rate, len(text) / 15)
 
 
-def test_half_a_minute_is_spoken_whole(session: DraftSession) -> None:
+def test_half_a_minute_is_spoken_whole(session: WorkerSession) -> None:
     one = seconds(say(session, SENTENCE))
     ten = say(session, " ".join([SENTENCE] * 10))
     assert ten.stop == "stop"
     assert seconds(ten) == pytest.approx(10 * one, rel=0.2)
 
 
-def test_markup_is_spoken_as_text(session: DraftSession) -> None:
+def test_markup_is_spoken_as_text(session: WorkerSession) -> None:
     assert seconds(say(session, "so <b>bold</b>")) > seconds(say(session, "so bold")) + 0.5
     assert seconds(say(session, '<mark name="x"/>')) > 1
     assert not np.array_equal(say(session, "x &lt; y").samples, say(session, "x < y").samples)
 
 
-def test_phonemes_in_brackets_are_spoken_as_text(session: DraftSession) -> None:
+def test_phonemes_in_brackets_are_spoken_as_text(session: WorkerSession) -> None:
     assert seconds(say(session, "[[h@l@U]]")) > seconds(say(session, "hello")) + 0.5
 
 
-def test_control_characters_are_no_commands(session: DraftSession) -> None:
+def test_control_characters_are_no_commands(session: WorkerSession) -> None:
     commanded = say(session, "Hello \x0190P there, \x00 you").samples
     assert np.array_equal(commanded, say(session, "Hello  90P there,   you").samples)
 
 
-def test_decomposed_letters_are_read_like_composed_ones(session: DraftSession) -> None:
+def test_decomposed_letters_are_read_like_composed_ones(session: WorkerSession) -> None:
     composed = say(session, "un été très long", language="fr").samples
     decomposed = say(session, "un e\u0301te\u0301 tre\u0300s long", language="fr").samples
     assert np.array_equal(composed, decomposed)
 
 
-def test_it_tells_when_it_says_each_word(session: DraftSession) -> None:
+def test_it_tells_when_it_says_each_word(session: WorkerSession) -> None:
     speech = say(session, SENTENCE)
     said = [SENTENCE[word.first : word.last] for word in speech.words]
     assert said == "The rain fell in torrents and nobody came to the door".split()
@@ -202,7 +201,7 @@ def test_it_tells_when_it_says_each_word(session: DraftSession) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "—", "…", "..", "“”", "[["])
-def test_a_text_without_sound_is_a_failure(session: DraftSession, text: str) -> None:
+def test_a_text_without_sound_is_a_failure(session: WorkerSession, text: str) -> None:
     (outcome,) = run(session, [request(text)]).values()
     assert outcome.speech is None
     assert "no sound came of it" in str(outcome.failure)
@@ -228,12 +227,12 @@ def test_a_text_without_sound_is_a_failure(session: DraftSession, text: str) -> 
         ("ko", "강가의 오래된 집."),
     ],
 )
-def test_a_language_is_spoken(session: DraftSession, language: str, text: str) -> None:
+def test_a_language_is_spoken(session: WorkerSession, language: str, text: str) -> None:
     assert not DraftEngine().problems({}, [language])
     assert 1 < seconds(say(session, text, language=language)) < 4
 
 
-def test_chinese_is_read_and_not_spelled(session: DraftSession) -> None:
+def test_chinese_is_read_and_not_spelled(session: WorkerSession) -> None:
     readings = {say(session, text, language="zh").samples.tobytes() for text in "河房子里没有人"}
     assert len(readings) == 7
 
@@ -273,7 +272,7 @@ def test_a_pronoun_chooses_among_voices() -> None:
 
 
 def test_what_the_author_sets_comes_before_the_name() -> None:
-    voice = Voice("Alice", own={"draft": DraftSettings(variant="f2", pitch=0, rate=150)})
+    voice = Voice("Alice", own={"draft": DraftVoice(variant="f2", pitch=0, rate=150)})
     content = DraftEngine().voice_content(voice, "en-US")
     assert content == {"voice": "gmw/en-US+f2", "pitch": 0, "rate": 150}
 
@@ -287,9 +286,9 @@ def test_what_the_draft_voice_does_not_hear_is_not_in_its_content() -> None:
     assert DraftEngine().voice_content(plain, "en") == DraftEngine().voice_content(fancy, "en")
 
 
-def test_pitch_and_rate_are_heard(session: DraftSession) -> None:
+def test_pitch_and_rate_are_heard(session: WorkerSession) -> None:
     def voice(pitch: int, rate: int) -> Voice:
-        return Voice("x", own={"draft": DraftSettings(variant="m6", pitch=pitch, rate=rate)})
+        return Voice("x", own={"draft": DraftVoice(variant="m6", pitch=pitch, rate=rate)})
 
     plain = say(session, SENTENCE, voice(50, 170))
     assert seconds(say(session, SENTENCE, voice(50, 120))) > 1.2 * seconds(plain)
@@ -297,7 +296,7 @@ def test_pitch_and_rate_are_heard(session: DraftSession) -> None:
 
 
 def test_every_variant_given_to_speakers_is_in_the_package() -> None:
-    voices = {v: Voice(v, own={"draft": DraftSettings(variant=v)}) for v in espeak.VARIANTS}
+    voices = {v: Voice(v, own={"draft": DraftVoice(variant=v)}) for v in espeak.VARIANTS}
     assert not DraftEngine().problems(voices, ["en"])
 
 
@@ -305,7 +304,7 @@ def test_every_variant_given_to_speakers_is_in_the_package() -> None:
 
 
 def test_an_unknown_variant_is_a_problem_that_names_the_nearest() -> None:
-    voices = {"Alice": Voice("Alice", own={"draft": DraftSettings(variant="F2")})}
+    voices = {"Alice": Voice("Alice", own={"draft": DraftVoice(variant="F2")})}
     (problem,) = DraftEngine().problems(voices, [])
     assert problem.message == (
         'the draft voice has no variant "F2" (speaker "Alice"): did you mean "f2"?'
@@ -388,7 +387,7 @@ def test_a_package_at_a_long_path_works(monkeypatch: pytest.MonkeyPatch, tmp_pat
     ],
 )
 def test_what_goes_wrong_fails_one_request_and_the_run_goes_on(
-    faulty: DraftSession, text: str, why: str
+    faulty: WorkerSession, text: str, why: str
 ) -> None:
     good = ["One.", "Two.", "Three."]
     outcomes = run(faulty, [request(line) for line in (good[0], text, *good[1:])])
@@ -401,12 +400,12 @@ def test_what_goes_wrong_fails_one_request_and_the_run_goes_on(
 
 @pytest.mark.parametrize("text", ["hang", "vanish and hang"])
 def test_a_hang_ends_at_the_watchdog(
-    faulty: DraftSession, monkeypatch: pytest.MonkeyPatch, text: str
+    faulty: WorkerSession, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     faulty.add(request(text))
     faulty.add(request("Yes."))
     with monkeypatch.context() as hasty:
-        hasty.setattr(espeak, "TIMEOUT", 0.2)
+        hasty.setattr(DraftProgram, "timeout", 0.2)
         (hung,) = run_added(faulty, 1)
     assert hung.key == f"en-GB {text}"
     assert "took more than" in str(hung.failure)
@@ -414,13 +413,13 @@ def test_a_hang_ends_at_the_watchdog(
     assert spoken.speech
 
 
-def test_speech_without_end_is_cut_off_and_says_so(faulty: DraftSession) -> None:
+def test_speech_without_end_is_cut_off_and_says_so(faulty: WorkerSession) -> None:
     speech = say(faulty, SENTENCE)
     assert speech.stop == "cap"
     assert 1 < seconds(speech) <= 2 + espeak.TAIL
 
 
-def test_texts_larger_than_a_pipe_block_nothing(faulty: DraftSession) -> None:
+def test_texts_larger_than_a_pipe_block_nothing(faulty: WorkerSession) -> None:
     lines = [request(SENTENCE * 5000, key=str(n)) for n in range(faulty.slots)]
     began = time.monotonic()
     for line in lines:
@@ -430,7 +429,7 @@ def test_texts_larger_than_a_pipe_block_nothing(faulty: DraftSession) -> None:
     assert [outcome.speech.stop for outcome in outcomes if outcome.speech] == ["cap"] * len(lines)
 
 
-def test_a_worker_killed_while_idle_is_replaced(faulty: DraftSession) -> None:
+def test_a_worker_killed_while_idle_is_replaced(faulty: WorkerSession) -> None:
     (pid,) = processes(faulty)
     os.kill(pid, signal.SIGKILL)
     run(faulty, [request("One.")])  # may be lost with the worker
@@ -439,7 +438,7 @@ def test_a_worker_killed_while_idle_is_replaced(faulty: DraftSession) -> None:
 
 
 def test_a_worker_that_cannot_be_replaced_ends_the_run(
-    faulty: DraftSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    faulty: WorkerSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(espeak, "WORKER", tmp_path / "gone.py")
     faulty.add(request("vanish"))
@@ -447,7 +446,7 @@ def test_a_worker_that_cannot_be_replaced_ends_the_run(
         run_added(faulty, 2)
 
 
-def test_ctrl_c_is_left_to_the_parent(session: DraftSession) -> None:
+def test_ctrl_c_is_left_to_the_parent(session: WorkerSession) -> None:
     before = processes(session)
     for pid in before:
         os.kill(pid, signal.SIGINT)
@@ -456,13 +455,13 @@ def test_ctrl_c_is_left_to_the_parent(session: DraftSession) -> None:
 
 
 def test_a_worker_ends_with_its_parent() -> None:
-    worker = espeak._Worker(*espeak._package())
+    worker = Worker(DraftProgram(DraftEngine()))
     worker.stdin.close()  # what the end of this process would do
     assert worker.process.wait(10) == 0
     worker.end()
 
 
-def test_closing_leaves_no_process_even_in_the_middle_of_a_line(faulty: DraftSession) -> None:
+def test_closing_leaves_no_process_even_in_the_middle_of_a_line(faulty: WorkerSession) -> None:
     faulty.add(request("hang"))
     groups = processes(faulty)
     faulty.close()
@@ -481,12 +480,16 @@ def test_it_is_an_engine() -> None:
         "sampler": espeak.SAMPLER,
         "espeakng-loader": importlib.metadata.version("espeakng-loader"),
     }
-    assert (engine.sample_rate, engine.continues, list(engine.uses)) == (22050, False, [])
+    assert (engine.sample_rate, engine.continues, list(engine.sound_parameters)) == (
+        22050,
+        False,
+        [],
+    )
     assert DraftEngine(workers=3).slots > 3
     assert DraftEngine(workers=3, slots=5).slots == 5
 
 
-def test_nothing_in_flight_is_nothing_to_wait_for(session: DraftSession) -> None:
+def test_nothing_in_flight_is_nothing_to_wait_for(session: WorkerSession) -> None:
     began = time.monotonic()
     for _ in range(10):
         assert session.advance() == []
@@ -497,5 +500,5 @@ def test_a_full_session_keeps_every_worker_busy() -> None:
     with closing(DraftEngine(workers=2).start()) as session:
         for number in range(session.slots):
             session.add(request("Yes.", key=str(number)))
-        assert all(len(worker.asked) == espeak.AHEAD for worker in session._workers)
+        assert all(len(worker.requests) == AHEAD for worker in session._workers)
         assert len(run_added(session, session.slots)) == session.slots

@@ -501,7 +501,7 @@ def test_a_clip_is_encoded_once(
 
 def test_a_preset_brings_its_latents(make: Make, tmp_path: Path) -> None:
     engine, voice = make(), clip(3.0)
-    (own,) = engine.encoded(voice).values()
+    (own,) = engine.encode_reference(voice).values()
     (tmp_path / "voices").rename(tmp_path / "encoded")
     theirs = own.copy()
     theirs[-1] += 0.1  # to be known by
@@ -516,7 +516,7 @@ def test_latents_are_looked_at_for_less_than_encoding_takes(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, voice = make(), clip(8.0)
-    given = replace(voice, latents=engine.encoded(voice))
+    given = replace(voice, latents=engine.encode_reference(voice))
     encode, heard = voxcpm2.VoxCPM2.encode, []
 
     def counted(self: Any, audio: Any, *, sample_rate: Any = None, pad: Any = "right") -> Any:
@@ -751,12 +751,12 @@ def test_a_voice_that_fits_nowhere_is_the_machines(
         session.add(MIXED[1])
     session.close()
     with pytest.raises(EngineUnavailable, match="while a voice is encoded"):
-        engine.encoded(clip())
+        engine.encode_reference(clip())
 
 
 def test_what_cannot_be_encoded_to_be_kept_is_no_chunk_s_failure(make: Make) -> None:
     with pytest.raises(EngineUnavailable, match="cannot read the reference"):
-        make().encoded(replace(clip(), samples=np.zeros(1, np.float32)))
+        make().encode_reference(replace(clip(), samples=np.zeros(1, np.float32)))
 
 
 def test_one_poisoned_row_fails_alone(
@@ -986,7 +986,7 @@ def test_a_process_that_is_killed_costs_no_take(
         "encoding a voice …",  # of another take
     ]
     assert session.note == "1 slot, process 2"
-    assert engine.encoded(clip()).keys() == {fingerprint(make())}
+    assert engine.encode_reference(clip()).keys() == {fingerprint(make())}
     session.close()
     assert engine._loaded is None  # the weights are not here, too
 

@@ -30,8 +30,8 @@ def read(request: Any, samples: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.interp(places, np.arange(samples.size), samples).astype(np.float32)
 
 
-def _outcome(request: Any, kind: bytes, payload: bytes, told: bytes) -> Any:
-    outcome = _plain(request, kind, payload, told)
+def _unpack(program: Any, request: Any, kind: int, payload: bytes, extra: bytes) -> Any:
+    outcome = _plain(program, request, kind, payload, extra)
     speech = outcome.speech
     if speech is None:
         return outcome
@@ -39,6 +39,6 @@ def _outcome(request: Any, kind: bytes, payload: bytes, told: bytes) -> Any:
     return replace(outcome, speech=replace(speech, samples=samples, words=()))
 
 
-_plain = espeak._outcome
-espeak._outcome = _outcome
-espeak.DraftEngine.uses = ("seed",)
+_plain = espeak.DraftProgram.unpack
+espeak.DraftProgram.unpack = _unpack
+espeak.DraftEngine.sound_parameters = ("seed",)

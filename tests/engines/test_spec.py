@@ -9,7 +9,7 @@ from narrator.errors import UsageError
 
 
 def test_settings_are_typed_by_their_engine():
-    typed = ENGINES["voxcpm2"].typed
+    typed = ENGINES["voxcpm2"].parse_overrides
     assert typed(["cfg=2.5", "steps=20"]) == {"cfg": 2.5, "steps": 20}
     assert typed([]) == {}
 
@@ -27,5 +27,5 @@ def test_settings_are_typed_by_their_engine():
 )
 def test_what_cannot_be_set_is_named_with_the_mend(engine: str, written: str, said: str):
     with pytest.raises(UsageError) as caught:
-        ENGINES[engine].typed([written])
+        ENGINES[engine].parse_overrides([written])
     assert said in str(caught.value)

@@ -1,0 +1,136 @@
+"""A folder or a hub id -> the networks with their weights.
+
+Layouts, told apart by file names:
+
+    kokoro-v1_0.safetensors    flat official names: "bert.…", "predictor.…"
+    kokoro-v1_0.pth            the hub's: {"bert": {"module.…": …}, …}
+
+beside config.json. Every tensor must be expected, and every expected one there in its shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+
+from kokoro82m.config import MOST_WIDTH, NAME, Config, read_config
+from kokoro82m.generator import UpConv
+from kokoro82m.layers import Conv1d
+from kokoro82m.network import Network, Widths
+from kokoro82m.voices import FOLDER
+from speechbase import files, pth
+from speechbase.device import on_cuda, on_gpu
+from speechbase.errors import CheckpointError
+from speechbase.files import Tensors
+from speechbase.hub import locate
+from speechbase.weights import (
+    check_numbers,
+    compare,
+    fold_weight_norm,
+    in_place,
+    parameters,
+    parse_dtype,
+)
+
+WEIGHTS = ("kokoro-v1_0.safetensors", "kokoro-v1_0.pth")
+HUB_FILES = (NAME, *WEIGHTS, f"{FOLDER}/*.pt")
+UNUSED = ("bert.pooler.weight", "bert.pooler.bias")
+FLOAT32 = ("fc", "noise_convs", "m_source", "F0_conv", "N_conv", "conv_post", "alpha1", "alpha2")
+"""Parts of the decoder that stay float32 whatever is chosen: norms, what makes or hears phases, and
+what makes logarithms of magnitudes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """A loaded checkpoint."""
+
+    config: Config
+    network: Network
+    path: Path
+    revision: str | None  # the hub's commit; None for a directory
+
+
+def load_checkpoint(path_or_repo: str | Path, dtype: Any = None) -> Checkpoint:
+    """Load a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
+
+    Raises CheckpointError, ConfigError, RequestError.
+    """
+    chosen = mx.float32 if dtype is None else parse_dtype(dtype)
+    path, revision = locate(path_or_repo, HUB_FILES)
+    config, file = read_config(path), weights_file(path)
+    tensors = fold_weight_norm(read_weights(file))
+    try:
+        network = Network(config, read_widths(tensors))
+        fill(network, tensors)
+    except CheckpointError as error:
+        raise CheckpointError(f"{file}: {error}") from error
+    prepare(network, chosen)
+    return Checkpoint(config, network, path, revision)
+
+
+def weights_file(path: Path) -> Path:
+    """Raises CheckpointError."""
+    for name in WEIGHTS:
+        if (path / name).is_file():
+            return path / name
+    raise CheckpointError(f"{path}: no weights: neither {' nor '.join(WEIGHTS)}")
+
+
+def read_weights(file: Path) -> Tensors:
+    """A file's tensors by their flat names, without what nothing uses. Raises CheckpointError."""
+    if file.suffix == ".safetensors":
+        tensors = files.read(file)
+    else:
+        tensors = {
+            f"{part}.{name.removeprefix('module.')}": tensor
+            for part, group in pth.load_nested(file).items()
+            for name, tensor in group.items()
+        }
+    return {name: tensor for name, tensor in tensors.items() if name not in UNUSED}
+
+
+def read_widths(tensors: Tensors) -> Widths:
+    """Of tensors with their weight norms folded. Raises CheckpointError."""
+
+    def width(name: str, axis: int) -> int:
+        shape = tensors[name].shape if name in tensors else ()
+        if len(shape) <= axis or not 0 < shape[axis] <= MOST_WIDTH:
+            raise CheckpointError(f"{name} is missing, or not of a sensible size")
+        return int(shape[axis])
+
+    return Widths(
+        embedding=width("bert.embeddings.word_embeddings.weight", 1),
+        decoder=width("decoder.encode.conv2.weight", 0),
+        residual=width("decoder.asr_res.0.weight", 0),
+    )
+
+
+def fill(network: Network, tensors: Tensors) -> None:
+    """Put every tensor in its place; one CheckpointError names all that do not fit."""
+    placed, expected = in_place(network, tensors), parameters(network)
+    compare(
+        {name: tensor.shape for name, tensor in expected.items()},
+        {name: tensor.shape for name, tensor in placed.items()},
+    )
+    check_numbers(placed, expected)
+    network.load_weights(list(placed.items()))
+
+
+def prepare(network: Network, dtype: mx.Dtype) -> None:
+    """Set the precision and lay out the weights for this device."""
+    network.set_dtype(mx.float32)
+    for name, module in network.decoder.named_modules():
+        if isinstance(module, Conv1d | UpConv) and not any(p in FLOAT32 for p in name.split(".")):
+            module.set_dtype(dtype)
+    for module in network.modules():
+        if isinstance(module, UpConv) or (isinstance(module, Conv1d) and needs_layout()):
+            module.lay_out()
+    mx.eval(network.parameters())
+
+
+def needs_layout() -> bool:
+    """Whether convolutions are products, which want their weights in another order."""
+    return on_cuda() or not on_gpu()

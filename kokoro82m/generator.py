@@ -1,0 +1,155 @@
+"""iSTFTNet: the decoder's output and the source's spectrum -> samples.
+
+Modules are named as the checkpoint's keys, weight norms folded. Arrays are (batch, time, channels).
+"""
+
+from __future__ import annotations
+
+import math
+
+import mlx.core as mx
+import mlx.nn as nn
+
+from kokoro82m.config import GeneratorConfig
+from kokoro82m.layers import AdaIN1d, Conv1d, Moments, Rows, convolve, pad_time
+from kokoro82m.source import Source
+from kokoro82m.stft import synthesise
+from speechbase.device import elementwise
+from speechbase.functions import snake
+
+SLOPE, LAST_SLOPE = 0.1, 0.01
+"""Of the leaky rectifiers: before the transposed convolutions, before the last one."""
+NOISE_KERNEL, LAST_NOISE_KERNEL, NOISE_DILATIONS = 7, 11, (1, 3, 5)
+
+
+@elementwise
+def _snake(
+    x: mx.array, scale: mx.array, shift: mx.array, alpha: mx.array, mask: mx.array
+) -> mx.array:
+    return (snake(x.astype(mx.float32) * scale + shift, alpha) * mask).astype(x.dtype)
+
+
+@elementwise
+def _sum(x: mx.array, y: mx.array, bias: mx.array) -> mx.array:
+    return x + y + bias
+
+
+@elementwise
+def _leaky_mean(slope: float, mask: mx.array, *parts: mx.array) -> mx.array:
+    x = sum(parts[1:], parts[0]) * (1 / len(parts))
+    return mx.maximum(x, slope * x) * mask.astype(x.dtype)
+
+
+class AdaINResBlock1(nn.Module):
+    """For each dilation: x + conv(snake(norm(conv_dilated(snake(norm(x))))))."""
+
+    def __init__(
+        self, channels: int, kernel: int, dilations: tuple[int, ...], style_size: int
+    ) -> None:
+        super().__init__()
+        self.convs1 = [Conv1d(channels, channels, kernel, dilation=each) for each in dilations]
+        self.convs2 = [Conv1d(channels, channels, kernel) for _ in dilations]
+        self.adain1 = [AdaIN1d(style_size, channels) for _ in dilations]
+        self.adain2 = [AdaIN1d(style_size, channels) for _ in dilations]
+        self.alpha1 = [mx.ones((1, channels, 1)) for _ in dilations]
+        self.alpha2 = [mx.ones((1, channels, 1)) for _ in dilations]
+
+    def __call__(self, x: mx.array, moments: Moments, style: mx.array, rows: Rows) -> mx.array:
+        """`moments` are those of x, which blocks of the same input share."""
+        for n, (dilated, conv) in enumerate(zip(self.convs1, self.convs2, strict=True)):
+            moments = rows.moments(x) if n else moments
+            alpha1, alpha2 = self.alpha1[n].reshape(-1), self.alpha2[n].reshape(-1)
+            y = _snake(x, *self.adain1[n](moments, style), alpha1, rows.mask)
+            y = dilated.without_bias(y)
+            y = _snake(y, *self.adain2[n](rows.moments(y), style), alpha2, rows.mask)
+            x = _sum(x, conv.without_bias(y), conv.bias)
+        return x
+
+
+class UpConv(nn.ConvTranspose1d):
+    """`rate` steps for each by a transposed convolution of twice as long a kernel.
+
+    A group of `rate` outputs sees two inputs: it is a convolution of kernel 2 whose outputs stand
+    side by side.
+    """
+
+    def __init__(self, inputs: int, outputs: int, rate: int) -> None:
+        super().__init__(inputs, outputs, 2 * rate, rate, rate // 2)
+        self._groups = mx.zeros((rate * outputs, 2, inputs))
+
+    def lay_out(self) -> None:
+        outputs, kernel, inputs = self.weight.shape
+        halves = self.weight.reshape(outputs, 2, kernel // 2, inputs)[:, ::-1]
+        groups = halves.transpose(1, 3, 2, 0).reshape(2, inputs, -1)
+        self._groups = mx.contiguous(groups).transpose(2, 0, 1)
+
+    def __call__(self, x: mx.array) -> mx.array:
+        batch, time, _ = x.shape
+        groups = convolve(x, self._groups, padding=1)
+        start = self.padding
+        y = groups.reshape(batch, -1, self.bias.size)[:, start : start + time * self.stride]
+        return y + self.bias
+
+
+class DownConv(nn.Conv1d):
+    """One step for each `rate` by a convolution of twice as long a kernel."""
+
+    def __init__(self, inputs: int, outputs: int, rate: int) -> None:
+        super().__init__(inputs, outputs, 2 * rate, rate, rate // 2)
+
+    def __call__(self, x: mx.array) -> mx.array:
+        rate, inputs = self.stride, x.shape[-1]
+        groups = pad_time(x, self.padding, self.padding).reshape(len(x), -1, rate * inputs)
+        return convolve(groups, self.weight.reshape(-1, 2, rate * inputs)) + self.bias
+
+
+class Generator(nn.Module):
+    """The decoder's output (B, 2F, channels) -> samples (B, 600F)."""
+
+    def __init__(self, config: GeneratorConfig, style_size: int) -> None:
+        super().__init__()
+        self._config = config
+        bins, rates = config.n_fft + 2, config.rates
+        widths = [config.channels >> n for n in range(len(rates) + 1)]
+        self.m_source = Source()
+        self.ups = [UpConv(*each) for each in zip(widths, widths[1:], rates, strict=False)]
+        strides = [math.prod(rates[n:]) for n in range(1, len(rates))]
+        self.noise_convs: list[nn.Module] = [
+            DownConv(bins, width, stride)
+            for width, stride in zip(widths[1:], strides, strict=False)
+        ]
+        self.noise_convs.append(Conv1d(bins, widths[-1], 1))
+        kernels = [*[NOISE_KERNEL] * len(strides), LAST_NOISE_KERNEL]
+        self.noise_res = [
+            AdaINResBlock1(width, kernel, NOISE_DILATIONS, style_size)
+            for width, kernel in zip(widths[1:], kernels, strict=True)
+        ]
+        self.resblocks = [
+            AdaINResBlock1(width, kernel, dilations, style_size)
+            for width in widths[1:]
+            for kernel, dilations in zip(config.kernels, config.dilations, strict=True)
+        ]
+        self.conv_post = Conv1d(widths[-1], bins, 7)
+
+    def __call__(self, x: mx.array, style: mx.array, spectrum: mx.array, rows: Rows) -> mx.array:
+        """`spectrum` (B, 120F + 120, 22) is that of the source, as `analyse` makes it; `rows` are
+        those of x. What lies beyond a row's end means nothing."""
+        parts, blocks = [x], len(self._config.kernels)
+        for n, (up, rate) in enumerate(zip(self.ups, self._config.rates, strict=True)):
+            x = up(_leaky_mean(SLOPE, rows.mask, *parts))
+            rows = rows.scale(rate, more=n + 1 == len(self.ups))
+            if more := rows.size - x.shape[1]:  # the spectrum has a step more than there are hops
+                x = pad_time(mx.concatenate([x[:, 1:2], x], axis=1), 0, more - 1)
+            x = x + self._hear(n, spectrum, style, rows).astype(x.dtype)
+            moments = rows.moments(x)
+            parts = [
+                block(x, moments, style, rows)
+                for block in self.resblocks[n * blocks : (n + 1) * blocks]
+            ]
+        x = self.conv_post(_leaky_mean(LAST_SLOPE, rows.mask, *parts).astype(mx.float32))
+        return synthesise(x, rows, self._config.n_fft)
+
+    def _hear(self, n: int, spectrum: mx.array, style: mx.array, rows: Rows) -> mx.array:
+        """The source as stage `n` hears it."""
+        x = self.noise_convs[n](spectrum)[:, : rows.size]
+        return self.noise_res[n](x, rows.moments(x), style, rows)

@@ -1,0 +1,189 @@
+"""Requests -> speech, rows side by side.
+
+Durations decide how much memory a row takes, so requests go through in two passes: tokens to
+durations, then frames to samples, each in batches of rows of like length. Which rows share a batch
+changes no more than last bits. A CPU gains nothing by company and takes each row alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from kokoro82m.checkpoint import Checkpoint, load_checkpoint
+from kokoro82m.config import FRAME_SAMPLES, PITCH_STEPS, SAMPLE_RATE, Config
+from kokoro82m.layers import Rows
+from kokoro82m.network import DecoderInput, Network, find_durations
+from kokoro82m.noise import draw_noise, merge_noise
+from kokoro82m.speech import Request, Speech, check_request
+from speechbase.device import CACHE_LIMIT, memory_left, on_cuda, on_gpu, settle
+from speechbase.errors import RequestError
+
+TOKENS, FRAMES, FEWEST_FRAMES = 4096, 2048, 512
+"""Tokens and frames of all rows of a batch on a GPU, padding included; a longer row is alone."""
+FRAME_BYTES = 1_600_000
+"""Memory that a frame takes while it is decoded, as measured on a CPU."""
+HALF_MINUTE = 1200
+"""Frames."""
+BUCKET = 16
+"""On CUDA, where each new shape costs, batches are padded to multiples of so many steps."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimedText:
+    """A request whose durations are known."""
+
+    request: Request
+    durations: np.ndarray  # (T,) frames
+    prosody: mx.array  # (T, hidden + style)
+    text: mx.array  # (T, hidden)
+
+    @property
+    def frames(self) -> int:
+        return int(self.durations.sum())
+
+
+class Kokoro82M:
+    """A loaded model."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        mx.set_cache_limit(CACHE_LIMIT)
+        self.config: Config = checkpoint.config
+        self.path = checkpoint.path
+        self.revision = checkpoint.revision  # the hub's commit; None for a directory
+        self.network: Network = checkpoint.network
+
+    @classmethod
+    def load(cls, path: str | Path, dtype: Any = None) -> Kokoro82M:
+        """As `kokoro82m.load`."""
+        return cls(load_checkpoint(path, dtype))
+
+    @property
+    def sample_rate(self) -> int:
+        """Of the samples that come out, Hz."""
+        return SAMPLE_RATE
+
+    def speak(self, requests: Iterable[Request]) -> list[Speech]:
+        """Speech of each request, in order. Raises RequestError before anything is computed."""
+        rows = list(requests)
+        for request in rows:
+            check_request(request, self.config.num_tokens, self.config.albert.max_positions)
+        texts: dict[int, TimedText] = {}
+        for batch in plan_batches([len(row.tokens) for row in rows], TOKENS if on_gpu() else 0):
+            texts |= zip(batch, self._encode([rows[n] for n in batch]), strict=True)
+        speech: dict[int, Speech] = {}
+        for batch in plan_batches([texts[n].frames for n in range(len(rows))], most_frames()):
+            speech |= zip(batch, self._decode([texts[n] for n in batch]), strict=True)
+        return [speech[n] for n in range(len(rows))]
+
+    def needs(self, rows: int) -> int:
+        """Bytes beside the weights in which so many rows of half a minute are spoken, about."""
+        return min(max(most_frames(), HALF_MINUTE), rows * HALF_MINUTE) * FRAME_BYTES
+
+    def forget(self) -> None:
+        """Give back the memory that MLX keeps for reuse."""
+        mx.clear_cache()
+
+    def _encode(self, requests: Sequence[Request]) -> list[TimedText]:
+        rows = padded_rows([len(request.tokens) for request in requests])
+        ids = np.zeros((len(requests), rows.size), np.int32)
+        for row, request in zip(ids, requests, strict=True):
+            row[: len(request.tokens)] = request.tokens
+        encoded = self.network.encode(mx.array(ids), _styles(requests), rows)
+        mx.eval(encoded.prosody, encoded.text, encoded.duration_logits)
+        settle()
+        logits = np.array(encoded.duration_logits)
+        return [
+            TimedText(
+                request,
+                find_durations(logits[n, :length], request.speed),
+                encoded.prosody[n],
+                encoded.text[n],
+            )
+            for n, (request, length) in enumerate(zip(requests, rows.lengths, strict=True))
+        ]
+
+    def _decode(self, texts: Sequence[TimedText]) -> list[Speech]:
+        inputs = self._prepare(texts)
+        samples = self.network.decode(inputs)
+        mx.eval(samples)
+        settle()
+        waves, pitch = np.array(samples), np.array(inputs.f0[..., 0])
+        return [
+            Speech(
+                waves[n, : FRAME_SAMPLES * text.frames].copy(),
+                text.durations,
+                pitch[n, : PITCH_STEPS * text.frames].copy(),
+            )
+            for n, text in enumerate(texts)
+        ]
+
+    def _prepare(self, texts: Sequence[TimedText]) -> DecoderInput:
+        rows = padded_rows([text.frames for text in texts])
+        style = _styles([text.request for text in texts])
+        places = [mx.array(_frame_tokens(text.durations, rows.size)) for text in texts]
+        frames = list(zip(texts, places, strict=True))
+        prosody = mx.stack([text.prosody[place] for text, place in frames])
+        f0, energy = self.network.curves(prosody, style, rows)
+        mx.eval(f0, energy)
+        settle()
+        spectrum = self.network.source(np.array(f0[..., 0]), self._noise(texts, rows), rows)
+        encoded = mx.stack([text.text[place] for text, place in frames])
+        return DecoderInput(encoded, f0, energy, spectrum, style, rows)
+
+    def _noise(self, texts: Sequence[TimedText], rows: Rows) -> mx.array:
+        """(B, 600F). Raises RequestError."""
+        noise = np.zeros((len(texts), FRAME_SAMPLES * rows.size), np.float32)
+        weight = np.array(self.network.decoder.generator.m_source.l_linear.weight[0])
+        for row, text in zip(noise, texts, strict=True):
+            count, given = FRAME_SAMPLES * text.frames, text.request.noise
+            if given is None:
+                row[:count] = draw_noise(text.request.seed, count)
+            elif len(given) >= count:
+                row[:count] = merge_noise(given[:count], weight)
+            else:
+                raise RequestError(f"noise has {len(given)} rows; the speech has {count} samples")
+        return mx.array(noise)
+
+
+def plan_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Places of rows of these lengths, the longest first, in batches of at most `most` steps of
+    rows that are all padded to the longest; a row that is longer is alone."""
+    batches: list[list[int]] = []
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if batches and lengths[batches[-1][0]] * (len(batches[-1]) + 1) <= most:
+            batches[-1].append(place)
+        else:
+            batches.append([place])
+    return batches
+
+
+def most_frames() -> int:
+    """Frames of a batch, padding included, for which there is memory; 0 where each row is alone."""
+    frames, left = FRAMES if on_gpu() else 0, memory_left()
+    while left is not None and frames > FEWEST_FRAMES and frames * FRAME_BYTES > left:
+        frames //= 2
+    return frames
+
+
+def padded_rows(lengths: Sequence[int]) -> Rows:
+    """Rows as long as the longest, and a little more on CUDA."""
+    longest = max(lengths)
+    return Rows(lengths, -(-longest // BUCKET) * BUCKET if on_cuda() else longest)
+
+
+def _styles(requests: Sequence[Request]) -> mx.array:
+    """(B, 1, 256)."""
+    return mx.array(np.stack([request.style for request in requests]).astype(np.float32))[:, None]
+
+
+def _frame_tokens(durations: np.ndarray, size: int) -> np.ndarray:
+    """The token of each frame (size,), the first one's beyond the end."""
+    places = np.zeros(size, np.int32)
+    places[: durations.sum()] = np.repeat(np.arange(len(durations)), durations)
+    return places

@@ -1,0 +1,92 @@
+"""Voices: a style row for each length of a text, from files, alone or blended. Loads no MLX.
+
+A folder `voices` has NAME.pt, as the hub has them, NAME.npy, or NAME.bin (the ONNX repository's
+plain float32).
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from kokoro82m.speech import STYLE_SIZE
+from kokoro82m.symbols import MAX_SYMBOLS
+from speechbase import pth
+from speechbase.errors import CheckpointError, RequestError, shown
+
+FOLDER = "voices"
+SUFFIXES = (".pt", ".npy", ".bin")
+
+
+def voice_names(folder: Path) -> list[str]:
+    """Names of the voices of a checkpoint's folder, sorted."""
+    files = (folder / FOLDER).glob("*")
+    return sorted({file.stem for file in files if file.suffix in SUFFIXES})
+
+
+def load_voice(folder: Path, name: str) -> np.ndarray:
+    """A voice of a checkpoint's folder: (510, 256) float32.
+
+    Raises RequestError for a name that is not there, with the nearest that is, CheckpointError for
+    a damaged file.
+    """
+    names = voice_names(folder)
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names) or 'none'}"
+        raise RequestError(f"no voice named {shown(name)!r} in {folder / FOLDER}; {hint}")
+    files = (folder / FOLDER / f"{name}{suffix}" for suffix in SUFFIXES)
+    return read_voice(next(file for file in files if file.exists()))
+
+
+def read_voice(file: Path) -> np.ndarray:
+    """A voice (510, 256) float32 of a file. Raises CheckpointError."""
+    try:
+        if file.suffix == ".pt":
+            rows = pth.load_array(file)
+        elif file.suffix == ".npy":
+            rows = np.lib.format.open_memmap(
+                file, mode="r"
+            )  # no pickles, no size beyond the file's
+        else:
+            rows = np.fromfile(file, "<f4").reshape(-1, STYLE_SIZE)
+    except (OSError, ValueError, EOFError) as error:
+        raise CheckpointError(f"{file}: damaged: {shown(str(error))}; download it again") from error
+    if rows.dtype.kind != "f" or rows.shape not in (
+        (MAX_SYMBOLS, STYLE_SIZE), (MAX_SYMBOLS, 1, STYLE_SIZE)
+    ):  # fmt: skip
+        raise CheckpointError(
+            f"{file}: no voice: {rows.dtype} of the shape {rows.shape} in place of float32 of "
+            f"({MAX_SYMBOLS}, 1, {STYLE_SIZE})"
+        )
+    rows = rows.reshape(MAX_SYMBOLS, STYLE_SIZE).astype(np.float32)
+    if not np.isfinite(rows).all():
+        raise CheckpointError(f"{file}: no voice: holds NaN or infinity")
+    return rows
+
+
+def blend_voices(folder: Path, weights: Mapping[str, float]) -> np.ndarray:
+    """The weighted mean of voices by name; weights are divided by their sum.
+
+    Raises RequestError, CheckpointError.
+    """
+    total = sum(weights.values())
+    if not weights or not math.isfinite(total) or not all(w > 0 for w in weights.values()):
+        raise RequestError("a blend needs voices with weights above 0")
+    blend = np.zeros((MAX_SYMBOLS, STYLE_SIZE))
+    for name, weight in weights.items():
+        blend += load_voice(folder, name).astype(np.float64) * (weight / total)
+    return blend.astype(np.float32)
+
+
+def style_row(voice: np.ndarray, phonemes: str) -> np.ndarray:
+    """The row (256,) of a voice for a text of these phonemes, by their number of characters."""
+    if not 0 < len(phonemes) <= len(voice):
+        raise RequestError(
+            f"{len(phonemes)} phonemes; a voice has rows for 1 to {len(voice)}, so split the text"
+        )
+    return np.ascontiguousarray(voice[len(phonemes) - 1])

@@ -1,0 +1,109 @@
+"""Kokoro on processor cores: a worker process for each, with one thread.
+
+Knows no network: `worker.py` loads it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from narrator import files, processes
+from narrator.engines import Outcome, Request, Speech, machine
+from narrator.engines.kokoro import worker as wire
+from narrator.engines.kokoro.settings import KokoroSettings
+from narrator.engines.kokoro.wording import prepare, word_times
+from narrator.engines.workers import WorkerProgram, WorkerSession
+from narrator.errors import EngineFailure
+
+WORKER_BYTES = 900_000_000
+"""Memory of one worker."""
+MOST_WORKERS = 64
+_START = """\
+from narrator.engines.kokoro.worker import main
+main(sys.argv[1])
+"""
+
+
+class KokoroProgram(WorkerProgram):
+    """Workers of Kokoro."""
+
+    title = "Kokoro"
+    timeout = 600.0  # a slow machine with a long chunk
+    start_timeout = 600.0  # the first one makes the graph
+    retries_alone = True
+
+    def __init__(self, folder: Path, cache: Path) -> None:
+        self._folder, self._cache = folder, cache
+
+    @property
+    def command(self) -> Sequence[str]:
+        places = json.dumps([str(self._folder), str(self._cache)])
+        return processes.python_command(_START, places)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+    def pack(self, request: Request) -> bytes:
+        spoken = prepare(request)
+        facts = {
+            "phonemes": spoken.pronunciation.phonemes,
+            "blend": dict(spoken.blend),
+            "speed": spoken.speed,
+            "seed": spoken.seed,
+        }
+        text = json.dumps(facts).encode()
+        return wire.REQUEST.pack(len(text)) + text
+
+    def unpack(self, request: Request, kind: int, payload: bytes, extra: bytes) -> Outcome:
+        if kind != wire.SPEECH:
+            return self.fail(request, payload.decode("utf-8", "replace"))
+        samples = np.frombuffer(payload, "<f4").astype(np.float32)
+        durations = np.frombuffer(extra, "<i4")
+        words = word_times(prepare(request).pronunciation, durations)
+        return Outcome(request.key, request.attempt, speech=Speech(samples, words=words))
+
+
+class KokoroSession(WorkerSession):
+    """Workers of Kokoro; a text that cannot be pronounced fails before it is sent."""
+
+    def __init__(self, program: KokoroProgram, workers: int) -> None:
+        self._failures: list[Outcome] = []
+        super().__init__(program, workers, 2 * workers)
+
+    def add(self, request: Request) -> None:
+        try:
+            prepare(request)
+        except EngineFailure as error:
+            self._failures.append(Outcome(request.key, request.attempt, failure=error))
+        else:
+            super().add(request)
+
+    def advance(self) -> list[Outcome]:
+        failures, self._failures = self._failures, []
+        return failures or super().advance()
+
+
+def count_workers(chosen: int | str) -> int:
+    """As many as the manifest says, or as cores and memory bear."""
+    if isinstance(chosen, int):
+        return chosen
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    available = machine.memory().available
+    bearable = MOST_WORKERS if available is None else available // WORKER_BYTES
+    return max(1, min(cores or 1, bearable, MOST_WORKERS))
+
+
+def start_workers(
+    settings: KokoroSettings, folder: Path, tell: Callable[[str], None]
+) -> KokoroSession:
+    """Raises EngineUnavailable."""
+    count = count_workers(settings.slots)
+    number = "1 process" if count == 1 else f"{count} processes"
+    tell(f"loading Kokoro ({settings.model}) in {number} …")
+    return KokoroSession(KokoroProgram(folder, files.library() / "models" / "onnx"), count)

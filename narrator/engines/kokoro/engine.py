@@ -1,0 +1,156 @@
+"""Kokoro as an engine: what a plan asks of it, without loading anything."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from narrator import keys, pronunciation
+from narrator.engines import Session, machine, models, quiet
+from narrator.engines.kokoro import missing_packages
+from narrator.engines.kokoro.checkpoint import FAMILY
+from narrator.engines.kokoro.cpu import WORKER_BYTES, start_workers
+from narrator.engines.kokoro.gpu import LoadingKokoro
+from narrator.engines.kokoro.settings import KokoroSettings
+from narrator.engines.kokoro.wording import blend_of, dialect, pronounce, voice_errors
+from narrator.engines.mlx.engine import ModelEngine, path_of
+from narrator.engines.voice import Voice
+from narrator.errors import EngineUnavailable, Problem
+
+
+class KokoroEngine(ModelEngine):
+    """As `ModelEngine`; `root` is what a relative `model` folder is looked for under.
+
+    It says a text in one way, whatever the seed. A take is the same on a GPU and on a CPU but for
+    what nobody hears, so its key says nothing of either.
+    """
+
+    name = "kokoro"
+    family = FAMILY
+    sampler = 1
+    sample_rate = 24_000
+    continues = False
+    anchors = False
+    has_speed = True
+    max_context_seconds = float("inf")
+
+    def __init__(
+        self,
+        settings: KokoroSettings,
+        *,
+        cache: Path,
+        root: Path | None = None,
+        memory: Path | None = None,
+        remembered: object = MappingProxyType({}),
+        tell: Callable[[str], None] = quiet,
+    ) -> None:
+        found = models.find(FAMILY, settings.model, root=root, tell=tell)
+        super().__init__(settings, found, cache=cache, memory=memory, remembered=remembered)
+        self.settings = settings
+
+    def identity(self) -> Mapping[str, Any]:
+        """Weights and our sampler's version; the precision where it was chosen."""
+        identity = {**super().identity()}
+        if identity["dtype"] in ("auto", "float32"):
+            del identity["dtype"]
+        return identity
+
+    def identity_record(self) -> Mapping[str, Any]:
+        """As `ModelEngine.identity_record`, with what names each voice."""
+        return {"voices": dict(self._voices()), **super().identity_record()}
+
+    def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
+        """The voices that are blended, by what they hold, and the speed."""
+        voices = self._voices()
+        blend = blend_of(voice, language)
+        return {
+            "voices": [[weight, voices.get(name, name)] for name, weight in blend.items()],
+            "speed": voice.speed,
+        }
+
+    def text_content(
+        self, text: str, language: str, voice: Voice, pronunciations: Mapping[str, str]
+    ) -> Mapping[str, Any]:
+        """The phonemes that a text is spoken as; none of a language that cannot be spoken here."""
+        spoken = dialect(language, blend_of(voice, language))
+        try:
+            phonemes = pronounce(text, spoken, tuple(pronunciations.items())).phonemes
+        except LookupError:
+            return {}
+        return {"phonemes": phonemes}
+
+    def speaks(self, language: str) -> bool:
+        return pronunciation.speaks(language)
+
+    def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
+        """Languages that cannot be pronounced here, and voices that it has not."""
+        messages = [self._unspoken(tag) for tag in languages if not self.speaks(tag)]
+        messages += voice_errors(voices, self._voices().keys())
+        return [Problem(None, None, message) for message in messages]
+
+    def start(self, tell: Callable[[str], None] = quiet) -> Session:
+        """Raises EngineUnavailable."""
+        if self.runs_on_gpu:
+            return super().start(tell)
+        if message := missing_packages():
+            raise EngineUnavailable(message)
+        return start_workers(self.settings, path_of(self._found, FAMILY), tell)
+
+    def precision(self) -> str:
+        return ""
+
+    def required_memory(self) -> int | None:
+        return super().required_memory() if self.runs_on_gpu else WORKER_BYTES
+
+    @property
+    def runs_on_gpu(self) -> bool:
+        """Whether sessions compute on a GPU: as the manifest says, or where there is one."""
+        if self.settings.device != "auto":
+            return self.settings.device == "gpu"
+        return _has_gpu()
+
+    def _loading(self, path: Path) -> LoadingKokoro:
+        return LoadingKokoro(self._found.spec, path, self.settings, self._weights(), self._cache)
+
+    def _unspoken(self, tag: str) -> str:
+        extra = pronunciation.missing_extra(tag)
+        if extra in (None, "draft"):
+            known = ", ".join(pronunciation.languages())
+            return f'Kokoro does not speak "{tag}"; its languages are {known}'
+        from narrator.installation import install_command
+
+        return f'to pronounce "{tag}", Kokoro needs an extra: {install_command(extra)}'
+
+    def _voices(self) -> Mapping[str, str]:
+        """Names what each voice of the model holds."""
+        if self._found.path is None:
+            voices = self._remembered.get("voices")
+            return voices if isinstance(voices, Mapping) else {}
+        return _voice_names(self._found.path)
+
+
+@cache
+def _has_gpu() -> bool:
+    """Asked of another process where it may be so: MLX is not loaded here for it."""
+    if sys.platform == "darwin":
+        return importlib.util.find_spec("mlx") is not None
+    return machine.device().kind == "CUDA" if importlib.util.find_spec("mlx") else False
+
+
+@cache
+def _voice_names(folder: Path) -> Mapping[str, str]:
+    from kokoro82m import load_voice, voice_names
+    from speechbase.errors import ModelError
+
+    contents: dict[str, str] = {}
+    for name in voice_names(folder):
+        try:
+            contents[name] = keys.content(load_voice(folder, name).tobytes())
+        except ModelError as error:
+            raise EngineUnavailable(str(error)) from error
+    return contents

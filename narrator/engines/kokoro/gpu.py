@@ -1,0 +1,142 @@
+"""Kokoro in MLX, for a session of `engines/mlx`: rows are spoken whole, side by side.
+
+Used on the thread that loaded it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from narrator.engines import Request, Speech
+from narrator.engines.kokoro.settings import KokoroSettings
+from narrator.engines.kokoro.wording import SpokenText, prepare, word_times
+from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading, Tell
+from narrator.engines.voice import Reference
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    import kokoro82m
+    from kokoro82m.model import Kokoro82M
+
+
+@dataclass(frozen=True, slots=True)
+class LoadingKokoro(Loading):
+    """Kokoro."""
+
+    settings: KokoroSettings
+
+    name: ClassVar[str] = "Kokoro"
+    less: ClassVar[str] = "close other programs, or make chunks shorter"
+
+    def _loaded(self) -> LoadedKokoro:
+        import kokoro82m
+
+        dtype = None if self.settings.dtype == "auto" else self.settings.dtype
+        return LoadedKokoro(self, KokoroBatches(kokoro82m.load(self.path, dtype)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowRequest:
+    """A request as the network has it, and the phonemes that it came from."""
+
+    spoken: SpokenText
+    network: kokoro82m.Request
+
+
+class LoadedKokoro(LoadedModel):
+    """Kokoro as it is loaded, with the voices that were asked for."""
+
+    model: KokoroBatches
+    decodings = 1
+
+    def asked(self, request: Request, tell: Tell) -> RowRequest:
+        spoken = prepare(request)
+        return RowRequest(spoken, self.model.request(spoken))
+
+    def said(self, asked: RowRequest, made: kokoro82m.Speech) -> Speech:
+        return Speech(made.samples, words=word_times(asked.spoken.pronunciation, made.durations))
+
+    def encode(self, reference: Reference) -> Encoded:
+        return {}
+
+
+class KokoroBatches:
+    """The network as a model whose batches a session can fill."""
+
+    def __init__(self, network: Kokoro82M) -> None:
+        self.network = network
+        self._voices: dict[tuple[tuple[str, float], ...], np.ndarray] = {}
+
+    def request(self, spoken: SpokenText) -> kokoro82m.Request:
+        """Raises RequestError."""
+        import kokoro82m
+
+        blend = tuple(spoken.blend.items())
+        if blend not in self._voices:
+            self._voices[blend] = kokoro82m.blend_voices(self.network.path, spoken.blend)
+        phonemes = spoken.pronunciation.phonemes
+        return kokoro82m.Request(
+            kokoro82m.tokenize(phonemes, self.network.config.vocabulary),
+            kokoro82m.style_row(self._voices[blend], phonemes),
+            speed=spoken.speed,
+            seed=spoken.seed,
+        )
+
+    def batch(self, slots: int) -> KokoroBatch:
+        return KokoroBatch(self.network, slots)
+
+    def needs(self, rows: int) -> int:
+        return self.network.needs(rows)
+
+    def forget(self) -> None:
+        self.network.forget()
+
+
+class KokoroBatch:
+    """Rows that are spoken together: a step speaks all that wait, up to the slots."""
+
+    def __init__(self, network: Kokoro82M, slots: int) -> None:
+        self.slots = slots
+        self._network = network
+        self._queue: dict[int, RowRequest] = {}
+        self._speech: dict[int, kokoro82m.Speech] = {}
+        self._count = 0
+
+    @property
+    def running(self) -> int:
+        return min(self.slots, len(self._queue))
+
+    def add(self, request: RowRequest) -> int:
+        self._count += 1
+        self._queue[self._count] = request
+        return self._count
+
+    def step(self) -> Sequence[int]:
+        """The rows that were spoken."""
+        rows = list(self._queue)[: self.slots]
+        spoken = self._network.speak([self._queue[row].network for row in rows])
+        for row, speech in zip(rows, spoken, strict=True):
+            self._speech[row] = speech
+            del self._queue[row]
+        return rows
+
+    def decoding(self, row: int, stream: object) -> SpokenRow:
+        return SpokenRow(self._speech.pop(row))
+
+
+class SpokenRow:
+    """A row with nothing left to decode."""
+
+    left = 0
+
+    def __init__(self, speech: kokoro82m.Speech) -> None:
+        self._speech = speech
+
+    def push(self) -> None:
+        pass
+
+    def speech(self) -> kokoro82m.Speech:
+        return self._speech

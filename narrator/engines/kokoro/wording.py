@@ -1,0 +1,120 @@
+"""How a text is put to Kokoro: as phonemes, in the voice's own kind of a language.
+
+Pure; knows no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from narrator import keys, pronunciation
+from narrator.engines import Request
+from narrator.engines.kokoro.settings import KokoroVoice
+from narrator.engines.kokoro.voices import (
+    VOICES,
+    Blend,
+    default_blend,
+    language_of,
+    unknown_voices,
+)
+from narrator.engines.voice import Voice
+from narrator.errors import EngineFailure, nearest
+from narrator.pronunciation import Override, Pronunciation
+from narrator.sound.timing import TimedWord
+
+FRAME_SECONDS = 0.025
+
+
+def chosen_blend(voice: Voice) -> Blend | None:
+    """The voices that the author chose for a speaker, with weights."""
+    settings = voice.own.get("kokoro")
+    choice = settings.voice if isinstance(settings, KokoroVoice) else None
+    return {choice: 1.0} if isinstance(choice, str) else choice
+
+
+def blend_of(voice: Voice, language: str) -> Blend:
+    """The voices that a speaker speaks with, their weights adding up to one, in order of names."""
+    blend = chosen_blend(voice) or default_blend(voice, language)
+    total = sum(blend.values())
+    return {name: round(blend[name] / total, 6) for name in sorted(blend)}
+
+
+def voice_errors(voices: Mapping[str, Voice], folder_names: Collection[str]) -> Iterator[str]:
+    """Voices that neither the published model nor a folder's has."""
+    names = [*VOICES, *folder_names]
+    for speaker, voice in voices.items():
+        for name in unknown_voices(chosen_blend(voice) or (), folder_names):
+            guess = nearest(name, names)
+            hint = f"did you mean '{guess}'?" if guess else "docs/kokoro.md lists them"
+            yield f"{speaker}: Kokoro has no voice '{name}'; {hint}"
+
+
+def dialect(language: str, blend: Blend) -> str:
+    """The language that a text is pronounced in: its own, in the way of the voice's region."""
+    spoken = language_of(blend)
+    same = language.lower().partition("-")[0] == spoken.lower().partition("-")[0]
+    return spoken if same else language
+
+
+@lru_cache(maxsize=4096)
+def pronounce(
+    text: str, language: str, overrides: tuple[tuple[str, str], ...] = ()
+) -> Pronunciation:
+    """The phonemes of a text; `overrides` are words of it with their IPA.
+
+    Raises LookupError for a language that cannot be pronounced here.
+    """
+    spans = list[Override]()
+    for word, ipa in sorted(overrides, key=lambda pair: -len(pair[0])):
+        start = text.find(word)
+        while start >= 0:
+            stop = start + len(word)
+            around = text[start - 1 : start] + text[stop : stop + 1]
+            inside = any(span.start < stop and start < span.stop for span in spans)
+            if not inside and not any(char.isalnum() for char in around):
+                spans.append(Override(start, stop, ipa))
+            start = text.find(word, stop)
+    return pronunciation.pronounce(text, language, spans)
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenText:
+    """What a network is asked to speak."""
+
+    pronunciation: Pronunciation
+    blend: Blend
+    speed: float
+    seed: int
+
+
+def prepare(request: Request) -> SpokenText:
+    """A request as phonemes and a voice. Raises EngineFailure for a text that has none."""
+    blend = blend_of(request.voice, request.language)
+    language = dialect(request.language, blend)
+    try:
+        spoken = pronounce(request.text, language, tuple(request.pronunciations.items()))
+    except LookupError as error:
+        raise EngineFailure(f"Kokoro: {error}: {request.text[:60]!r}") from error
+    if not spoken.words:
+        raise EngineFailure(f"Kokoro: nothing to pronounce: {request.text[:60]!r}")
+    # one reading of a text: whatever the book's seed and the number of the try
+    seed = keys.number(request.text) % 2**64
+    return SpokenText(spoken, blend, request.voice.speed, seed)
+
+
+def word_times(spoken: Pronunciation, durations: np.ndarray) -> tuple[TimedWord, ...]:
+    """When each word is heard, by the frames (symbols + 2,) that the model gave its symbols."""
+    ends = np.cumsum(durations) * FRAME_SECONDS
+    return tuple(
+        TimedWord(
+            word.start,
+            word.stop,
+            float(ends[word.phonemes_start]),  # the first of `durations` is a pad
+            float(ends[word.phonemes_stop]),
+        )
+        for word in spoken.words
+    )

@@ -1,0 +1,92 @@
+"""One Kokoro process on a processor core: requests in on stdin, samples out on stdout.
+
+A request is a little-endian uint32 length and that many bytes of JSON: phonemes, blend, speed,
+seed. An answer has the form of `engines/workers.py`: float32 samples, and with them the frames of
+each symbol as int32; or a message. Ends with stdin.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from narrator.engines.workers import ANSWER, READY
+
+REQUEST = struct.Struct("<I")
+SPEECH, FAILED = 1, 2
+
+
+def send(kind: int, payload: bytes = b"", extra: bytes = b"") -> None:
+    """One answer."""
+    pipe = sys.stdout.buffer
+    for part in (ANSWER.pack(kind, len(payload), len(extra)), payload, extra):
+        pipe.write(part)
+    pipe.flush()
+
+
+class Speaker:
+    """The network, and the voices that were asked for."""
+
+    def __init__(self, folder: Path, cache: Path) -> None:
+        """Raises ModelError."""
+        from kokoro82m.onnx_network import load_onnx
+
+        self._folder = folder
+        self._network = load_onnx(folder, cache)
+        self._voices: dict[str, np.ndarray] = {}
+
+    def speak(self, request: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Samples and the frames of each symbol. Raises ModelError."""
+        import kokoro82m
+
+        name = json.dumps(request["blend"])
+        if name not in self._voices:
+            self._voices[name] = kokoro82m.blend_voices(self._folder, request["blend"])
+        phonemes = request["phonemes"]
+        speech = self._network.speak(
+            kokoro82m.Request(
+                kokoro82m.tokenize(phonemes, self._network.config.vocabulary),
+                kokoro82m.style_row(self._voices[name], phonemes),
+                speed=request["speed"],
+                seed=request["seed"],
+            )
+        )
+        return speech.samples, speech.durations
+
+
+def main(places: str) -> None:
+    """Answer requests in order until stdin ends; the first answer says why it cannot.
+
+    `places` are the folder of the model and the one that its graph is kept in, as a JSON list.
+    """
+    from speechbase.errors import ModelError
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the process that started this one
+    try:
+        try:
+            speaker = Speaker(*map(Path, json.loads(places)))
+        except (ModelError, ImportError, OSError, RuntimeError, MemoryError) as error:
+            send(FAILED, _line(error).encode())
+            return
+        send(READY)
+        while head := sys.stdin.buffer.read(REQUEST.size):
+            request = json.loads(sys.stdin.buffer.read(*REQUEST.unpack(head)))
+            try:
+                samples, durations = speaker.speak(request)
+            except (ModelError, RuntimeError) as error:
+                send(FAILED, _line(error).encode())
+                continue
+            send(SPEECH, samples.tobytes(), durations.astype("<i4").tobytes())
+    except BrokenPipeError:
+        pass  # the process that started this one is gone
+
+
+def _line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__
