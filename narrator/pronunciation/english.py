@@ -11,6 +11,7 @@ Reads top-down: a sentence, a word in its place, a word alone, its parts.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -235,6 +236,8 @@ class English:
                 return "ði" if place.vowel_follows else "ðə"
             case "to" if free:
                 return "tʊ" if place.vowel_follows else "tə"
+            case "to":
+                return "tˈuː" if self.british else "tˈu"
             case "in" if free:
                 return "ɪn"
             case "in":
@@ -273,9 +276,14 @@ class English:
         word = text.strip("'")
         if "-" in word:
             return self._joined(word.split("-"), tags)
+        if "." in word:
+            return self._letters(word.replace(".", "")), True  # e.g
+        for form in _plainer(word, self.dictionary):
+            if phonemes := self._known(form, tags, starts_sentence):
+                return phonemes, True
         if text.startswith("'") and (phonemes := self._known("h" + word, tags, False)):
             return phonemes.replace("h", "", 1), True  # 'ouse
-        if word.isupper() and len(word) < 6 and not re.search("[AEIOUY]..?[AEIOUY]", word):
+        if _is_initials(word):
             return self._letters(word), True
         if phonemes := self._contracted(word, tags):
             return phonemes, True
@@ -315,8 +323,8 @@ class English:
 
     def _letters(self, word: str) -> str:
         """The names of letters, the last one stressed: FBI."""
-        names = [self._find(letter, ()) for letter in word]
-        return "".join(map(_weakened, names[:-1])) + names[-1]
+        names = [self._find(letter, ()) for letter in letters.spelled(word).upper()]
+        return "".join(map(_weakened, names[:-1])) + "".join(names[-1:])
 
     # -- its parts ---------------------------------------------------------------------------------
 
@@ -425,6 +433,26 @@ _BEGINNINGS = {
     "super": "sˌupəɹ",
     "counter": "kˌWntəɹ",
 }
+
+
+def _is_initials(word: str) -> bool:
+    """Whether the letters of a word that no dictionary has are named: BBC, but not JUPE."""
+    if not re.fullmatch("[A-Z]{1,5}", word):
+        return False
+    return not re.search("[AEIOUY]..?[AEIOUY]", word) or re.fullmatch("[IVXLCDM]+", word) is not None
+
+
+def _plainer(word: str, dictionary: Dictionary) -> Iterator[str]:
+    """Forms of a word that a dictionary may have: without accents, not drawn out (nooo, yesss)."""
+    decomposed = unicodedata.normalize("NFKD", word)
+    without_accents = "".join(c for c in decomposed if not unicodedata.combining(c))
+    if without_accents != word:
+        yield without_accents
+    if re.search(r"(.)\1\1", word.lower()) and not _is_initials(word):
+        twofold = re.sub(r"(.)\1{2,}", r"\1\1", without_accents.lower())
+        if twofold in dictionary:
+            yield twofold
+        yield re.sub(r"(.)\1{2,}", r"\1", without_accents.lower())
 
 
 def _stems(word: str) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ After Cho et al. 2014 (the gated recurrent unit), as torch.nn.GRU computes it.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -60,7 +61,8 @@ def pronounce(word: str, language: str) -> str:
 
 def spelled(word: str) -> str:
     """`word` in the letters that the network knows."""
-    composed = "".join(_SPELLINGS.get(letter, letter) for letter in word.lower())
+    lower = re.sub("é(?='|$)", "ay", unicodedata.normalize("NFC", word.lower()))
+    composed = "".join(_SPELLINGS.get(letter, letter) for letter in lower)
     decomposed = unicodedata.normalize("NFKD", composed)
     plain = "".join(_SPELLINGS.get(letter, letter) for letter in decomposed)
     return "".join(letter for letter in plain if letter in LETTERS).strip("'")

@@ -15,8 +15,11 @@ from narrator.pronunciation.alphabet import MARKS, STOPS
 _SIGNS = r"\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u00ad\u200b-\u200d\u2060"
 """Signs that belong to the letter before them, and invisible characters inside words."""
 _LETTER = rf"[^\W\d_][{_SIGNS}]*"
+_INITIALS = r"(?<![^\W_])[^\W\d_](?:\.[^\W\d_])+(?![^\W_])(?:\.(?=,|\s+[a-z]))?"
+"""Letters with points between: U.S.A. The last point stays a mark where a sentence may end."""
 _TOKEN = re.compile(
-    rf"(?P<word>['’‘]?(?:{_LETTER})+(?:['’‘‐‑-](?:{_LETTER})+)*['’‘]?)"
+    rf"(?P<initials>{_INITIALS})"
+    rf"|(?P<word>['’‘]?(?:{_LETTER})+(?:['’‘‐‑-](?:{_LETTER})+)*['’‘]?)"
     r"|(?P<mark>\.{3,}|-{2,}|[^\w\s])|(?P<space>\s+)|(?P<digits>\d+)|(?P<character>.)",
     re.DOTALL,
 )
@@ -69,7 +72,8 @@ def tokens(text: str, spans: Sequence[tuple[int, int, str]]) -> Iterator[Token]:
 
 def _tokens(text: str, start: int, stop: int) -> Iterator[Token]:
     for match in _TOKEN.finditer(text, start, stop):
-        yield Token(match.start(), match.group(), match.lastgroup or "")
+        kind = "word" if match.lastgroup == "initials" else match.lastgroup or ""
+        yield Token(match.start(), match.group(), kind)
 
 
 def plain(word: str) -> str:
