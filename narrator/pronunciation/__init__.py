@@ -140,10 +140,12 @@ def pronounce(
     cannot be spoken, ValueError for spans that overlap or leave the text, and LookupError for a
     language that is not spoken here and has no fallback.
     """
-    spans = []
+    spans: list[tuple[int, int, str]] = []
     for override in sorted(overrides, key=lambda override: override.start):
         if not (spans[-1][1] if spans else 0) <= override.start < override.stop <= len(text):
-            raise ValueError(f"override {override.start}:{override.stop} overlaps or is not in the text")
+            raise ValueError(
+                f"override {override.start}:{override.stop} overlaps or is not in the text"
+            )
         spans.append((override.start, override.stop, ipa.to_phonemes(override.ipa, language)))
     parts = list(tokens(text, spans))
     return _assemble(text, parts, _transcriber(language, fallback)(parts))

@@ -13,24 +13,38 @@ from typing import Any
 from narrator.pronunciation.tokens import Segment, Token
 
 _ROWS = """
-アイウエオ a i ɯ e o|カキクケコ ka kʲi kɯ ke ko|ガギグゲゴ ɡa ɡʲi ɡɯ ɡe ɡo|サシスセソ sa ɕi sɨ se so
-ザジズゼゾ ʣa ʥi zɨ ʣe ʣo|タチツテト ta ʨi ʦɨ te to|ダヂヅデド da ʥi zɨ de do|ナニヌネノ na ɲi nɯ ne no
-ハヒフヘホ ha çi ɸɯ he ho|バビブベボ ba bʲi bɯ be bo|パピプペポ pa pʲi pɯ pe po|マミムメモ ma mʲi mɯ me mo
-ヤユヨ ja jɯ jo|ラリルレロ ɾa ɾʲi ɾɯ ɾe ɾo|ワヰヱヲヴ βa i e o vɯ|ァィゥェォ a i ɯ e o|ャュョヮヵヶ ja jɯ jo βa ka ke
+アイウエオ a i ɯ e o
+カキクケコ ka kʲi kɯ ke ko
+ガギグゲゴ ɡa ɡʲi ɡɯ ɡe ɡo
+サシスセソ sa ɕi sɨ se so
+ザジズゼゾ ʣa ʥi zɨ ʣe ʣo
+タチツテト ta ʨi ʦɨ te to
+ダヂヅデド da ʥi zɨ de do
+ナニヌネノ na ɲi nɯ ne no
+ハヒフヘホ ha çi ɸɯ he ho
+バビブベボ ba bʲi bɯ be bo
+パピプペポ pa pʲi pɯ pe po
+マミムメモ ma mʲi mɯ me mo
+ヤユヨ ja jɯ jo
+ラリルレロ ɾa ɾʲi ɾɯ ɾe ɾo
+ワヰヱヲヴ βa i e o vɯ
+ァィゥェォ a i ɯ e o
+ャュョヮヵヶ ja jɯ jo βa ka ke
 """
 _KANA = {
     kana: sound
-    for row in _ROWS.replace("\n", "|").split("|")
-    if row
+    for row in _ROWS.strip().splitlines()
     for kana, sound in zip(row.split()[0], row.split()[1:], strict=True)
 }
-_ONSETS = {
-    **dict.fromkeys(("キ", "ク"), "k"), **dict.fromkeys(("ギ", "グ"), "ɡ"), "シ": "ɕ", "ジ": "ʥ", "チ": "ʨ", "ヂ": "ʥ", "ツ": "ʦ",
-    "テ": "t", "デ": "d", "ト": "t", "ド": "d", "ニ": "ɲ", "ヒ": "ç", "ビ": "b", "ピ": "p", "フ": "ɸ", "ミ": "m", "リ": "ɾ", "ヴ": "v",
-    "ウ": "β", "イ": "j", "ス": "s", "ズ": "z",
-}  # fmt: skip
+_ONSETS = dict(
+    pair.split("=")
+    for pair in (
+        "キ=k ク=k ギ=ɡ グ=ɡ シ=ɕ ジ=ʥ チ=ʨ ヂ=ʥ ツ=ʦ テ=t デ=d ト=t ド=d ニ=ɲ "
+        "ヒ=ç ビ=b ピ=p フ=ɸ ミ=m リ=ɾ ヴ=v ウ=β イ=j ス=s ズ=z"
+    ).split()
+)
 _SOFT = frozenset("キギテデビピミリ")
-"""Before a small kana these are palatal: kʲ; クグ are round, ɡᵝ; フヴツ are palatal before ィ and ュ."""
+"""Palatal before a small kana: kʲ. クグ are round: ɡᵝ. フヴツ are palatal before ィ and ュ."""
 
 
 @cache
@@ -60,7 +74,10 @@ def _segments(token: Token) -> Iterator[Segment]:
     stop = start
     for morpheme in _tokenizer().tokenize(token.text, _mode()):
         kind, detail, *_ = morpheme.part_of_speech()
-        belongs = kind in ("助動詞", "接尾辞") or detail in ("接続助詞", "非自立可能" if kana.endswith(("テ", "デ")) else "")
+        belongs = kind in ("助動詞", "接尾辞") or detail in (
+            "接続助詞",
+            "非自立可能" if kana.endswith(("テ", "デ")) else "",
+        )
         if kana and not belongs and not is_prefix:
             yield Segment(start, stop, sounds(kana))
             start, kana = stop, ""
@@ -75,7 +92,9 @@ def _reading(morpheme: Any, kind: str) -> str:
     """Katakana as it is spoken: particles, long vowels."""
     surface, reading = morpheme.surface(), morpheme.reading_form()
     if kind == "助詞" and surface in ("は", "へ", "を", "には", "では", "とは"):
-        return {"は": "ワ", "へ": "エ", "を": "オ", "には": "ニワ", "では": "デワ", "とは": "トワ"}[surface]
+        return {"は": "ワ", "へ": "エ", "を": "オ", "には": "ニワ", "では": "デワ", "とは": "トワ"}[
+            surface
+        ]
     if not re.fullmatch("[ァ-ヺー]+", reading):
         reading = surface.translate({code: code + 0x60 for code in range(0x3041, 0x3097)})
     if kind == "動詞" and reading.endswith("ウ"):
@@ -99,7 +118,13 @@ def sounds(kana: str) -> str:
         elif small is None or base not in _ONSETS:
             spoken += _KANA.get(base, "") + _KANA.get(small or "", "")
         else:
-            glide = "ʲ" if base in _SOFT or (base in "フヴツ" and small in "ィャュョ") else "ᵝ" if base in "クグ" else ""
+            glide = (
+                "ʲ"
+                if base in _SOFT or (base in "フヴツ" and small in "ィャュョ")
+                else "ᵝ"
+                if base in "クグ"
+                else ""
+            )
             vowel = _KANA[small][-1]
             spoken += _ONSETS[base] + glide + ("ɨ" if small == "ュ" else vowel)
     spoken = re.sub("ɴ(?=[mpb])", "m", spoken)

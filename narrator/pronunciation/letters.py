@@ -1,9 +1,9 @@
 """English words by their letters alone: names, dialect, what no dictionary has.
 
-A network of 487,000 numbers reads the word in both directions and says for each letter which
-phonemes it stands for: none, one, two or three. Of all ways to speak the word it takes the likeliest
-that has one main stress. `tests/bench/letters.py` trains it on the dictionaries; `data/letters.npz`
-holds its numbers, in float16. Knows no word and no sentence.
+A network of 487,000 weights reads the word in both directions and says for each letter which
+phonemes it stands for: none, one, two or three. The likeliest phonemes with one main stress win.
+`tests/bench/letters.py` trains it on the dictionaries; `data/letters.npz` holds the weights, in
+float16. Knows no dictionary and no sentence.
 
 After Cho et al. 2014 (the gated recurrent unit), as torch.nn.GRU computes it.
 """
@@ -28,7 +28,8 @@ LONGEST = 60
 """Letters of a word that are read together; a longer one is read in pieces."""
 
 _LATIN = {
-    "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "th", "þ": "th", "ı": "i", "ŋ": "ng", "ə": "a",
+    "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "th", "þ": "th", "ı": "i",
+    "ŋ": "ng", "ə": "a",
 }  # fmt: skip
 _GREEK = dict(
     zip(

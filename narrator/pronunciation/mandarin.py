@@ -1,4 +1,4 @@
-"""Mandarin: characters to pinyin by pypinyin (MIT, the extra `chinese`), pinyin to Kokoro's phonemes.
+"""Mandarin: characters to pinyin by pypinyin (MIT, the extra `chinese`), pinyin to phonemes.
 
 Simplified and traditional characters. Syllables of a word stand together, words apart, as the
 official program writes them for Kokoro 1.0; like it, this leaves tones as the dictionary has them.
@@ -14,19 +14,33 @@ from narrator.pronunciation.tokens import Segment, Token
 _INITIALS = dict(
     pair.split("=")
     for pair in (
-        "b=p c=ʦʰ ch=ꭧʰ d=t f=f g=k h=x j=ʨ k=kʰ l=l m=m n=n p=pʰ q=ʨʰ r=ɻ s=s sh=ʂ t=tʰ x=ɕ z=ʦ zh=ꭧ"
+        "b=p c=ʦʰ ch=ꭧʰ d=t f=f g=k h=x j=ʨ k=kʰ l=l m=m n=n p=pʰ q=ʨʰ r=ɻ s=s sh=ʂ t=tʰ x=ɕ "
+        "z=ʦ zh=ꭧ"
     ).split()
 )
 # 0 is where the tone stands.
 _FINALS = dict(
     pair.split("=")
     for pair in (
-        "a=a0 ai=ai0 an=a0n ang=a0ŋ ao=au0 e=ɤ0 ei=ei0 en=ə0n eng=ə0ŋ i=i0 ia=ja0 ian=jɛ0n iang=ja0ŋ iao=jau0 "
-        "ie=je0 in=i0n iou=jou0 iu=jou0 ing=i0ŋ iong=jʊ0ŋ ong=ʊ0ŋ ou=ou0 u=u0 ui=wei0 uei=wei0 ua=wa0 uai=wai0 uan=wa0n "
+        "a=a0 ai=ai0 an=a0n ang=a0ŋ ao=au0 e=ɤ0 ei=ei0 en=ə0n eng=ə0ŋ i=i0 ia=ja0 ian=jɛ0n "
+        "iang=ja0ŋ iao=jau0 "
+        "ie=je0 in=i0n iou=jou0 iu=jou0 ing=i0ŋ iong=jʊ0ŋ ong=ʊ0ŋ ou=ou0 u=u0 ui=wei0 "
+        "uei=wei0 ua=wa0 uai=wai0 uan=wa0n "
         "un=wə0n uen=wə0n uang=wa0ŋ ueng=wə0ŋ uo=wo0 o=wo0 v=y0 ve=ɥe0 van=ɥɛ0n vn=y0n"
     ).split()
 )
-_WHOLE = {"er": "ɚ0", "ê": "ɛ0", "m": "m0", "n": "n0", "ng": "ŋ0", "hm": "hm0", "hng": "hŋ0", "o": "ɔ0", "io": "jɔ0", "r": "ɚ0"}
+_WHOLE = {
+    "er": "ɚ0",
+    "ê": "ɛ0",
+    "m": "m0",
+    "n": "n0",
+    "ng": "ŋ0",
+    "hm": "hm0",
+    "hng": "hŋ0",
+    "o": "ɔ0",
+    "io": "jɔ0",
+    "r": "ɚ0",
+}
 _TONES = {"1": "→", "2": "↗", "3": "↓", "4": "↘", "5": ""}
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff〇]+")
 
@@ -49,7 +63,9 @@ def _segments(token: Token) -> Iterator[Segment]:
             start += len(run)
             continue
         for word in seg.cut(run):
-            pinyin = lazy_pinyin(word, style=Style.TONE3, neutral_tone_with_five=True, errors=lambda _: [""])
+            pinyin = lazy_pinyin(
+                word, style=Style.TONE3, neutral_tone_with_five=True, errors=lambda _: [""]
+            )
             yield Segment(start, start + len(word), "".join(map(syllable, pinyin)))
             start += len(word)
 

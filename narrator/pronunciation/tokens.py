@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from narrator.pronunciation.alphabet import MARKS, STOPS
 
-_SIGNS = r"\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u00ad\u200b-\u200d\u2060"
+_SIGNS = (
+    r"\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u00ad\u200b-\u200d\u2060"
+)
 """Signs that belong to the letter before them, and invisible characters inside words."""
 _LETTER = rf"[^\W\d_][{_SIGNS}]*"
 _INITIALS = r"(?<![^\W_])[^\W\d_](?:\.[^\W\d_])+(?![^\W_])(?:\.(?=,|\s+[a-z]))?"
@@ -24,8 +26,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _PLAIN = str.maketrans(
-    {"’": "'", "‘": "'", "‐": "-", "‑": "-"}
-    | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060", "")
+    {"’": "'", "‘": "'", "‐": "-", "‑": "-"} | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060", "")
 )
 
 
