@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from narrator.pronunciation import ipa
 from narrator.pronunciation.alphabet import SILENT
-from narrator.pronunciation.tokens import Segment, Token, Transcriber, mark_of, tokens
+from narrator.pronunciation.tokens import Segment, Token, Transcriber, is_wide, mark_of, tokens
 
 __all__ = [
     "Fallback", "Override", "Pronunciation", "Span", "Word", "languages", "missing_extra",
@@ -86,6 +86,8 @@ _LANGUAGES = {
     "it": _Language("italian", "transcribe"),
     "pt": _Language("portuguese", "transcribe"),
     "fr": _Language("french", "transcribe"),
+    "ja": _Language("japanese", "transcribe", "japanese", "sudachipy"),
+    "zh": _Language("mandarin", "transcribe", "chinese", "pypinyin"),
     "hi": _Language("hindi", "transcribe"),
 }
 _BRITISH = frozenset("gb ie au nz za in".split())
@@ -138,10 +140,12 @@ def pronounce(
     cannot be spoken, ValueError for spans that overlap or leave the text, and LookupError for a
     language that is not spoken here and has no fallback.
     """
-    spans = []
+    spans: list[tuple[int, int, str]] = []
     for override in sorted(overrides, key=lambda override: override.start):
         if not (spans[-1][1] if spans else 0) <= override.start < override.stop <= len(text):
-            raise ValueError(f"override {override.start}:{override.stop} overlaps or is not in the text")
+            raise ValueError(
+                f"override {override.start}:{override.stop} overlaps or is not in the text"
+            )
         spans.append((override.start, override.stop, ipa.to_phonemes(override.ipa, language)))
     parts = list(tokens(text, spans))
     return _assemble(text, parts, _transcriber(language, fallback)(parts))
@@ -167,6 +171,8 @@ def _assemble(text: str, parts: Sequence[Token], segments: Sequence[Segment]) ->
     for part in parts:
         if part.kind == "word":
             while segment is not None and segment.start < part.stop:
+                if segment.start > part.start and segment.phonemes and not spoken.endswith(" "):
+                    spoken += " "  # words of a script without spaces
                 start = len(spoken)
                 spoken += segment.phonemes
                 if not segment.phonemes:
@@ -179,7 +185,9 @@ def _assemble(text: str, parts: Sequence[Token], segments: Sequence[Segment]) ->
         elif part.kind == "space":
             spoken += " " if spoken and not spoken.endswith(" ") else ""
         elif mark := _mark(text, part):
-            spoken += mark
+            opens = mark in "(“" and part.text != mark
+            spoken += f" {mark}" if opens and spoken and not spoken.endswith(" ") else mark
+            spoken += " " if is_wide(part.text) and not opens else ""
         elif part.text not in SILENT and part.text != "-" and not _is_invisible(part.text):
             unspoken.append(_span(text, part))
     return Pronunciation(spoken.rstrip(" "), tuple(words), tuple(unknown), tuple(unspoken))

@@ -6,7 +6,8 @@ From `config.json` of hexgrad/Kokoro-82M (Apache-2.0). Knows no language.
 from __future__ import annotations
 
 SYMBOLS = frozenset(
-    ';:,.!?—…"()“” \u0303ʣʥʦʨᵝꭧAIOQSTWYᵊabcdefhijklmnopqrstuvwxyzɑɐɒæβɔɕçɖðʤəɚɛɜɟɡɥɨɪʝɯɰŋɳɲɴøɸθœɹɾɻʁɽʂʃʈʧʊʋʌɣɤχʎʒʔˈˌːʰʲ↓→↗↘ᵻ'
+    ';:,.!?—…"()“” '
+    "\u0303ʣʥʦʨᵝꭧAIOQSTWYᵊabcdefhijklmnopqrstuvwxyzɑɐɒæβɔɕçɖðʤəɚɛɜɟɡɥɨɪʝɯɰŋɳɲɴøɸθœɹɾɻʁɽʂʃʈʧʊʋʌɣɤχʎʒʔˈˌːʰʲ↓→↗↘ᵻ"
 )
 STOPS = frozenset(";:,.!?—…")
 """Marks at which the voice stops; quotation marks and brackets are not among them."""

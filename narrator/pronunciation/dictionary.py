@@ -27,6 +27,9 @@ class Dictionary:
         self._lines = gzip.decompress(packed)
         self.find = lru_cache(maxsize=20_000)(self._find)
 
+    def __contains__(self, word: str) -> bool:
+        return self.find(word) is not None
+
     def _find(self, word: str) -> Mapping[str, str] | None:
         """The phonemes of `word`, exactly as it is written, by tag; None if it has no entry."""
         key = word.encode() + b"\t"

@@ -11,6 +11,7 @@ Reads top-down: a sentence, a word in its place, a word alone, its parts.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -35,7 +36,8 @@ _DETERMINERS = frozenset(
     "another whose one's".split()
 )
 _NUMBERS = frozenset(
-    "one two three four five six seven eight nine ten many few several all both two more most other "
+    "one two three four five six seven eight nine ten many few several all both two more "
+    "most other "
     "such much great little good first second last".split()
 )
 _PREPOSITIONS = frozenset(
@@ -43,7 +45,8 @@ _PREPOSITIONS = frozenset(
     "against during near like beyond".split()
 )
 _PERFECT = frozenset(
-    "have has had having i've you've we've they've he'd she'd i'd we'd they'd haven't hasn't hadn't "
+    "have has had having i've you've we've they've he'd she'd i'd we'd they'd haven't "
+    "hasn't hadn't "
     "could've would've should've might've".split()
 )
 _BE = frozenset(
@@ -52,84 +55,150 @@ _BE = frozenset(
 )
 _DEGREES = frozenset("very so too most more as quite rather how less least".split())
 _ADVERBS = frozenset(
-    "not never ever always also just only still even all both really hardly scarcely almost already "
-    "then now often soon again thus first once nearly either himself herself themselves myself".split()
+    "not never ever always also just only still even all both really hardly scarcely "
+    "almost already "
+    "then now often soon again thus first once nearly either himself herself themselves "
+    "myself".split()
 )
 _FUNCTION_WORDS = (
-    _MODALS | _SUBJECTS | _SINGULAR_SUBJECTS | _DETERMINERS | _PREPOSITIONS | _PERFECT | _BE
-    | frozenset("and or but nor than if when while where which because until till him me us them".split())
-)  # fmt: skip
+    _MODALS
+    | _SUBJECTS
+    | _SINGULAR_SUBJECTS
+    | _DETERMINERS
+    | _PREPOSITIONS
+    | _PERFECT
+    | _BE
+    | frozenset(
+        "and or but nor than if when while where which because until till him me us them".split()
+    )
+)
 _OBJECTS = _DETERMINERS | frozenset("me you him it us them myself yourself himself herself".split())
 
-# Words that are spelled alike and for which the dictionary has no tag, or one too coarse for the rules
-# below. A pattern is searched in the words around: three before, "_" for the word, three after. The
-# first that fits decides. British phonemes follow a bar where they differ.
-_BASE = r"\b(?:to|will|would|shall|should|can|could|may|might|must|do|does|did|let|\w+n't|\w+'ll|cannot)"
+# Words that are spelled alike and for which the dictionary has no tag, or one too coarse for the
+# rules below. A pattern is searched in the words around: three before, "_" for the word, three
+# after. The first that fits decides. British phonemes follow a bar where they differ.
+_BASE = (
+    r"\b(?:to|will|would|shall|should|can|could|may|might|must|do|does|did|let|\w+n't"
+    r"|\w+'ll|cannot)"
+)
 _SKIP = r"(?: not| never| ever| always| also| just| only| even| \w+ly)?"
 _HAVE = r"\b(?:have|has|had|having|be|been|being|is|are|was|were|\w+'ve|\w+'d|i'm|\w+'re)"
 _AMONG = {
     "bow": (
-        (r"\b(?:tie|window|arrows?|ribbons?|hair|string|fiddle|violin|cello|cross|silk|long) _", "bˈO|bˈQ"),
-        (r"_ (?:and arrows?|ties?|windows?|strings?|legs|legged|in (?:her|his|your) hair)", "bˈO|bˈQ"),
+        (
+            r"\b(?:tie|window|arrows?|ribbons?|hair|string|fiddle|violin|cello|cross|silk|long) _",
+            "bˈO|bˈQ",
+        ),
+        (
+            r"_ (?:and arrows?|ties?|windows?|strings?|legs|legged|in (?:her|his|your) hair)",
+            "bˈO|bˈQ",
+        ),
         ("", "bˈW"),
     ),
-    "bows": ((r"\b(?:ribbons?|hair|strings?|arrows?|silk|satin) _|_ and arrows", "bˈOz|bˈQz"), ("", "bˈWz")),
+    "bows": (
+        (r"\b(?:ribbons?|hair|strings?|arrows?|silk|satin) _|_ and arrows", "bˈOz|bˈQz"),
+        ("", "bˈWz"),
+    ),
     "lead": (
-        (r"_ (?:pencils?|pipes?|piping|roofs?|bullets?|weights?|mines?|poison|soldiers?|colou?red)", "lˈɛd"),
-        (r"\b(?:red|white|black|molten|like|liquid|sheets?|sugar|lump|pounds?|piece|inch|of|with|as) (?:of )?_", "lˈɛd"),
+        (
+            r"_ (?:pencils?|pipes?|piping|roofs?|bullets?|weights?|mines?|poison|soldiers?"
+            r"|colou?red)",
+            "lˈɛd",
+        ),
+        (
+            r"\b(?:red|white|black|molten|like|liquid|sheets?|sugar|lump|pounds?|piece|inch|of"
+            r"|with|as) (?:of )?_",
+            "lˈɛd",
+        ),
         ("", "lˈid|lˈiːd"),
     ),
     "live": (
-        (r"_ (?:wires?|coals?|baits?|birds?|fish|animals?|ammunition|music|shows?|broadcasts?|things)", "lˈIv"),
+        (
+            r"_ (?:wires?|coals?|baits?|birds?|fish|animals?|ammunition|music|shows?|broadcasts?"
+            r"|things)",
+            "lˈIv",
+        ),
         (r"\b(?:a|real|going|broadcast) _", "lˈIv"),
         ("", "lˈɪv"),
     ),
     "lives": (
-        (r"\b(?:my|your|our|their|the|of|these|those|many|both|two|three|nine|whole|his|her|past|\w+s'|\w+'s) _", "lˈIvz"),
+        (
+            r"\b(?:my|your|our|their|the|of|these|those|many|both|two|three|nine|whole|his|her"
+            r"|past|\w+s'|\w+'s) _",
+            "lˈIvz",
+        ),
         (r"_ (?:of|were|are|had|have)\b", "lˈIvz"),
         ("", "lˈɪvz"),
     ),
     "minute": (
-        (r"_ (?:details?|descriptions?|examination|inspection|particulars|attention|particles?|scrutiny"
-         r"|account|accuracy|care|fragments?|portions?|traces?|study|observation)\b", "mInˈut|mInjˈuːt"),
+        (
+            r"_ (?:details?|descriptions?|examination|inspection|particulars|attention|particles?"
+            r"|scrutiny|account|accuracy|care|fragments?|portions?|traces?|study|observation)\b",
+            "mInˈut|mInjˈuːt",
+        ),
         (r"\b(?:most|very|extremely|exceedingly|more) _", "mInˈut|mInjˈuːt"),
         ("", "mˈɪnət|mˈɪnɪt"),
     ),
     "read": (
         (rf"{_HAVE}{_SKIP} _", "ɹˈɛd"),
-        (rf"{_BASE}{_SKIP}(?: i| we| you| he| she| they| it)? _|\b(?:please|a|good|you|let \w+|make \w+|hear \w+) _|^_",
-         "ɹˈid|ɹˈiːd"),
+        (
+            rf"{_BASE}{_SKIP}(?: i| we| you| he| she| they| it)? _|\b(?:please|a|good|you|let \w+"
+            rf"|make \w+|hear \w+) _|^_",
+            "ɹˈid|ɹˈiːd",
+        ),
         (rf"{_BASE} \w+ (?:and|or) _", "ɹˈid|ɹˈiːd"),
         ("", "ɹˈɛd"),
     ),
     "row": (
-        (r"\b(?:frightful|awful|devil of a|deuce of a|kick up a|kicked up a|what's the|about the|such a) _|\ba _ (?:with|about)\b",
-         "ɹˈW"),
+        (
+            r"\b(?:frightful|awful|devil of a|deuce of a|kick up a|kicked up a|what's the|about "
+            r"the|such a) _|\ba _ (?:with|about)\b",
+            "ɹˈW",
+        ),
         ("", "ɹˈO|ɹˈQ"),
     ),
     "sow": ((r"\b(?:old|the|a|fat) _", "sˈW"), ("", "sˈO|sˈQ")),
     "bass": ((r"\b(?:sea|caught|fishing|black|striped) _", "bˈæs|bˈas"), ("", "bˈAs")),
     "does": ((r"\b(?:bucks|stags) and _|\b(?:the|two|three) _", "dˈOz|dˈQz"), ("", "dˈʌz")),
     "dove": ((r"\b(?:he|she|they|i|it|and) _", "dˈOv|dˈQv"), ("", "dˈʌv")),
-    "resume": ((r"\b(?:my|your|his|her|a|their) _(?! (?:the|our|my|his|her|their))", "ɹˈɛzəmˌA|ɹˈɛzjʊmA"), ("", "ɹɪzˈum|ɹɪzjˈuːm")),
+    "resume": (
+        (r"\b(?:my|your|his|her|a|their) _(?! (?:the|our|my|his|her|their))", "ɹˈɛzəmˌA|ɹˈɛzjʊmA"),
+        ("", "ɹɪzˈum|ɹɪzjˈuːm"),
+    ),
     "slough": ((r"\b(?:the|a) _|_ of\b", "slˈW"), ("", "slˈʌf")),
     "tear": (
-        (rf"{_BASE}{_SKIP} _|\b(?:i|we|you|they) _|_ (?:up|down|off|open|out|away|apart|it|them|myself)\b", "tˈɛɹ|tˈɛː"),
+        (
+            rf"{_BASE}{_SKIP} _|\b(?:i|we|you|they) _|_ (?:up|down|off|open|out|away|apart|it"
+            rf"|them|myself)\b",
+            "tˈɛɹ|tˈɛː",
+        ),
         ("", "tˈɪɹ|tˈɪə"),
     ),
     "that": (
-        (r"\b(?:at|in|of|on|for|with|by|from|like|all|than|after|before|about|and|do|did|say|said) _ (?:of|is|was|one|moment|day|night|time|way|man|woman|kind|sort|place|house|morning|evening)\b", "ðˈæt|ðˈat"),
-        (r"^_ (?:is|was|will|would|must|may|might|one|of|man|night|day|evening|morning|depends)\b", "ðˈæt|ðˈat"),
+        (
+            r"\b(?:at|in|of|on|for|with|by|from|like|all|than|after|before|about|and|do|did|say"
+            r"|said) _ (?:of|is|was|one|moment|day|night|time|way|man|woman|kind|sort|place|house"
+            r"|morning|evening)\b",
+            "ðˈæt|ðˈat",
+        ),
+        (
+            r"^_ (?:is|was|will|would|must|may|might|one|of|man|night|day|evening|morning"
+            r"|depends)\b",
+            "ðˈæt|ðˈat",
+        ),
         (r"_$", "ðˈæt|ðˈat"),
         ("", "ðæt|ðat"),
     ),
     "used": ((r"_ to\b", "jˈust|jˈuːst"), ("", "jˈuzd|jˈuːzd")),
     "wound": (
-        (rf"\b(?:he|she|it|i|they|we|who|which|road|path|river|stream|way|lane|street|and) _|_ (?:up|round|around|through|itself|its|along|about|in and)\b|{_HAVE} _",
-         "wˈWnd"),
+        (
+            rf"\b(?:he|she|it|i|they|we|who|which|road|path|river|stream|way|lane|street|and) _"
+            rf"|_ (?:up|round|around|through|itself|its|along|about|in and)\b|{_HAVE} _",
+            "wˈWnd",
+        ),
         ("", "wˈund|wˈuːnd"),
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +234,7 @@ def _speakers(*, british: bool) -> English:
 
 
 class English:
-    """One of the two. Loads its dictionary when it is made, the letters' model when it is needed."""
+    """American or British. Loads its dictionary when it is made."""
 
     def __init__(self, *, british: bool) -> None:
         self.british = british
@@ -191,7 +260,10 @@ class English:
             if token.phonemes:
                 phonemes, is_known = token.phonemes, True
             else:
-                before, after = words[max(0, position - 3) : position], words[position + 1 : position + 4]
+                before, after = (
+                    words[max(0, position - 3) : position],
+                    words[position + 1 : position + 4],
+                )
                 place = _Place(before, after, at_stop, next_phonemes)
                 phonemes, is_known = self.spoken(plain(token.text), place)
             segments.append(Segment(token.start, token.stop, phonemes, is_known))
@@ -235,6 +307,8 @@ class English:
                 return "ði" if place.vowel_follows else "ðə"
             case "to" if free:
                 return "tʊ" if place.vowel_follows else "tə"
+            case "to":
+                return "tˈuː" if self.british else "tˈu"
             case "in" if free:
                 return "ɪn"
             case "in":
@@ -246,7 +320,9 @@ class English:
         if place.at_stop:
             yield "None"
         after = place.after[0] if place.after else ""
-        previous = next((w for w in reversed(place.before) if w not in _ADVERBS and not w.endswith("ly")), "")
+        previous = next(
+            (w for w in reversed(place.before) if w not in _ADVERBS and not w.endswith("ly")), ""
+        )
         last = place.before[-1] if place.before else ""
         if last in _DEGREES:
             yield from ("ADJ",)
@@ -273,9 +349,14 @@ class English:
         word = text.strip("'")
         if "-" in word:
             return self._joined(word.split("-"), tags)
+        if "." in word:
+            return self._letters(word.replace(".", "")), True  # e.g
+        for form in _plainer(word, self.dictionary):
+            if phonemes := self._known(form, tags, starts_sentence):
+                return phonemes, True
         if text.startswith("'") and (phonemes := self._known("h" + word, tags, False)):
             return phonemes.replace("h", "", 1), True  # 'ouse
-        if word.isupper() and len(word) < 6 and not re.search("[AEIOUY]..?[AEIOUY]", word):
+        if _is_initials(word):
             return self._letters(word), True
         if phonemes := self._contracted(word, tags):
             return phonemes, True
@@ -315,8 +396,8 @@ class English:
 
     def _letters(self, word: str) -> str:
         """The names of letters, the last one stressed: FBI."""
-        names = [self._find(letter, ()) for letter in word]
-        return "".join(map(_weakened, names[:-1])) + names[-1]
+        names = [self._find(letter, ()) for letter in letters.spelled(word).upper()]
+        return "".join(map(_weakened, names[:-1])) + "".join(names[-1:])
 
     # -- its parts ---------------------------------------------------------------------------------
 
@@ -331,7 +412,9 @@ class English:
         for beginning, phonemes in _BEGINNINGS.items():
             rest = word.removeprefix(beginning)
             if rest != word and len(rest) > 3 and (spoken := self._find(rest, tags)):
-                return (phonemes.replace("O", "Q").replace("əɹ", "ə") if self.british else phonemes) + spoken
+                return (
+                    phonemes.replace("O", "Q").replace("əɹ", "ə") if self.british else phonemes
+                ) + spoken
         return ""
 
     def _with(self, stem: str, ending: str, word: str) -> str:
@@ -342,11 +425,15 @@ class English:
             case "s" | "'s":
                 return stem + next((s for after, s in self._after_s.items() if last in after), "z")
             case "ed":
-                return self._flapped(stem) + next((d for after, d in self._after_ed.items() if last in after), "d")
+                return self._flapped(stem) + next(
+                    (d for after, d in self._after_ed.items() if last in after), "d"
+                )
             case "'d":
                 return stem + ("əd" if last in "td" else "d")
             case "'ll" | "'ve" | "'re":
-                return stem + {"'ll": "ᵊl", "'ve": "əv", "'re": "ə" if self.british else "əɹ"}[ending]
+                return (
+                    stem + {"'ll": "ᵊl", "'ve": "əv", "'re": "ə" if self.british else "əɹ"}[ending]
+                )
         sound = _ENDINGS[ending]
         if self.british:
             sound = sound.replace("əɹ", "ə")
@@ -370,7 +457,11 @@ class English:
             return ""
         for cut in sorted(range(4, len(word) - 2), key=lambda cut: abs(2 * cut - len(word))):
             head, tail = word[:cut], word[cut:]
-            if head[-1] == tail[0] or tail[0] in "aeiouh" or (len(tail) < 4 and tail not in _SHORT_TAILS):
+            if (
+                head[-1] == tail[0]
+                or tail[0] in "aeiouh"
+                or (len(tail) < 4 and tail not in _SHORT_TAILS)
+            ):
                 continue  # nom-more, bet-hpeak, look-in: letters that belong together
             first, second = self._find(head, ()), self._find(tail, tags)
             if "ˈ" in first and "ˈ" in second:
@@ -378,7 +469,7 @@ class English:
         return ""
 
     def _contracted(self, word: str, tags: tuple[str, ...]) -> str:
-        """A word with a syllable left out before or after the apostrophe: t'night, on't, thank'ee."""
+        """A word that lacks a syllable before or after its apostrophe: t'night, on't, thank'ee."""
         head, mark, tail = word.lower().partition("'")
         if mark and head in _HEADS and (phonemes := self._known(tail, tags, False)):
             return _HEADS[head] + phonemes
@@ -387,9 +478,23 @@ class English:
         return ""
 
 
-_SHORT_TAILS = frozenset("boy box bed cap car cup day dog fly hat jar lid man map men net pan pot rod sea way top".split())
+_SHORT_TAILS = frozenset(
+    "boy box bed cap car cup day dog fly hat jar lid man map men net pan pot rod sea way "
+    "top".split()
+)
 _HEADS = {"t": "t", "d": "d", "l": "l", "y": "j", "th": "ð", "a": "ə", "o": "ə"}
-_TAILS = {"t": "t", "ee": "i", "rt": "t", "lt": "lt", "st": "st", "em": "əm", "n": "ən", "ye": "ji", "im": "ɪm", "er": "ə"}
+_TAILS = {
+    "t": "t",
+    "ee": "i",
+    "rt": "t",
+    "lt": "lt",
+    "st": "st",
+    "em": "əm",
+    "n": "ən",
+    "ye": "ji",
+    "im": "ɪm",
+    "er": "ə",
+}
 _ENDINGS = {
     "ing": "ɪŋ",
     "in'": "ɪn",
@@ -425,6 +530,28 @@ _BEGINNINGS = {
     "super": "sˌupəɹ",
     "counter": "kˌWntəɹ",
 }
+
+
+def _is_initials(word: str) -> bool:
+    """Whether the letters of a word that no dictionary has are named: BBC, but not JUPE."""
+    if not re.fullmatch("[A-Z]{1,5}", word):
+        return False
+    return (
+        not re.search("[AEIOUY]..?[AEIOUY]", word) or re.fullmatch("[IVXLCDM]+", word) is not None
+    )
+
+
+def _plainer(word: str, dictionary: Dictionary) -> Iterator[str]:
+    """Forms of a word that a dictionary may have: without accents, not drawn out (nooo, yesss)."""
+    decomposed = unicodedata.normalize("NFKD", word)
+    without_accents = "".join(c for c in decomposed if not unicodedata.combining(c))
+    if without_accents != word:
+        yield without_accents
+    if re.search(r"(.)\1\1", word.lower()) and not _is_initials(word):
+        twofold = re.sub(r"(.)\1{2,}", r"\1\1", without_accents.lower())
+        if twofold in dictionary:
+            yield twofold
+        yield re.sub(r"(.)\1{2,}", r"\1", without_accents.lower())
 
 
 def _stems(word: str) -> Iterator[tuple[str, str]]:
@@ -466,7 +593,7 @@ def _bases(word: str, ending: str) -> Iterator[str]:
 
 
 def _stressed(phonemes: str, stress: str) -> str:
-    """With a stress on its first vowel, where it has none; a secondary one is raised to a primary."""
+    """With a stress on the first vowel where there is none. "ˈ" also raises a secondary stress."""
     if not set(STRESSES) & set(phonemes):
         return re.sub(f"({_VOWEL})", rf"{stress}\1", phonemes, count=1)
     if stress == "ˈ" and stress not in phonemes:

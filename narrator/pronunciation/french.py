@@ -142,40 +142,64 @@ _SOUNDS = Rules(
 )
 _SPOKEN_ENDS = frozenset(
     "mer fer cher hier hiver fier amer enfer ver super cancer laser hamster leader "
-    "ours mars bus hélas os sens as fils tennis plus? atlas cosmos virus campus lapsus gratis jadis oasis tous "
-    "net but sept huit brut direct exact respect aspect? concept ouest est? est-ce correct intellect "
+    "ours mars bus hélas os sens as fils tennis plus? atlas cosmos virus campus lapsus "
+    "gratis jadis oasis tous "
+    "net but sept huit brut direct exact respect aspect? concept ouest est? est-ce "
+    "correct intellect "
     "strict district infect abject compact impact tact contact transit déficit "
     "sud david cap handicap stop club gaz index silex six dix".replace("?", "").split()
 ) - {"plus", "aspect", "est", "est-ce"}
 _WORDS = {
-    "le": "lə", "la": "la", "les": "le+z", "de": "də", "des": "de+z", "du": "dy", "ce": "sə", "ces": "se+z", "je": "ʒə",
-    "me": "mə", "te": "tə", "se": "sə", "ne": "nə", "que": "kə", "qui": "ki", "et": "e", "un": "œ̃+n", "une": "yn", "au": "o",
-    "aux": "o+z", "en": "ɑ̃+n", "dans": "dɑ̃+z", "par": "paʁ", "pour": "puʁ", "sur": "syʁ", "avec": "avˌɛk", "sans": "sɑ̃+z",
-    "sous": "su+z", "chez": "ʃe+z", "mon": "mɔ̃+n", "ton": "tɔ̃+n", "son": "sɔ̃+n", "mes": "me+z", "tes": "te+z", "ses": "se+z",
-    "ma": "ma", "ta": "ta", "sa": "sa", "notre": "notʁ", "votre": "votʁ", "nos": "no+z", "vos": "vo+z", "leur": "lœʁ",
-    "leurs": "lœʁ+z", "il": "il", "ils": "il+z", "elle": "ɛl", "elles": "ɛl+z", "on": "ɔ̃+n", "nous": "nu+z", "vous": "vu+z",
-    "tu": "ty", "y": "i", "a": "a", "à": "a", "est": "ɛ+t", "sont": "sˈɔ̃+t", "ont": "ˈɔ̃+t", "était": "etˈɛ+t", "c'est": "sɛ+t",
-    "dont": "dɔ̃+t", "quand": "kɑ̃+t", "mais": "mɛ+z", "ou": "u", "où": "u", "si": "sˈi", "comme": "kɔm", "cette": "sɛt",
-    "cet": "sɛt", "deux": "dˈø+z", "trois": "tʁwˈa+z", "six": "sˈi+z", "dix": "dˈi+z", "très": "tʁɛ+z", "plus": "ply+z",
-    "moins": "mwɛ̃+z", "pas": "pa+z", "tout": "tu+t", "tous": "tu+z", "toute": "tut", "grand": "ɡʁˈɑ̃+t", "petit": "pətˈi+t",
-    "après": "apʁˌɛ+z", "avant": "avˌɑ̃", "encore": "ɑ̃kˌɔʁ", "cela": "səlˌa", "plusieurs": "plyzjˌœʁ+z", "depuis": "dəpyˌi",
-    "toujours": "tuʒˌuʁ", "plupart": "plypˌaʁ", "pourquoi": "puʁkwˌa", "afin": "afˌɛ̃", "beaucoup": "bokˌu", "alors": "alˌɔʁ",
-    "lors": "lɔʁ", "tant": "tɑ̃", "autre": "otʁ", "autres": "otʁ+z", "car": "kaʁ", "chaque": "ʃak", "près": "pʁɛ", "peu": "pø",
-    "quel": "kɛl", "quelle": "kɛl", "quels": "kɛl+z", "quelles": "kɛl+z", "ça": "sa", "lorsque": "lˌɔʁskə", "quelques": "kˌɛlkə+z",
-    "quelque": "kˌɛlkə", "mois": "mwˌa+z", "gens": "ʒˈɑ̃+z", "soixante": "swasˈɑ̃t", "jamais": "ʒamˌɛ+z", "ainsi": "ɛ̃sˌi", "tandis": "tɑ̃dˌi", "non": "nɔ̃", "tel": "tɛl", "telle": "tɛl", "assez": "asˌe+z", "parce": "paʁs", "puisque": "pyiskə", "deuxième": "døzjˈɛm", "outil": "utˈi", "gentil": "ʒɑ̃tˈi", "fusil": "fyzˈi",
-    "ai": "ɛ", "as": "a", "monsieur": "məsjˈø", "messieurs": "mesjˈø+z", "femme": "fˈam", "femmes": "fˈam+z", "yeux": "jˈø",
-    "second": "səɡˈɔ̃", "seconde": "səɡˈɔ̃d", "œufs": "ˈø", "bœufs": "bˈø", "huit": "yˈit", "oui": "*wˈi", "fils": "fˈis",
-    "automne": "otˈɔn", "condamner": "kɔ̃danˈe", "pays": "pɛˈi+z", "hier": "jˈɛʁ", "ville": "vˈil", "villes": "vˈil+z", "mille": "mˈil",
-    "eu": "y", "eut": "y+t", "était-ce": "etɛs", "clef": "klˈe", "faisait": "fəzˈɛ+t", "faisaient": "fəzˈɛ+t",
-    "donc": "dɔ̃k", "puis": "pyˈi+z", "lui": "lyˌi", "bien": "bjˈɛ̃+n", "rien": "ʁjˈɛ̃+n", "aussi": "osˌi", "été": "etˈe", "ans": "ˈɑ̃+z",
-    "sept": "sˈɛt", "entre": "ɑ̃tʁ", "même": "mˈɛm", "être": "ˈɛtʁ", "onze": "*ˈɔ̃z", "et/ou": "e u", "ceux": "sø", "celui": "səlyi", "celle": "sɛl", "sera": "səʁa",
+    "le": "lə", "la": "la", "les": "le+z", "de": "də", "des": "de+z", "du": "dy", "ce": "sə",
+    "ces": "se+z", "je": "ʒə", "me": "mə", "te": "tə", "se": "sə", "ne": "nə", "que": "kə",
+    "qui": "ki", "et": "e", "un": "œ̃+n", "une": "yn", "au": "o", "aux": "o+z", "en": "ɑ̃+n",
+    "dans": "dɑ̃+z", "par": "paʁ", "pour": "puʁ", "sur": "syʁ", "avec": "avˌɛk", "sans": "sɑ̃+z",
+    "sous": "su+z", "chez": "ʃe+z", "mon": "mɔ̃+n", "ton": "tɔ̃+n", "son": "sɔ̃+n", "mes": "me+z",
+    "tes": "te+z", "ses": "se+z", "ma": "ma", "ta": "ta", "sa": "sa", "notre": "notʁ",
+    "votre": "votʁ", "nos": "no+z", "vos": "vo+z", "leur": "lœʁ", "leurs": "lœʁ+z", "il": "il",
+    "ils": "il+z", "elle": "ɛl", "elles": "ɛl+z", "on": "ɔ̃+n", "nous": "nu+z", "vous": "vu+z",
+    "tu": "ty", "y": "i", "a": "a", "à": "a", "est": "ɛ+t", "sont": "sˈɔ̃+t", "ont": "ˈɔ̃+t",
+    "était": "etˈɛ+t", "c'est": "sɛ+t", "dont": "dɔ̃+t", "quand": "kɑ̃+t", "mais": "mɛ+z", "ou": "u",
+    "où": "u", "si": "sˈi", "comme": "kɔm", "cette": "sɛt", "cet": "sɛt", "deux": "dˈø+z",
+    "trois": "tʁwˈa+z", "six": "sˈi+z", "dix": "dˈi+z", "très": "tʁɛ+z", "plus": "ply+z",
+    "moins": "mwɛ̃+z", "pas": "pa+z", "tout": "tu+t", "tous": "tu+z", "toute": "tut",
+    "grand": "ɡʁˈɑ̃+t", "petit": "pətˈi+t", "après": "apʁˌɛ+z", "avant": "avˌɑ̃", "encore": "ɑ̃kˌɔʁ",
+    "cela": "səlˌa", "plusieurs": "plyzjˌœʁ+z", "depuis": "dəpyˌi", "toujours": "tuʒˌuʁ",
+    "plupart": "plypˌaʁ", "pourquoi": "puʁkwˌa", "afin": "afˌɛ̃", "beaucoup": "bokˌu",
+    "alors": "alˌɔʁ", "lors": "lɔʁ", "tant": "tɑ̃", "autre": "otʁ", "autres": "otʁ+z", "car": "kaʁ",
+    "chaque": "ʃak", "près": "pʁɛ", "peu": "pø", "quel": "kɛl", "quelle": "kɛl", "quels": "kɛl+z",
+    "quelles": "kɛl+z", "ça": "sa", "lorsque": "lˌɔʁskə", "quelques": "kˌɛlkə+z",
+    "quelque": "kˌɛlkə", "mois": "mwˌa+z", "gens": "ʒˈɑ̃+z", "soixante": "swasˈɑ̃t",
+    "jamais": "ʒamˌɛ+z", "ainsi": "ɛ̃sˌi", "tandis": "tɑ̃dˌi", "non": "nɔ̃", "tel": "tɛl",
+    "telle": "tɛl", "assez": "asˌe+z", "parce": "paʁs", "puisque": "pyiskə", "deuxième": "døzjˈɛm",
+    "outil": "utˈi", "gentil": "ʒɑ̃tˈi", "fusil": "fyzˈi", "ai": "ɛ", "as": "a",
+    "monsieur": "məsjˈø", "messieurs": "mesjˈø+z", "femme": "fˈam", "femmes": "fˈam+z",
+    "yeux": "jˈø", "second": "səɡˈɔ̃", "seconde": "səɡˈɔ̃d", "œufs": "ˈø", "bœufs": "bˈø",
+    "huit": "yˈit", "oui": "*wˈi", "fils": "fˈis", "automne": "otˈɔn", "condamner": "kɔ̃danˈe",
+    "pays": "pɛˈi+z", "hier": "jˈɛʁ", "ville": "vˈil", "villes": "vˈil+z", "mille": "mˈil",
+    "eu": "y", "eut": "y+t", "était-ce": "etɛs", "clef": "klˈe", "faisait": "fəzˈɛ+t",
+    "faisaient": "fəzˈɛ+t", "donc": "dɔ̃k", "puis": "pyˈi+z", "lui": "lyˌi", "bien": "bjˈɛ̃+n",
+    "rien": "ʁjˈɛ̃+n", "aussi": "osˌi", "été": "etˈe", "ans": "ˈɑ̃+z", "sept": "sˈɛt", "entre": "ɑ̃tʁ",
+    "même": "mˈɛm", "être": "ˈɛtʁ", "onze": "*ˈɔ̃z", "et/ou": "e u", "ceux": "sø", "celui": "səlyi",
+    "celle": "sɛl", "sera": "səʁa",
 }  # fmt: skip
 _BREATHED = re.compile(
-    "h(?:éros$|aut|ont|ollan|ongr|ors$|asard|ach|ain|alle|alt|ameau|anch|angar|ant|arcel|ard|arico|arp|ât|auss|avre|ériss"
-    "|êtr|eurt|ibou|id|iérarch|och|omard|oquet|oul|ouss|uit|url|utt|argn|alo$|aie|aï|andicap|all$|arem|ockey|obby|arvard|iss)"
+    "h(?:éros$|aut|ont|ollan|ongr|ors$|asard|ach|ain|alle|alt|ameau|anch|angar|ant|arcel"
+    "|ard|arico|arp|ât|auss|avre|ériss"
+    "|êtr|eurt|ibou|id|iérarch|och|omard|oquet|oul|ouss|uit|url|utt|argn|alo$|aie|aï"
+    "|andicap|all$|arem|ockey|obby|arvard|iss)"
 )
-_VERB_END = re.compile("(?:[^aeiouéè]{2}|[aeiou](?:nn|ss|ll|tt)|(?:iv|uv|ev|èv|av|is|us|os|ais|ois|èt|it|ut|ouv|oul|eul|ur|ir|èr|ar|or|èn|in|ion|ag|ig|id|iff|ach|ich|och|ouch|èch|iqu|oqu|aqu|u|i|oi|ç|iend?r))ent$")
-_NOUN_END = re.compile("(?:m|[^aeiou]?[ée]r|[iu]?d|[aeiou]g|rg|c|esc|s?cc|fluent|gr[ée]|qu[ée]|[aoui]l|pat|[ée]m|man|mi?n[ei]n|tin|s?ol|lu?c|ab?s|pr[ée]s|cl[i]|sci|p|conv?en|t[iy])ent$|^(?!soi|voi|croi).{1,3}ent$|^(?:souv|arg|cont|coll|récip|expér|ingréd|quot|orient|torr|par|appar|transpar|curr|concurr|diff[ée]r|exc?ell|équival)")
+_VERB_END = re.compile(
+    "(?:[^aeiouéè]{2}|[aeiou](?:nn|ss|ll|tt)|(?:iv|uv|ev|èv|av|is|us|os|ais|ois|èt|it|ut"
+    "|ouv|oul|eul|ur|ir|èr|ar|or|èn|in|ion|ag|ig|id|iff|ach|ich|och|ouch|èch|iqu|oqu|aqu"
+    "|u|i|oi|ç|iend?r))ent$"
+)
+_NOUN_END = re.compile(
+    "(?:m|[^aeiou]?[ée]r|[iu]?d|[aeiou]g|rg|c|esc|s?cc|fluent|gr[ée]|qu[ée]|[aoui]l|pat"
+    "|[ée]m|man|mi?n[ei]n|tin|s?ol|lu?c|ab?s|pr[ée]s|cl[i]|sci|p|conv?en|t[iy])ent$"
+    "|^(?!soi|voi|croi).{1,3}ent$|^(?:souv|arg|cont|coll|récip|expér|ingréd|quot|orient"
+    "|torr|par|appar|transpar|curr|concurr|diff[ée]r|exc?ell|équival)"
+)
 _NUCLEUS = re.compile("[aeiouyɛœøɔɑ]\u0303?")
 
 
@@ -188,7 +212,7 @@ def _join(first: str, second: str) -> tuple[str, str]:
     stem, _, consonant = first.partition("+")
     start = second.lstrip("ˈˌ")[:1]
     is_vowel = start != "" and start in "aeiouyɛœøɔɑjw" and not second.startswith(("w", "j"))
-    return stem + (consonant if is_vowel else ""), second.removeprefix("*") if not first.endswith("\0") else second
+    return stem + (consonant if is_vowel else ""), second.removeprefix("*")
 
 
 @lru_cache(maxsize=20_000)
@@ -197,7 +221,9 @@ def _word(word: str) -> str:
         return _WORDS[word]
     head, _, tail = word.rpartition("'")
     if head and tail:
-        clitic = _SOUNDS(re.sub("qu$", "q", head)).replace("E", "e").replace("O", "o").replace("r", "ʁ")
+        clitic = (
+            _SOUNDS(re.sub("qu$", "q", head)).replace("E", "e").replace("O", "o").replace("r", "ʁ")
+        )
         return clitic + _word(tail).removeprefix("*")
     if "-" in word.strip("-"):
         spoken = ""
@@ -209,37 +235,59 @@ def _word(word: str) -> str:
 
 
 def _sounded(word: str) -> str:
-    spelled = re.sub("e(mm)(?=ent$)|(?<=[^a])(?=amment$)", lambda match: "a" + match.group(1) if match.group(1) else "", word)
-    ending = ""
-    if re.search("ai(?:ent|t|s)$", spelled):
-        spelled, ending = re.sub("ai(?:ent|t|s)$", "ai", spelled), ""
-    elif spelled.endswith("ent") and not spelled.endswith("ment") and _VERB_END.search(spelled) and not _NOUN_END.search(spelled):
-        spelled, ending = spelled[:-2], "-"
-    elif match := re.search("er(s?)$", spelled):
-        if spelled.rstrip("s") not in _SPOKEN_ENDS and len(spelled) > 4:
-            spelled, ending = spelled[: match.start()] + "é", "z" if match.group(1) else ""
-    elif spelled.endswith("ez"):
-        spelled, ending = spelled[:-2] + "é", "z"
-    elif match := re.search("et(s?)$", spelled):
-        if spelled not in _SPOKEN_ENDS:
-            spelled, ending = spelled[: match.start()] + "ê", "z" if match.group(1) else ""
-    if not ending and spelled.rstrip("s") not in _SPOKEN_ENDS and spelled not in _SPOKEN_ENDS:
-        if match := re.search("(?<=[aeiouyéèêàâîôûnrlcptmfk])([tdpgbc]?s|x|z|(?<![cs])t|d|p|(?<=[nra])g|(?<=n)c|(?<=m)b)$", spelled):
-            if len(spelled) > 2 and not re.search("(?:[^e]c|p)t$|[^s]ss$", spelled):
-                cut = match.start() + (match.group() == "cs")
-                ending = "z" if spelled[-1] in "sxz" else ""
-                spelled = re.sub("(?<=[^iyé])en$|(?<=[ct]i)en$", "eñ", spelled[:cut])
+    spelled, liaison = _without_silent_end(re.sub("emment$", "amment", word))
     sounds = _SOUNDS(spelled)
-    sounds = sounds.replace("5", "ɛ̃" if len(sounds) < 3 or re.search("[iéey]ens?$", spelled) else "ɛn").replace("I", "j").replace("r", "ʁ")
-    sounds = _schwas(sounds)
-    sounds = re.sub("O(?=$|z$)", "o", sounds)
-    sounds = re.sub("O(?=[^aeiouyɛœøɔɑ\u0303]+$|ʁ[^aeiouyɛœøɔɑ]|[kpt][tsk])", "ɔ", sounds).replace("O", "o")
-    sounds = re.sub("8(?=[ʁlfnvj]+$|[bpv][lʁ]$|ʁ)", "œ", sounds).replace("8", "ø")
-    if word not in _WORDS:
-        sounds = stressed(sounds, _NUCLEUS, 1)
+    is_nasal = len(sounds) < 3 or re.search("[iéey]ens?$", spelled)
+    sounds = sounds.replace("5", "ɛ̃" if is_nasal else "ɛn").replace("I", "j").replace("r", "ʁ")
+    sounds = stressed(_vowels(sounds), _NUCLEUS, 1)
     if _BREATHED.match(word):
         sounds = "*" + sounds
-    return f"{sounds}+{ending}" if ending == "z" else sounds
+    return f"{sounds}+{liaison}" if liaison else sounds
+
+
+def _without_silent_end(word: str) -> tuple[str, str]:
+    """How a word would be spelled without the letters at its end that are silent, and the consonant
+    that wakes before a vowel."""
+    if match := re.search("ai(?:ent|t|s)$", word):
+        return _without_silent_consonant(word[: match.start()] + "ai")
+    if word.endswith("ent") and not word.endswith("ment"):
+        if _VERB_END.search(word) and not _NOUN_END.search(word):
+            return word[:-2], ""
+    elif match := re.search("er(s?)$", word):
+        if word.rstrip("s") not in _SPOKEN_ENDS and len(word) > 4:
+            return _accented(word, match, "é")
+    elif word.endswith("ez"):
+        return word[:-2] + "é", "z"
+    elif (match := re.search("et(s?)$", word)) and word not in _SPOKEN_ENDS:
+        return _accented(word, match, "ê")
+    return _without_silent_consonant(word)
+
+
+def _accented(word: str, end: re.Match[str], vowel: str) -> tuple[str, str]:
+    spelled = word[: end.start()] + vowel
+    return (spelled, "z") if end.group(1) else _without_silent_consonant(spelled)
+
+
+_SILENT_CONSONANT = re.compile(
+    "(?<=[aeiouyéèêàâîôûnrlcptmfk])([tdpgbc]?s|x|z|(?<![cs])t|d|p|(?<=[nra])g|(?<=n)c|(?<=m)b)$"
+)
+
+
+def _without_silent_consonant(word: str) -> tuple[str, str]:
+    match = _SILENT_CONSONANT.search(word)
+    is_spoken = word in _SPOKEN_ENDS or word.rstrip("s") in _SPOKEN_ENDS
+    if is_spoken or match is None or len(word) < 3 or re.search("(?:[^e]c|p)t$|[^s]ss$", word):
+        return word, ""
+    stem = word[: match.start() + (match.group() == "cs")]
+    return re.sub("(?<=[^iyé])en$|(?<=[ct]i)en$", "eñ", stem), "z" if word[-1] in "sxz" else ""
+
+
+def _vowels(sounds: str) -> str:
+    """Qualities of e, o and eu."""
+    sounds = re.sub("O(?=$|z$)", "o", _schwas(sounds))
+    sounds = re.sub("O(?=[^aeiouyɛœøɔɑ\u0303]+$|ʁ[^aeiouyɛœøɔɑ]|[kpt][tsk])", "ɔ", sounds)
+    sounds = re.sub("8(?=[ʁlfnvj]+$|[bpv][lʁ]$|ʁ)", "œ", sounds)
+    return sounds.replace("O", "o").replace("8", "ø")
 
 
 def _schwas(sounds: str) -> str:

@@ -27,25 +27,34 @@ _SPELLINGS = {
     "'": "ˈ", "’": "ˈ", "′": "ˈ", "ʹ": "ˈ", "ˊ": "ˈ", ":": "ː", "ˑ": "ː", "∶": "ː",
     "ɚ": "ər", "ɝ": "ɜːr", "˞": "r", "ɫ": "l", "ᵊ": "(ə)", "ⁿ": "n", "ʳ": "r",
     "l̩": "(ə)l", "n̩": "(ə)n", "m̩": "(ə)m", "ɹ̩": "ər", "r̩": "ər",
-    "ε": "ɛ", "ә": "ə", "ɩ": "ɪ", "ɷ": "ʊ", "ȷ": "j", "ß": "β", "∫": "ʃ", "ᴧ": "ʌ", "Λ": "ʌ", "ı": "ɪ",
+    "ε": "ɛ", "ә": "ə", "ɩ": "ɪ", "ɷ": "ʊ", "ȷ": "j", "ß": "β", "∫": "ʃ", "ᴧ": "ʌ", "Λ": "ʌ",
+    "ı": "ɪ",
 }  # fmt: skip
 """Other ways to write the same: old symbols, ligatures, keyboards and look-alikes."""
-_NOTHING = re.compile("[.\u203f|‖_\u035c\u0361\u0362·\u200b-\u200d\u2060-]|[\u02b0\u02b7](?=[ˈˌ ]|$)")
+_NOTHING = re.compile(
+    "[.\u203f|‖_\u035c\u0361\u0362·\u200b-\u200d\u2060-]|[\u02b0\u02b7](?=[ˈˌ ]|$)"
+)
 """Syllables, links, ties; breath after a last consonant."""
-_DIACRITICS = re.compile("[\u0318-\u031a\u031c-\u0320\u0324\u0325\u0329-\u032c\u032f\u0330\u0339-\u033d\u0346-\u034a\u0353ʰʷʱ˺]")
+_DIACRITICS = re.compile(
+    "[\u0318-\u031a\u031c-\u0320\u0324\u0325\u0329-\u032c\u032f\u0330\u0339-\u033d\u0346-\u034a\u0353ʰʷʱ˺]"
+)
 """Shades of a sound that are not told apart here: dental, breathy, unreleased, raised, rounded."""
 
 # IPA -> American [British], the longest first.
 _ENGLISH = """
 eɪ=A ei=A ɛɪ=A aɪ=I ɑɪ=I ai=I ɔɪ=Y oɪ=Y ɔi=Y aʊ=W ɑʊ=W æʊ=W au=W oʊ=O/Q əʊ=O/Q ou=O/Q ɛʊ=O/Q
-ɪər=ɪɹ/ɪəɹ ɛər=ɛɹ/ɛːɹ eər=ɛɹ/ɛːɹ ʊər=ʊɹ/ʊəɹ ɜːr=ɜɹ/ɜːɹ ɜr=ɜɹ/ɜːɹ ɔːr=ɔɹ/ɔːɹ ɑːr=ɑɹ/ɑːɹ iːr=ɪɹ/ɪəɹ ɪr=ɪɹ er=ɛɹ
+ɪər=ɪɹ/ɪəɹ ɛər=ɛɹ/ɛːɹ eər=ɛɹ/ɛːɹ ʊər=ʊɹ/ʊəɹ ɜːr=ɜɹ/ɜːɹ ɜr=ɜɹ/ɜːɹ ɔːr=ɔɹ/ɔːɹ ɑːr=ɑɹ/ɑːɹ
+iːr=ɪɹ/ɪəɹ ɪr=ɪɹ er=ɛɹ
 ɪə=ɪə ɛə=ɛɹ/ɛː eə=ɛɹ/ɛː ʊə=ʊə ɛː=ɛɹ/ɛː eː=A ɜː=ɜɹ/ɜː ɜ=ɜɹ/ɜː əː=ɜɹ/ɜː
 iː=i/iː uː=u/uː ɔː=ɔ/ɔː ɑː=ɑ/ɑː aː=ɑ/ɑː ɒː=ɔ/ɔː oː=O/ɔː æː=æ/a øː=ɜɹ/ɜː œː=ɜɹ/ɜː yː=u/uː
-i=i ɪ=ɪ e=ɛ ɛ=ɛ æ=æ/a a=æ/a ɐ=ʌ ɑ=ɑ/ɑː ɒ=ɑ/ɒ ɔ=ɔ/ɒ o=O/Q ʊ=ʊ u=u/uː ʌ=ʌ ə=ə ɨ=ᵻ/ɪ ᵻ=ᵻ/ɪ ʉ=u/uː ɵ=ə ɘ=ə ɤ=ʌ ɯ=u/uː
+i=i ɪ=ɪ e=ɛ ɛ=ɛ æ=æ/a a=æ/a ɐ=ʌ ɑ=ɑ/ɑː ɒ=ɑ/ɒ ɔ=ɔ/ɒ o=O/Q ʊ=ʊ u=u/uː ʌ=ʌ ə=ə ɨ=ᵻ/ɪ ᵻ=ᵻ/ɪ
+ʉ=u/uː ɵ=ə ɘ=ə ɤ=ʌ ɯ=u/uː
 ø=ɜɹ/ɜː œ=ɜɹ/ɜː y=u/uː ʏ=ʊ ɞ=ɜɹ/ɜː ɶ=ɜɹ/ɜː
 tʃ=ʧ dʒ=ʤ tɕ=ʧ dʑ=ʤ tʂ=ʧ ts=ts dz=dz hw=w
-p=p b=b t=t d=d k=k g=ɡ q=k c=k ɟ=ɡ ʈ=t ɖ=d ʔ=t m=m n=n ŋ=ŋ ɲ=nj ɳ=n ɱ=m ɴ=ŋ f=f v=v θ=θ ð=ð s=s z=z ʃ=ʃ ʒ=ʒ
-h=h ɦ=h ħ=h x=k χ=k ç=ʃ ɸ=f β=v ɣ=ɡ ʂ=ʃ ʐ=ʒ ɕ=ʃ ʑ=ʒ ʝ=j ɬ=l ɮ=l ʍ=w w=w ʋ=v ɥ=w ɰ=w j=j l=l ʎ=lj ɭ=l ʟ=l
+p=p b=b t=t d=d k=k g=ɡ q=k c=k ɟ=ɡ ʈ=t ɖ=d ʔ=t m=m n=n ŋ=ŋ ɲ=nj ɳ=n ɱ=m ɴ=ŋ f=f v=v θ=θ ð=ð
+s=s z=z ʃ=ʃ ʒ=ʒ
+h=h ɦ=h ħ=h x=k χ=k ç=ʃ ɸ=f β=v ɣ=ɡ ʂ=ʃ ʐ=ʒ ɕ=ʃ ʑ=ʒ ʝ=j ɬ=l ɮ=l ʍ=w w=w ʋ=v ɥ=w ɰ=w j=j l=l
+ʎ=lj ɭ=l ʟ=l
 r=ɹ ɹ=ɹ ɻ=ɹ ʁ=ɹ ʀ=ɹ ɽ=ɹ ɾ=T/t ʲ=j
 """
 # IPA -> phonemes of the other languages, as eSpeak NG writes these and Kokoro learnt them.
@@ -58,7 +67,9 @@ _NASAL = "\u0303"
 @cache
 def _table(kind: str) -> tuple[dict[str, str], re.Pattern[str]]:
     pairs = (pair.split("=") for pair in (_OTHERS if kind == "others" else _ENGLISH).split())
-    table = {symbols: sounds.split("/")[-1 if kind == "british" else 0] for symbols, sounds in pairs}
+    table = {
+        symbols: sounds.split("/")[-1 if kind == "british" else 0] for symbols, sounds in pairs
+    }
     if kind == "others":
         table |= {symbol: symbol for symbol in SYMBOLS if symbol.islower() and symbol not in table}
     longest = sorted(table, key=len, reverse=True)
@@ -73,7 +84,11 @@ def to_phonemes(ipa: str, language: str) -> str:
     kind = "others" if not tag.startswith("en") else "british" if is_british(tag) else "american"
     text = _spelled(ipa, kind)
     table, pattern = _table(kind)
-    sounds = re.sub(f"({pattern.pattern}){_LONG}?({_NASAL})?|(?P<other>.)", lambda match: _sound(match, table, kind, ipa), text)
+    sounds = re.sub(
+        f"({pattern.pattern}){_LONG}?({_NASAL})?|(?P<other>.)",
+        lambda match: _sound(match, table, kind, ipa),
+        text,
+    )
     if kind == "british":
         sounds = re.sub(f"ɹ(?![{STRESSES}]?{_VOWEL})", "", sounds)
     sounds = re.sub(rf"([{STRESSES}])([^\s{STRESSES}{_VOWEL[1:-1]}]*)(?={_VOWEL})", r"\2\1", sounds)
@@ -86,7 +101,9 @@ def to_phonemes(ipa: str, language: str) -> str:
 
 def _spelled(ipa: str, kind: str) -> str:
     """In one spelling, without slashes, brackets and what says nothing."""
-    text = unicodedata.normalize("NFD", unicodedata.normalize("NFC", ipa.strip()).replace("ç", "\ue000"))
+    text = unicodedata.normalize(
+        "NFD", unicodedata.normalize("NFC", ipa.strip()).replace("ç", "\ue000")
+    )
     text = text.replace("\ue000", "ç")
     if len(text) > 1 and (text[0], text[-1]) in (("/", "/"), ("[", "]"), ("\\", "\\")):
         text = text[1:-1]
@@ -104,7 +121,10 @@ def _sound(match: re.Match[str], table: dict[str, str], kind: str, ipa: str) -> 
         if other in " ˈˌᵊ":
             return other
         name = unicodedata.name(other, "unnamed")
-        raise IpaError(f"{ipa!r}: {other!r} (U+{ord(other):04X}, {name.lower()}) is no sound that can be spoken")
+        raise IpaError(
+            f"{ipa!r}: {other!r} (U+{ord(other):04X}, {name.lower()}) is no sound that can be "
+            f"spoken"
+        )
     symbols = match.group(1)
     if kind == "others":
         return text.replace(symbols, table[symbols], 1)

@@ -118,52 +118,91 @@ _SOUNDS = Rules(
 )
 _NUCLEUS = re.compile("[aEOiu]")
 _LATE = re.compile(
-    "(?:log|graf|craz|sof|nom|[bcdfgiltv]er|pat|fon|metr|arch|agog|polit?z|mag|agn|ogn|alatt|lleg)ie?$|^(?:tutta|m|v|z|s|d|p|sp|scr?)ie$"
-    .replace("ie", "i[ae]")
+    "(?:log|graf|craz|sof|nom|[bcdfgiltv]er|pat|fon|metr|arch|agog|polit?z|mag|agn|ogn"
+    "|alatt|lleg)ie?$|^(?:tutta|m|v|z|s|d|p|sp|scr?)ie$".replace("ie", "i[ae]")
 )
 """The i of -ia is stressed: farmacia, compagnia, via."""
 _EARLY = re.compile(
-    "(?:[aeiou]bil[ei]|issim[oaie]|[tfglrsdbc]ic[oaie]|[tfnglrmdsbc]ic(?:o|a|he)|og[oi]|ogh[ei]|graf[oi]"
-    "|metr[oi]|fer[oai]|evol[ei]|[aeou]gin[eia]|udin[ei]|esim[oaie]|onim[oaie]|ttim[oaie]|ssim[oaie]"
-    "|(?:[aei]ss|[eo]bb|nn|[ei]s)ero|[aei]rono|[aei]vano|[cptbg]ol[oaei]|ane[oaie]|(?:sc|ng|lg|gg|v|ss|rr"
-    "|[eio]nd|tt|cc|nc)ono|ordin[ei]|min[ei]|[gcv]in[ei]|[bcdgt]il[ei]|[bmr]it[oi]|otes[ie]|rc?it[oi]|eri?od[oi]"
+    "(?:[aeiou]bil[ei]|issim[oaie]|[tfglrsdbc]ic[oaie]|[tfnglrmdsbc]ic(?:o|a|he)|og[oi]"
+    "|ogh[ei]|graf[oi]"
+    "|metr[oi]|fer[oai]|evol[ei]|[aeou]gin[eia]|udin[ei]|esim[oaie]|onim[oaie]|ttim[oaie]"
+    "|ssim[oaie]"
+    "|(?:[aei]ss|[eo]bb|nn|[ei]s)ero|[aei]rono|[aei]vano|[cptbg]ol[oaei]|ane[oaie]|(?:sc"
+    "|ng|lg|gg|v|ss|rr"
+    "|[eio]nd|tt|cc|nc)ono|ordin[ei]|min[ei]|[gcv]in[ei]|[bcdgt]il[ei]|[bmr]it[oi]"
+    "|otes[ie]|rc?it[oi]|eri?od[oi]"
     "|isol[ae]|(?:ss|tt|cc|nd|nc|sc|ng|gg|gl)er)(?:$|ne$|si$|mi$|ti$|lo$|la$|li$|vi$)"
 )
-_EARLY_VERBS = re.compile("(?:[^ei]r|rt|rd|ll|nt|nn|ss|tt|cc|gg|rm|nd|nc|rc|st|zz|pp|gn|i[sz]|[ou][rlt]|i[mn]|u[sm]|fer[im])ano$|(?:gg|nd|rr|cc|tt|nc|ng|sc|lv|rd|mm|d|gl|rg)ere$")
+_EARLY_VERBS = re.compile(
+    "(?:[^ei]r|rt|rd|ll|nt|nn|ss|tt|cc|gg|rm|nd|nc|rc|st|zz|pp|gn|i[sz]|[ou][rlt]|i[mn]"
+    "|u[sm]|fer[im])ano$|(?:gg|nd|rr|cc|tt|nc|ng|sc|lv|rd|mm|d|gl|rg)ere$"
+)
 _EARLY_WORDS = frozenset(
-    "aceto aerea aeree aerei linea linee video area aree seguito dibattito dibattiti sottolinea aereo africa albero america ambito analisi angelo angolo anima animo arabo aride asino attimo "
-    "battere camera canada carattere carcere carica carico cenere cesare cinema circolo classico comodo "
-    "credito cristoforo critica crescita debito debole diavolo difficile dita discutere dodici dollaro "
-    "dollari domenica dopo epoca esercito essere estero fabbrica facile fascino femmina fisico folgore "
-    "fragile fulmine genere giovane giovani giudice gomito grandine hanno immagine indagine internet "
-    "ipotesi isola isole lacrima lacrime lampada lettera lettere libero limite limiti lucido macchina "
-    "magico margine maschera medico mediterraneo merito messico metodo mettere minimo miracolo mobile "
+    "aceto aerea aeree aerei linea linee video area aree seguito dibattito dibattiti "
+    "sottolinea aereo africa albero america ambito analisi angelo angolo anima animo "
+    "arabo aride asino attimo "
+    "battere camera canada carattere carcere carica carico cenere cesare cinema circolo "
+    "classico comodo "
+    "credito cristoforo critica crescita debito debole diavolo difficile dita discutere "
+    "dodici dollaro "
+    "dollari domenica dopo epoca esercito essere estero fabbrica facile fascino femmina "
+    "fisico folgore "
+    "fragile fulmine genere giovane giovani giudice gomito grandine hanno immagine "
+    "indagine internet "
+    "ipotesi isola isole lacrima lacrime lampada lettera lettere libero limite limiti "
+    "lucido macchina "
+    "magico margine maschera medico mediterraneo merito messico metodo mettere minimo "
+    "miracolo mobile "
     "monaco musica nascere nascita nobile numero numeri nuvola nuvole oceano opera opere ordine "
-    "ordini origine ospite ossigeno ostrica pagina pallido parlano passero patria pecora perdere perdita "
-    "pericolo piccolo piccola piccoli piccole polvere pollice popolo popoli porpora possono povero povera "
-    "prestito principe prossimo prossima pubblico pubblica quindici radica rapido rapida reddito regola "
-    "regole ridere rimedio rompere sabato sacrificio scatola scandalo secolo secoli sedici semplice "
-    "semplici simile simili sindaco solito spirito stomaco storico stupido subito svizzera tavola tavolo "
-    "tecnica telefono tempera tenebre termine termini timido titolo titoli tredici tramite ultimo ultima "
-    "ultimi undici unico unica uomini utile valida vedova venerdi vendita vergine vescovo vincere vipera "
-    "vittima vivere vogliono zucchero debbono devono dissero ebbero fecero furono misero presero videro "
+    "ordini origine ospite ossigeno ostrica pagina pallido parlano passero patria pecora "
+    "perdere perdita "
+    "pericolo piccolo piccola piccoli piccole polvere pollice popolo popoli porpora "
+    "possono povero povera "
+    "prestito principe prossimo prossima pubblico pubblica quindici radica rapido rapida "
+    "reddito regola "
+    "regole ridere rimedio rompere sabato sacrificio scatola scandalo secolo secoli "
+    "sedici semplice "
+    "semplici simile simili sindaco solito spirito stomaco storico stupido subito "
+    "svizzera tavola tavolo "
+    "tecnica telefono tempera tenebre termine termini timido titolo titoli tredici "
+    "tramite ultimo ultima "
+    "ultimi undici unico unica uomini utile valida vedova venerdi vendita vergine "
+    "vescovo vincere vipera "
+    "vittima vivere vogliono zucchero debbono devono dissero ebbero fecero furono misero "
+    "presero videro "
     "vissero scrivere vengono tengono salgono mangiano dicono fanno ridono vedono sentono credono "
     "credere prendere rendere vendere correre piangere muovere".split()
 )
 _UNSTRESSED = frozenset(
-    "a ad ai al che chi ci col con da dai dal de del di e ed era ha ho fu fra gli i il in la le lo ma mi "
+    "a ad ai al che chi ci col con da dai dal de del di e ed era ha ho fu fra gli i il "
+    "in la le lo ma mi "
     "ne nel non o per più se si su sul tra ti un vi è mai".split()
 )
 _HALF_STRESSED = frozenset(
-    "agli alcune alcuni alla alle allo anche come contro dagli dalla dalle dallo degli dei della delle dello "
-    "dove essendo fosse fossero hanno loro mentre ogni perché poi quella quelle quelli quello questa queste "
+    "agli alcune alcuni alla alle allo anche come contro dagli dalla dalle dallo degli "
+    "dei della delle dello "
+    "dove essendo fosse fossero hanno loro mentre ogni perché poi quella quelle quelli "
+    "quello questa queste "
     "questi questo senza sia sono sua sue sui sulla sulle sullo suo suoi una uno".split()
 )
-_WORDS = {"è": "e", "dei": "dˌA", "più": "pjʊ", "era": "ˌɛra", "c'è": "ʧe", "tre": "trˈe", "dai": "daj", "mai": "maj", "cui": "kˈuj"}
+_WORDS = {
+    "è": "e",
+    "dei": "dˌA",
+    "più": "pjʊ",
+    "era": "ˌɛra",
+    "c'è": "ʧe",
+    "tre": "trˈe",
+    "dai": "daj",
+    "mai": "maj",
+    "cui": "kˈuj",
+}
 _CLOSE_E = re.compile(
-    "e(?:z[eia]$|ʦ:[ae]$|t:[oae]$|v[oa]l|ɲ|Nɡ|vano|t[oaie]$|re$|ze|ll[oae]$|rm|nne|ʤ:|dere|ʃ|ttere|st[oiae]$|mbra|$)"
+    "e(?:z[eia]$|ʦ:[ae]$|t:[oae]$|v[oa]l|ɲ|Nɡ|vano|t[oaie]$|re$|ze|ll[oae]$|rm|nne|ʤ:"
+    "|dere|ʃ|ttere|st[oiae]$|mbra|$)"
 )
-_CLOSE_O = re.compile("o(?:n[eia]?|n[ct]|r[eia]$|z[oei]$|rn|ntr|rs|lo$|na$|v[eu]|me|lt|nd|po$|ʎ|st|Se|t:o$|gn|$)")
+_CLOSE_O = re.compile(
+    "o(?:n[eia]?|n[ct]|r[eia]$|z[oei]$|rn|ntr|rs|lo$|na$|v[eu]|me|lt|nd|po$|ʎ|st|Se|t:o$|gn|$)"
+)
 
 
 def transcribe(tokens: Sequence[Token]) -> list[Segment]:
@@ -202,12 +241,16 @@ def _sounded(sounds: str) -> str:
         before, rest = "", before
     rest = rest[:1] + rest[1:].replace("E", "e").replace("O", "o")
     if mark and rest.startswith("E"):
-        rest = ("e" if (before.endswith("m") and rest.startswith("Ent")) or _CLOSE_E.match("e" + rest[1:]) and len(rest) > 1 else "ɛ") + rest[1:]
+        is_close = (before + rest)[-len(rest) - 1 :].startswith("mEnt") or (
+            len(rest) > 1 and _CLOSE_E.match("e" + rest[1:])
+        )
+        rest = ("e" if is_close else "ɛ") + rest[1:]
     elif mark and rest.startswith("O"):
         rest = ("o" if _CLOSE_O.match("o" + rest[1:]) and len(rest) > 1 else "ɔ") + rest[1:]
     if mark:
         rest = re.sub("(?<=[^aeiouɛɔ])j(?=[aeou])", "i", rest)
-    sounds = re.sub("(?<=[bcdfghklmnprstvzʃʒʧʤ])u?wˈɔ", "ʊˈɔ", re.sub("u(?![aɛɔeo])", "ʊ", before) + mark + rest)
+    sounds = re.sub("u(?![aɛɔeo])", "ʊ", before) + mark + rest
+    sounds = re.sub("(?<=[bcdfghklmnprstvzʃʒʧʤ])u?wˈɔ", "ʊˈɔ", sounds)
     sounds = re.sub("(?<=[ʦʣz])jˈ", "iˈ", sounds)
     sounds = re.sub("(?<=[^aeiouˈˌɛɔ])i$", "ɪ", sounds)
     if mark != "ˈ":

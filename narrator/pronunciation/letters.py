@@ -1,3 +1,157 @@
+"""English words by their letters alone: names, dialect, what no dictionary has.
+
+A network of 487,000 weights reads the word in both directions and says for each letter which
+phonemes it stands for: none, one, two or three. The likeliest phonemes with one main stress win.
+`tests/bench/letters.py` trains it on the dictionaries; `data/letters.npz` holds the weights, in
+float16. Knows no dictionary and no sentence.
+
+After Cho et al. 2014 (the gated recurrent unit), as torch.nn.GRU computes it.
+"""
+
 from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+COMMON, NAME = 1, 2
+"""Ids that stand before and after the letters of a word: a common one, or a name."""
+LETTERS = {letter: number for number, letter in enumerate("abcdefghijklmnopqrstuvwxyz'", 3)}
+LONGEST = 60
+"""Letters of a word that are read together; a longer one is read in pieces."""
+
+_LATIN = {
+    "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "th", "þ": "th", "ı": "i",
+    "ŋ": "ng", "ə": "a",
+}  # fmt: skip
+_GREEK = dict(
+    zip(
+        "αβγδεζηθικλμνξοπρσςτυφχψω",
+        "a v g d e z i th i k l m n x o p r s s t y f ch ps o".split(),
+        strict=True,
+    )
+)
+_CYRILLIC = dict(
+    zip(
+        "абвгдежзийклмнопрстуфхцчшщъыьэюяіє",
+        "a b v g d e zh z i y k l m n o p r s t u f kh ts ch sh shch ' y ' e yu ya i ye".split(),
+        strict=True,
+    )
+)
+_SPELLINGS = _LATIN | _GREEK | _CYRILLIC
+
+
 def pronounce(word: str, language: str) -> str:
-    return "?"
+    """The phonemes of `word`, a capital at its start if it is a name, in "en-US" or "en-GB".
+
+    Accents are left out; Greek and Cyrillic letters are spelled in Latin ones. Empty for a word of
+    other scripts, and for one without a letter.
+    """
+    letters = spelled(word)
+    mark = NAME if word[:1].isupper() else COMMON
+    pieces = (letters[start : start + LONGEST] for start in range(0, len(letters), LONGEST))
+    return "".join(_spoken(piece, mark, language) for piece in pieces)
+
+
+def spelled(word: str) -> str:
+    """`word` in the letters that the network knows."""
+    lower = re.sub("é(?='|$)", "ay", unicodedata.normalize("NFC", word.lower()))
+    composed = "".join(_SPELLINGS.get(letter, letter) for letter in lower)
+    decomposed = unicodedata.normalize("NFKD", composed)
+    plain = "".join(_SPELLINGS.get(letter, letter) for letter in decomposed)
+    return "".join(letter for letter in plain if letter in LETTERS).strip("'")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """A gated recurrent unit in two directions, each with its weights for input and state."""
+
+    input_weights: Floats  # (2, 3 x width, inputs)
+    input_biases: Floats  # (2, 3 x width)
+    state_weights: Floats  # (2, 3 x width, width)
+    state_biases: Floats  # (2, 3 x width)
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """(letters, inputs) -> (letters, 2 x width)."""
+        gates = inputs @ self.input_weights.transpose(0, 2, 1) + self.input_biases[:, None]
+        gates[1] = gates[1, ::-1]
+        length, width = gates.shape[1], gates.shape[2] // 3
+        states = np.zeros((length + 1, 2, width), np.float32)
+        for i in range(length):
+            state = states[i]
+            recurrent = (self.state_weights @ state[..., None])[..., 0] + self.state_biases
+            reset, update = np.split(
+                _sigmoid(gates[:, i, : 2 * width] + recurrent[:, : 2 * width]), 2, axis=1
+            )
+            new = np.tanh(gates[:, i, 2 * width :] + reset * recurrent[:, 2 * width :])
+            states[i + 1] = new + update * (state - new)
+        return np.concatenate((states[1:, 0], states[:0:-1, 1]), axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Network:
+    embeddings: Floats
+    layers: tuple[_Layer, ...]
+    outputs: dict[str, tuple[Floats, Floats, tuple[str, ...]]]
+    """By language: weights, biases, and the phonemes that each output stands for."""
+
+
+@cache
+def _network() -> _Network:
+    with (
+        resources.as_file(resources.files(__package__) / "data" / "letters.npz") as path,
+        np.load(path, allow_pickle=False) as stored,
+    ):
+        arrays = {name: stored[name] for name in stored.files}
+    weights = {
+        name: array.astype(np.float32) for name, array in arrays.items() if array.dtype.kind == "f"
+    }
+    parts = ("input_weights", "input_biases", "state_weights", "state_biases")
+    layers = tuple(_Layer(*(weights[f"{part}.{i}"] for part in parts)) for i in (0, 1))
+    outputs = {
+        language: (
+            weights[f"{language}.weights"],
+            weights[f"{language}.biases"],
+            tuple(str(arrays[f"{language}.labels"]).split("|")),
+        )
+        for language in ("en-US", "en-GB")
+    }
+    return _Network(weights["embeddings"], layers, outputs)
+
+
+@lru_cache(maxsize=20_000)
+def _spoken(letters: str, mark: int, language: str) -> str:
+    network = _network()
+    states = network.embeddings[[mark, *(LETTERS[letter] for letter in letters), mark]]
+    for layer in network.layers:
+        states = layer(states)
+    weights, biases, labels = network.outputs[language]
+    chosen = _best(_log_softmax(states[1:-1] @ weights.T + biases), labels)
+    return "".join(labels[number] for number in chosen)
+
+
+def _best(scores: Floats, labels: tuple[str, ...]) -> list[int]:
+    """The likeliest labels among those with one main stress in the word."""
+    is_stressed = np.array(["ˈ" in label for label in labels])
+    plain = np.where(is_stressed, -np.inf, scores)
+    stressed = np.where(is_stressed, scores, -np.inf)
+    chosen = plain.argmax(axis=1)
+    position = (stressed.max(axis=1) - plain.max(axis=1)).argmax()
+    chosen[position] = stressed[position].argmax()
+    return [int(number) for number in chosen]
+
+
+def _sigmoid(values: Floats) -> Floats:
+    return 0.5 + 0.5 * np.tanh(0.5 * values)
+
+
+def _log_softmax(scores: Floats) -> Floats:
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))

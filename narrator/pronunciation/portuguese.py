@@ -1,4 +1,4 @@
-"""Portuguese of Brazil, as eSpeak NG writes it and Kokoro's Brazilian voices learnt it. Rules alone.
+"""Portuguese of Brazil, as eSpeak NG writes it and Kokoro's Brazilian voices learnt it: rules.
 
 Knows where a word is stressed, which vowels weaken at its end, what nasals and r do. Whether a
 stressed e or o is open is not spelled: it goes by the last vowel (novo, nova).
@@ -159,17 +159,20 @@ _SOUNDS = Rules(
 )
 _NUCLEUS = re.compile("ɐ̃ʊ̃|ɐ̃y|õj|ɐ̃|[aeiouIAWYEOMyæ]ʊ|[ou]ɪ|[iu]ʊ|ow|uw|ũ|õ|[aeiouæyʊEOAIWYMɛɔ]")
 _WORDS = {
-    "a": "a", "o": "ʊ", "os": "ʊs", "as": "as", "e": "i", "é": "ɛ", "de": "ʤy", "do": "dʊ", "da": "da", "dos": "dʊs",
-    "das": "das", "em": "ˈAŋ", "no": "nʊ", "na": "na", "nos": "nʊs", "nas": "nas", "por": "por", "para": "pˌaɾæ",
-    "com": "koŋ", "se": "sy", "que": "ky", "ou": "ow", "um": "ũŋ", "uns": "ũŋs", "uma": "ˌumæ", "umas": "ˌumæs",
-    "ao": "W", "aos": "Ws", "à": "ˌaː", "às": "as", "mas": "mas", "como": "kˌomʊ", "não": "nˌɐ̃ʊ̃", "muito": "mwˈiŋtʊ",
-    "muita": "mwˈiŋtæ", "muitos": "mwˈiŋtʊs", "muitas": "mwˈiŋtæs", "foi": "foɪ", "ser": "ser", "ter": "ter", "era": "ˌɛɾæ",
-    "tem": "tAŋ", "têm": "tAŋ", "está": "estˌa", "desde": "dˌezʤy", "estar": "estˌar", "pelo": "pˈelʊ", "pela": "pˈelæ", "ele": "ˌely", "eles": "ˌelys", "ela": "ˌɛlæ", "elas": "ˌɛlæs",
-    "sua": "sˌuæ", "suas": "sˌuæs", "seu": "seʊ", "seus": "seʊs", "eu": "eʊ", "são": "sɐ̃ʊ̃", "foram": "fˌoɾɐ̃ʊ̃",
-    "sobre": "sˈobry", "até": "atˌɛ", "há": "a", "tinha": "ʧˌiɲæ", "tinham": "ʧˌiɲɐ̃ʊ̃", "esta": "ˌɛstæ", "este": "ˌesʧy",
-    "pode": "pˌɔʤy", "podem": "pˌɔdAŋ", "eram": "ˌɛɾɐ̃ʊ̃", "estava": "estˌavæ", "estavam": "estˌavɐ̃ʊ̃", "estão": "estˌɐ̃ʊ̃",
-    "num": "nũŋ", "onde": "ˌoŋʤy", "sempre": "sˌAmpry", "vez": "vˈes", "fez": "fˈes", "qualquer": "kwWkˈɛr",
-    "me": "my", "te": "ʧy", "lhe": "ljy", "porque": "pˈoɾəky",
+    "a": "a", "o": "ʊ", "os": "ʊs", "as": "as", "e": "i", "é": "ɛ", "de": "ʤy", "do": "dʊ",
+    "da": "da", "dos": "dʊs", "das": "das", "em": "ˈAŋ", "no": "nʊ", "na": "na", "nos": "nʊs",
+    "nas": "nas", "por": "por", "para": "pˌaɾæ", "com": "koŋ", "se": "sy", "que": "ky", "ou": "ow",
+    "um": "ũŋ", "uns": "ũŋs", "uma": "ˌumæ", "umas": "ˌumæs", "ao": "W", "aos": "Ws", "à": "ˌaː",
+    "às": "as", "mas": "mas", "como": "kˌomʊ", "não": "nˌɐ̃ʊ̃", "muito": "mwˈiŋtʊ",
+    "muita": "mwˈiŋtæ", "muitos": "mwˈiŋtʊs", "muitas": "mwˈiŋtæs", "foi": "foɪ", "ser": "ser",
+    "ter": "ter", "era": "ˌɛɾæ", "tem": "tAŋ", "têm": "tAŋ", "está": "estˌa", "desde": "dˌezʤy",
+    "estar": "estˌar", "pelo": "pˈelʊ", "pela": "pˈelæ", "ele": "ˌely", "eles": "ˌelys",
+    "ela": "ˌɛlæ", "elas": "ˌɛlæs", "sua": "sˌuæ", "suas": "sˌuæs", "seu": "seʊ", "seus": "seʊs",
+    "eu": "eʊ", "são": "sɐ̃ʊ̃", "foram": "fˌoɾɐ̃ʊ̃", "sobre": "sˈobry", "até": "atˌɛ", "há": "a",
+    "tinha": "ʧˌiɲæ", "tinham": "ʧˌiɲɐ̃ʊ̃", "esta": "ˌɛstæ", "este": "ˌesʧy", "pode": "pˌɔʤy",
+    "podem": "pˌɔdAŋ", "eram": "ˌɛɾɐ̃ʊ̃", "estava": "estˌavæ", "estavam": "estˌavɐ̃ʊ̃",
+    "estão": "estˌɐ̃ʊ̃", "num": "nũŋ", "onde": "ˌoŋʤy", "sempre": "sˌAmpry", "vez": "vˈes",
+    "fez": "fˈes", "qualquer": "kwWkˈɛr", "me": "my", "te": "ʧy", "lhe": "ljy", "porque": "pˈoɾəky",
 }  # fmt: skip
 
 
@@ -192,7 +195,13 @@ def _join(first: str, second: str) -> tuple[str, str]:
         first = "u"
     elif is_vowel and first[-2:] == "ry":
         first = first[:-1] + "i"
-    elif is_vowel and first not in _STEADY and len(first) > 1 and first[-1] in "yʊ" and first[-2] not in "aeɛɔoɐæ\u0303":
+    elif (
+        is_vowel
+        and first not in _STEADY
+        and len(first) > 1
+        and first[-1] in "yʊ"
+        and first[-2] not in "aeɛɔoɐæ\u0303"
+    ):
         first = first[:-1] + ("j" if first[-1] == "y" else "w")
     return first, second
 
@@ -212,13 +221,19 @@ def _word(word: str) -> str:
     if len(starts) > 1 or (starts and not is_last):
         before = f"{before[: starts[0]]}ˌ{before[starts[0] :]}"
     if rest.startswith("E"):
-        is_open = re.search("[æ]s?$", rest) or re.search("^E[^znmʃʒɲs]*y", rest) or (is_last and rest not in ("Er", "Es"))
+        is_open = bool(re.search("æs?$|^E[^znmʃʒɲs]*y", rest)) or (
+            is_last and rest not in ("Er", "Es")
+        )
         rest = ("ɛ" if is_open and not re.match("E[mnɲzʒʃ]", rest) else "e") + rest[1:]
     elif rest.startswith("O"):
-        is_open = (rest == "Ol" or re.search("[æy]s?$", rest)) and not re.match("O(?:[mnɲ]|æ)", rest)
+        is_open = bool(re.search("^Ol$|[æy]s?$", rest)) and not re.match("O(?:[mnɲ]|æ)", rest)
         rest = ("ɔ" if is_open else "o") + rest[1:]
     rest = re.sub("^M", "ɐ̃", rest)
-    rest = re.sub("(?<=[^aeiouɛɔ])i(?=[æʊy]s?$)", "j", rest[:1]) + re.sub("i(?=[æʊy]s?$)", "j", rest[1:])
-    rest = re.sub("u(?=[æʊy]s?$)", "w", rest) if len(rest) > 2 and not rest.startswith("u") else rest
-    before = re.sub("(?<=[sɾlnmzvfpbkɡ])i(?=[aeouAIWEO]|$)", "j" if rest[:1] in "aeouAIWEOɐɛɔ" else "i", before)
+    rest = re.sub("(?<=[^aeiouɛɔ])i(?=[æʊy]s?$)", "j", rest[:1]) + re.sub(
+        "i(?=[æʊy]s?$)", "j", rest[1:]
+    )
+    if len(rest) > 2 and not rest.startswith("u"):
+        rest = re.sub("u(?=[æʊy]s?$)", "w", rest)
+    glide = "j" if rest[:1] in "aeouAIWEOɐɛɔ" else "i"
+    before = re.sub("(?<=[sɾlnmzvfpbkɡ])i(?=[aeouAIWEO]|$)", glide, before)
     return (before + mark + rest).replace("E", "e").replace("O", "o").replace("M", "æ")

@@ -31,7 +31,9 @@ class Rules:
 
     def __call__(self, word: str) -> str:
         """The sounds of `word`; letters that no pattern takes are left out."""
-        return "".join(self._sounds[(match.lastindex or 1) - 1] for match in self._pattern.finditer(word))
+        return "".join(
+            self._sounds[(match.lastindex or 1) - 1] for match in self._pattern.finditer(word)
+        )
 
 
 def transcribe(

@@ -96,11 +96,13 @@ _SOUNDS = Rules(
 _HARD = {"β": "b", "ð": "d", "ɣ": "ɡ"}
 _NUCLEUS = re.compile("[aeiouIAWO]")
 _UNSTRESSED = frozenset(
-    "a al con de del el en la las le les lo los me mi mis nos o os por que quien se si sin su sus te "
+    "a al con de del el en la las le les lo los me mi mis nos o os por que quien se si "
+    "sin su sus te "
     "tras tu tus y e u".split()
 )
 _HALF_STRESSED = frozenset(
-    "como cuando cuanto desde donde entre hacia hasta mientras nuestra nuestras nuestro nuestros para "
+    "como cuando cuanto desde donde entre hacia hasta mientras nuestra nuestras nuestro "
+    "nuestros para "
     "pero porque sobre".split()
 )
 

@@ -12,17 +12,21 @@ from dataclasses import dataclass
 
 from narrator.pronunciation.alphabet import MARKS, STOPS
 
-_SIGNS = r"\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u00ad\u200b-\u200d\u2060"
+_SIGNS = (
+    r"\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u00ad\u200b-\u200d\u2060"
+)
 """Signs that belong to the letter before them, and invisible characters inside words."""
 _LETTER = rf"[^\W\d_][{_SIGNS}]*"
+_INITIALS = r"(?<![^\W_])[^\W\d_](?:\.[^\W\d_])+(?![^\W_])(?:\.(?=,|\s+[a-z]))?"
+"""Letters with points between: U.S.A. The last point stays a mark where a sentence may end."""
 _TOKEN = re.compile(
-    rf"(?P<word>['’‘]?(?:{_LETTER})+(?:['’‘‐‑-](?:{_LETTER})+)*['’‘]?)"
+    rf"(?P<initials>{_INITIALS})"
+    rf"|(?P<word>['’‘]?(?:{_LETTER})+(?:['’‘‐‑-](?:{_LETTER})+)*['’‘]?)"
     r"|(?P<mark>\.{3,}|-{2,}|[^\w\s])|(?P<space>\s+)|(?P<digits>\d+)|(?P<character>.)",
     re.DOTALL,
 )
 _PLAIN = str.maketrans(
-    {"’": "'", "‘": "'", "‐": "-", "‑": "-"}
-    | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060", "")
+    {"’": "'", "‘": "'", "‐": "-", "‑": "-"} | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060", "")
 )
 
 
@@ -69,7 +73,8 @@ def tokens(text: str, spans: Sequence[tuple[int, int, str]]) -> Iterator[Token]:
 
 def _tokens(text: str, start: int, stop: int) -> Iterator[Token]:
     for match in _TOKEN.finditer(text, start, stop):
-        yield Token(match.start(), match.group(), match.lastgroup or "")
+        kind = "word" if match.lastgroup == "initials" else match.lastgroup or ""
+        yield Token(match.start(), match.group(), kind)
 
 
 def plain(word: str) -> str:
@@ -87,3 +92,8 @@ def mark_of(text: str) -> str:
 def is_stop(text: str) -> bool:
     """Whether the voice stops at a mark in a text."""
     return bool(mark_of(text)) and mark_of(text) in STOPS
+
+
+def is_wide(text: str) -> bool:
+    """Whether a mark is of a script that writes no space after it."""
+    return unicodedata.east_asian_width(text[0]) in "WF"

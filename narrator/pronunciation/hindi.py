@@ -1,0 +1,163 @@
+"""Hindi, as eSpeak NG writes it and Kokoro's Hindi voices learnt it: rules.
+
+Devanagari writes syllables. A consonant without a sign carries the vowel ə, which is silent at the
+end of a word and between two syllables that can do without it: लड़का is lʌr.kaː. Knows which
+syllable is stressed: the last of the heaviest but for the end of the word. The flap ड़ is "r.",
+which is how eSpeak writes it and Kokoro learnt it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from narrator.pronunciation.rules import transcribe as by_rules
+from narrator.pronunciation.tokens import Segment, Token
+
+
+def _table(pairs: str) -> dict[str, str]:
+    return dict(pair.split("=") for pair in pairs.split())
+
+
+_CONSONANTS = _table(
+    "क=k ख=kʰ ग=ɡ घ=ɡʰ ङ=ŋ च=c छ=cʰ ज=ɟ झ=ɟʰ ञ=ɲ ट=ʈ ठ=ʈʰ ड=ɖ ढ=ɖʰ ण=ɳ त=t थ=tʰ द=d ध=dʰ न=n "
+    "प=p फ=pʰ ब=b भ=bʰ म=m य=j र=ɾ ल=l ळ=l व=ʋ श=ʃ ष=ʂ स=s ह=h "
+    "क़=q ख़=x ग़=ɣ ज़=z झ़=ʒ ड़=r. ढ़=r.h फ़=f ऩ=n ऱ=ɾ ऴ=l य़=j"
+)
+_VOWELS = _table(
+    "अ=ə आ=aː इ=ɪ ई=iː उ=ʊ ऊ=uː ऋ=ɾɪ ॠ=ɾiː ऌ=lɪ ऍ=ɛ ऎ=e ए=eː ऐ=ɛː ऑ=ɔ ऒ=o ओ=oː औ=ɔː "
+    "ा=aː ि=ɪ ी=iː ु=ʊ ू=uː ृ=ɾɪ ॄ=ɾiː ॅ=ɛ ॆ=e े=eː ै=ɛː ॉ=ɔ ॊ=o ो=oː ौ=ɔː"
+)
+_NASALS = _table("k=ŋ ɡ=ŋ c=ɲ ɟ=ɲ ʈ=ɳ ɖ=ɳ p=m b=m m=m")
+"""The nasal that an anusvara stands for before a consonant; n before all others."""
+_NASAL_VOWELS = _table("ə=ʌ̃ aː=ã ɪ=ĩ iː=ĩ ʊ=ũ uː=ũ eː=ẽː ɛː=ɛ̃ oː=õ ɔː=ɔ̃")
+_AKSHARA = re.compile(
+    "(?:(?P<consonants>(?:[क-ह]़?्\u200d?)*[क-ह]़?)(?P<sign>[ा-ौ]?)|(?P<vowel>[अ-औॠऌ]))"
+    "(?P<mark>[ँंः]*)(?P<virama>्?)"
+)
+_WORDS = {
+    "है": "hɛː", "हैं": "hɛ̃", "और": "ɔːɾ", "का": "kaː", "की": "ki", "के": "keː", "को": "koː",
+    "से": "seː", "मैं": "mɛ̃", "हूँ": "hũ", "हूं": "hũ", "यह": "jˌəh", "वह": "ʋˌəh", "ये": "jeː",
+    "वे": "ʋeː", "वो": "ʋoː", "था": "tʰaː", "थी": "tʰi", "थे": "tʰeː", "क्या": "kːjaː",
+    "क्यों": "kːjˈõ", "पर": "pˈʌɾ", "में": "mẽː", "हो": "hoː", "तक": "tˌək", "रहा": "ɾˌəhaː",
+    "रहे": "ɾˌəheː", "रही": "ɾˌəhi", "क्योंकि": "kːjˈõkɪ", "व": "ʋˈə", "न": "nˈʌ",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Syllable:
+    """Sounds before the vowel, the vowel, and what its nasal sign or breath adds."""
+
+    onset: str
+    vowel: str
+    mark: str
+
+    @property
+    def is_bare(self) -> bool:
+        return self.vowel == "ə" and not self.mark
+
+
+def transcribe(tokens: Sequence[Token]) -> list[Segment]:
+    return by_rules(tokens, _word)
+
+
+@lru_cache(maxsize=20_000)
+def _word(word: str) -> str:
+    if word in _WORDS:
+        return _WORDS[word]
+    if "-" in word or "'" in word:
+        return "".join(map(_word, filter(None, re.split("[-']", word))))
+    syllables = list(map(_syllable, _AKSHARA.finditer(word)))
+    return _stressed(_without_schwas(syllables)) if syllables else ""
+
+
+def _syllable(match: re.Match[str]) -> _Syllable:
+    onset = _onset(re.findall("[क-ह]़?", match["consonants"] or ""))
+    if match["virama"]:
+        return _Syllable(onset, "", "")
+    vowel = _VOWELS[match["vowel"] or match["sign"] or "अ"]
+    if vowel[0] in "ɾl":
+        onset, vowel = onset + vowel[0], vowel[1:]
+    return _Syllable(onset, vowel, match["mark"][-1:])
+
+
+def _onset(letters: Sequence[str]) -> str:
+    """A cluster: double stops are long, r before a consonant is a trill."""
+    sounds = "".join(_CONSONANTS.get(letter, _CONSONANTS[letter[0]]) for letter in letters)
+    sounds = re.sub("ɾ(?=.)", "r", sounds).replace("ɟɲ", "ɡj").replace("kʂ", "kʃ")
+    sounds = re.sub("([kɡʈɖtdpb])\\1(ʰ?)", r"\1\2ː", sounds)
+    return sounds.replace("ccʰ", "cʰcʰ").replace("cc", "cː").replace("ɟɟ", "ɟː")
+
+
+_TAIL = re.compile("[rnmŋɲɳslʃ]?[^ʰː.]ʰ?|r[.]h?|(?:.)ʰ?ː|ʃʈ|ʂʈʰ?|kt|ll|nn")
+"""Consonants after which a word ends without a schwa."""
+
+
+def _without_schwas(syllables: list[_Syllable]) -> list[_Syllable]:
+    """From the end: a schwa falls after a vowel and one consonant, before one and a vowel."""
+    spoken = syllables[:]
+    last = len(spoken) - 1
+    if last and spoken[last].is_bare and _TAIL.fullmatch(spoken[last].onset):
+        spoken[last] = replace(spoken[last], vowel="")
+    for i in range(last - 1, 0, -1):
+        before, here, after = spoken[i - 1 : i + 2]
+        is_open = before.vowel and before.mark in ("", "ँ")
+        if here.is_bare and is_open and after.vowel and _is_single(here) and _is_single(after):
+            spoken[i] = replace(here, vowel="")
+    return spoken
+
+
+def _is_single(syllable: _Syllable) -> bool:
+    return re.fullmatch(r"[^ː]ʰ?|r\.h?", syllable.onset) is not None
+
+
+def _stressed(syllables: Sequence[_Syllable]) -> str:
+    nuclei = [i for i, syllable in enumerate(syllables) if syllable.vowel]
+    weights = [_weight(syllables, i) for i in nuclei]
+    main = _main_stress(weights)
+    sounds = ""
+    for i, syllable in enumerate(syllables):
+        sounds += syllable.onset
+        if syllable.vowel:
+            number = nuclei.index(i)
+            distance = i - nuclei[main]
+            is_secondary = distance != 0 and distance % 2 == 0 and syllable.mark != "ः"
+            stress = "ˈ" if number == main else "ˌ" if is_secondary else ""
+            after = syllables[i + 1].onset if i + 1 < len(syllables) else ""
+            is_open = number == main or (i == 0 and not syllable.onset)
+            sounds += stress + _vowel(syllable, after, is_open)
+    return sounds
+
+
+def _main_stress(weights: Sequence[int]) -> int:
+    """The last of the heaviest syllables but for the end, which has to be heavier than all."""
+    if len(weights) < 2:
+        return 0
+    heaviest = max(weights[:-1])
+    if weights[-1] == 2 and heaviest < 2:
+        return len(weights) - 1
+    return max(i for i, weight in enumerate(weights[:-1]) if weight == heaviest) if heaviest else 0
+
+
+def _weight(syllables: Sequence[_Syllable], number: int) -> int:
+    """0 for a short open syllable, 1 for a long or closed one, 2 for both."""
+    here, rest = syllables[number], syllables[number + 1 :]
+    is_closed = here.mark == "ं" and bool(rest)
+    if rest:
+        is_closed |= not rest[0].vowel or re.fullmatch(r".ʰ?|r\.h?", rest[0].onset) is None
+    return ("ː" in here.vowel) + is_closed
+
+
+def _vowel(syllable: _Syllable, after: str, is_open: bool) -> str:
+    vowel, mark = syllable.vowel, syllable.mark
+    if mark in ("ं", "ँ") and (not after or (mark == "ं" and vowel != "ə")):
+        return _NASAL_VOWELS.get(vowel, vowel + "\u0303")
+    if vowel == "ə" and is_open:
+        vowel = "ʌ"
+    elif (vowel == "iː" and not after) or (vowel in ("iː", "uː") and mark):
+        vowel = vowel[0]
+    if mark == "ः":
+        return vowel + "h"
+    return vowel + (_NASALS.get(after[0], "n") if mark else "")
