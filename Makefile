@@ -131,7 +131,7 @@ $(VENV)/.kokoro: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[align,casting,cluster,cosyvoice2,draft,names,recognition,report,studio,test]'
+	$(PIP) install -e '.[align,casting,cluster,cosyvoice2,draft,kokoro,names,recognition,report,studio,test]'
 	@touch $@
 
 $(VENV)/.pages: $(VENV)/.test

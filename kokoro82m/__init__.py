@@ -1,4 +1,4 @@
-"""Kokoro-82M: phonemes to speech at 24 kHz, in MLX.
+"""Kokoro-82M: phonemes to speech at 24 kHz, in MLX, or on processor cores in ONNX Runtime.
 
     import kokoro82m
 
@@ -11,8 +11,8 @@
     [speech] = model.speak([request])
 
 MLX is loaded by `load` alone: configuration, symbols, voices, noise, requests and results are for
-other backends, too. A model runs MLX and belongs to the thread that loaded it. Errors are
-`ModelError`s of speechbase.
+the other backend, `onnx_network.load_onnx`, too. A model runs MLX and belongs to the thread that
+loaded it. Errors are `ModelError`s of speechbase.
 """
 
 from __future__ import annotations

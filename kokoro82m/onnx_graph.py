@@ -21,6 +21,7 @@ from kokoro82m import windows
 from kokoro82m.config import OVERLAPS, Config
 from kokoro82m.onnx_file import Graph
 from kokoro82m.onnx_layers import Layers
+from kokoro82m.tensors import DEPTH, NOISE_DILATIONS
 
 Tensors = Mapping[str, np.ndarray]
 
@@ -168,7 +169,7 @@ def write_decoder(graph: Graph, tensors: Tensors, config: Config) -> None:
 
     x = net.residual_block(graph.concat([phonemes, *curves], 1), "decoder.encode")
     again = [net.convolution(phonemes, "decoder.asr_res.0"), *curves]
-    for block in range(4):
+    for block in range(DEPTH):
         x = net.residual_block(graph.concat([x, *again], 1), f"decoder.decode.{block}")
     graph.output("samples", _generator(net, x, source, config), ["samples"])
 
@@ -207,7 +208,7 @@ def _hear(net: Layers, source: str, stage: int, config: Config) -> tuple[str, np
     stride = int(np.prod(rates[stage + 1 :]))
     padding = 0 if stage == len(rates) - 1 else stride // 2
     x = net.convolution(source, f"{name}.noise_convs.{stage}", stride=stride, padding=padding)
-    return net.snake_block(x, f"{name}.noise_res.{stage}", (1, 3, 5))
+    return net.snake_block(x, f"{name}.noise_res.{stage}", NOISE_DILATIONS)
 
 
 def _inverse_stft(graph: Graph, x: str, n_fft: int) -> str:

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kokoro82m.onnx_convolution import add_convolution
+from kokoro82m.onnx_convolution import STRETCH, add_convolution
 from kokoro82m.onnx_file import Graph
 
 EPSILON = 1e-5
-FOURIER_KERNEL = 7
-"""The shortest kernel that gains by `onnx_convolution.py`; 3 takes as long either way."""
+FOURIER_KERNELS = range(7, STRETCH // 2)
+"""Those that gain by `onnx_convolution.py`; 3 takes as long either way."""
 
 
 class Layers:
@@ -168,10 +168,10 @@ class Layers:
                 weight = self.tensors[f"{name}.convs{part}.{n}.weight"]
                 weight = weight / self._frequency(norm)[:, None]
                 y = self.snake(self.instance_norm(y, norm))
-                if weight.shape[2] < FOURIER_KERNEL:
-                    y = self.convolve(y, weight, dilation=spread)
-                else:
+                if weight.shape[2] in FOURIER_KERNELS:
                     y = add_convolution(self.graph, y, weight, spread)
+                else:
+                    y = self.convolve(y, weight, dilation=spread)
             x = self.graph.add("Add", x, y)
             bias = bias + self.tensors[f"{name}.convs2.{n}.bias"]
         return x, bias

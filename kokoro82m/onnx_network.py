@@ -7,12 +7,13 @@ and settings; processes that map its weights share them. Loads no MLX.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,16 +123,37 @@ def load_onnx(folder: Path, cache: Path) -> OnnxNetwork:
     target = cache / f"kokoro-{digest.hexdigest()[:32]}"
     graphs = _read_graphs(target)
     if graphs is None:
-        shutil.rmtree(target, ignore_errors=True)
-        with contextlib.suppress(FileExistsError, OSError), new_folder(target) as scratch:
-            _write_graphs(scratch, read_tensors(file, config), config)
-        graphs = _read_graphs(target)
-    if graphs is None:
-        raise CheckpointError(f"{target}: cannot be written; is there room on the disk?")
+        try:
+            with _locked(cache):
+                graphs = _read_graphs(target) or _make_graphs(target, file, config)
+        except OSError as error:
+            raise CheckpointError(f"{target}: cannot be written: {shown(str(error))}") from error
     return OnnxNetwork(config, graphs)
 
 
 # ---- the cache
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One process at a time: those that start together wait for what the first one makes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _make_graphs(target: Path, file: Path, config: Config) -> Graphs:
+    """Raises CheckpointError, OSError."""
+    shutil.rmtree(target, ignore_errors=True)
+    with new_folder(target) as folder:
+        _write_graphs(folder, read_tensors(file, config), config)
+    if (graphs := _read_graphs(target)) is None:
+        raise CheckpointError(f"{target}: is not what was written there; is the disk sound?")
+    return graphs
 
 
 def _write_graphs(folder: Path, tensors: Tensors, config: Config) -> None:
@@ -144,7 +166,7 @@ def _write_graphs(folder: Path, tensors: Tensors, config: Config) -> None:
         file.flush()
         os.fsync(file.fileno())
     facts = {
-        "checksums": {name: _checksum(folder / name) for name in (PREDICTOR, DECODER, WEIGHTS)},
+        "checksums": _checksums(folder),
         "source_weight": tensors[f"{SOURCE}.weight"].reshape(-1).tolist(),
         "source_bias": tensors[f"{SOURCE}.bias"].tolist(),
     }
@@ -155,7 +177,7 @@ def _read_graphs(folder: Path) -> Graphs | None:
     """None where they are missing or damaged."""
     try:
         facts: dict[str, Any] = json.loads((folder / FACTS).read_text())
-        if any(_checksum(folder / name) != sum_ for name, sum_ in facts["checksums"].items()):
+        if facts["checksums"] != _checksums(folder):
             return None
         weight, bias = (
             np.array(facts[name], np.float32) for name in ("source_weight", "source_bias")
@@ -165,13 +187,16 @@ def _read_graphs(folder: Path) -> Graphs | None:
     return Graphs(folder, weight, bias)
 
 
-def _checksum(file: Path) -> int:
-    """CRC-32: of the published weights' graphs it takes half a second."""
-    checksum = 0
-    with file.open("rb") as pieces:
-        while piece := pieces.read(_PIECE):
-            checksum = zlib.crc32(piece, checksum)
-    return checksum
+def _checksums(folder: Path) -> dict[str, int]:
+    """CRC-32 of each file: of the published weights' graphs they take half a second."""
+    checksums = {}
+    for name in (PREDICTOR, DECODER, WEIGHTS):
+        with (folder / name).open("rb") as file:
+            checksum = 0
+            while piece := file.read(_PIECE):
+                checksum = zlib.crc32(piece, checksum)
+        checksums[name] = checksum
+    return checksums
 
 
 def _session(file: Path) -> onnxruntime.InferenceSession:
@@ -181,5 +206,11 @@ def _session(file: Path) -> onnxruntime.InferenceSession:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the runtime's errors share no other class
+    except _errors() as error:
         raise CheckpointError(f"{file}: ONNX Runtime refuses it: {shown(str(error))}") from error
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """The runtime's own, which have no root."""
+    names = vars(onnxruntime.capi.onnxruntime_pybind11_state).values()
+    return tuple(each for each in names if isinstance(each, type) and issubclass(each, Exception))

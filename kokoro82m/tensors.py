@@ -16,8 +16,8 @@ from speechbase.errors import CheckpointError
 
 WEIGHTS = ("kokoro-v1_0.safetensors", "kokoro-v1_0.pth")
 UNUSED = ("bert.pooler.weight", "bert.pooler.bias")
-NOISE_KERNELS = (7, 11)
-"""Of the residual blocks that hear the source: before the last stage, in it."""
+NOISE_KERNELS, NOISE_DILATIONS = (7, 11), (1, 3, 5)
+"""Of the residual blocks that hear the source; their kernels before the last stage, and in it."""
 DEPTH = 4
 """Blocks of the decoder behind its first."""
 
@@ -195,7 +195,7 @@ def _decoder(config: Config, width: int, residual: int) -> Shapes:
 
 def _generator(config: Config) -> Shapes:
     settings, style, name = config.generator, config.style_size, "decoder.generator"
-    bins, stages = settings.n_fft + 2, len(settings.rates)
+    bins, stages, blocks = settings.n_fft + 2, len(settings.rates), len(NOISE_DILATIONS)
     yield from _linear(f"{name}.m_source.l_linear", HARMONICS, 1)
     for n, rate in enumerate(settings.rates):
         inputs, width = settings.channels >> n, settings.channels >> n + 1
@@ -204,7 +204,7 @@ def _generator(config: Config) -> Shapes:
         yield f"{name}.ups.{n}.weight", (inputs, width, 2 * rate)
         yield f"{name}.ups.{n}.bias", (width,)
         yield from _conv(f"{name}.noise_convs.{n}", bins, width, 1 if last else 2 * stride)
-        yield from _snakes(f"{name}.noise_res.{n}", width, NOISE_KERNELS[last], 3, style)
+        yield from _snakes(f"{name}.noise_res.{n}", width, NOISE_KERNELS[last], blocks, style)
         kinds = zip(settings.kernels, settings.dilations, strict=True)
         for k, (kernel, dilations) in enumerate(kinds, n * len(settings.kernels)):
             yield from _snakes(f"{name}.resblocks.{k}", width, kernel, len(dilations), style)

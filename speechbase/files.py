@@ -82,6 +82,21 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """A safetensors file of float32."""
+    header, place = {}, 0
+    for name, array in arrays.items():
+        end = place + 4 * array.size
+        header[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": [place, end]}
+        place = end
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for array in arrays.values():
+            file.write(np.ascontiguousarray(array, "<f4").data)
+
+
 def compare(
     expected: Mapping[str, tuple[int, ...]],
     found: Mapping[str, tuple[int, ...]],

@@ -1,22 +1,25 @@
 """Ours against every number of a folder of the official implementation's, stage by stage.
 
     make parity-kokoro [FOLDER=tests/golden/kokoro/kokoro_s0] [REAL=folder of the real weights]
-    python tests/kokoro82m/parity.py [FOLDER] [--real WEIGHTS]
+    python tests/kokoro82m/parity.py [FOLDER] [--real WEIGHTS] [--cache FOLDER]
 
 A folder holds a checkpoint, arrays, and index.json, which states what was asked for. Each array is
 an input, or is compared with what ours makes of recorded inputs, so that no stage hides behind
-another; then the cases are spoken whole, alone and side by side. With --real, the sentences of
-real.json in FOLDER are spoken with the published weights. The last line is JSON; the exit status is
-1 where an error is above its tolerance, or an array was not looked at.
+another; then the cases are spoken whole, alone and side by side, and by ONNX Runtime where it is
+installed. With --real, the sentences of real.json in FOLDER are spoken with the published weights,
+and forty sentences by both backends; --cache is where the graphs of ONNX are kept. The last line is
+JSON; the exit status is 1 where an error is above its tolerance, or an array was not looked at.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import itertools
 import json
 import math
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -40,6 +43,10 @@ from kokoro82m.speech import Speech
 from kokoro82m.stft import analyse, synthesise
 from tests.kokoro82m.conftest import FOLDER, KokoroGolden, official_noise
 
+WITH_ONNX = importlib.util.find_spec("onnxruntime") is not None
+if WITH_ONNX:
+    from kokoro82m.onnx_network import load_onnx
+
 EXACT = 0.0
 NEAR, CURVE = 1e-5, 1e-4
 """Of a stage from its recorded inputs; of F0 and energy from ids: relative."""
@@ -52,6 +59,8 @@ LOG_MEL, LOUDNESS = 0.05, 0.05
 SUM, MARGIN = 1e-4, 1e-3
 """Sums of the real weights' curves: relative; the distance from a tie of an exact duration."""
 INPUTS = ("ids", "style", "speed")
+SENTENCES = Path(__file__).with_name("sentences.json")
+"""Of both backends with the published weights: phonemes and voices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,49 @@ class Comparison:
             own = np.array(network.decode(row))[0]
             batched = np.array(together)[n, : len(own)]
             yield Check(case, "in a batch: samples of one spectrum", relative(batched, own), WAVE)
+
+
+class OnnxComparison:
+    """ONNX Runtime with the cases of a folder, and with MLX."""
+
+    def __init__(self, cache: Path) -> None:
+        self._cache = cache
+
+    def compare_cases(self, golden: KokoroGolden, model: Kokoro82M) -> Iterator[Check]:
+        """Cases from ids to samples, and the decoder from a recorded spectrum."""
+        network = load_onnx(golden.checkpoint, self._cache)
+        for case, facts in golden.cases.items():
+            request, recorded = golden.request(case), golden.arrays(case)
+            speech = network.speak(request)
+            f0, energy = (recorded[name].reshape(-1) for name in ("F0", "N"))
+            apart = distance(speech.durations, recorded["durations"])
+            yield Check(case, "ONNX: durations", apart, EXACT)
+            count = abs(len(speech.samples) - facts["samples"])
+            yield Check(case, "ONNX: number of samples", count, EXACT)
+            yield Check(case, "ONNX: F0", relative(speech.pitch, f0), CURVE)
+            [ours] = model.speak([request])
+            apart = distance(log_mel(speech.samples), log_mel(ours.samples))
+            yield Check(case, "ONNX and MLX: log-mel", apart, LOG_MEL)
+            if "har" in recorded:
+                style, text, har = recorded["style"][0], recorded["asr"], recorded["har"]
+                samples = network.decode(style, text, f0, energy, har)
+                error = relative(samples, recorded["samples"].reshape(-1))
+                yield Check(case, "ONNX: samples of asr, F0, N, har", error, WAVE)
+
+    def compare_real(self, weights: Path) -> Iterator[Check]:
+        """Both backends with the published weights."""
+        model, network = kokoro82m.load(weights), load_onnx(weights, self._cache)
+        for n, sentence in enumerate(json.loads(SENTENCES.read_text("utf-8"))):
+            case, phonemes = f"sentence {n}: {sentence['voice']}", sentence["phonemes"]
+            tokens = kokoro82m.tokenize(phonemes, model.config.vocabulary)
+            voice = kokoro82m.load_voice(weights, sentence["voice"])
+            request = kokoro82m.Request(tokens, kokoro82m.style_row(voice, phonemes), seed=n)
+            [ours], speech = model.speak([request]), network.speak(request)
+            apart = distance(speech.durations, ours.durations)
+            yield Check(case, "ONNX and MLX: durations", apart, EXACT)
+            yield Check(case, "ONNX and MLX: F0", relative(speech.pitch, ours.pitch), CURVE)
+            apart = distance(log_mel(speech.samples), log_mel(ours.samples))
+            yield Check(case, "ONNX and MLX: log-mel", apart, LOG_MEL)
 
 
 class Stages:
@@ -412,6 +464,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
     parser.add_argument("--real", type=Path, help="the folder of the published weights")
+    parser.add_argument("--cache", type=Path, help="where the graphs of ONNX are kept")
     options = parser.parse_args(arguments)
     if not (options.folder / "index.json").is_file():
         parser.error(f"{options.folder}: no index.json: no folder of official numbers")
@@ -422,11 +475,19 @@ def main(arguments: list[str] | None = None) -> int:
     if options.real:
         sentences = json.loads((options.folder / "real.json").read_text("utf-8"))
         checks += compare_real(options.real, sentences)
-    print(f"{'case':<22} {'stage':<30} {'error':>9} {'allowed':>8}")
+    if WITH_ONNX:
+        with tempfile.TemporaryDirectory() as scratch:
+            onnx = OnnxComparison(options.cache or Path(scratch))
+            checks += onnx.compare_cases(comparison.golden, comparison.model)
+            if options.real:
+                checks += onnx.compare_real(options.real)
+    else:
+        print("onnxruntime is not installed: nothing of ONNX is compared")
+    print(f"{'case':<22} {'stage':<32} {'error':>9} {'allowed':>8}")
     for check in checks:
         verdict = "" if check.passes else "  FAILS"
         print(
-            f"{check.case:<22} {check.stage:<30} {check.error:>9.1e} {check.allowed:>8.0e}{verdict}"
+            f"{check.case:<22} {check.stage:<32} {check.error:>9.1e} {check.allowed:>8.0e}{verdict}"
         )
     unseen = ", ".join(comparison.unseen) or "none"
     print(f"{comparison.arrays} arrays; not looked at: {unseen}")
@@ -438,6 +499,7 @@ def main(arguments: list[str] | None = None) -> int:
         "parity": "kokoro82m",
         "folder": options.folder.name,
         "arrays": comparison.arrays,
+        "onnx": WITH_ONNX,
         "not_looked_at": comparison.unseen,
         "checks": len(checks),
         "worst": {stage: error for stage, error in worst.items() if math.isfinite(error)},

@@ -32,6 +32,11 @@ from kokoro82m.onnx_convolution import STRETCH, add_convolution, make_transform 
 from kokoro82m.onnx_file import Graph, Weights  # noqa: E402
 from kokoro82m.onnx_network import OnnxNetwork, load_onnx  # noqa: E402
 
+ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONPATH": str(Path(kokoro82m.__file__).parents[1]),
+}
+"""Of processes of their own."""
 CASES = ["len5", "len40", pytest.param("len150", marks=pytest.mark.slow)]
 
 
@@ -223,6 +228,19 @@ def test_a_cache_that_cannot_be_written_is_named(golden: KokoroGolden, tmp_path:
         load_onnx(golden.checkpoint, tmp_path / "cache")
 
 
+def test_processes_that_start_together_make_one(golden: KokoroGolden, tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+from kokoro82m.onnx_network import load_onnx
+load_onnx(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+    command = [sys.executable, "-c", program, str(golden.checkpoint), str(tmp_path / "cache")]
+    processes = [subprocess.Popen(command, env=ENVIRONMENT) for _ in range(3)]
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
 # ---- files
 
 
@@ -309,5 +327,5 @@ assert threads() == before
     subprocess.run(
         [sys.executable, "-c", program, str(golden.checkpoint), str(cache)],
         check=True,
-        env={"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(Path(kokoro82m.__file__).parents[1])},
+        env=ENVIRONMENT,
     )
