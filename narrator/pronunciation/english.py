@@ -107,7 +107,7 @@ _AMONG = {
         ),
         (
             r"\b(?:red|white|black|molten|like|liquid|sheets?|sugar|lump|pounds?|piece|inch|of"
-            r"|with|as) (?:of )?_",
+            r"|with|as|pencil) (?:of )?_",
             "lˈɛd",
         ),
         ("", "lˈid|lˈiːd"),
@@ -343,10 +343,13 @@ class English:
 
     def _word(self, text: str, tags: tuple[str, ...], starts_sentence: bool) -> tuple[str, bool]:
         """Phonemes of a word wherever it stands, and whether more than its letters decided."""
-        for word in dict.fromkeys((text, text.strip("'"))):
-            if phonemes := self._known(word, tags, starts_sentence):
-                return phonemes, True
         word = text.strip("'")
+        if text.startswith("'") and text not in self.dictionary and word not in self.dictionary:
+            if phonemes := self._known("h" + word, tags, False):
+                return phonemes.replace("h", "", 1), True  # 'ouse
+        for form in dict.fromkeys((text, word)):
+            if phonemes := self._known(form, tags, starts_sentence):
+                return phonemes, True
         if "-" in word:
             return self._joined(word.split("-"), tags)
         if "." in word:
@@ -354,8 +357,6 @@ class English:
         for form in _plainer(word, self.dictionary):
             if phonemes := self._known(form, tags, starts_sentence):
                 return phonemes, True
-        if text.startswith("'") and (phonemes := self._known("h" + word, tags, False)):
-            return phonemes.replace("h", "", 1), True  # 'ouse
         if _is_initials(word):
             return self._letters(word), True
         if phonemes := self._contracted(word, tags):
@@ -386,6 +387,8 @@ class English:
         """Parts of a word with hyphens: where most are stressed, the lighter ones yield."""
         spoken = [self.word(part, tags, False) for part in parts if part]
         sounds = [phonemes for phonemes, _ in spoken]
+        if parts[0] == "a":
+            sounds[0] = "ə"  # a-sailing
         order = sorted(range(len(sounds)), key=lambda i: ("ˈ" in sounds[i], len(sounds[i])))
         if len(sounds) == 2 and len(parts[0]) == 1:
             order = [1]
