@@ -344,9 +344,8 @@ class English:
     def _word(self, text: str, tags: tuple[str, ...], starts_sentence: bool) -> tuple[str, bool]:
         """Phonemes of a word wherever it stands, and whether more than its letters decided."""
         word = text.strip("'")
-        if text.startswith("'") and text not in self.dictionary and word not in self.dictionary:
-            if phonemes := self._known("h" + word, tags, False):
-                return phonemes.replace("h", "", 1), True  # 'ouse
+        if phonemes := self._without_h(text, tags):
+            return phonemes, True
         for form in dict.fromkeys((text, word)):
             if phonemes := self._known(form, tags, starts_sentence):
                 return phonemes, True
@@ -376,6 +375,13 @@ class English:
                 if phonemes := self._ending(form, tags):
                     return phonemes
         return ""
+
+    def _without_h(self, text: str, tags: Sequence[str]) -> str:
+        """A word with an apostrophe for its h: 'ouse."""
+        word = text.removeprefix("'")
+        if word == text or text in self.dictionary or word.strip("'") in self.dictionary:
+            return ""
+        return self._known("h" + word, tags, False).replace("h", "", 1)
 
     def _find(self, word: str, tags: Sequence[str]) -> str:
         entry = self.dictionary.find(word)
