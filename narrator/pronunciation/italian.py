@@ -222,7 +222,8 @@ def _word(word: str) -> str:
     if not mark:
         return _stress(tail)
     soft = {"c": "ʧ", "g": "ʤ"} if tail[:1] in "eièéì" else {}
-    return _sounded(_SOUNDS(head[:-1])) + soft.get(head[-1:], _SOUNDS(head[-1:])) + _stress(tail)
+    clitic = soft.get(head[-1:]) or _sounded(_SOUNDS(head[-1:]))
+    return _sounded(_SOUNDS(head[:-1])) + clitic + _stress(tail)
 
 
 def _stress(word: str) -> str:

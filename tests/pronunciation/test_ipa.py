@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,19 +86,14 @@ def test_ipa_without_a_sound_is_an_error(ipa: str) -> None:
 @pytest.mark.parametrize("language", ["en-US", "en-GB", "it"])
 @given(ipa=st.text("ˈˌː.pbtdkɡmnŋfvθðszʃʒhlɹrjwiɪeɛæaɑɒɔoʊuʌəɜ() t͡", min_size=1))
 def test_phonemes_are_in_the_alphabet(language: str, ipa: str) -> None:
-    try:
-        phonemes = to_phonemes(ipa, language)
-    except IpaError:
-        return
-    assert set(phonemes) <= SYMBOLS
+    with suppress(IpaError):
+        assert set(to_phonemes(ipa, language)) <= SYMBOLS
 
 
 @given(ipa=st.text())
 def test_no_text_is_another_error(ipa: str) -> None:
-    try:
-        to_phonemes(ipa, "en-GB")
-    except IpaError as error:
-        assert str(error)
+    with suppress(IpaError):
+        assert set(to_phonemes(ipa, "en-GB")) <= SYMBOLS
 
 
 def test_an_override_is_spoken_as_it_says() -> None:
