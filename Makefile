@@ -1,6 +1,7 @@
 # What people and CI run. Works with GNU make 3.81, the one of macOS.
 #
-#   make demo      install and render a complete project with the draft voice
+#   make demo      install and render a complete project with the draft voice; VOICE=kokoro: with
+#                  Kokoro, which is fetched first
 #   make test      the tests, but for the slow ones       make test-all   all of them
 #   make pages     the studio's page, in a browser
 #   make lint      what CI checks before the tests        make format     mend what can be mended
@@ -15,6 +16,9 @@
 #
 # Another interpreter: make test PYTHON=python3.13
 
+# Compiled modules are kept: the tests start hundreds of programs.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,8 +29,11 @@ DEMO := projects/eleven-minutes-fast
   parity-kokoro speech clean
 .DEFAULT_GOAL := demo
 
-demo: $(VENV)/.draft
-	$(BIN)/narrator render $(DEMO)/book.yaml --draft
+# With natural voices: make demo VOICE=kokoro
+VOICE := draft
+
+demo: $(VENV)/.$(VOICE)
+	$(BIN)/narrator render $(DEMO)/book.yaml --engine $(VOICE)
 	@echo "Next: . $(BIN)/activate, then narrator new my-book --from BOOK"
 	@echo "      (or, without it, $(BIN)/narrator new my-book --from BOOK)"
 
@@ -116,6 +123,11 @@ $(VENV)/.made:
 
 $(VENV)/.draft: $(VENV)/.made pyproject.toml
 	$(PIP) install -e '.[draft]'
+	@touch $@
+
+$(VENV)/.kokoro: $(VENV)/.made pyproject.toml
+	$(PIP) install -e '.[kokoro]'
+	$(BIN)/narrator models where kokoro || $(BIN)/narrator models pull kokoro
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml

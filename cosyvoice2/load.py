@@ -29,14 +29,13 @@ from cosyvoice2.lm import UNUSED, Qwen2LM
 from cosyvoice2.reference import ENCODERS
 from cosyvoice2.tokenizer import Tokenizer
 from speechbase.errors import CheckpointError, ConfigError
-from speechbase.files import Tensors, identity
+from speechbase.files import Tensors, compare, identity
 from speechbase.files import read as read_tensors
 from speechbase.hub import locate
 from speechbase.sections import read_object
 from speechbase.weights import (
     DTYPES,
     check_numbers,
-    compare,
     fold_weight_norm,
     in_place,
     parameters,

@@ -20,24 +20,22 @@ from kokoro82m.config import MOST_WIDTH, NAME, Config, read_config
 from kokoro82m.generator import UpConv
 from kokoro82m.layers import Conv1d
 from kokoro82m.network import Network, Widths
+from kokoro82m.tensors import UNUSED, WEIGHTS, weights_file
 from kokoro82m.voices import FOLDER
 from speechbase import files, pth
 from speechbase.device import on_cuda, on_gpu
 from speechbase.errors import CheckpointError
-from speechbase.files import Tensors
+from speechbase.files import Tensors, compare
 from speechbase.hub import locate
 from speechbase.weights import (
     check_numbers,
-    compare,
     fold_weight_norm,
     in_place,
     parameters,
     parse_dtype,
 )
 
-WEIGHTS = ("kokoro-v1_0.safetensors", "kokoro-v1_0.pth")
 HUB_FILES = (NAME, *WEIGHTS, f"{FOLDER}/*.pt")
-UNUSED = ("bert.pooler.weight", "bert.pooler.bias")
 FLOAT32 = ("fc", "noise_convs", "m_source", "F0_conv", "N_conv", "conv_post", "alpha1", "alpha2")
 """Parts of the decoder that stay float32 whatever is chosen: norms, what makes or hears phases, and
 what makes logarithms of magnitudes."""
@@ -69,14 +67,6 @@ def load_checkpoint(path_or_repo: str | Path, dtype: Any = None) -> Checkpoint:
         raise CheckpointError(f"{file}: {error}") from error
     prepare(network, chosen)
     return Checkpoint(config, network, path, revision)
-
-
-def weights_file(path: Path) -> Path:
-    """Raises CheckpointError."""
-    for name in WEIGHTS:
-        if (path / name).is_file():
-            return path / name
-    raise CheckpointError(f"{path}: no weights: neither {' nor '.join(WEIGHTS)}")
 
 
 def read_weights(file: Path) -> Tensors:

@@ -13,8 +13,8 @@ from kokoro82m.albert import Albert
 from kokoro82m.config import Config
 from kokoro82m.decoder import Decoder
 from kokoro82m.layers import Rows
+from kokoro82m.phases import find_phases
 from kokoro82m.prosody import ProsodyPredictor
-from kokoro82m.source import find_phases
 from kokoro82m.stft import analyse
 from kokoro82m.text_encoder import TextEncoder
 

@@ -11,6 +11,7 @@ import functools
 import mlx.core as mx
 import numpy as np
 
+from kokoro82m import windows
 from kokoro82m.config import OVERLAPS
 from kokoro82m.layers import Rows, pad_time
 from speechbase.device import elementwise
@@ -68,37 +69,24 @@ def synthesise(x: mx.array, rows: Rows, n_fft: int) -> mx.array:
 # ---- fixed matrices
 
 
-def _hann(n_fft: int) -> np.ndarray:
-    return 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n_fft) / n_fft)
-
-
-def _waves(n_fft: int) -> np.ndarray:
-    """(n_fft, n_fft + 2): cosines and negative sines; the first and the last sine are exactly 0."""
-    bins = n_fft // 2 + 1
-    angles = 2 * np.pi * np.outer(np.arange(n_fft), np.arange(bins)) / n_fft
-    sines = np.sin(angles)
-    sines[:, [0, -1]] = 0
-    return np.concatenate([np.cos(angles), -sines], axis=1)
-
-
 def _overlap(n_fft: int) -> np.ndarray:
     """(4, hop): squares of the window; their sum over the windows that overlap is 1.5."""
-    return (_hann(n_fft) ** 2).reshape(OVERLAPS, -1)
+    return (windows.hann(n_fft) ** 2).reshape(OVERLAPS, -1)
 
 
 @functools.cache
 def _analysis(n_fft: int) -> mx.array:
     """(n_fft, n_fft + 2)."""
-    return mx.array((_hann(n_fft)[:, None] * _waves(n_fft)).astype(np.float32))
+    return mx.array(windows.analysis(n_fft).astype(np.float32))
 
 
 @functools.cache
 def _synthesis(n_fft: int) -> mx.array:
     """(4, n_fft + 2, hop): of each window that reaches into a hop, the oldest first."""
-    twice = np.full(n_fft // 2 + 1, 2.0)
-    twice[[0, -1]] = 1
-    inverse = _hann(n_fft)[:, None] * _waves(n_fft) * np.tile(twice, 2) / n_fft
-    parts = inverse.reshape(OVERLAPS, -1, n_fft + 2)[::-1] / _overlap(n_fft).sum(axis=0)[:, None]
+    parts = (
+        windows.synthesis(n_fft).reshape(OVERLAPS, -1, n_fft + 2)[::-1]
+        / _overlap(n_fft).sum(axis=0)[:, None]
+    )
     return mx.array(parts.transpose(0, 2, 1).astype(np.float32))
 
 

@@ -5,8 +5,11 @@ Knows nothing of what they do.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import sys
+from collections.abc import Iterator
 
 _START = "import sys\nsys.path[:] = sys.argv[2:]\n"
 
@@ -17,6 +20,24 @@ def python_command(statement: str, argument: str = "") -> list[str]:
     It imports from where this one does, whatever the current folder has.
     """
     return [sys.executable, "-c", _START + statement, argument, *sys.path]
+
+
+@contextlib.contextmanager
+def environment(name: str, value: str | None) -> Iterator[None]:
+    """Within the block, here and in processes that are started, a variable has this value, or is
+    not set where the value is ""; None changes nothing."""
+    before = os.environ.get(name)
+    if value is not None:
+        os.environ[name] = value
+    if value == "":
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        if value is not None:
+            os.environ.pop(name, None)
+            if before is not None:
+                os.environ[name] = before
 
 
 def ending(code: int) -> str:

@@ -1,4 +1,7 @@
-"""One file of tensors, safetensors or PyTorch's: what is in it, and a hash to know it by."""
+"""One file of tensors, safetensors or PyTorch's: what is in it, and a hash to know it by.
+
+MLX is imported by what returns its arrays: `read_arrays` does without it.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,17 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import mlx.core as mx
+import numpy as np
 
 from speechbase import pth
 from speechbase.errors import CheckpointError, shown
 
-Tensors = dict[str, mx.array]
+if TYPE_CHECKING:
+    import mlx.core as mx
+
+Tensors = dict[str, "mx.array"]
 
 MOST_HEADER = 16 << 20
 """Bytes of a safetensors header; a tensor takes about 120."""
@@ -28,6 +34,8 @@ _WIDTHS = {
     "BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E8M0": 1, "U16": 2, "I16": 2, "F16": 2,
     "BF16": 2, "U32": 4, "I32": 4, "F32": 4, "U64": 8, "I64": 8, "C64": 8,
 }  # fmt: skip
+
+_NUMPY = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "I32": "<i4", "I64": "<i8", "U8": "u1"}
 
 
 @contextlib.contextmanager
@@ -45,6 +53,8 @@ def read(path: Path) -> Tensors:
     """The tensors of a file; those of safetensors are read from disk when they are evaluated."""
     if path.suffix != ".safetensors":
         return pth.load(path)
+    import mlx.core as mx
+
     _header(path)
     try:
         return cast(Tensors, mx.load(str(path)))
@@ -52,6 +62,49 @@ def read(path: Path) -> Tensors:
         raise CheckpointError(
             f"{path}: damaged ({shown(str(error))}); download it again"
         ) from error
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The tensors of a safetensors file, bfloat16 as float32; else they are read from disk when
+    they are used. Raises CheckpointError.
+    """
+    start, header = _header(path)
+    if not header:
+        return {}
+    data = np.memmap(path, np.uint8, "r", start)
+    arrays = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        if entry["dtype"] not in _NUMPY:
+            raise CheckpointError(f"{path}: {shown(name)} is of the type {entry['dtype']}")
+        numbers = data[begin:end].view(_NUMPY[entry["dtype"]]).reshape(entry["shape"])
+        arrays[name] = pth.widen(numbers) if entry["dtype"] == "BF16" else numbers
+    return arrays
+
+
+def compare(
+    expected: Mapping[str, tuple[int, ...]],
+    found: Mapping[str, tuple[int, ...]],
+    settings: str = "config.json",
+) -> None:
+    """All names that are missing, unexpected or misshapen in one CheckpointError; the shapes that
+    are expected are those of the file `settings`."""
+    problems = []
+
+    def report(kind: str, names: list[str]) -> None:
+        if names:
+            more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+            problems.append(f"{len(names)} {kind}: {', '.join(map(shown, names[:8]))}{more}")
+
+    report("missing", sorted(expected.keys() - found.keys()))
+    report("unexpected", sorted(found.keys() - expected.keys()))
+    shared = sorted(expected.keys() & found.keys())
+    wrong = [name for name in shared if expected[name] != found[name]]
+    report("misshapen", [f"{name} {found[name]} instead of {expected[name]}" for name in wrong])
+    if problems:
+        raise CheckpointError(
+            f"the tensors do not fit {settings}; is it another model's? " + "; ".join(problems)
+        )
 
 
 def identity(path: Path) -> bytes:

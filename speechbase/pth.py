@@ -2,7 +2,7 @@
 
 Such a file is a pickle beside raw storages. A pickle is a program; this reader runs one only if
 every opcode and every name in it is one that a dict of tensors needs, and refuses it otherwise.
-MLX is imported by what returns its arrays: `load_array` does without it.
+MLX is imported by what returns its arrays: `load_array` and `load_nested_arrays` do without it.
 """
 
 from __future__ import annotations
@@ -104,11 +104,20 @@ def load_array(path: Path) -> np.ndarray:
     with _unpickled(path) as (archive, root, value):
         if not isinstance(value, _Tensor):
             raise _Refused("it holds no single tensor")
-        return _read_all(archive, root, {"tensor": value}, path.stat().st_size, _widen)["tensor"]
+        return _read_all(archive, root, {"tensor": value}, path.stat().st_size, widen)["tensor"]
 
 
 def load_nested(path: Path) -> dict[str, dict[str, mx.array]]:
     """The tensors of a file saved by `torch.save` of dicts of tensors by name; else as `load`."""
+    return _load_nested(path, _to_mlx)
+
+
+def load_nested_arrays(path: Path) -> dict[str, dict[str, np.ndarray]]:
+    """As `load_nested`, bfloat16 as float32."""
+    return _load_nested(path, widen)
+
+
+def _load_nested(path: Path, convert: Callable[[np.ndarray], Array]) -> dict[str, dict[str, Array]]:
     with _unpickled(path) as (archive, root, value):
         tree = _dict(value)
         for outer, inner in tree.items():
@@ -120,8 +129,8 @@ def load_nested(path: Path) -> dict[str, dict[str, mx.array]]:
         # By number, so that names of any length are read and none stands for another.
         places = {f"{shown(pair[0])}: {shown(pair[1])} ({n})": pair for n, pair in enumerate(pairs)}
         flat = {place: tree[outer][name] for place, (outer, name) in places.items()}
-        read = _read_all(archive, root, flat, path.stat().st_size, _to_mlx)
-        found: dict[str, dict[str, mx.array]] = {outer: {} for outer in tree}
+        read = _read_all(archive, root, flat, path.stat().st_size, convert)
+        found: dict[str, dict[str, Array]] = {outer: {} for outer in tree}
         for place, (outer, name) in places.items():
             found[outer][str(name)] = read[place]
         return found
@@ -453,7 +462,7 @@ def _to_mlx(numbers: np.ndarray) -> mx.array:
     return copied.view(mx.bfloat16) if numbers.dtype == np.uint16 else copied
 
 
-def _widen(numbers: np.ndarray) -> np.ndarray:
+def widen(numbers: np.ndarray) -> np.ndarray:
     """A copy; uint16 stands for bfloat16."""
     if numbers.dtype == np.uint16:
         return (numbers.astype(np.uint32) << 16).view(np.float32)

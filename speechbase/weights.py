@@ -89,31 +89,6 @@ def _turned(
     return turned
 
 
-def compare(
-    expected: Mapping[str, tuple[int, ...]],
-    found: Mapping[str, tuple[int, ...]],
-    settings: str = "config.json",
-) -> None:
-    """All names that are missing, unexpected or misshapen in one CheckpointError; the shapes that
-    are expected are those of the file `settings`."""
-    problems = []
-
-    def report(kind: str, names: list[str]) -> None:
-        if names:
-            more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-            problems.append(f"{len(names)} {kind}: {', '.join(map(shown, names[:8]))}{more}")
-
-    report("missing", sorted(expected.keys() - found.keys()))
-    report("unexpected", sorted(found.keys() - expected.keys()))
-    shared = sorted(expected.keys() & found.keys())
-    wrong = [name for name in shared if expected[name] != found[name]]
-    report("misshapen", [f"{name} {found[name]} instead of {expected[name]}" for name in wrong])
-    if problems:
-        raise CheckpointError(
-            f"the tensors do not fit {settings}; is it another model's? " + "; ".join(problems)
-        )
-
-
 def check_numbers(found: Tensors, wanted: Tensors) -> None:
     """Fractions everywhere but in what is quantised, which is packed as MLX packs it."""
     for name, tensor in found.items():

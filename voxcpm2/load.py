@@ -25,13 +25,12 @@ from typing import Any
 import mlx.core as mx
 
 from speechbase.errors import CheckpointError, ConfigError, shown
-from speechbase.files import Tensors, identity, read
+from speechbase.files import Tensors, compare, identity, read
 from speechbase.hub import locate
 from speechbase.sections import MOST_RATE, read_object
 from speechbase.weights import (
     DTYPES,
     check_numbers,
-    compare,
     fold_weight_norm,
     parameters,
     parse_dtype,

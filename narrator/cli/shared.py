@@ -51,7 +51,7 @@ class _ByPurpose(TyperGroup):
         parameters = command.params if command else []
         names = {one.name for one in parameters}
         if names & _PROJECT_PARAMETERS and "build" not in names:
-            parameters.append(_build_option())
+            parameters += _project_options()
         known = {option for one in parameters for option in one.opts}
         if "book" in known and "--book" not in known:
             rest = _without_flag(rest)
@@ -72,12 +72,12 @@ _PROJECT_PARAMETERS = frozenset(("book", "project", "base_url"))
 """Parameters of commands that work on a project; `base_url` is one of `feed`."""
 
 
-def _build_option() -> click.Parameter:
-    """`--build`, which every command of a project takes and none has to pass on."""
+def _project_options() -> list[click.Parameter]:
+    """`--build` and `--engine`, which every command of a project takes and none has to pass on."""
     options = typer.Typer()
 
-    def build(
-        folder: Annotated[
+    def project(
+        build: Annotated[
             Path | None,
             typer.Option(
                 "--build",
@@ -88,12 +88,22 @@ def _build_option() -> click.Parameter:
                 is_eager=True,
             ),
         ] = None,
+        other_engine: Annotated[
+            str | None,
+            typer.Option(
+                "--engine",
+                metavar="NAME",
+                help="What speaks, in place of the book's engine: kokoro. Its takes and finished "
+                "files lie beside those of others.",
+                callback=_speak_with,
+                expose_value=False,
+                is_eager=True,
+            ),
+        ] = None,
     ) -> None: ...
 
-    options.command()(build)
-    parameter = typer.main.get_command(options).params[0]
-    parameter.name = "build"
-    return parameter
+    options.command()(project)
+    return typer.main.get_command(options).params
 
 
 def _build_in(context: typer.Context, folder: Path | None) -> Path | None:
@@ -101,6 +111,13 @@ def _build_in(context: typer.Context, folder: Path | None) -> Path | None:
 
     context.with_resource(building_in(folder))
     return folder
+
+
+def _speak_with(context: typer.Context, name: str | None) -> str | None:
+    from narrator.project.other_engine import speaking_with
+
+    context.with_resource(speaking_with(name))
+    return name
 
 
 def _refuse_path(path: Path) -> None:

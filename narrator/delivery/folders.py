@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrator.project import buildfolder
+from narrator.engines.registry import ENGINES
+from narrator.project import buildfolder, other_engine
 from narrator.project.project import Project
 
+_KIND = re.compile(rf"(book|{'|'.join(ENGINES)})(-|$)")
 SOUNDS = (".m4b", ".mp3", ".flac", ".opus", ".wav")
 """What finished sound ends in; companions lie beside it."""
 
@@ -23,21 +26,32 @@ class Folders:
     @property
     def option(self) -> str:
         """What commands are given so that they mean these folders."""
-        return (" --draft" if self.draft else "") + buildfolder.option()
+        engine = " --draft" if self.draft else other_engine.option()
+        return engine + buildfolder.option()
+
+    @property
+    def kind(self) -> str:
+        """What tells the book from itself as another engine speaks it: that engine's name."""
+        return "draft" if self.draft else self.project.other_engine or "book"
 
     @property
     def finished(self) -> Path:
-        """Of finished files: `build/book`, or `build/draft`; a manifest by another name than
-        book.yaml has its own."""
-        kind, stem = "draft" if self.draft else "book", self.project.stem
+        """Of finished files: `build/book`, `build/draft`, `build/kokoro`; a manifest by another
+        name than book.yaml has its own."""
+        kind, stem = self.kind, self.project.stem
         return self.project.build / (kind if stem == "book" else f"{kind}-{stem}")
 
     def work(self, what: str) -> Path:
         """Of what finished files are made from."""
-        kind = "draft" if self.draft else "book"
-        return self.project.build / what / f"{self.project.stem}-{kind}"
+        return self.project.build / what / f"{self.project.stem}-{self.kind}"
 
     def sounds(self) -> list[Path]:
         """Sound in the folder of finished files, current or not, in order."""
         found = self.finished.rglob("*")
         return sorted(path for path in found if path.suffix in SOUNDS and path.is_file())
+
+
+def kind_of(folder: str) -> str:
+    """`Folders.kind` of a folder of finished files, by its name; "" where it is none."""
+    found = _KIND.match(folder)
+    return found[1] if found else ""

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from narrator import files
 from narrator.delivery import beside, shelf
 from narrator.delivery.findings import FolderFinding
+from narrator.delivery.folders import kind_of
 from narrator.delivery.shelf import MadeFile
 from narrator.project.profiles import Profile
 from narrator.sound import spectra
@@ -59,7 +60,7 @@ def _is_work(path: Path, build: Path) -> bool:
     """Whether a file of a build, or of the project around it, is none of its finished ones."""
     if not path.is_relative_to(build):
         return build.name == "build" and path.is_relative_to(build.parent)
-    return not re.match(r"(book|draft)(-|$)", path.relative_to(build).parts[0])
+    return not kind_of(path.relative_to(build).parts[0])
 
 
 def made(place: Path) -> dict[Path, MadeFile]:
@@ -107,8 +108,10 @@ def findings(
 def _again(path: Path, entry: MadeFile) -> str:
     if entry.is_feed:
         return "`narrator feed` makes it again"
-    of_a_draft = re.search(r"/build/draft(-[^/]+)?/", path.as_posix())
-    return f"`narrator export{' --draft' if of_a_draft else ''}` makes it again"
+    kinds = [kind_of(one.name) for one in path.parents if one.parent.name == "build"]
+    kind = next(filter(None, kinds), "book")
+    option = {"book": "", "draft": " --draft"}.get(kind, f" --engine {kind}")
+    return f"`narrator export{option}` makes it again"
 
 
 def _missing(expected: Made) -> Iterator[FolderFinding]:

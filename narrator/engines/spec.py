@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,8 +13,9 @@ from pydantic import PrivateAttr, ValidationError
 
 from narrator.engines import Engine
 from narrator.engines.models import Family, Model
-from narrator.engines.voice import Cast
+from narrator.engines.voice import Cast, Voice
 from narrator.errors import UsageError, nearest
+from narrator.installation import install_command
 from narrator.settings import Strict
 
 
@@ -45,8 +47,6 @@ class EngineContext:
 class EngineModel:
     """The model that an engine loads on this machine."""
 
-    title: str
-    """Its name in messages."""
     family: Family
     find: Callable[
         [EngineSettings, Path | None, Callable[[str], None]], Iterable[tuple[str, Model]]
@@ -61,14 +61,20 @@ class EngineModel:
     speed_limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Device -> times real time that one chunk alone and eight side by side can reach at best:
     arithmetic, not measured."""
-    missing_packages: Callable[[], str] = lambda: ""
-    """The command that installs what it needs first; "" where nothing is missing."""
 
 
 class EngineSpec(ABC):
     """One kind of engine. The defaults are those of an engine without settings or voices."""
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    """Its name in messages."""
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Modules that it needs here beside those of the base installation; the extra of its name has
+    them."""
+    cpu_seconds: ClassVar[float | None] = None
+    """Seconds in which one processor core makes a second of speech, as measured somewhere; None
+    where a CPU is too slow, or none is needed."""
     settings: ClassVar[type[EngineSettings]] = EngineSettings
     """The model of `engine` in the manifest."""
     chapter_settings: ClassVar[tuple[str, ...]] = ()
@@ -94,6 +100,14 @@ class EngineSpec(ABC):
     def sample_rate(self, settings: EngineSettings) -> int:
         """Hz, as long as no model says otherwise."""
 
+    def missing_packages(self, settings: EngineSettings) -> str:
+        """The packages that it needs here first, and the command that installs them; "" where
+        nothing is missing."""
+        missing = [name.replace("_", "-") for name in self.packages if find_spec(name) is None]
+        if not missing:
+            return ""
+        return f"{self.title} needs {', '.join(missing)}: {install_command(self.name)}"
+
     def speaks(self, language: str) -> bool:
         """As `Engine.speaks`."""
         return True
@@ -101,6 +115,11 @@ class EngineSpec(ABC):
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
         """What keeps it from speaking at all, or from speaking a cast."""
         return ()
+
+    def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:
+        """By name, what the manifest says under the engine's name of new people in a cast, those of
+        whom most is heard first; nothing of an engine that has no voices to choose from."""
+        return {}
 
     def unsupported(self, settings: EngineSettings) -> Mapping[str, str]:
         """What of a manifest it cannot use, and what happens or helps instead: settings by their

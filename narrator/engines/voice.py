@@ -39,6 +39,8 @@ class Voice:
     language: str | None = None
     pronoun: str | None = None
     """As in the manifest."""
+    place: int = 0
+    """Another one for each speaker of one pronoun, which tells voices apart that nobody chose."""
     own: Mapping[str, Strict] = field(default_factory=dict)
     """What the author set for an engine's own voices, by the engine's name."""
 

@@ -71,12 +71,12 @@ def absent_models(
     that fetches it. Engines that speak elsewhere miss nothing."""
     notes: list[str] = []
     for settings in settings_of(project, draft=draft).values():
-        engine = ENGINES[settings.name].model
-        if engine is None:
+        kind = ENGINES[settings.name]
+        if kind.model is None:
             continue
-        if lacking := engine.missing_packages():
+        if lacking := kind.missing_packages(settings):
             notes.append(lacking)
-        models = engine.find(settings, project.root, tell)
+        models = kind.model.find(settings, project.root, tell)
         notes += [model.note for _, model in models if model.path is None]
     return list(dict.fromkeys(notes))
 

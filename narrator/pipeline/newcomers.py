@@ -5,11 +5,16 @@ Proposals: what an author writes into the manifest is never changed, new names a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from narrator import files
+from narrator.cast.cast import resolve
+from narrator.engines.registry import ENGINES
+from narrator.engines.voice import Voice
 from narrator.errors import ManifestError, Problem
-from narrator.pipeline.attribution import Proposal, characters, propose
+from narrator.pipeline.attribution import Proposal, characters, propose, together
 from narrator.pipeline.edits.checked import checked
 from narrator.pipeline.edits.edit import Edit, FileChange, exact
 from narrator.project import load
@@ -21,6 +26,8 @@ from narrator.text.speakers import Character
 
 MOST_VOICES = 12
 """Characters with voices of their own; listeners tell few more apart."""
+MOST_SHARED = 3
+"""Voices of a pronoun that other characters share."""
 _LINES, _SHARE = 10, 0.01
 """Lines, or the share of all lines, from which on a character gets a voice of its own."""
 
@@ -147,24 +154,62 @@ def _insertions(proposal: Proposal) -> Iterator[Insertion]:
         entries["narrator"] = {}
     entries |= _with_own_voices(new[:voices])
     taken = {folded(name) for name in (*manifest.cast, *(one.name for one in new))}
-    for name, kind, played in _shared(new[voices:]):
+    for name, kind, played in _shared(proposal, new[voices:]):
         there = manifest.speakers.get(name)
         if there is not None and there.plays:
             yield ("speakers", name, "plays"), played
         else:
             entries[_free(name, taken)] = _sharing(kind, played)
+    _choose_voices(proposal.project, entries)
     if entries:
         yield ("speakers",), entries
     if new and "cast" not in manifest.dialogue.model_fields_set:
         yield ("dialogue",), {"cast": "found"}
 
 
-def _shared(others: Sequence[Character]) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
-    """Voices that characters share: their names, their kind, and who has them."""
-    for kind, name in _SHARED.items():
-        played = {one.name: list(one.aliases) for one in others if _kind(one) == kind}
-        if played:
-            yield name, kind, played
+def _choose_voices(project: Project, entries: dict[str, object]) -> None:
+    """Gives new speakers voices of each engine that has some of its own."""
+    people = [
+        Voice(name, pronoun=entry.get("pronoun"), place=place)
+        for place, (name, entry) in enumerate(entries.items())
+        if name != "narrator" and isinstance(entry, dict)
+    ]
+    cast = resolve(project)
+    for spec in ENGINES.values():
+        for name, voice in spec.cast(people, project.manifest.language, cast).items():
+            entry = entries[name]
+            assert isinstance(entry, dict)
+            entry[spec.name] = voice
+
+
+def _shared(
+    proposal: Proposal, others: Sequence[Character]
+) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
+    """Voices that characters share: their names, their kind, and who has them. Those who talk to
+    each other have different ones, as far as there are enough."""
+    partners = _partners(proposal)
+    speakers = proposal.project.manifest.speakers
+    for kind, base in _SHARED.items():
+        names = [base, *(f"{base} {number}" for number in range(2, MOST_SHARED + 1))]
+        members = {name: set(speakers[name].plays) if name in speakers else set() for name in names}
+        new: dict[str, dict[str, list[str]]] = {name: {} for name in names}
+        for one in (one for one in others if _kind(one) == kind):
+            name = min(names, key=lambda name: len(members[name] & partners[one.name]))
+            members[name].add(one.name)
+            new[name][one.name] = list(one.aliases)
+        for name, played in new.items():
+            if played:
+                yield name, kind, played
+
+
+def _partners(proposal: Proposal) -> Mapping[str, set[str]]:
+    """Character -> those whose speech follows or precedes theirs."""
+    partners: dict[str, set[str]] = defaultdict(set)
+    for (before, *_), (after, *_) in pairwise(together(proposal.quotes)):
+        if before.chapter == after.chapter and before.speaker and after.speaker:
+            partners[before.speaker].add(after.speaker)
+            partners[after.speaker].add(before.speaker)
+    return partners
 
 
 def _with_own_voices(own: Sequence[Character]) -> dict[str, object]:

@@ -10,10 +10,11 @@ import contextlib
 import os
 import shlex
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from narrator import files
+from narrator import files, processes
 from narrator.errors import UsageError
 from narrator.project import preferences
 from narrator.project.place import NAME
@@ -26,19 +27,10 @@ _BEFORE_STORE = (".lock", "report.html")
 """Names in a build folder before anything is rendered."""
 
 
-@contextlib.contextmanager
-def building_in(folder: Path | None) -> Iterator[None]:
+def building_in(folder: Path | None) -> AbstractContextManager[None]:
     """Within the block, the project's build folder is this one; None changes nothing."""
-    before = os.environ.get(VARIABLE)
-    if folder is not None:
-        os.environ[VARIABLE] = os.path.abspath(_expanded(folder))
-    try:
-        yield
-    finally:
-        if folder is not None:
-            os.environ.pop(VARIABLE)
-            if before is not None:
-                os.environ[VARIABLE] = before
+    place = None if folder is None else os.path.abspath(_expanded(folder))
+    return processes.environment(VARIABLE, place)
 
 
 def option() -> str:

@@ -131,6 +131,12 @@ def _parse_chapter_engine(value: Any, handler: object) -> ChapterEngine:
     return ChapterEngine(frozenset(value), by_engine, refusals)
 
 
+def name_of(choice: Any) -> Any:
+    """The engine that a manifest's `engine` names, not validated yet."""
+    name = choice.get("name") if isinstance(choice, dict) else choice
+    return DEFAULT_ENGINE.name if name is None else name
+
+
 def complete_names(manifest: Any) -> Any:
     """A manifest's values in which each speaker's engine has a name: the book's where it has none.
 
@@ -138,9 +144,7 @@ def complete_names(manifest: Any) -> Any:
     """
     if not isinstance(manifest, dict) or not isinstance(manifest.get("speakers"), dict):
         return manifest
-    choice = manifest.get("engine")
-    name = choice.get("name", DEFAULT_ENGINE.name) if isinstance(choice, dict) else choice
-    name = DEFAULT_ENGINE.name if name is None else name
+    name = name_of(manifest.get("engine"))
     if not isinstance(name, str) or name not in ENGINES:
         return manifest
     speakers = dict(manifest["speakers"])

@@ -19,7 +19,7 @@ from pydantic import (
 from narrator import files
 from narrator.characters import quoted, seen
 from narrator.errors import GUESSES, ManifestError, Problem, nearest
-from narrator.project import profiles
+from narrator.project import other_engine, profiles
 from narrator.project.buildfolder import build_folder
 from narrator.project.messages import problems_of, without_faults
 from narrator.project.place import manifest_at
@@ -36,8 +36,10 @@ def load(path: Path, text: str | None = None) -> Project:
     Raises ManifestError with every problem found.
     """
     path = manifest_at(path)
-    reader, data = read_yaml(path, text)
+    reader, written = read_yaml(path, text)
     lines, problems = reader.lines, reader.problems
+    engine = other_engine.chosen()
+    data = other_engine.replace_engine(written, engine) if engine else written
     try:
         manifest = Manifest.model_validate(data)
     except ValidationError as error:
@@ -47,7 +49,14 @@ def load(path: Path, text: str | None = None) -> Project:
             problems += _cross_checks(Project(path, path.parent / "build", rest, lines)).problems
         raise ManifestError(_in_order(problems, reader.remarks)) from None
     unseen = tuple((c, path, line, n) for c, (line, n) in reader.unseen.items())
-    project = Project(path, build_folder(path.parent), manifest, lines, unseen)
+    project = Project(
+        path,
+        build_folder(path.parent),
+        manifest,
+        lines,
+        unseen,
+        other_engine="" if data is written else engine,
+    )
     checks = _cross_checks(project)
     problems += checks.problems
     if problems:

@@ -40,6 +40,8 @@ class Project:
     unseen: tuple[tuple[str, Path, int, int], ...] = ()
     """Characters in texts of the manifest that cannot be seen: each with the file, the line of its
     first place, and in how many it stands."""
+    other_engine: str = ""
+    """The engine that speaks in place of the manifest's, or ""."""
     remarks: tuple[Problem, ...] = ()
     """What is valid in the manifest, but was perhaps meant otherwise."""
     _listed: list[tuple[tuple[ChapterSettings, ...], tuple[Loc, ...]]] = dataclasses.field(

@@ -11,6 +11,7 @@ from huggingface_hub import constants, errors
 
 from narrator.cli import models as commands
 from narrator.engines import Speech, machine, models, voxcpm2
+from narrator.engines.kokoro.checkpoint import FAMILY as KOKORO
 from narrator.engines.voxcpm2.checkpoint import FAMILY
 from tests import fakes, hubs
 from tests.speech import tiny_whisper
@@ -55,6 +56,7 @@ def test_list_shows_what_is_here_and_which_is_the_default(narrator, hub, source)
     rows = json.loads(narrator("models", "list", "--json")[1])
     assert [(row["engine"], row["spec"], row["default"]) for row in rows] == [
         ("voxcpm2", "openbmb/VoxCPM2", True),
+        ("kokoro", KOKORO.hub, True),
         ("cosyvoice2", "FunAudioLLM/CosyVoice2-0.5B", True),
     ]
     assert rows[0]["revision"] == hubs.COMMIT
@@ -184,7 +186,7 @@ def test_measure_prints_figures_and_a_suggestion(narrator, hub, monkeypatch):
     engine = fakes.HumEngine(fault=speak)
     asked = []
     monkeypatch.setattr(
-        commands, "_engine", lambda spec: asked.append(spec) or (voxcpm2.SPEC.model, engine)
+        commands, "_engine", lambda spec: asked.append(spec) or (voxcpm2.SPEC, engine)
     )
     code, said, told = narrator("models", "measure", "some/model", "--seeds", "3")
     assert (code, asked) == (0, ["some/model"])

@@ -40,6 +40,7 @@ def masked(model: CosyVoice2, voice: Reference, tokens: list[int]) -> np.ndarray
     return np.array(mel)
 
 
+@pytest.mark.slow
 def test_chunks_are_the_whole_without_a_joint(model: CosyVoice2, voice: Reference) -> None:
     chunks = list(model.stream(reference=voice, tokens=TOKENS, seed=5))
     assert len(chunks) > 2

@@ -111,6 +111,7 @@ def test_its_parts_say_the_same_given_what_goes_in(
     assert np.abs(samples - arrays["wav"][0]).max() <= 2e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode",
     quick(

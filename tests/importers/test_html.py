@@ -340,6 +340,7 @@ def test_damaged_pages_are_read_or_refused_in_a_line(tmp_path: Path) -> None:
         assert_read_or_refused(path)
 
 
+@pytest.mark.slow
 def test_a_row_of_many_cells_takes_no_time_squared(tmp_path: Path) -> None:
     begun = time.process_time()
     imported(tmp_path, f"<p>Words.</p><table><tr>{'<td>word</td>' * 20_000}</tr></table>")

@@ -206,6 +206,7 @@ def test_what_takes_long_is_ended_whatever_its_format(
     assert " s of computing; it may be damaged" in refusal(path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_a_second")
 def test_of_a_folder_the_file_is_named_that_could_not_be_read(text: Path) -> None:
     bomb = build_recursive_pdf(text.with_name("b.pdf"))

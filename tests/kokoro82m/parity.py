@@ -35,7 +35,7 @@ from kokoro82m.layers import AdainResBlk1d, Rows, pad_time
 from kokoro82m.model import Kokoro82M
 from kokoro82m.network import DecoderInput, find_durations
 from kokoro82m.noise import merge_noise
-from kokoro82m.source import find_phases
+from kokoro82m.phases import find_phases
 from kokoro82m.speech import Speech
 from kokoro82m.stft import analyse, synthesise
 from tests.kokoro82m.conftest import FOLDER, KokoroGolden, official_noise

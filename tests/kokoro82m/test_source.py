@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from kokoro82m.layers import Rows
-from kokoro82m.source import Source, find_phases
+from kokoro82m.phases import find_phases
+from kokoro82m.source import Source
 from kokoro82m.stft import analyse, synthesise
 
 N_FFT = 20

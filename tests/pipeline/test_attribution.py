@@ -313,9 +313,11 @@ def test_found_characters_are_put_into_the_manifest(
         "    pronoun: she\n"
         "    aliases: [Miss Lovell]\n"
         "    voice: {description: 'A woman, clear and warm, in her thirties'}\n"
+        "    kokoro: {voice: af_bella}\n"
         "  Ben:\n"
         "    pronoun: he\n"
         "    voice: {description: 'A man, warm and steady, in his thirties'}\n"
+        "    kokoro: {voice: am_fenrir}\n"
         "dialogue:\n"
         "  cast: found\n"
         "chapters:\n",
@@ -328,6 +330,37 @@ def long_book(folder: Path, lines: Mapping[str, int]) -> Path:
         f"“Word {n} of {name}.”" for name, times in lines.items() for n in range(times)
     )
     return project(folder, PLAIN, one=f"Once.\n\n{said}\n", two="Twice.\n")
+
+
+def test_those_who_talk_to_each_other_share_no_voice(
+    tmp_path: Path, ruled: Callable[..., None]
+) -> None:
+    names = ("Ada", "Tom", "Jim", "Max")
+    cast = tuple(Character(name, (), "he") for name in names)
+    ruled({f" {name}.": (name, 0.9, "tag") for name in names}, cast)
+    said = "\n\n".join([*(f"“No, {n} of Ada.”" for n in range(900)), "“By Tom.”", "“By Jim.”"])
+    path = project(tmp_path, PLAIN, one=f"Once.\n\n{said}\n", two="“By Max.”\n")
+    write(path)
+    speakers = load(path).manifest.speakers
+    plays = {name: list(one.plays) for name, one in speakers.items() if one.plays}
+    assert plays == {"men": ["Tom", "Max"], "men 2": ["Jim"]}
+    voices = [one.kokoro.voice for name, one in speakers.items() if name != "narrator"]
+    assert len(set(voices)) == 3
+
+
+def test_voices_stay_when_a_character_is_found_later(
+    tmp_path: Path, ruled: Callable[..., None]
+) -> None:
+    cast = (Character("Ada", (), "she"), Character("Eve", (), "she"))
+    ruled({"know": ("Ada", 0.9, "tag"), " not": ("Ada", 0.9, "tag")}, cast[:1])
+    path = project(tmp_path, PLAIN)
+    write(path)
+    before = load(path).manifest.speakers["Ada"]
+    ruled({"know": ("Ada", 0.9, "tag"), "tea": ("Eve", 0.9, "tag")}, cast)
+    newcomers.with_newcomers(propose(load(path), find=True))
+    after = load(path).manifest.speakers
+    assert after["Ada"] == before
+    assert after["Eve"].kokoro.voice not in (None, before.kokoro.voice)
 
 
 def test_those_with_few_lines_share_a_voice(tmp_path: Path, ruled: Callable[..., None]) -> None:
@@ -356,9 +389,9 @@ def test_no_more_than_twelve_have_voices_of_their_own(
     path = long_book(tmp_path, lines)
     write(path)
     own = load(path).manifest.speakers
-    assert len(own) == 1 + 12 + 1
-    assert list(own["others"].plays) == ["N12", "N13", "N14"]
-    descriptions = [own[name].voice.description for name in list(own)[1:]]
+    assert sum(not one.plays for one in own.values()) == 1 + 12
+    assert [list(own[name].plays) for name in list(own)[13:]] == [["N12", "N14"], ["N13"]]
+    descriptions = [own[name].voice.description for name in list(own)[1:14]]
     assert len(set(descriptions)) == 13
 
 

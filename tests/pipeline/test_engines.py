@@ -293,8 +293,8 @@ def test_a_book_whose_speakers_name_its_own_engine_keeps_its_keys(tmp_path):
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("drat", "speakers.ann.engine: must be 'voxcpm2', 'cosyvoice2', 'server' or 'draft', not "
-                 "'drat'; did you mean 'draft'?"),
+        ("drat", "speakers.ann.engine: must be 'voxcpm2', 'kokoro', 'cosyvoice2', 'server' or "
+                 "'draft', not 'drat'; did you mean 'draft'?"),
         ("{name: voxcmp2}", "speakers.ann.engine.name: must be"),
         ("{sead: 3}", "unknown key 'sead' in speakers.ann.engine; did you mean 'seed'?"),
         ("{cfg: 99}", "speakers.ann.engine.cfg: must be less than or equal to 10"),

@@ -549,6 +549,7 @@ def test_a_closed_window_ends_a_render_as_ctrl_c_does(tmp_path):
     assert "ERROR" not in logged(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [[], pytest.param(["--json"], marks=pytest.mark.slow)])
 def test_a_render_that_outlives_its_terminal_goes_on_in_silence(form, tmp_path):
     path = least(tmp_path, books.MANIFEST)

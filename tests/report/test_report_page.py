@@ -181,6 +181,7 @@ def test_the_command_writes_a_page_and_says_where(narrator, book):
     assert "Spectrogram of chapter 1" not in text
 
 
+@pytest.mark.slow
 def test_a_page_lies_where_it_is_asked_to_and_links_from_there(narrator, book, tmp_path):
     out = tmp_path / "elsewhere" / "page.html"
     code, _, _ = narrator("report", book, "--out", out)

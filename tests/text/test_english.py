@@ -30,6 +30,7 @@ def test_each_class_has_forty_cases_that_are_written_once() -> None:
     assert max(written.values()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     quick(

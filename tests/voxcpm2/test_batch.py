@@ -131,6 +131,7 @@ def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(
         assert_alike(speeches[row], alone(variant)[number])
 
 
+@pytest.mark.slow
 def test_a_row_may_be_long_where_another_starts_late(base: VoxCPM2) -> None:
     """The late row's left padding is longer than a bucket of the cache."""
     batch = base.batch(slots=2)

@@ -40,6 +40,7 @@ def test_a_window_of_the_codec_launches_few() -> None:
     assert kernels.window() <= 270
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slots", [1, 8])
 def test_a_novel_stays_within_the_caches_of_cuda(slots: int) -> None:
     requests = list(shapes.novel(2000, 4, random.Random(slots)))

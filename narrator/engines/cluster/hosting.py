@@ -72,7 +72,7 @@ def can_speak() -> list[str]:
 
 def _is_installed(kind: EngineSpec) -> bool:
     if kind.model is not None:
-        return not kind.model.missing_packages()
+        return not kind.missing_packages(kind.settings())
     try:
         kind.speaks("en")
     except EngineUnavailable:

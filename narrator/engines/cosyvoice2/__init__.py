@@ -11,7 +11,6 @@ tokens.py        what is wrong with a take as its tokens show it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 from narrator.engines import Engine, models
@@ -20,18 +19,6 @@ from narrator.engines.cosyvoice2.settings import CosyVoice2Settings, CosyVoice2V
 from narrator.engines.cosyvoice2.wording import TITLE, speaks, voice_errors
 from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
 from narrator.engines.voice import Cast
-from narrator.installation import install_command
-
-EXTRA = ("mlx_lm", "onnxruntime", "kaldi_native_fbank")
-"""What it needs beside MLX."""
-
-
-def missing_packages() -> str:
-    """The command that installs what it needs beside MLX; "" where nothing is missing."""
-    missing = [name.replace("_", "-") for name in EXTRA if find_spec(name) is None]
-    if not missing:
-        return ""
-    return f"{TITLE} needs {', '.join(missing)}: {install_command('cosyvoice2')}"
 
 
 def _find_models(
@@ -52,17 +39,17 @@ class CosyVoice2Spec(EngineSpec):
     """CosyVoice2: its characters are those of all its languages, so it spells no script."""
 
     name = "cosyvoice2"
+    title = TITLE
+    packages = ("mlx_lm", "onnxruntime", "kaldi_native_fbank")
     settings = CosyVoice2Settings
     chapter_settings = ("seed",)
     voice = CosyVoice2Voice
     can_design_voices = False
     model = EngineModel(
-        title=TITLE,
         family=FAMILY,
         find=_find_models,
         time_step=_time_step,
         unguarded={"earliest_stop": 0.0},
-        missing_packages=missing_packages,
     )
 
     def make(

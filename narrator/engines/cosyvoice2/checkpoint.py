@@ -46,6 +46,8 @@ FAMILY = Family(
     ),
     _files,
     _is_one,
+    engine="cosyvoice2",
+    download=2_400_000_000,
     package="cosyvoice2",
     hub="FunAudioLLM/CosyVoice2-0.5B",
     pull="narrator models pull cosyvoice2",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from narrator.engines import models, quiet
-from narrator.engines.cosyvoice2 import missing_packages
+from narrator.engines.cosyvoice2 import SPEC
 from narrator.engines.cosyvoice2.checkpoint import FAMILY, SPEAKERS
 from narrator.engines.cosyvoice2.loaded import LoadingCosyVoice2
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
@@ -107,8 +107,8 @@ class CosyVoice2Engine(ModelEngine):
         return models.weights_name([path]) if path.is_file() else ""
 
     def _loading(self, path: Path) -> LoadingCosyVoice2:
-        if said := missing_packages():
-            raise EngineUnavailable(said)
+        if message := SPEC.missing_packages(self.settings):
+            raise EngineUnavailable(message)
         return LoadingCosyVoice2(
             self._found.spec, path, self.settings, self._weights(), self._cache
         )

@@ -21,6 +21,9 @@ class DraftSpec(EngineSpec):
     """The draft voice: eSpeak NG."""
 
     name = "draft"
+    title = "the draft voice, a robot"
+    packages = ("espeakng_loader",)
+    cpu_seconds = 0.04
     settings = DraftSettings
     voice = DraftVoice
     spelled_scripts = _SPELLED_SCRIPTS

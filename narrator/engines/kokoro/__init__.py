@@ -4,6 +4,7 @@ without loading any of it.
 settings.py      what a manifest says of it
 voices.py        its voices by name
 checkpoint.py    the files that it has
+device.py        a GPU, or processor cores
 engine.py        what a plan asks
 wording.py       text to phonemes, and when words are heard
 gpu.py           on a GPU: rows of one batch, in MLX
@@ -13,27 +14,19 @@ worker.py        one of these processes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from narrator import pronunciation
 from narrator.engines import Engine, models
 from narrator.engines.kokoro.checkpoint import FAMILY
+from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
-from narrator.engines.kokoro.wording import chosen_blend, voice_errors
+from narrator.engines.kokoro.voices import cast_blends, chosen_blend
+from narrator.engines.kokoro.wording import voice_errors
 from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
-from narrator.engines.voice import Cast
-from narrator.installation import install_command
-
-TITLE = "Kokoro"
-CPU_PACKAGES = ("onnx", "onnxruntime")
-
-
-def missing_packages() -> str:
-    """The command that installs what it needs beside MLX; "" where nothing is missing."""
-    missing = [name for name in CPU_PACKAGES if find_spec(name) is None]
-    return f"{TITLE} needs {', '.join(missing)}: {install_command('kokoro')}" if missing else ""
+from narrator.engines.voice import Cast, Voice
 
 
 def _find_models(
@@ -47,12 +40,13 @@ class KokoroSpec(EngineSpec):
     """Kokoro: it says what it is told in one way, in voices of its own."""
 
     name = "kokoro"
+    title = "Kokoro"
+    packages = ("onnxruntime",)
+    cpu_seconds = 0.8
     settings = KokoroSettings
     voice = KokoroVoice
     can_design_voices = False
-    model = EngineModel(
-        title=TITLE, family=FAMILY, find=_find_models, missing_packages=missing_packages
-    )
+    model = EngineModel(family=FAMILY, find=_find_models)
 
     def make(
         self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
@@ -68,11 +62,21 @@ class KokoroSpec(EngineSpec):
             tell=tell,
         )
 
+    def missing_packages(self, settings: EngineSettings) -> str:
+        assert isinstance(settings, KokoroSettings)
+        return "" if runs_on_gpu(settings) else super().missing_packages(settings)
+
     def sample_rate(self, settings: EngineSettings) -> int:
         return 24_000
 
     def speaks(self, language: str) -> bool:
         return pronunciation.speaks(language)
+
+    def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:
+        return {
+            name: {"voice": next(iter(blend)) if len(blend) == 1 else dict(blend)}
+            for name, blend in cast_blends(people, language, cast).items()
+        }
 
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
         return voice_errors(voices, ())

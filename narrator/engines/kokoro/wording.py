@@ -13,10 +13,10 @@ import numpy as np
 
 from narrator import keys, pronunciation
 from narrator.engines import Request
-from narrator.engines.kokoro.settings import KokoroVoice
 from narrator.engines.kokoro.voices import (
     VOICES,
     Blend,
+    chosen_blend,
     default_blend,
     language_of,
     unknown_voices,
@@ -27,13 +27,6 @@ from narrator.pronunciation import Override, Pronunciation
 from narrator.sound.timing import TimedWord
 
 FRAME_SECONDS = 0.025
-
-
-def chosen_blend(voice: Voice) -> Blend | None:
-    """The voices that the author chose for a speaker, with weights."""
-    settings = voice.own.get("kokoro")
-    choice = settings.voice if isinstance(settings, KokoroVoice) else None
-    return {choice: 1.0} if isinstance(choice, str) else choice
 
 
 def blend_of(voice: Voice, language: str) -> Blend:

@@ -31,6 +31,7 @@ class ServerSpec(EngineSpec):
     """A speech server: languages and scripts are its model's affair."""
 
     name = "server"
+    title = "a speech server"
     settings = ServerSettings
     chapter_settings = ("cfg", "seed")
     voice = ServerVoice

@@ -45,10 +45,10 @@ class VoxCPM2Spec(EngineSpec):
     """VoxCPM2: its characters are those of all its languages, so it spells no script."""
 
     name = "voxcpm2"
+    title = "VoxCPM2"
     settings = VoxCPM2Settings
     chapter_settings = ("steps", "cfg", "seed")
     model = EngineModel(
-        title="VoxCPM2",
         family=FAMILY,
         find=_find_models,
         time_step=_time_step,

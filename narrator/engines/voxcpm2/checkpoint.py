@@ -63,6 +63,8 @@ FAMILY = Family(
     ),
     _model_files,
     _is_model,
+    engine="voxcpm2",
+    download=4_900_000_000,
     package="voxcpm2",
     hub="openbmb/VoxCPM2",
     small=SMALL,

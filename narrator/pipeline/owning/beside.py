@@ -111,6 +111,8 @@ class Beside:
     engines: BookEngines
     draft: bool
     """Whether the render is a draft."""
+    engine: str
+    """What speaks in place of the manifest's engines, or ""."""
     tell: Callable[[str], None]
     _running: Engine | None = None
     """The engine whose turn it is, once it has asked for anything."""
@@ -182,6 +184,8 @@ class Beside:
     def _fits(self, ticket: Ticket) -> bool:
         job, project = ticket.job, self.reading.manuscript.project
         if job.book != project.path.name or ticket.id in self._later:
+            return False
+        if job.engine != self.engine:
             return False
         if job.kind in ("retake", "audition"):
             return self._is_spoken_here(project, job) and self._runs_for(self.reading, job)

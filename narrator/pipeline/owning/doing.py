@@ -25,6 +25,7 @@ from narrator.pipeline.owning.tally import Shown
 from narrator.pipeline.owning.telling import Telling
 from narrator.pipeline.run import Report
 from narrator.pipeline.session import locked
+from narrator.project import other_engine
 from narrator.project.preferences import ClusterWish
 from narrator.project.project import Project
 from narrator.speech.store import Store
@@ -38,12 +39,12 @@ class BetweenJobs:
     same, and what was read of books."""
 
     def __init__(self) -> None:
-        self._engines: dict[tuple[Path, bool, ClusterWish], BookEngines] = {}
-        self._readings: dict[Path, BookReading] = {}
+        self._engines: dict[tuple[Path, str, bool, ClusterWish], BookEngines] = {}
+        self._readings: dict[tuple[Path, str], BookReading] = {}
 
     def engines(self, project: Project, job: Job) -> BookEngines:
         """Raises EngineUnavailable."""
-        place = project.path, job.draft, wish_of(job)
+        place = project.path, job.engine, job.draft, wish_of(job)
         known = self._engines.get(place)
         found = bookengines.engines_for(
             project, draft=job.draft, known=known.settings if known else (), wish=wish_of(job)
@@ -55,11 +56,12 @@ class BetweenJobs:
         """One that could not be started may be mended."""
         self._engines.clear()
 
-    def reading(self, path: Path) -> BookReading:
+    def reading(self, path: Path, job: Job) -> BookReading:
         """The book as it is now. Raises ManifestError, ScriptError."""
-        known = self._readings.get(path)
-        self._readings[path] = known.again() if known else inputs.read(path)
-        return self._readings[path]
+        place = path, job.engine
+        known = self._readings.get(place)
+        self._readings[place] = known.again() if known else inputs.read(path)
+        return self._readings[place]
 
 
 def render(
@@ -70,7 +72,7 @@ def render(
 
     Raises as `run.run`.
     """
-    others = Beside(owner, reading, engines, ticket.job.draft, shown.starting)
+    others = Beside(owner, reading, engines, ticket.job.draft, ticket.job.engine, shown.starting)
     ticket.covers = _covering(ticket.job, reading, selection)
     try:
         report = run.run(
@@ -127,7 +129,8 @@ def do(owner: Owner, ticket: Ticket, root: Path, kept: BetweenJobs, shown: Shown
     with owner.doing(ticket), ExitStack() as held:
         if not job.book or Path(job.book).name != job.book:
             raise UsageError(f"no manifest of {root}: {job.book}")
-        reading = kept.reading(root / job.book)
+        held.enter_context(other_engine.speaking_with(job.engine))
+        reading = kept.reading(root / job.book, job)
         manuscript = reading.manuscript
         selection = bookplan.select(manuscript, job.chapters, job.speakers, job.force)
         engines = kept.engines(manuscript.project, job)
@@ -149,6 +152,8 @@ def _covering(job: Job, reading: BookReading, selection: Selection) -> Callable[
 
     def covers(other: Job) -> bool:
         if other.force or (other.kind, other.book) != (job.kind, project.path.name):
+            return False
+        if other.engine != job.engine:
             return False
         if wish_of(other) != wish_of(job):  # spoken elsewhere
             return False

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from narrator.project import other_engine
 from narrator.project.preferences import ClusterWish
 from narrator.settings import Strict
 
@@ -37,6 +38,8 @@ class Job(Strict):
 
     kind: Kind
     draft: bool = False
+    engine: Name = Field(default_factory=other_engine.chosen)
+    """What speaks in place of the manifest's engines, or ""."""
     chapters: Names = ()
     """As `--chapter` takes them; with `speakers` and `force` of a render."""
     speakers: Names = ()

@@ -204,6 +204,7 @@ def test_who_set_a_cluster_drafts_and_exports_without_it(
         assert (code, address in said) == (0, False), said
 
 
+@pytest.mark.slow
 def test_a_worker_finds_its_scheduler_in_the_settings(
     hurry: None, narrator: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -435,6 +436,7 @@ def own_address() -> str:
     return found[0]
 
 
+@pytest.mark.slow
 def test_of_a_machine_that_is_reached_from_elsewhere_only_dask_itself_is(
     locked: AtWork, ours: Path, tmp_path: Path
 ):

@@ -398,6 +398,7 @@ def assert_alike(found: dict[str, Outcome], expected: dict[str, Outcome]) -> Non
         assert np.abs(one.samples - other.samples).max() < 1e-3
 
 
+@pytest.mark.slow
 def test_any_number_of_slots_makes_the_same_takes(make: Make, alone: dict[str, Outcome]) -> None:
     session = make(slots=3).start()
     assert_alike(speak(session, FEW), alone)

@@ -1,0 +1,209 @@
+"""ONNX graphs, written node by node; large constants lie in a file beside them.
+
+The protobuf messages are written here (field numbers of onnx.proto), so that nobody needs the
+package `onnx`. It knows no network.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+IR_VERSION, OPSET = 9, 20
+PAGE = 4096
+"""Large constants begin at pages: processes that map the file share them."""
+MOST_INLINE = 1024
+"""Bytes up to which a constant stands in the graph, where the runtime knows it while it plans."""
+
+# TensorProto.DataType and AttributeProto.AttributeType
+_TYPES = {"float32": 1, "int64": 7, "bool": 9}
+_FLOAT, _INT, _STRING, _GRAPH, _INTS = 1, 2, 3, 5, 7
+
+Shape = Sequence[int | str]
+
+
+class Weights:
+    """The file of large constants, of one or more graphs."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.name = path.name
+        self._file = file
+
+    def append(self, array: np.ndarray) -> tuple[int, int]:
+        """Offset and length of an array's bytes."""
+        self._file.write(bytes(-self._file.tell() % PAGE))
+        offset = self._file.tell()
+        self._file.write(array.tobytes())
+        return offset, array.nbytes
+
+
+class Graph:
+    """Nodes in the order in which they run. Values go by name."""
+
+    def __init__(self, name: str, weights: Weights, prefix: str = "") -> None:
+        self.name = name
+        self.weights = weights
+        self._prefix = prefix
+        self._count = 0
+        self._nodes: list[bytes] = []
+        self._constants: list[bytes] = []
+        self._inputs: list[bytes] = []
+        self._outputs: list[bytes] = []
+        self._known: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+
+    def input(self, name: str, shape: Shape, dtype: str = "float32") -> str:
+        """Declares an input; a dimension is a number or a name."""
+        self._inputs.append(_value_info(name, dtype, shape))
+        return name
+
+    def output(self, name: str, value: str, shape: Shape, dtype: str = "float32") -> None:
+        """Declares `value` as an output of this name."""
+        self._nodes.append(_node("Identity", [value], [name], {}))
+        self._outputs.append(_value_info(name, dtype, shape))
+
+    def constant(self, value: Any) -> str:
+        """Whole numbers are int64, others float32."""
+        array = np.asarray(value)
+        array = np.ascontiguousarray(array, np.int64 if array.dtype.kind == "i" else np.float32)
+        if array.nbytes > MOST_INLINE:
+            name = self._new_name()
+            self._constants.append(_external(name, array, self.weights))
+            return name
+        key = (array.dtype.name, np.shape(value), array.tobytes())
+        if key not in self._known:
+            self._known[key] = self._new_name()
+            self._constants.append(_inline(self._known[key], array.reshape(np.shape(value))))
+        return self._known[key]
+
+    def add(self, op: str, *inputs: str, attributes: Mapping[str, Any] | None = None) -> str:
+        """A node with one output, whose name is returned."""
+        return self.split(op, *inputs, count=1, attributes=attributes)[0]
+
+    def split(
+        self, op: str, *inputs: str, count: int, attributes: Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """A node with several outputs."""
+        outputs = [self._new_name() for _ in range(count)]
+        self._nodes.append(_node(op, inputs, outputs, attributes or {}))
+        return outputs
+
+    # ---- operations that every network needs
+
+    def reshape(self, x: str, shape: Sequence[int]) -> str:
+        """One size may be -1, what is left."""
+        return self.add("Reshape", x, self.constant(shape))
+
+    def slice(self, x: str, start: int, stop: int, axis: int) -> str:
+        """The elements from `start` to before `stop` of an axis."""
+        return self.add("Slice", x, *map(self.constant, ([start], [stop], [axis])))
+
+    def concat(self, values: Sequence[str], axis: int) -> str:
+        """Values one after another along an axis."""
+        return self.add("Concat", *values, attributes={"axis": axis})
+
+    def transpose(self, x: str, axes: Sequence[int]) -> str:
+        """The axes of `x` in another order."""
+        return self.add("Transpose", x, attributes={"perm": axes})
+
+    def size(self, x: str, axis: int) -> str:
+        """A dimension, (1,)."""
+        return self.add("Shape", x, attributes={"start": axis, "end": axis + 1})
+
+    # ---- files
+
+    def nested(self) -> Graph:
+        """A graph for an attribute of a node of this one."""
+        return Graph(self._new_name(), self.weights, f"{self._new_name()}.")
+
+    def message(self) -> bytes:
+        """GraphProto."""
+        return b"".join((
+            *(_field(1, node) for node in self._nodes),
+            _field(2, self.name.encode()),
+            *(_field(5, constant) for constant in self._constants),
+            *(_field(11, value) for value in self._inputs),
+            *(_field(12, value) for value in self._outputs),
+        ))  # fmt: skip
+
+    def write(self, path: Path) -> None:
+        """ModelProto."""
+        opset = _field(2, OPSET)
+        path.write_bytes(_field(1, IR_VERSION) + _field(7, self.message()) + _field(8, opset))
+
+    def _new_name(self) -> str:
+        self._count += 1
+        return f"{self._prefix}{self._count}"
+
+
+def _node(
+    op: str, inputs: Iterable[str], outputs: Iterable[str], attributes: Mapping[str, Any]
+) -> bytes:
+    return b"".join((
+        *(_field(1, name.encode()) for name in inputs),
+        *(_field(2, name.encode()) for name in outputs),
+        _field(4, op.encode()),
+        *(_field(5, _attribute(name, value)) for name, value in attributes.items()),
+    ))  # fmt: skip
+
+
+def _attribute(name: str, value: Any) -> bytes:
+    if isinstance(value, int):
+        kind, field = _INT, _field(3, value)
+    elif isinstance(value, float):
+        kind, field = _FLOAT, _key(2, 5) + struct.pack("<f", value)
+    elif isinstance(value, str):
+        kind, field = _STRING, _field(4, value.encode())
+    elif isinstance(value, Graph):
+        kind, field = _GRAPH, _field(6, value.message())
+    else:
+        kind, field = _INTS, b"".join(_field(8, number) for number in value)
+    return _field(1, name.encode()) + field + _field(20, kind)
+
+
+def _tensor(name: str, array: np.ndarray) -> bytes:
+    dims = b"".join(_field(1, size) for size in array.shape)
+    return dims + _field(2, _TYPES[array.dtype.name]) + _field(8, name.encode())
+
+
+def _inline(name: str, array: np.ndarray) -> bytes:
+    return _tensor(name, array) + _field(9, array.tobytes())
+
+
+def _external(name: str, array: np.ndarray, weights: Weights) -> bytes:
+    offset, length = weights.append(array)
+    place = {"location": weights.name, "offset": str(offset), "length": str(length)}
+    pairs = (_field(1, key.encode()) + _field(2, text.encode()) for key, text in place.items())
+    return _tensor(name, array) + b"".join(_field(13, pair) for pair in pairs) + _field(14, 1)
+
+
+def _value_info(name: str, dtype: str, shape: Shape) -> bytes:
+    dims = b"".join(_field(1, _dimension(size)) for size in shape)
+    tensor = _field(1, _TYPES[dtype]) + _field(2, dims)
+    return _field(1, name.encode()) + _field(2, _field(1, tensor))
+
+
+def _dimension(size: int | str) -> bytes:
+    return _field(1, size) if isinstance(size, int) else _field(2, size.encode())
+
+
+def _field(number: int, value: int | bytes) -> bytes:
+    if isinstance(value, bytes):
+        return _key(number, 2) + _varint(len(value)) + value
+    return _key(number, 0) + _varint(value & (1 << 64) - 1)
+
+
+def _key(number: int, wire: int) -> bytes:
+    return _varint(number << 3 | wire)
+
+
+def _varint(value: int) -> bytes:
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)

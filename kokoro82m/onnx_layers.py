@@ -1,0 +1,185 @@
+"""Kokoro's layers as nodes of an ONNX graph, by their names in the checkpoint.
+
+Layout (1, channels, time) in convolutions and (time, channels) elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kokoro82m.onnx_convolution import add_convolution
+from kokoro82m.onnx_file import Graph
+
+EPSILON = 1e-5
+FOURIER_KERNEL = 7
+"""The shortest kernel that gains by `onnx_convolution.py`; 3 takes as long either way."""
+
+
+class Layers:
+    """Adds layers to a graph."""
+
+    def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray]) -> None:
+        self.graph, self.tensors = graph, tensors
+        self.affine: dict[str, tuple[str, str]] = {}
+        """Scale and shift of each norm that follows the style; see `project_style`."""
+
+    def weight(self, name: str) -> str:
+        """A tensor of the checkpoint as a constant."""
+        return self.graph.constant(self.tensors[name])
+
+    # ---- (time, channels)
+
+    def linear(self, x: str, name: str) -> str:
+        return self.product(x, self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"])
+
+    def product(self, x: str, weight: np.ndarray, bias: np.ndarray) -> str:
+        """`weight` (outputs, inputs)."""
+        product = self.graph.add("MatMul", x, self.graph.constant(weight.T))
+        return self.graph.add("Add", product, self.graph.constant(bias))
+
+    def layer_norm(self, x: str, scale: str, shift: str, epsilon: float = EPSILON) -> str:
+        attributes = {"axis": -1, "epsilon": epsilon}
+        return self.graph.add("LayerNormalization", x, scale, shift, attributes=attributes)
+
+    def lstm(self, x: str, name: str) -> str:
+        """Both directions over (time, in) -> (time, 2 hidden)."""
+
+        def gates(part: str, end: str) -> np.ndarray:
+            i, f, g, o = np.split(self.tensors[f"{name}.{part}_l0{end}"], 4)
+            return np.concatenate([i, o, f, g])  # ONNX's order
+
+        def both(part: str) -> np.ndarray:
+            return np.stack([gates(part, end) for end in ("", "_reverse")])
+
+        recurrent = both("weight_hh")
+        hidden = recurrent.shape[-1]
+        biases = np.concatenate([both("bias_ih"), both("bias_hh")], axis=1)
+        constants = map(self.graph.constant, (both("weight_ih"), recurrent, biases))
+        x = self.graph.add("Unsqueeze", x, self.graph.constant([1]))
+        attributes = {"direction": "bidirectional", "hidden_size": hidden}
+        y = self.graph.add("LSTM", x, *constants, attributes=attributes)  # (time, 2, 1, hidden)
+        return self.graph.reshape(y, [-1, 2 * hidden])
+
+    # ---- (1, channels, time)
+
+    def channels_first(self, x: str) -> str:
+        """(time, channels) -> (1, channels, time)."""
+        turned = self.graph.transpose(x, [1, 0])
+        return self.graph.add("Unsqueeze", turned, self.graph.constant([0]))
+
+    def channels_last(self, x: str) -> str:
+        """(1, channels, time) -> (time, channels)."""
+        return self.graph.transpose(self.graph.add("Squeeze", x, self.graph.constant([0])), [1, 0])
+
+    def leaky(self, x: str, slope: float) -> str:
+        return self.graph.add("LeakyRelu", x, attributes={"alpha": slope})
+
+    def convolution(
+        self, x: str, name: str, *, stride: int = 1, padding: int | None = None, factor: float = 1
+    ) -> str:
+        """Centred where nothing is said of padding; `factor` is that of its input."""
+        weight, bias = self.tensors[f"{name}.weight"], self.tensors.get(f"{name}.bias")
+        return self.convolve(x, weight * np.float32(factor), bias, stride=stride, padding=padding)
+
+    def convolve(
+        self,
+        x: str,
+        weight: np.ndarray,
+        bias: np.ndarray | None = None,
+        *,
+        stride: int = 1,
+        padding: int | None = None,
+        dilation: int = 1,
+    ) -> str:
+        """`weight` (outputs, inputs, kernel)."""
+        padding = (weight.shape[2] - 1) // 2 * dilation if padding is None else padding
+        attributes = {"pads": [padding] * 2, "strides": [stride], "dilations": [dilation]}
+        arrays = (weight,) if bias is None else (weight, bias)
+        return self.graph.add("Conv", x, *map(self.graph.constant, arrays), attributes=attributes)
+
+    def transposed(
+        self, x: str, weight: np.ndarray, bias: np.ndarray, attributes: Mapping[str, object]
+    ) -> str:
+        """A transposed convolution; `weight` (inputs, outputs, kernel)."""
+        constants = map(self.graph.constant, (weight, bias))
+        return self.graph.add("ConvTranspose", x, *constants, attributes=attributes)
+
+    # ---- style
+
+    def project_style(self, style: str, part: str) -> None:
+        """Scales and shifts of all norms of a part from its half of a style row, in one product.
+
+        Those of residual blocks with sines are multiplied by the sine's frequency; see `snake`.
+        """
+        ending = ".fc.weight"
+        names = [name.removesuffix(ending) for name in self.tensors if name.endswith(ending)]
+        names = [name for name in names if name.startswith(part)]
+        weights, biases = [], []
+        for name in names:
+            weight, bias = self.tensors[f"{name}.fc.weight"], self.tensors[f"{name}.fc.bias"]
+            half = len(bias) // 2
+            factor = np.tile(self._frequency(name), 2) if ".adain" in name else np.ones(2 * half)
+            weights.append(weight * factor[:, None])
+            biases.append((bias + np.repeat([1, 0], half)) * factor)
+        values = self.product(style, np.concatenate(weights), np.concatenate(biases))
+        halves = [len(bias) // 2 for bias in biases for _ in range(2)]
+        parts = self.graph.split(
+            "Split", values, self.graph.constant(halves), count=len(halves), attributes={"axis": 0}
+        )
+        self.affine.update(zip(names, zip(parts[::2], parts[1::2], strict=True), strict=True))
+
+    def instance_norm(self, x: str, name: str) -> str:
+        attributes = {"epsilon": EPSILON}
+        return self.graph.add("InstanceNormalization", x, *self.affine[name], attributes=attributes)
+
+    def residual_block(self, x: str, name: str) -> str:
+        """AdainResBlk1d, twice as long where it has a pool."""
+        graph, tensors = self.graph, self.tensors
+        doubles = f"{name}.pool.weight" in tensors
+        y = self.leaky(self.instance_norm(x, f"{name}.norm1"), 0.2)
+        if doubles:
+            weight, bias = tensors[f"{name}.pool.weight"], tensors[f"{name}.pool.bias"]
+            attributes = {"strides": [2], "pads": [1, 1], "output_padding": [1]}
+            y = self.transposed(y, weight, bias, {"group": len(weight), **attributes})
+        y = self.convolution(y, f"{name}.conv1")
+        y = self.leaky(self.instance_norm(y, f"{name}.norm2"), 0.2)
+        y = self.convolution(y, f"{name}.conv2")
+        if f"{name}.conv1x1.weight" in tensors:
+            x = self.convolution(x, f"{name}.conv1x1")
+        if doubles:  # officially before the convolution of width 1, which sees single steps
+            x = graph.add("Unsqueeze", x, graph.constant([3]))
+            x = graph.add("Expand", x, graph.constant([1, 1, 1, 2]))
+            x = graph.reshape(x, [1, len(tensors[f"{name}.conv2.weight"]), -1])
+        return graph.add("Mul", graph.add("Add", y, x), graph.constant(np.sqrt(0.5)))
+
+    def snake_block(self, x: str, name: str, dilations: Sequence[int]) -> tuple[str, np.ndarray]:
+        """AdaINResBlock1 without the biases of its second convolutions, and their sum (channels,).
+
+        Norms take no notice of a bias, so it can be added at the end. Those of the first
+        convolutions come to nothing.
+        """
+        bias = np.zeros_like(self.tensors[f"{name}.convs2.0.bias"])
+        for n, dilation in enumerate(dilations):
+            y = x
+            for part, spread in ((1, dilation), (2, 1)):
+                norm = f"{name}.adain{part}.{n}"
+                weight = self.tensors[f"{name}.convs{part}.{n}.weight"]
+                weight = weight / self._frequency(norm)[:, None]
+                y = self.snake(self.instance_norm(y, norm))
+                if weight.shape[2] < FOURIER_KERNEL:
+                    y = self.convolve(y, weight, dilation=spread)
+                else:
+                    y = add_convolution(self.graph, y, weight, spread)
+            x = self.graph.add("Add", x, y)
+            bias = bias + self.tensors[f"{name}.convs2.{n}.bias"]
+        return x, bias
+
+    def snake(self, x: str) -> str:
+        """x + sin(x)**2: of x = a y it is a times the snake of y, which the next weights divide."""
+        sine = self.graph.add("Sin", x)
+        return self.graph.add("Add", x, self.graph.add("Mul", sine, sine))
+
+    def _frequency(self, norm: str) -> np.ndarray:
+        return self.tensors[norm.replace(".adain", ".alpha")].reshape(-1)

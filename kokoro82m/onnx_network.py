@@ -1,0 +1,185 @@
+"""Kokoro on a processor core by ONNX Runtime: requests -> speech, as `model.py` with MLX.
+
+The graphs are made from a checkpoint once and kept in a folder, whose name is a hash of the weights
+and settings; processes that map its weights share them. Loads no MLX.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from kokoro82m.config import FRAME_SAMPLES, NAME, SAMPLE_RATE, Config, read_config
+from kokoro82m.noise import draw_noise, merge_noise
+from kokoro82m.numpy_source import analyse, make_signal
+from kokoro82m.onnx_file import Graph, Weights
+from kokoro82m.onnx_graph import Tensors, write_decoder, write_predictor
+from kokoro82m.speech import Request, Speech, check_request
+from kokoro82m.tensors import read_tensors, weights_file
+from speechbase.errors import CheckpointError, RequestError, shown
+from speechbase.files import identity, new_folder
+
+FORMAT = 2
+"""Of the cached folder: raised with every change of the graphs."""
+PREDICTOR, DECODER, WEIGHTS, FACTS = "predictor.onnx", "decoder.onnx", "weights.bin", "facts.json"
+SOURCE = "decoder.generator.m_source.l_linear"
+_PIECE = 1 << 22
+_WRITERS: Mapping[str, Callable[[Graph, Tensors, Config], None]] = {
+    PREDICTOR: write_predictor,
+    DECODER: write_decoder,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graphs:
+    """A folder of graphs, whole."""
+
+    folder: Path
+    source_weight: np.ndarray  # (9,): of the layer that adds up the source's sines
+    source_bias: np.ndarray  # (1,)
+
+
+class OnnxNetwork:
+    """A loaded model, for one thread."""
+
+    def __init__(self, config: Config, graphs: Graphs) -> None:
+        """Raises CheckpointError."""
+        self.config = config
+        self._graphs = graphs
+        self._predictor, self._decoder = (
+            _session(graphs.folder / name) for name in (PREDICTOR, DECODER)
+        )
+
+    @property
+    def sample_rate(self) -> int:
+        """Of the samples that come out, Hz."""
+        return SAMPLE_RATE
+
+    def speak(self, request: Request) -> Speech:
+        """Raises RequestError before anything is computed."""
+        check_request(request, self.config.num_tokens, self.config.albert.max_positions)
+        style = request.style.astype(np.float32)
+        durations, pitch, energy, phonemes = self._predictor.run(
+            ["durations", "pitch", "energy", "phonemes"],
+            {
+                "tokens": np.array(request.tokens, np.int64),
+                "style": style,
+                "speed": np.array(request.speed, np.float32),
+            },
+        )
+        samples = self.decode(style, phonemes, pitch, energy, self._source(request, pitch))
+        return Speech(samples, durations.astype(np.int32), pitch)
+
+    def decode(
+        self,
+        style: np.ndarray,
+        phonemes: np.ndarray,
+        pitch: np.ndarray,
+        energy: np.ndarray,
+        source: np.ndarray,
+    ) -> np.ndarray:
+        """Samples (600 frames,) of the inputs of the graph `decoder`; see `onnx_graph.py`."""
+        inputs = {
+            "style": style, "phonemes": phonemes, "pitch": pitch, "energy": energy, "source": source
+        }  # fmt: skip
+        (samples,) = self._decoder.run(["samples"], inputs)
+        return np.asarray(samples)
+
+    def _source(self, request: Request, pitch: np.ndarray) -> np.ndarray:
+        """(1, 22, steps). Raises RequestError."""
+        weight, count = self._graphs.source_weight, len(pitch) * FRAME_SAMPLES // 2
+        if request.noise is None:
+            noise = draw_noise(request.seed, count)
+        elif len(request.noise) >= count:
+            noise = merge_noise(request.noise[:count], weight)
+        else:
+            raise RequestError(
+                f"noise has {len(request.noise)} rows; the speech has {count} samples"
+            )
+        signal = make_signal(pitch, noise, weight, self._graphs.source_bias)
+        return analyse(signal, self.config.generator.n_fft)[None]
+
+
+def load_onnx(folder: Path, cache: Path) -> OnnxNetwork:
+    """A model of a checkpoint's folder; its graphs are kept in `cache`.
+
+    Raises CheckpointError, ConfigError.
+    """
+    config, file = read_config(folder), weights_file(folder)
+    digest = hashlib.sha256((folder / NAME).read_bytes())
+    digest.update(identity(file) + FORMAT.to_bytes(2, "little"))
+    target = cache / f"kokoro-{digest.hexdigest()[:32]}"
+    graphs = _read_graphs(target)
+    if graphs is None:
+        shutil.rmtree(target, ignore_errors=True)
+        with contextlib.suppress(FileExistsError, OSError), new_folder(target) as scratch:
+            _write_graphs(scratch, read_tensors(file, config), config)
+        graphs = _read_graphs(target)
+    if graphs is None:
+        raise CheckpointError(f"{target}: cannot be written; is there room on the disk?")
+    return OnnxNetwork(config, graphs)
+
+
+# ---- the cache
+
+
+def _write_graphs(folder: Path, tensors: Tensors, config: Config) -> None:
+    with (folder / WEIGHTS).open("wb") as file:
+        weights = Weights(folder / WEIGHTS, file)
+        for name, write in _WRITERS.items():
+            graph = Graph(Path(name).stem, weights)
+            write(graph, tensors, config)
+            graph.write(folder / name)
+        file.flush()
+        os.fsync(file.fileno())
+    facts = {
+        "checksums": {name: _checksum(folder / name) for name in (PREDICTOR, DECODER, WEIGHTS)},
+        "source_weight": tensors[f"{SOURCE}.weight"].reshape(-1).tolist(),
+        "source_bias": tensors[f"{SOURCE}.bias"].tolist(),
+    }
+    (folder / FACTS).write_text(json.dumps(facts))
+
+
+def _read_graphs(folder: Path) -> Graphs | None:
+    """None where they are missing or damaged."""
+    try:
+        facts: dict[str, Any] = json.loads((folder / FACTS).read_text())
+        if any(_checksum(folder / name) != sum_ for name, sum_ in facts["checksums"].items()):
+            return None
+        weight, bias = (
+            np.array(facts[name], np.float32) for name in ("source_weight", "source_bias")
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return Graphs(folder, weight, bias)
+
+
+def _checksum(file: Path) -> int:
+    """CRC-32: of the published weights' graphs it takes half a second."""
+    checksum = 0
+    with file.open("rb") as pieces:
+        while piece := pieces.read(_PIECE):
+            checksum = zlib.crc32(piece, checksum)
+    return checksum
+
+
+def _session(file: Path) -> onnxruntime.InferenceSession:
+    """One thread, which sleeps while it waits. Raises CheckpointError."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime's errors share no other class
+        raise CheckpointError(f"{file}: ONNX Runtime refuses it: {shown(str(error))}") from error

@@ -1,0 +1,23 @@
+"""Whether Kokoro runs on a GPU, through MLX, or on processor cores. Loads neither."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from functools import cache
+
+from narrator.engines import machine
+from narrator.engines.kokoro.settings import KokoroSettings
+
+
+def runs_on_gpu(settings: KokoroSettings) -> bool:
+    """As the manifest says, or where there is a GPU."""
+    return _has_gpu() if settings.device == "auto" else settings.device == "gpu"
+
+
+@cache
+def _has_gpu() -> bool:
+    """Asked of another process where it may be so: MLX is not loaded here for it."""
+    if importlib.util.find_spec("mlx") is None:
+        return False
+    return sys.platform == "darwin" or machine.device().kind == "CUDA"
