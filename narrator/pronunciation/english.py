@@ -585,9 +585,12 @@ def _is_initials(word: str) -> bool:
     )
 
 
+_LIGATURES = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "ß": "ss"})
+
+
 def _plainer(word: str, dictionary: Dictionary) -> Iterator[str]:
     """Forms of a word that a dictionary may have: without accents, not drawn out (nooo, yesss)."""
-    decomposed = unicodedata.normalize("NFKD", word)
+    decomposed = unicodedata.normalize("NFKD", word.translate(_LIGATURES))
     without_accents = "".join(c for c in decomposed if not unicodedata.combining(c))
     if without_accents != word:
         yield without_accents

@@ -76,7 +76,9 @@ def misaki(wheel: Path, country: str) -> Entries:
     entries: Entries = {}
     with zipfile.ZipFile(wheel) as archive:
         for kind in ("silver", "gold"):  # gold is surer
-            for word, spoken in json.loads(archive.read(f"misaki/data/{country}_{kind}.json")).items():
+            for word, spoken in json.loads(
+                archive.read(f"misaki/data/{country}_{kind}.json")
+            ).items():
                 by_tag = {"DEFAULT": spoken} if isinstance(spoken, str) else spoken
                 entries[word] = {
                     "" if tag == "DEFAULT" else tag: phonemes.replace("ɾ", "T").replace("ʔ", "t")
@@ -132,7 +134,9 @@ def is_derived(word: str, others: Set[str], spoken: str, entries: Entries) -> bo
     if spoken == "".join(entries[letter][""] for letter in word.upper() if letter != "'"):
         return True
     return any(
-        stem in others for stem, ending in english._stems(word) if ending in ("s", "ed", "ing", "in'")
+        stem in others
+        for stem, ending in english._stems(word)
+        if ending in ("s", "ed", "ing", "in'")
     )
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from narrator.pronunciation import letters
 from narrator.pronunciation.alphabet import SYMBOLS, VOWELS
+from tests.bench import pronunciation
 
 LANGUAGES = ("en-US", "en-GB")
 
@@ -80,3 +81,11 @@ def test_a_word_is_read_in_milliseconds() -> None:
     for word in words:
         letters.pronounce(word, "en-US")
     assert (time.process_time() - start) / len(words) < 0.05  # 2 ms on one core, at rest
+
+
+def test_words_of_other_stems_than_the_network_learnt_are_mostly_right() -> None:
+    rows = {row.kind: row for row in pronunciation.accuracies()}
+    assert rows["en-US words"].exact > 0.55
+    assert rows["en-US names"].exact > 0.45
+    assert rows["en-GB words"].exact > 0.6
+    assert max(row.phoneme_errors for row in rows.values()) < 0.2
