@@ -30,6 +30,7 @@ PAGES = [
             "first-book",
             "manuscripts",
             "script",
+            "pronunciation",
             "cast",
             "voices",
             "cosyvoice2",

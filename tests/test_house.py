@@ -286,10 +286,12 @@ def test_only_one_room_has_ffmpeg_read_a_file() -> None:
 EXTRAS = (
     "align",
     "casting",
+    "chinese",
     "cluster",
     "cosyvoice2",
     "dashboard",
     "draft",
+    "japanese",
     "names",
     "qwen3",
     "recognition",
@@ -305,7 +307,8 @@ def test_what_is_imported_is_declared() -> None:
 
 def test_what_is_declared_is_imported() -> None:
     imported = distributions(every_source())
-    assert declared(*EXTRAS) <= imported
+    loaded = {"sudachidict-core"}  # by sudachipy
+    assert declared(*EXTRAS) - loaded <= imported
 
 
 def test_what_tests_import_is_declared() -> None:

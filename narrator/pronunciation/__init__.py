@@ -71,12 +71,12 @@ class Pronunciation:
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """A function of a module here, and the extra and module that it needs."""
+    """A function of a module here, and the extra and its modules that it needs."""
 
     module: str
     function: str
     extra: str = ""
-    requirement: str = ""
+    requirements: tuple[str, ...] = ()
 
 
 _LANGUAGES = {
@@ -86,8 +86,8 @@ _LANGUAGES = {
     "it": _Language("italian", "transcribe"),
     "pt": _Language("portuguese", "transcribe"),
     "fr": _Language("french", "transcribe"),
-    "ja": _Language("japanese", "transcribe", "japanese", "sudachipy"),
-    "zh": _Language("mandarin", "transcribe", "chinese", "pypinyin"),
+    "ja": _Language("japanese", "transcribe", "japanese", ("sudachipy", "sudachidict_core")),
+    "zh": _Language("mandarin", "transcribe", "chinese", ("pypinyin", "rjieba")),
     "hi": _Language("hindi", "transcribe"),
 }
 _BRITISH = frozenset("gb ie au nz za in".split())
@@ -125,9 +125,8 @@ def missing_extra(language: str) -> str | None:
     rules = _language(language)
     if rules is None:
         return "draft"
-    if rules.requirement and importlib.util.find_spec(rules.requirement) is None:
-        return rules.extra
-    return None
+    is_there = all(importlib.util.find_spec(name) is not None for name in rules.requirements)
+    return None if is_there else rules.extra
 
 
 def pronounce(

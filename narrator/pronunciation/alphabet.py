@@ -25,8 +25,8 @@ MARKS = {
     **dict.fromkeys("»‟》」』〉", "”"),
     **dict.fromkeys("，、､", ","),
     **dict.fromkeys("。．｡।॥", "."),
-    **dict.fromkeys("！¡", "!"),
-    **dict.fromkeys("？¿", "?"),
+    "！": "!",
+    "？": "?",
     "：": ":",
     "；": ";",
     "‥": "…",
@@ -34,6 +34,6 @@ MARKS = {
 }
 """Marks of texts in many scripts, and those that they are spoken as. A hyphen between words is
 taken for a dash."""
-SILENT = frozenset("'‘’‚‛`´·・")
-"""Single quotation marks, apostrophes that belong to no word, and dots between words: without a
-sound, and not reported."""
+SILENT = frozenset("'‘’‚‛`´·・¿¡")
+"""Single quotation marks, apostrophes that belong to no word, dots between words, and Spanish marks
+that open a sentence: without a sound, and not reported."""

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache, lru_cache
 
 from narrator.pronunciation import letters
@@ -107,7 +108,7 @@ _AMONG = {
         ),
         (
             r"\b(?:red|white|black|molten|like|liquid|sheets?|sugar|lump|pounds?|piece|inch|of"
-            r"|with|as) (?:of )?_",
+            r"|with|as|pencil) (?:of )?_",
             "lˈɛd",
         ),
         ("", "lˈid|lˈiːd"),
@@ -220,16 +221,32 @@ class _Place:
         return not self.before
 
 
+class Source(StrEnum):
+    """What decided how a word is pronounced."""
+
+    DICTIONARY = "dictionary"
+    ENDING = "ending"
+    """A word of the dictionary, and an ending or a beginning."""
+    PARTS = "parts"
+    """Words of the dictionary: of a compound, at a hyphen, at an apostrophe."""
+    SPELLING = "spelling"
+    """Another spelling of a word of the dictionary: without accents, drawn out, without its h."""
+    INITIALS = "initials"
+    """The names of its letters."""
+    LETTERS = "letters"
+    """The network of `letters.py`."""
+
+
 def american(tokens: Sequence[Token]) -> list[Segment]:
-    return _speakers(british=False).transcribe(tokens)
+    return speaker(british=False).transcribe(tokens)
 
 
 def british(tokens: Sequence[Token]) -> list[Segment]:
-    return _speakers(british=True).transcribe(tokens)
+    return speaker(british=True).transcribe(tokens)
 
 
 @cache
-def _speakers(*, british: bool) -> English:
+def speaker(*, british: bool) -> English:
     return English(british=british)
 
 
@@ -258,14 +275,15 @@ class English:
                     at_stop, next_phonemes = True, ""
                 continue
             if token.phonemes:
-                phonemes, is_known = token.phonemes, True
+                phonemes, source = token.phonemes, Source.DICTIONARY
             else:
                 before, after = (
                     words[max(0, position - 3) : position],
                     words[position + 1 : position + 4],
                 )
                 place = _Place(before, after, at_stop, next_phonemes)
-                phonemes, is_known = self.spoken(plain(token.text), place)
+                phonemes, source = self.spoken(plain(token.text), place)
+            is_known = source != Source.LETTERS
             segments.append(Segment(token.start, token.stop, phonemes, is_known))
             if phonemes:
                 at_stop, next_phonemes = False, phonemes
@@ -273,21 +291,22 @@ class English:
 
     # -- a word in its place -----------------------------------------------------------------------
 
-    def spoken(self, text: str, place: _Place) -> tuple[str, bool]:
-        """Phonemes of a word as it is written, and whether more than its letters decided."""
+    def spoken(self, text: str, place: _Place) -> tuple[str, Source]:
+        """Phonemes of a word as it is written, and where they are from."""
         word = text if self.dictionary.find(text.lower()) else text.strip("'") or text
         lower = word.lower()
+        source = Source.DICTIONARY
         if phonemes := self._small_word(word, place):
-            return phonemes, True
+            return phonemes, source
         if lower in _AMONG:
             around = " ".join((*place.before, "_", *place.after))
             among = next(spoken for pattern, spoken in _AMONG[lower] if re.search(pattern, around))
-            phonemes, is_known = among.split("|")[-1 if self.british else 0], True
+            phonemes = among.split("|")[-1 if self.british else 0]
         else:
-            phonemes, is_known = self.word(text, tuple(self._tags(place)), place.starts_sentence)
+            phonemes, source = self.word(text, tuple(self._tags(place)), place.starts_sentence)
         if word != lower:
             phonemes = _stressed(phonemes, "ˈ" if word.isupper() and len(word) > 1 else "ˌ")
-        return phonemes, is_known
+        return phonemes, source
 
     def _small_word(self, word: str, place: _Place) -> str:
         """Words that change with the sound after them; empty for all others."""
@@ -341,40 +360,56 @@ class English:
 
     # -- a word alone ------------------------------------------------------------------------------
 
-    def _word(self, text: str, tags: tuple[str, ...], starts_sentence: bool) -> tuple[str, bool]:
-        """Phonemes of a word wherever it stands, and whether more than its letters decided."""
-        for word in dict.fromkeys((text, text.strip("'"))):
-            if phonemes := self._known(word, tags, starts_sentence):
-                return phonemes, True
+    def _word(self, text: str, tags: tuple[str, ...], starts_sentence: bool) -> tuple[str, Source]:
+        """Phonemes of a word wherever it stands, and where they are from: the first of many ways
+        that leads somewhere."""
         word = text.strip("'")
+        if phonemes := self._without_h(text, tags):
+            return phonemes, Source.SPELLING
+        for form in dict.fromkeys((text, word)):
+            if phonemes := self._listed(form, tags, starts_sentence):
+                return phonemes, Source.DICTIONARY
+            if phonemes := self._derived(form, tags, starts_sentence):
+                return phonemes, Source.ENDING
         if "-" in word:
             return self._joined(word.split("-"), tags)
-        if "." in word:
-            return self._letters(word.replace(".", "")), True  # e.g
         for form in _plainer(word, self.dictionary):
             if phonemes := self._known(form, tags, starts_sentence):
-                return phonemes, True
-        if text.startswith("'") and (phonemes := self._known("h" + word, tags, False)):
-            return phonemes.replace("h", "", 1), True  # 'ouse
-        if _is_initials(word):
-            return self._letters(word), True
+                return phonemes, Source.SPELLING
+        if "." in word or _is_initials(word):
+            return self._letters(word), Source.INITIALS
         if phonemes := self._contracted(word, tags):
-            return phonemes, True
+            return phonemes, Source.PARTS
         if phonemes := self._compound(word.lower() if starts_sentence else word, tags):
-            return phonemes, True
-        return letters.pronounce(word, self.language), False
+            return phonemes, Source.PARTS
+        return self._read(word), Source.LETTERS
+
+    def _read(self, word: str) -> str:
+        """A word that nothing else knows. Its possessive is spoken as it is alone."""
+        stem, apostrophe, ending = word.rpartition("'")
+        if apostrophe and ending in ("s", "S") and letters.spelled(stem):
+            return self._with(letters.pronounce(stem, self.language), "'s", word)
+        return letters.pronounce(word, self.language)
 
     def _known(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
-        lower = word.lower()
-        forms = (lower, word) if starts_sentence else (word, lower)
-        for form in dict.fromkeys((*forms, word.capitalize())):
-            if phonemes := self._find(form, tags):
-                return phonemes
-        if len(lower) > 3:
-            for form in dict.fromkeys((*forms, word.capitalize())):
-                if phonemes := self._ending(form, tags):
-                    return phonemes
-        return ""
+        """A word of the dictionary, in any case, with or without an ending."""
+        return self._listed(word, tags, starts_sentence) or self._derived(
+            word, tags, starts_sentence
+        )
+
+    def _listed(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
+        return next(filter(None, (self._find(f, tags) for f in _forms(word, starts_sentence))), "")
+
+    def _derived(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
+        forms = _forms(word, starts_sentence) if len(word) > 3 else ()
+        return next(filter(None, (self._ending(form, tags) for form in forms)), "")
+
+    def _without_h(self, text: str, tags: Sequence[str]) -> str:
+        """A word with an apostrophe for its h: 'ouse."""
+        word = text.removeprefix("'")
+        if word == text or text in self.dictionary or word.strip("'") in self.dictionary:
+            return ""
+        return self._known("h" + word, tags, False).replace("h", "", 1)
 
     def _find(self, word: str, tags: Sequence[str]) -> str:
         entry = self.dictionary.find(word)
@@ -382,17 +417,20 @@ class English:
             return ""
         return next((entry[tag] for tag in tags if tag in entry), entry[DEFAULT])
 
-    def _joined(self, parts: Sequence[str], tags: tuple[str, ...]) -> tuple[str, bool]:
+    def _joined(self, parts: Sequence[str], tags: tuple[str, ...]) -> tuple[str, Source]:
         """Parts of a word with hyphens: where most are stressed, the lighter ones yield."""
         spoken = [self.word(part, tags, False) for part in parts if part]
         sounds = [phonemes for phonemes, _ in spoken]
+        if parts[0] == "a":
+            sounds[0] = "ə"  # a-sailing
         order = sorted(range(len(sounds)), key=lambda i: ("ˈ" in sounds[i], len(sounds[i])))
         if len(sounds) == 2 and len(parts[0]) == 1:
             order = [1]
         if sum("ˈ" in sound for sound in sounds) > (len(sounds) + 1) // 2:
             for i in order[: max(1, len(sounds) // 2)]:
                 sounds[i] = _weakened(sounds[i])
-        return "".join(sounds), all(is_known for _, is_known in spoken)
+        is_known = all(source != Source.LETTERS for _, source in spoken)
+        return "".join(sounds), Source.PARTS if is_known else Source.LETTERS
 
     def _letters(self, word: str) -> str:
         """The names of letters, the last one stressed: FBI."""
@@ -532,6 +570,12 @@ _BEGINNINGS = {
 }
 
 
+def _forms(word: str, starts_sentence: bool) -> Iterable[str]:
+    """A word as it may be listed: a capital says more where it does not start a sentence."""
+    forms = (word.lower(), word) if starts_sentence else (word, word.lower())
+    return dict.fromkeys((*forms, word.capitalize()))
+
+
 def _is_initials(word: str) -> bool:
     """Whether the letters of a word that no dictionary has are named: BBC, but not JUPE."""
     if not re.fullmatch("[A-Z]{1,5}", word):
@@ -541,9 +585,12 @@ def _is_initials(word: str) -> bool:
     )
 
 
+_LIGATURES = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "ß": "ss"})
+
+
 def _plainer(word: str, dictionary: Dictionary) -> Iterator[str]:
     """Forms of a word that a dictionary may have: without accents, not drawn out (nooo, yesss)."""
-    decomposed = unicodedata.normalize("NFKD", word)
+    decomposed = unicodedata.normalize("NFKD", word.translate(_LIGATURES))
     without_accents = "".join(c for c in decomposed if not unicodedata.combining(c))
     if without_accents != word:
         yield without_accents

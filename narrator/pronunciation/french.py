@@ -65,7 +65,8 @@ _SOUNDS = Rules(
     ompt(?!u) ɔ̃t
     apt(?=ê|ism) at
     o(?=mm|nn|ll|rr|ss|tt|pp|cc|ff|bl|bj|s[ct]|bt|bs) ɔ
-    (?<=v|m)ill(?=e|i|a) il
+    (?<=v)ill(?=e|i|a) il
+    (?<=^m)ill(?=e|i|a) il
     (?<=tranqu)ill il
     (?<=^)ill il
     ill(?={V}) ij
@@ -150,6 +151,7 @@ _SPOKEN_ENDS = frozenset(
     "sud david cap handicap stop club gaz index silex six dix".replace("?", "").split()
 ) - {"plus", "aspect", "est", "est-ce"}
 _WORDS = {
+    "peut-être": "pøtˈɛtʁ",
     "le": "lə", "la": "la", "les": "le+z", "de": "də", "des": "de+z", "du": "dy", "ce": "sə",
     "ces": "se+z", "je": "ʒə", "me": "mə", "te": "tə", "se": "sə", "ne": "nə", "que": "kə",
     "qui": "ki", "et": "e", "un": "œ̃+n", "une": "yn", "au": "o", "aux": "o+z", "en": "ɑ̃+n",
@@ -198,7 +200,7 @@ _NOUN_END = re.compile(
     "(?:m|[^aeiou]?[ée]r|[iu]?d|[aeiou]g|rg|c|esc|s?cc|fluent|gr[ée]|qu[ée]|[aoui]l|pat"
     "|[ée]m|man|mi?n[ei]n|tin|s?ol|lu?c|ab?s|pr[ée]s|cl[i]|sci|p|conv?en|t[iy])ent$"
     "|^(?!soi|voi|croi).{1,3}ent$|^(?:souv|arg|cont|coll|récip|expér|ingréd|quot|orient"
-    "|torr|par|appar|transpar|curr|concurr|diff[ée]r|exc?ell|équival)"
+    "|torr|par|appar|transpar|curr|concurr|diff[ée]r|exc?ell|équival)ent$"
 )
 _NUCLEUS = re.compile("[aeiouyɛœøɔɑ]\u0303?")
 

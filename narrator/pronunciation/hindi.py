@@ -70,7 +70,10 @@ def _word(word: str) -> str:
     if "-" in word or "'" in word:
         return "".join(map(_word, filter(None, re.split("[-']", word))))
     syllables = list(map(_syllable, _AKSHARA.finditer(word)))
-    return _stressed(_without_schwas(syllables)) if syllables else ""
+    if not syllables:
+        return ""
+    stress = _main_stress([_weight(syllables, i) for i in range(len(syllables))])
+    return _spoken(_without_schwas(syllables), stress)
 
 
 def _syllable(match: re.Match[str]) -> _Syllable:
@@ -91,7 +94,7 @@ def _onset(letters: Sequence[str]) -> str:
     return sounds.replace("ccʰ", "cʰcʰ").replace("cc", "cː").replace("ɟɟ", "ɟː")
 
 
-_TAIL = re.compile("[rnmŋɲɳslʃ]?[^ʰː.]ʰ?|r[.]h?|(?:.)ʰ?ː|ʃʈ|ʂʈʰ?|kt|ll|nn")
+_TAIL = re.compile("[rnmŋɲɳslʃ]?[^ʰː.j]ʰ?|j|r[.]h?|(?:.)ʰ?ː|ʃʈ|ʂʈʰ?|[kp]t|ll|nn")
 """Consonants after which a word ends without a schwa."""
 
 
@@ -103,7 +106,7 @@ def _without_schwas(syllables: list[_Syllable]) -> list[_Syllable]:
         spoken[last] = replace(spoken[last], vowel="")
     for i in range(last - 1, 0, -1):
         before, here, after = spoken[i - 1 : i + 2]
-        is_open = before.vowel and before.mark in ("", "ँ")
+        is_open = before.vowel and before.mark != "ः"
         if here.is_bare and is_open and after.vowel and _is_single(here) and _is_single(after):
             spoken[i] = replace(here, vowel="")
     return spoken
@@ -113,21 +116,18 @@ def _is_single(syllable: _Syllable) -> bool:
     return re.fullmatch(r"[^ː]ʰ?|r\.h?", syllable.onset) is not None
 
 
-def _stressed(syllables: Sequence[_Syllable]) -> str:
-    nuclei = [i for i, syllable in enumerate(syllables) if syllable.vowel]
-    weights = [_weight(syllables, i) for i in nuclei]
-    main = _main_stress(weights)
+def _spoken(syllables: Sequence[_Syllable], main: int) -> str:
+    """The sounds of a word; every other syllable before and after the stressed one is half
+    stressed."""
     sounds = ""
     for i, syllable in enumerate(syllables):
         sounds += syllable.onset
         if syllable.vowel:
-            number = nuclei.index(i)
-            distance = i - nuclei[main]
-            is_secondary = distance != 0 and distance % 2 == 0 and syllable.mark != "ः"
-            stress = "ˈ" if number == main else "ˌ" if is_secondary else ""
+            is_half_stressed = (i - main) % 2 == 0 and syllable.mark != "ः"
             after = syllables[i + 1].onset if i + 1 < len(syllables) else ""
-            is_open = number == main or (i == 0 and not syllable.onset)
-            sounds += stress + _vowel(syllable, after, is_open)
+            is_open = i == main or (i == 0 and not syllable.onset)
+            sounds += "ˈ" if i == main else "ˌ" if is_half_stressed else ""
+            sounds += _vowel(syllable, after, is_open)
     return sounds
 
 

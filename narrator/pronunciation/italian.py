@@ -47,6 +47,7 @@ _SOUNDS = Rules(
     g(?=[eièéì]) ʤ
     gu(?=[aeioàèéìò]) ɡw
     g ɡ
+    (?<=p)izz iʦ:
     izz iʣ:
     (?<=me)zz(?=[oai]) ʣ:
     (?<=a)zz(?=urr) ʣ:
@@ -186,6 +187,9 @@ _HALF_STRESSED = frozenset(
     "questi questo senza sia sono sua sue sui sulla sulle sullo suo suoi una uno".split()
 )
 _WORDS = {
+    "farmacia": "farmaʧˈiːa",
+    "magia": "maʤˈiːa",
+    "bugia": "bʊʤˈiːa",
     "è": "e",
     "dei": "dˌA",
     "più": "pjʊ",
@@ -218,7 +222,8 @@ def _word(word: str) -> str:
     if not mark:
         return _stress(tail)
     soft = {"c": "ʧ", "g": "ʤ"} if tail[:1] in "eièéì" else {}
-    return _sounded(_SOUNDS(head[:-1])) + soft.get(head[-1:], _SOUNDS(head[-1:])) + _stress(tail)
+    clitic = soft.get(head[-1:]) or _sounded(_SOUNDS(head[-1:]))
+    return _sounded(_SOUNDS(head[:-1])) + clitic + _stress(tail)
 
 
 def _stress(word: str) -> str:
@@ -244,7 +249,7 @@ def _sounded(sounds: str) -> str:
         is_close = (before + rest)[-len(rest) - 1 :].startswith("mEnt") or (
             len(rest) > 1 and _CLOSE_E.match("e" + rest[1:])
         )
-        rest = ("e" if is_close else "ɛ") + rest[1:]
+        rest = ("e" if is_close and before[-1:] not in ("j", "b") else "ɛ") + rest[1:]
     elif mark and rest.startswith("O"):
         rest = ("o" if _CLOSE_O.match("o" + rest[1:]) and len(rest) > 1 else "ɔ") + rest[1:]
     if mark:

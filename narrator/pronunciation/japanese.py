@@ -47,11 +47,30 @@ _SOFT = frozenset("キギテデビピミリ")
 """Palatal before a small kana: kʲ. クグ are round: ɡᵝ. フヴツ are palatal before ィ and ュ."""
 
 
+_READINGS = {
+    "日本": "ニホン",
+    "私": "ワタシ",
+    "明日": "アシタ",
+    "こんにちは": "コンニチワ",
+    "こんばんは": "コンバンワ",
+}
+"""Words for which the dictionary has a more formal reading, or one that is written otherwise."""
+_AFTER_PREFIX = {
+    "祖父": "ジイ",
+    "祖母": "バア",
+    "父": "トウ",
+    "母": "カア",
+    "兄": "ニイ",
+    "姉": "ネエ",
+}
+"""Kin after お: お祖父さん."""
+
+
 @cache
 def _tokenizer() -> Any:
     from sudachipy import Dictionary
 
-    return Dictionary(dict="small").tokenizer()
+    return Dictionary(dict="core").tokenizer()
 
 
 @cache
@@ -81,7 +100,8 @@ def _segments(token: Token) -> Iterator[Segment]:
         if kana and not belongs and not is_prefix:
             yield Segment(start, stop, sounds(kana))
             start, kana = stop, ""
-        kana += _reading(morpheme, kind)
+        kin = _AFTER_PREFIX.get(morpheme.surface(), "") if is_prefix else ""
+        kana += _long(kin) if kin else _reading(morpheme, kind)
         is_prefix = kind == "接頭辞"
         stop += len(morpheme.surface())
     if stop > start:
@@ -91,6 +111,8 @@ def _segments(token: Token) -> Iterator[Segment]:
 def _reading(morpheme: Any, kind: str) -> str:
     """Katakana as it is spoken: particles, long vowels."""
     surface, reading = morpheme.surface(), morpheme.reading_form()
+    if surface in _READINGS:
+        return _long(_READINGS[surface])
     if kind == "助詞" and surface in ("は", "へ", "を", "には", "では", "とは"):
         return {"は": "ワ", "へ": "エ", "を": "オ", "には": "ニワ", "では": "デワ", "とは": "トワ"}[
             surface

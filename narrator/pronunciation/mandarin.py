@@ -39,6 +39,7 @@ _WHOLE = {
     "hng": "hŋ0",
     "o": "ɔ0",
     "io": "jɔ0",
+    "yo": "jɔ0",
     "r": "ɚ0",
 }
 _TONES = {"1": "→", "2": "↗", "3": "↓", "4": "↘", "5": ""}
@@ -50,8 +51,8 @@ def transcribe(tokens: Sequence[Token]) -> list[Segment]:
 
 
 def _segments(token: Token) -> Iterator[Segment]:
+    import rjieba
     from pypinyin import Style, lazy_pinyin
-    from pypinyin.seg.mmseg import seg
 
     if token.phonemes:
         yield Segment(token.start, token.stop, token.phonemes)
@@ -62,7 +63,7 @@ def _segments(token: Token) -> Iterator[Segment]:
             yield Segment(start, start + len(run), "")
             start += len(run)
             continue
-        for word in seg.cut(run):
+        for word in rjieba.cut(run):
             pinyin = lazy_pinyin(
                 word, style=Style.TONE3, neutral_tone_with_five=True, errors=lambda _: [""]
             )

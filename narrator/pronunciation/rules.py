@@ -6,10 +6,14 @@ Knows no language.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from narrator.pronunciation.tokens import Segment, Token, is_stop, plain
+
+_TILDES = str.maketrans({vowel: unicodedata.normalize("NFD", vowel) for vowel in "ãẽĩõũ"})
+"""In Kokoro's alphabet the tilde of a nasal vowel is a symbol of its own."""
 
 
 class Rules:
@@ -60,7 +64,7 @@ def transcribe(
             _close(segments, join)
             is_open = False
     _close(segments, join)
-    return segments
+    return [replace(segment, phonemes=segment.phonemes.translate(_TILDES)) for segment in segments]
 
 
 def _close(segments: list[Segment], join: Callable[[str, str], tuple[str, str]]) -> None:

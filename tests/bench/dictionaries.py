@@ -31,8 +31,8 @@ Entries = dict[str, dict[str, str]]
 ARPABET = dict(
     pair.split("=")
     for pair in (
-        "AA=ɑ AE=æ AH=ʌ AO=ɔ AW=W AY=I EH=ɛ ER=ɜɹ EY=A IH=ɪ IY=i OW=O OY=Y UH=ʊ UW=u B=b CH=ʧ D=d DH=ð "
-        "F=f G=ɡ HH=h JH=ʤ K=k L=l M=m N=n NG=ŋ P=p R=ɹ S=s SH=ʃ T=t TH=θ V=v W=w Y=j Z=z ZH=ʒ"
+        "AA=ɑ AE=æ AH=ʌ AO=ɔ AW=W AY=I EH=ɛ ER=ɜɹ EY=A IH=ɪ IY=i OW=O OY=Y UH=ʊ UW=u B=b CH=ʧ D=d "
+        "DH=ð F=f G=ɡ HH=h JH=ʤ K=k L=l M=m N=n NG=ŋ P=p R=ɹ S=s SH=ʃ T=t TH=θ V=v W=w Y=j Z=z ZH=ʒ"
     ).split()
 )
 
@@ -76,7 +76,9 @@ def misaki(wheel: Path, country: str) -> Entries:
     entries: Entries = {}
     with zipfile.ZipFile(wheel) as archive:
         for kind in ("silver", "gold"):  # gold is surer
-            for word, spoken in json.loads(archive.read(f"misaki/data/{country}_{kind}.json")).items():
+            for word, spoken in json.loads(
+                archive.read(f"misaki/data/{country}_{kind}.json")
+            ).items():
                 by_tag = {"DEFAULT": spoken} if isinstance(spoken, str) else spoken
                 entries[word] = {
                     "" if tag == "DEFAULT" else tag: phonemes.replace("ɾ", "T").replace("ʔ", "t")
@@ -132,7 +134,9 @@ def is_derived(word: str, others: Set[str], spoken: str, entries: Entries) -> bo
     if spoken == "".join(entries[letter][""] for letter in word.upper() if letter != "'"):
         return True
     return any(
-        stem in others for stem, ending in english._stems(word) if ending in ("s", "ed", "ing", "in'")
+        stem in others
+        for stem, ending in english._stems(word)
+        if ending in ("s", "ed", "ing", "in'")
     )
 
 
