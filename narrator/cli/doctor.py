@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from narrator.engines.cluster.credentials import ClusterPlace
     from narrator.engines.machine import Device, Memory
     from narrator.engines.models import Model
-    from narrator.engines.spec import EngineModel, EngineSettings
+    from narrator.engines.spec import EngineModel, EngineSettings, EngineSpec
     from narrator.pipeline.manuscript import Manuscript
     from narrator.project.preferences import ClusterWish
 
@@ -266,11 +266,34 @@ def _model_here(
             yield _model(name, model, engine.family.pull)
             if name == "model":
                 known.append((engine, model))
+                if kind.cpu_seconds and model.path is not None and not lacking:
+                    yield _speed(kind, own, root, tell)
     engine, model = max(known, key=lambda pair: pair[1].bytes)
     yield _memory(machine.memory(), device, model, hears, engine.family.pull)
     if device.kind in ("Metal", "CUDA") and model.path is not None and engine.time_step is not None:
         tell("running a step of the model's sizes")
         yield from _step(engine.time_step, model.path)
+
+
+def _speed(kind: EngineSpec, settings: EngineSettings, root: Path | None, tell: Tell) -> Diagnosis:
+    """What a model that needs no GPU does here, by some sentences that it speaks now."""
+    from narrator import files
+    from narrator.engines.spec import EngineContext
+    from narrator.speech import measure
+
+    tell("speaking some sentences")
+    try:
+        engine = kind.make(settings, EngineContext(root, files.library() / "voices"), tell)
+        session = engine.start(tell)
+    except EngineUnavailable as error:
+        return Diagnosis("speed", "fail", str(error).splitlines()[0])
+    try:
+        speed = measure.speed(session, engine.sample_rate)
+        said = f"{speed:.1f} x real time" if speed else "it spoke nothing"
+        note = f" ({session.note})" if session.note else ""
+        return Diagnosis("speed", "ok" if speed else "fail", said + note)
+    finally:
+        session.close()
 
 
 def _device(device: Device) -> Diagnosis:

@@ -116,6 +116,13 @@ class EngineSpec(ABC):
         """What keeps it from speaking at all, or from speaking a cast."""
         return ()
 
+    def unspoken(
+        self, text: str, language: str, pronunciations: Mapping[str, str]
+    ) -> Iterable[str]:
+        """The parts of a text that it would leave out, as far as that is known without a model;
+        `pronunciations` as in `Engine.text_content`."""
+        return ()
+
     def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:
         """By name, what the manifest says under the engine's name of new people in a cast, those of
         whom most is heard first; nothing of an engine that has no voices to choose from."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from narrator.cast import presets
+from narrator.characters import quoted
 from narrator.delivery import demands, layout
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSettings, EngineSpec
@@ -35,7 +36,11 @@ from narrator.pipeline.manuscript import (
 )
 from narrator.project.project import Project
 from narrator.speech.hearing import choosing
+from narrator.speech.plan import Utterance
 from narrator.text.sentences import primary
+
+_MOST_SILENT = 20
+"""Parts without a sound that are named."""
 
 
 def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
@@ -56,6 +61,8 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
             tell(str(lacking))
     for lacking in _lacking(manuscript, drafts, "`narrator render --draft`"):
         tell(str(lacking))
+    for silent in _without_sound(manuscript, kinds):
+        tell(str(silent))
     shapes = demands.shapes(project, manuscript.spoken)
     for unasked in (*not_asked(manuscript, draft=False), *unheard(manuscript)):
         tell(str(unasked))
@@ -134,10 +141,32 @@ def _lacking(
         yield replace(problem, message=f"{way}: {problem.message}")
 
 
+def _without_sound(manuscript: Manuscript, kinds: Mapping[str, EngineSpec]) -> Iterator[Problem]:
+    """What of a text has no sound in an engine that speaks it, each once, at its first place."""
+    first: dict[tuple[str, str], Utterance] = {}
+    places: Counter[tuple[str, str]] = Counter()
+    for one in manuscript.spoken:
+        kind = kinds[one.chunk.speaker]
+        for text in kind.unspoken(one.spoken.text, one.language, one.spoken.pronunciations):
+            first.setdefault((kind.title, text), one)
+            places[kind.title, text] += 1
+    for (title, text), count in places.most_common(_MOST_SILENT):
+        chunk = first[title, text].chunk
+        piece = next((piece for piece in chunk.pieces if text in piece.text), chunk.pieces[0])
+        more = f" (and {count - 1:,} more)" if count > 1 else ""
+        yield Problem(
+            piece.line.path,
+            piece.line.number_at(piece.start + max(0, piece.text.find(text))),
+            f"“{quoted(text, 30)}” is left out{more}: {title} has no sound for it; "
+            "{written|spoken} says what to say instead",
+        )
+
+
 def not_asked(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
     """What the manifest asks for that its engines cannot be asked, each once, with what to do."""
     project, parts = manuscript.project, _parts(manuscript.project)
-    if draft and project.has_draft:  # a draft is not what the manifest speaks of
+    # neither a draft nor another engine is what the manifest speaks of
+    if project.other_engine or (draft and project.has_draft):
         return
     cannot = {settings: ENGINES[settings.name].unsupported(settings) for settings in parts}
     found: dict[str, Problem] = {}

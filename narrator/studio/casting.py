@@ -1,7 +1,7 @@
-"""Who speaks, and how words sound: the cast, presets and clips, the draft voice at once. Routes.
+"""Who speaks, and how words sound: the cast, presets and clips, a quick voice at once. Routes.
 
-What the draft voice says is said in this process, and kept nowhere; what another engine says of a
-voice is a job, and served here when it is there.
+What is heard at once, by Kokoro where it is here, else by the draft voice, is said in this process,
+and kept nowhere; what the book's engine says of a voice is a job, and served when it is there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from narrator.cast import clips, presets
 from narrator.engines import Request as Speaking
 from narrator.engines import speak
 from narrator.engines.registry import ENGINES
-from narrator.engines.spec import EngineContext
+from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.engines.voice import Voice
 from narrator.errors import EnvironmentFailed, UsageError, UserError
 from narrator.pipeline import auditioning, edits, unknown
@@ -43,7 +43,7 @@ _SAMPLES = 3
 _SAMPLE = (3.0, 9.0)
 """Seconds of lines that a voice is tried on."""
 _LONGEST = 30.0
-"""Seconds that the draft voice says at once."""
+"""Seconds that are said at once."""
 _MOST_NAMES = 2000
 
 
@@ -141,12 +141,12 @@ class Casting:
             step = view.step(chunk) if chunk else view.book.steps[0]
             written = text or (_around(step, word) if chunk else word)
             said = _spoken(written, step.language, step.chunk.speaker, word, spoken)
-            return self._draft(view.book.cast[step.chunk.speaker], said, step.language)
+            return self._at_once(view.book.cast[step.chunk.speaker], said, step.language)
 
         return Response(await run_in_threadpool(made), media_type="audio/wav")
 
     async def audition(self, request: Request) -> Response:
-        """A line of the book as the draft voice of a speaker says it."""
+        """A line of the book as the quick voice of a speaker says it."""
         asked = await bodies.asked(request)
         name, text = bodies.text(asked, "speaker", 1000), bodies.text(asked, "text", 2000)
 
@@ -156,10 +156,9 @@ class Casting:
                 raise NotThere("there is no such speaker any more")
             voice = view.book.cast[name]
             language = voice.language or view.project.manifest.language
-            return self._draft(voice, _spoken(text, language, name), language)
+            return self._at_once(voice, _spoken(text, language, name), language)
 
-        headers = {"x-narrator-voice": "draft"}
-        return Response(await run_in_threadpool(made), 200, headers, "audio/wav")
+        return Response(await run_in_threadpool(made), media_type="audio/wav")
 
     async def auditioned(self, request: Request) -> Response:
         """What the engine of the book said, by the name that its job ended with."""
@@ -173,7 +172,7 @@ class Casting:
 
         return Response(await run_in_threadpool(read), media_type="audio/wav")
 
-    def _draft(self, voice: Voice, text: str, language: str) -> bytes:
+    def _at_once(self, voice: Voice, text: str, language: str) -> bytes:
         """Raises UsageError, UserError, EngineUnavailable."""
         expected = expected_seconds(text, language)
         if not any(map(str.isalnum, text)) or expected > _LONGEST:
@@ -181,7 +180,7 @@ class Casting:
         name = keys.key({"say": text, "voice": voice.speaker, "language": language})
         with self._speaking:
             if name not in self._said:
-                self._said[name] = _said_by_draft(name, voice, text, language, expected)
+                self._said[name] = _said_at_once(name, voice, text, language, expected)
                 while len(self._said) > 32:
                     self._said.popitem(last=False)
             return self._said[name]
@@ -202,16 +201,28 @@ class Casting:
             return edits.clip_added(self.desk.view.project, name, path.read_bytes())
 
 
-def _said_by_draft(name: str, voice: Voice, text: str, language: str, expected: float) -> bytes:
-    kind = ENGINES["draft"]
-    engine = kind.make(kind.settings(), EngineContext(None, Path()), lambda what: None)
+def _quick_engine(language: str) -> tuple[EngineSpec, EngineSettings]:
+    """The best engine that says a sentence at once on this machine."""
+    for kind in (ENGINES["kokoro"], ENGINES["draft"]):
+        slots = {"slots": 1} if "slots" in kind.settings.model_fields else {}
+        settings = kind.settings.model_validate(slots)
+        models = kind.model.find(settings, None, lambda what: None) if kind.model else ()
+        is_here = all(model.path is not None for _, model in models)
+        if is_here and not kind.missing_packages(settings) and kind.speaks(language):
+            return kind, settings
+    return ENGINES["draft"], ENGINES["draft"].settings()
+
+
+def _said_at_once(name: str, voice: Voice, text: str, language: str, expected: float) -> bytes:
+    kind, settings = _quick_engine(language)
+    engine = kind.make(settings, EngineContext(None, Path()), lambda what: None)
     if problems := engine.problems({voice.speaker: voice}, [language]):
         raise UserError(problems)
     request = Speaking(name, text, language, voice, None, {}, 0, 0, expected)
     with closing(engine.start()) as session:
         [(_, outcome)] = speak(session, [request])
     if outcome.speech is None:
-        raise UserError(f"the draft voice could not say this: {outcome.failure}")
+        raise UserError(f"{kind.title} could not say this: {outcome.failure}")
     return sounds.wav(outcome.speech.samples, engine.sample_rate)
 
 

@@ -21,7 +21,7 @@ class DraftSpec(EngineSpec):
     """The draft voice: eSpeak NG."""
 
     name = "draft"
-    title = "the draft voice, a robot"
+    title = "the draft voice"
     packages = ("espeakng_loader",)
     cpu_seconds = 0.04
     settings = DraftSettings

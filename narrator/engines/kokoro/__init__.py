@@ -15,6 +15,7 @@ worker.py        one of these processes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
 from narrator.engines.kokoro.voices import cast_blends, chosen_blend
-from narrator.engines.kokoro.wording import voice_errors
+from narrator.engines.kokoro.wording import pronounce, voice_errors
 from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
 from narrator.engines.voice import Cast, Voice
 
@@ -34,6 +35,9 @@ def _find_models(
 ) -> Iterator[tuple[str, models.Model]]:
     assert isinstance(settings, KokoroSettings)
     yield "model", models.find(FAMILY, settings.model, root=root, tell=tell)
+
+
+_NO_CHAINS = "Kokoro speaks each chunk by itself"
 
 
 class KokoroSpec(EngineSpec):
@@ -71,6 +75,22 @@ class KokoroSpec(EngineSpec):
 
     def speaks(self, language: str) -> bool:
         return pronunciation.speaks(language)
+
+    def unsupported(self, settings: EngineSettings) -> Mapping[str, str]:
+        return {
+            "style": "Kokoro speaks in one way, and goes without",
+            "reference": "Kokoro imitates nobody; `kokoro: {voice: …}` chooses a voice of its own",
+            "chain.anchored": _NO_CHAINS,
+            "chain.continuation": _NO_CHAINS,
+        }
+
+    def unspoken(
+        self, text: str, language: str, pronunciations: Mapping[str, str]
+    ) -> Iterable[str]:
+        with suppress(LookupError):
+            spoken = pronounce(text, language, tuple(pronunciations.items()))
+            return [span.text for span in spoken.unspoken]
+        return ()
 
     def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:
         return {

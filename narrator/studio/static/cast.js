@@ -366,7 +366,7 @@ async function byDraft(speaker, text, tried) {
   const { draft, can } = state.book;
   const answer = await heard("/api/audition", { speaker, text });
   if (answer.sound) await playBlob(answer.sound, `audition:${speaker}`);
-  fill(tried, "Read by the draft voice. ", draft ? "Choose the model to hear this one." : can.why_not);
+  fill(tried, "Read by a quick voice. ", draft ? "Choose the model to hear this one." : can.why_not);
 }
 
 /** @type {Map<string, any>} How auditions ended, by job: before the job is known here, even. */

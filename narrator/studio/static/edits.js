@@ -85,11 +85,11 @@ export async function editWords() {
     "button",
     {
       type: "button",
-      title: "The sentences that you changed, said by the draft voice",
+      title: "The sentences that you changed, said by a quick voice",
       onclick: () => hearDraft("", "", chunk.id, changedOf(plain(written), plain(text.value)), hear),
     },
     icon("play"),
-    "Hear it (draft voice)",
+    "Hear it (quick voice)",
   );
   const lines =
     paragraph.first === paragraph.last
