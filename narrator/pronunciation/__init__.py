@@ -5,8 +5,7 @@ Knows no engine, no book and no figures: a text comes as words (`narrator.text.n
 figure that comes all the same is reported, not read.
 
 English (American and British), Spanish, Italian, Portuguese (Brazil), French and Hindi are built
-in; Japanese and Mandarin need an extra. What eSpeak NG would do better is left to a `Fallback` that
-the caller passes, which is the only way that the GPL library can take part.
+in; Japanese and Mandarin need an extra.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from narrator.pronunciation import ipa
@@ -22,12 +21,9 @@ from narrator.pronunciation.alphabet import SILENT
 from narrator.pronunciation.tokens import Segment, Token, Transcriber, is_wide, mark_of, tokens
 
 __all__ = [
-    "Fallback", "Override", "Pronunciation", "Span", "Word", "languages", "missing_extra",
+    "Override", "Pronunciation", "Span", "Word", "languages", "missing_extra",
     "pronounce", "speaks",
 ]  # fmt: skip
-
-Fallback = Callable[[str, str], str]
-"""(clause, language) -> its IPA as eSpeak NG writes it, words parted by spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,29 +111,27 @@ def languages() -> tuple[str, ...]:
 
 
 def speaks(language: str) -> bool:
-    """Whether text in a language, a BCP 47 tag, can be pronounced now, without a fallback."""
+    """Whether text in a language, a BCP 47 tag, can be pronounced now."""
     return _language(language) is not None and missing_extra(language) is None
 
 
 def missing_extra(language: str) -> str | None:
     """The extra that has to be installed before a language can be pronounced; None if none is
-    missing. For languages without rules of their own it is `draft`, eSpeak NG as a fallback."""
+    missing, or none helps."""
     rules = _language(language)
     if rules is None:
-        return "draft"
+        return None
     is_there = all(importlib.util.find_spec(name) is not None for name in rules.requirements)
     return None if is_there else rules.extra
 
 
-def pronounce(
-    text: str, language: str, overrides: Sequence[Override] = (), fallback: Fallback | None = None
-) -> Pronunciation:
+def pronounce(text: str, language: str, overrides: Sequence[Override] = ()) -> Pronunciation:
     """How `text` is spoken in `language`, a BCP 47 tag.
 
     `overrides` are spans of `text` that the author wants spoken otherwise; they must not overlap.
-    `fallback` is asked where the language has no rules here. Raises IpaError for an override that
+    Raises IpaError for an override that
     cannot be spoken, ValueError for spans that overlap or leave the text, and LookupError for a
-    language that is not spoken here and has no fallback.
+    language that is not spoken here.
     """
     spans: list[tuple[int, int, str]] = []
     for override in sorted(overrides, key=lambda override: override.start):
@@ -147,10 +141,10 @@ def pronounce(
             )
         spans.append((override.start, override.stop, ipa.to_phonemes(override.ipa, language)))
     parts = list(tokens(text, spans))
-    return _assemble(text, parts, _transcriber(language, fallback)(parts))
+    return _assemble(text, parts, _transcriber(language)(parts))
 
 
-def _transcriber(tag: str, fallback: Fallback | None) -> Transcriber:
+def _transcriber(tag: str) -> Transcriber:
     rules = _language(tag)
     if rules is not None and missing_extra(tag) is None:
         module = importlib.import_module(f"{__name__}.{rules.module}")

@@ -20,8 +20,8 @@ from narrator.engines.kokoro.wording import prepare, word_times
 from narrator.engines.workers import WorkerProgram, WorkerSession
 from narrator.errors import EngineFailure
 
-WORKER_BYTES = 900_000_000
-"""Memory of one worker."""
+WORKER_BYTES, SHARED_BYTES = 700_000_000, 500_000_000
+"""Memory of one worker that speaks chunks of 18 s, and of the weights that all of them share."""
 MOST_WORKERS = 64
 _START = """\
 from narrator.engines.kokoro.worker import main
@@ -95,7 +95,8 @@ def count_workers(chosen: int | str) -> int:
         return chosen
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     available = machine.memory().available
-    bearable = MOST_WORKERS if available is None else available // WORKER_BYTES
+    room = None if available is None else available - SHARED_BYTES
+    bearable = MOST_WORKERS if room is None else room // WORKER_BYTES
     return max(1, min(cores or 1, bearable, MOST_WORKERS))
 
 

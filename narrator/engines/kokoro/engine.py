@@ -12,7 +12,7 @@ from narrator import keys, pronunciation
 from narrator.engines import Session, models, quiet
 from narrator.engines.kokoro import SPEC
 from narrator.engines.kokoro.checkpoint import FAMILY
-from narrator.engines.kokoro.cpu import WORKER_BYTES, start_workers
+from narrator.engines.kokoro.cpu import SHARED_BYTES, WORKER_BYTES, start_workers
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.gpu import LoadingKokoro
 from narrator.engines.kokoro.settings import KokoroSettings
@@ -115,14 +115,16 @@ class KokoroEngine(ModelEngine):
         return ""
 
     def required_memory(self) -> int | None:
-        return super().required_memory() if runs_on_gpu(self.settings) else WORKER_BYTES
+        return (
+            super().required_memory() if runs_on_gpu(self.settings) else SHARED_BYTES + WORKER_BYTES
+        )
 
     def _loading(self, path: Path) -> LoadingKokoro:
         return LoadingKokoro(self._found.spec, path, self.settings, self._weights(), self._cache)
 
     def _unspoken(self, tag: str) -> str:
         extra = pronunciation.missing_extra(tag)
-        if extra in (None, "draft"):
+        if extra is None:
             known = ", ".join(pronunciation.languages())
             return f'Kokoro does not speak "{tag}"; its languages are {known}'
         from narrator.installation import install_command

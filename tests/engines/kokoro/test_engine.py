@@ -1,0 +1,156 @@
+"""Kokoro as an engine, with a small random checkpoint: keys, sessions, a book."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+from narrator.engines import Outcome, Request, Speech, speak
+from narrator.engines.kokoro.engine import KokoroEngine
+from narrator.engines.kokoro.settings import KokoroVoice
+from narrator.engines.voice import Voice
+from narrator.errors import EngineUnavailable
+from tests.engines.kokoro.conftest import Make, make_checkpoint
+
+pytest.importorskip("onnxruntime")
+
+TEXT = "The ferry left at seven."
+NARRATOR = Voice("narrator")
+
+
+def request(text: str = TEXT, voice: Voice = NARRATOR, attempt: int = 0, **more: object) -> Request:
+    whole = Request(text, text, "en", voice, None, {}, 7, attempt, 2.0)
+    return replace(whole, **more)
+
+
+def spoken(engine: KokoroEngine, *requests: Request) -> list[Outcome]:
+    session = engine.start()
+    try:
+        found = {id(asked): outcome for asked, outcome in speak(session, requests)}
+    finally:
+        session.close()
+        engine.release()
+    return [found[id(asked)] for asked in requests]
+
+
+def speech_of(outcome: Outcome) -> Speech:
+    assert outcome.speech is not None, outcome.failure
+    return outcome.speech
+
+
+# -- keys
+
+
+def test_neither_device_nor_precision_is_part_of_its_identity(make: Make) -> None:
+    identities = [make(device=device).identity() for device in ("cpu", "gpu")]
+    assert identities[0] == identities[1] == make(dtype="float32").identity()
+    assert make(device="gpu", dtype="bfloat16").identity() != identities[0]
+
+
+def content(
+    engine: KokoroEngine, text: str, pronunciations: Mapping[str, str] = MappingProxyType({})
+) -> object:
+    return engine.text_content(text, "en", NARRATOR, pronunciations)
+
+
+def test_phonemes_are_part_of_a_key(make: Make) -> None:
+    engine = make()
+    assert content(engine, "Wait.") == {"phonemes": "wˈAt."}
+    assert content(engine, "Wait.", {"Wait": "vɑːt"}) == {"phonemes": "vˈɑt."}
+    british = Voice("x", own={"kokoro": KokoroVoice(voice="bf_emma")})
+    assert engine.text_content("Wait.", "en", british, {}) == {"phonemes": "wˈAt."}
+    assert engine.text_content("Car.", "en", british, {}) == {"phonemes": "kˈɑː."}
+
+
+def test_a_voice_is_known_by_what_it_holds(make: Make, tmp_path: Path) -> None:
+    adam = Voice("x", own={"kokoro": KokoroVoice(voice="am_adam")})
+    before = make().voice_content(adam, "en")
+    folder = make_checkpoint(tmp_path / "other")
+    shutil.copy(folder / "voices" / "bf_emma.npy", folder / "voices" / "am_adam.npy")
+    assert make(model=str(folder)).voice_content(adam, "en") != before
+    assert make().voice_content(replace(adam, speed=1.1), "en") != before
+    assert make().voice_content(replace(adam, seed=4, style="loud"), "en") == before
+
+
+# -- sessions
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_it_says_words_and_when_they_are_heard(make: Make, device: str) -> None:
+    speech = speech_of(*spoken(make(device=device), request()))
+    words = [TEXT[word.first : word.last] for word in speech.words]
+    assert words == ["The", "ferry", "left", "at", "seven"]
+    times = [time for word in speech.words for time in (word.start, word.stop)]
+    assert times == sorted(times)
+    assert times[-1] <= len(speech.samples) / 24_000
+
+
+def test_both_devices_give_one_take(make: Make) -> None:
+    on_cpu, on_gpu = (speech_of(*spoken(make(device=d), request())) for d in ("cpu", "gpu"))
+    assert len(on_cpu.samples) == len(on_gpu.samples)
+    assert on_cpu.words == on_gpu.words
+
+
+def test_it_has_one_reading_of_a_text(make: Make) -> None:
+    first, again, other = spoken(
+        make(), request(), request(attempt=1, seed=3), request(text="Nobody waited for it.")
+    )
+    assert np.array_equal(speech_of(first).samples, speech_of(again).samples)
+    assert len(speech_of(other).samples) > 0
+    assert make().sound_parameters == ()
+
+
+def test_speed_is_its_own(make: Make) -> None:
+    engine = make()
+    assert engine.has_speed
+    slow, fast = spoken(
+        engine,
+        request(voice=replace(NARRATOR, speed=0.5)),
+        request(voice=replace(NARRATOR, speed=2.0), attempt=1),
+    )
+    assert len(speech_of(slow).samples) > len(speech_of(fast).samples)
+
+
+@pytest.mark.parametrize("text", ["…", "☃ ☃"])
+def test_what_has_no_sound_fails_by_name(make: Make, text: str) -> None:
+    good, bad = spoken(make(), request(), request(text=text))
+    assert good.speech is not None
+    assert "nothing to pronounce" in str(bad.failure)
+
+
+def test_a_text_that_is_too_long_fails_and_can_be_halved(make: Make) -> None:
+    [outcome] = spoken(make(), request(text="The ferry left at seven and came back. " * 30))
+    assert "510" in str(outcome.failure)
+
+
+# -- models
+
+
+def test_a_damaged_model_is_named_before_anything_is_spoken(make: Make, tmp_path: Path) -> None:
+    folder = make_checkpoint(tmp_path / "damaged")
+    weights = folder / "kokoro-v1_0.pth"
+    weights.write_bytes(weights.read_bytes()[:-2000])
+    with pytest.raises(EngineUnavailable, match=r"kokoro-v1_0\.pth"):
+        make(model=str(folder)).start()
+
+
+def test_weights_that_are_not_the_published_ones_are_told(make: Make) -> None:
+    told: list[str] = []
+    make().start(told.append).close()
+    assert any("not the published model" in line and "SHA-256" in line for line in told)
+
+
+def test_languages_that_it_lacks_are_said(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = make()
+    [problem] = engine.problems({"narrator": NARRATOR}, ["en", "de"])
+    assert 'does not speak "de"' in problem.message
+    monkeypatch.setattr("narrator.pronunciation.missing_extra", lambda tag: "japanese")
+    monkeypatch.setattr(KokoroEngine, "speaks", lambda self, tag: False)
+    [problem] = engine.problems({}, ["ja"])
+    assert "[japanese]" in problem.message
