@@ -33,6 +33,7 @@ PAGES = [
             "pronunciation",
             "cast",
             "voices",
+            "kokoro",
             "cosyvoice2",
             "servers",
             "cluster",

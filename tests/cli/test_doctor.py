@@ -9,7 +9,7 @@ from huggingface_hub import constants
 
 from narrator import files
 from narrator.cli import doctor
-from narrator.engines import cosyvoice2, machine, models, reader
+from narrator.engines import machine, models, reader
 from narrator.engines.cluster import meeting
 from narrator.engines.voxcpm2 import SPEED_LIMITS
 from narrator.engines.voxcpm2.checkpoint import FAMILY
@@ -392,7 +392,7 @@ def test_the_model_of_a_books_engine_is_the_one_that_is_looked_at(narrator, fit,
     code, found = checks(narrator, book)
     assert (found["engine"]["state"], found["model"]["state"]) == ("ok", "ok")
     assert "a step" not in found  # on a GPU, it runs without a word
-    monkeypatch.setattr(cosyvoice2, "find_spec", lambda name: None)
+    monkeypatch.setattr("narrator.engines.spec.find_spec", lambda name: None)
     code, found = checks(narrator, book)
     assert (code, found["engine"]["state"]) == (3, "fail")
     assert "[cosyvoice2]" in found["engine"]["todo"]

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 import cosyvoice2
-from narrator.engines import Prompt, Request, speak
-from narrator.engines import cosyvoice2 as kind
+from narrator.engines import Prompt, Request, speak, spec
 from narrator.engines.cosyvoice2 import loaded as loading
 from narrator.engines.cosyvoice2.engine import CosyVoice2Engine
 from narrator.engines.cosyvoice2.loaded import LoadedCosyVoice2
@@ -130,7 +129,7 @@ def test_languages_and_voices_that_it_has_not_are_problems(make: Make) -> None:
 def test_what_must_be_installed_is_said(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(
-        kind, "find_spec", lambda name: None if name == "onnxruntime" else found(name)
+        spec, "find_spec", lambda name: None if name == "onnxruntime" else found(name)
     )
     with pytest.raises(EngineUnavailable, match=r"needs onnxruntime: .*pip install .*cosyvoice2"):
         make().start()
