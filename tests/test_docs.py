@@ -45,7 +45,11 @@ PAGES = [
         for name in ("serve", "mending", "hearing", "delivery", "manifest", "costs", "questions")
     ),
 ]
-OF_ENGINES = {ROOT / "docs/servers.md": "server", ROOT / "docs/cosyvoice2.md": "cosyvoice2"}
+OF_ENGINES = {
+    ROOT / "docs/servers.md": "server",
+    ROOT / "docs/cosyvoice2.md": "cosyvoice2",
+    ROOT / "docs/kokoro.md": "kokoro",
+}
 """Pages that have parts of manifests, with the engine that these name."""
 CLUSTER = ROOT / "docs/cluster.md"
 """Has settings of the user's own."""
