@@ -282,7 +282,7 @@ class Program:
     ) -> None:  # fmt: skip
         """`home` is its library, else that of the tests."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.log = folder / "said.txt"
+        self.log, self.is_asked = folder / "said.txt", False
         with self.log.open("w") as said:
             self.process = subprocess.Popen(
                 [
@@ -315,9 +315,15 @@ class Program:
             assert time.monotonic() < end, self.said
             time.sleep(0.01)
 
+    def ask_to_end(self) -> None:
+        """Once: a second signal would end it at once."""
+        if not self.is_asked:
+            self.process.terminate()
+        self.is_asked = True
+
     def stop(self) -> int:
         """Ask it to end; its exit code."""
-        self.process.terminate()
+        self.ask_to_end()
         try:
             return self.process.wait(30)
         except subprocess.TimeoutExpired:
@@ -367,6 +373,6 @@ def at_work(
         yield found
     finally:
         for one in found.machines:  # all at once
-            one.process.terminate()
+            one.ask_to_end()
         codes = [one.stop() for one in (*found.machines, found.scheduler)]
     assert codes == [0] * len(codes)
