@@ -146,6 +146,13 @@ def test_weights_that_are_not_the_published_ones_are_told(make: Make) -> None:
     assert any("not the published model" in line and "SHA-256" in line for line in told)
 
 
+def test_a_published_voice_that_a_folder_lacks_is_said(make: Make) -> None:
+    puck = Voice("Ada", own={"kokoro": KokoroVoice(voice="am_puck")})
+    [problem] = make().problems({"Ada": puck, "narrator": NARRATOR}, ["en"])
+    assert "has no voice 'am_puck'" in problem.message
+    assert "af_bella, af_heart" in problem.message
+
+
 def test_languages_that_it_lacks_are_said(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = make()
     [problem] = engine.problems({"narrator": NARRATOR}, ["en", "de"])
