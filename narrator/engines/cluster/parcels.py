@@ -32,7 +32,10 @@ FORM = 3
 
 Arrays = Mapping[str, NDArray[Any]]
 _FACTS = "facts"
-_VOICE = ("speaker", "transcript", "content", "description", "seed", "style", "language", "pronoun")
+_VOICE = (
+    "speaker", "transcript", "content", "description", "seed", "style", "speed", "language",
+    "pronoun", "place",
+)  # fmt: skip
 
 
 class Damaged(Exception):

@@ -36,7 +36,7 @@ def spoken(path: Path, wish: ClusterWish) -> run.Report:
 def test_a_book_has_the_same_keys_and_takes_as_here(tmp_path: Path) -> None:
     model = make_checkpoint(tmp_path / "model")
     engine = f"engine: {{name: kokoro, model: {model}, device: cpu, slots: 1}}"
-    manifest = f"{books.MANIFEST}{engine}\n"
+    manifest = f"{books.MANIFEST}{engine}\n".replace("seed: 3}}", "seed: 3}, speed: 1.2}")
     path, other = (books.brief(tmp_path / name, manifest) for name in ("here", "there"))
     here = spoken(path, ClusterWish("none"))
     given = ("--engine", "kokoro", "--model", model, "--slots", 1)
