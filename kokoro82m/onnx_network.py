@@ -28,7 +28,7 @@ from kokoro82m.onnx_file import Graph, Weights
 from kokoro82m.onnx_graph import Tensors, write_decoder, write_predictor
 from kokoro82m.speech import Request, Speech, check_request
 from kokoro82m.tensors import read_tensors, weights_file
-from speechbase.errors import CheckpointError, RequestError, shown
+from speechbase.errors import CheckpointError, ModelError, RequestError, shown
 from speechbase.files import identity, new_folder
 
 FORMAT = 2
@@ -68,7 +68,13 @@ class OnnxNetwork:
         return SAMPLE_RATE
 
     def speak(self, request: Request) -> Speech:
-        """Raises RequestError before anything is computed."""
+        """Raises RequestError before anything is computed, ModelError where memory runs out."""
+        try:
+            return self._speak(request)
+        except _errors() as error:
+            raise ModelError(f"ONNX Runtime: {shown(str(error))}") from error
+
+    def _speak(self, request: Request) -> Speech:
         check_request(request, self.config.num_tokens, self.config.albert.max_positions)
         style = request.style.astype(np.float32)
         durations, pitch, energy, phonemes = self._predictor.run(

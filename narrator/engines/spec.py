@@ -116,7 +116,7 @@ class EngineSpec(ABC):
         """What keeps it from speaking at all, or from speaking a cast."""
         return ()
 
-    def unspoken(
+    def silent_parts(
         self, text: str, language: str, pronunciations: Mapping[str, str]
     ) -> Iterable[str]:
         """The parts of a text that it would leave out, as far as that is known without a model;

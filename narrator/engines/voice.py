@@ -35,12 +35,12 @@ class Voice:
     gain: float = 0.0
     """dB, on top of the levelling."""
     speed: float = 1.0
-    """1.1 is ten per cent faster; applied when takes are assembled."""
+    """1.1 is ten per cent faster; applied when takes are assembled, unless the engine has it."""
     language: str | None = None
     pronoun: str | None = None
     """As in the manifest."""
     place: int = 0
-    """Another one for each speaker of one pronoun, which tells voices apart that nobody chose."""
+    """Differs between speakers of one pronoun; engines choose voices by it that nobody chose."""
     own: Mapping[str, Strict] = field(default_factory=dict)
     """What the author set for an engine's own voices, by the engine's name."""
 

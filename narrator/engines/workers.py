@@ -224,16 +224,16 @@ class WorkerSession:
             request = worker.requests.popleft()
             name = (request.key, request.attempt)
             self._queue.extendleft(reversed(worker.requests))
+            limit = f"took more than {self._program.timeout:.0f} s"
+            end = limit if worker.is_overdue else ending
             if self._program.retries_alone and name not in self._suspects:
                 self._suspects.add(name)
                 self._queue.appendleft(request)
                 self._count = max(1, self._count - 1)
-                self.note = f"{self._count} at a time: a worker {ending}"
+                self.note = f"{self._count} at a time: a worker {end}"
             else:
                 self._suspects.discard(name)
-                limit = f"took more than {self._program.timeout:.0f} s"
-                reason = f"its worker {limit if worker.is_overdue else ending}"
-                outcomes.append(self._program.fail(request, reason))
+                outcomes.append(self._program.fail(request, f"its worker {end}"))
         if len(self._workers) < self._count:
             self._start_worker()
         return outcomes

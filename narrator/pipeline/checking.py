@@ -147,7 +147,7 @@ def _without_sound(manuscript: Manuscript, kinds: Mapping[str, EngineSpec]) -> I
     places: Counter[tuple[str, str]] = Counter()
     for one in manuscript.spoken:
         kind = kinds[one.chunk.speaker]
-        for text in kind.unspoken(one.spoken.text, one.language, one.spoken.pronunciations):
+        for text in kind.silent_parts(one.spoken.text, one.language, one.spoken.pronunciations):
             first.setdefault((kind.title, text), one)
             places[kind.title, text] += 1
     for (title, text), count in places.most_common(_MOST_SILENT):

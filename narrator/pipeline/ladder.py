@@ -18,7 +18,7 @@ def choices(manuscript: Manuscript) -> list[str]:
     """A line for each engine that needs no server: its option, and what has to be done first."""
     seconds = sum(unit.expected for unit in manuscript.spoken)
     rows = [
-        (_option(spec, manuscript), _advice(spec, seconds))
+        (_option(spec, manuscript), _advice(spec, manuscript, seconds))
         for spec in ENGINES.values()
         if spec.cpu_seconds or spec.name == manuscript.project.engine.name
     ]
@@ -32,8 +32,8 @@ def _option(spec: EngineSpec, manuscript: Manuscript) -> str:
     return "--draft" if spec.name == "draft" else f"--engine {spec.name}"
 
 
-def _advice(spec: EngineSpec, seconds: float) -> str:
-    steps = ", ".join(_preparations(spec))
+def _advice(spec: EngineSpec, manuscript: Manuscript, seconds: float) -> str:
+    steps = ", ".join(_preparations(spec, manuscript))
     first = f" (first {steps})" if steps else ""
     if spec.cpu_seconds is None:
         return f"{spec.title}{first}: for a Mac or an NVIDIA GPU; on other machines slow"
@@ -41,12 +41,14 @@ def _advice(spec: EngineSpec, seconds: float) -> str:
     return f"{spec.title}{first}: in about {_roughly(wall)}"
 
 
-def _preparations(spec: EngineSpec) -> Iterator[str]:
-    if spec.missing_packages(spec.settings()):
+def _preparations(spec: EngineSpec, manuscript: Manuscript) -> Iterator[str]:
+    project = manuscript.project
+    settings = project.engine if spec.name == project.engine.name else spec.settings()
+    if spec.missing_packages(settings):
         yield f"`{install_command(spec.name)}`"
     model = spec.model
     if model is not None:
-        found = model.find(spec.settings(), None, lambda what: None)
+        found = model.find(settings, project.root, lambda what: None)
         if any(one.path is None for _, one in found):
             yield f"`{model.family.pull}`, {model.family.download / 1e9:.1f} GB"
 

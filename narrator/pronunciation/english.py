@@ -341,7 +341,7 @@ class English:
         after = place.after[0] if place.after else ""
         previous = next(
             (w for w in reversed(place.before) if w not in _ADVERBS and not w.endswith("ly")), ""
-        )
+        ).removeprefix("'")  # a quotation may begin with it
         last = place.before[-1] if place.before else ""
         if last in _DEGREES:
             yield from ("ADJ",)
@@ -407,7 +407,9 @@ class English:
     def _without_h(self, text: str, tags: Sequence[str]) -> str:
         """A word with an apostrophe for its h: 'ouse."""
         word = text.removeprefix("'")
-        if word == text or text in self.dictionary or word.strip("'") in self.dictionary:
+        plain_word = word.strip("'")
+        known = (text, plain_word, plain_word.lower())
+        if word == text or any(form in self.dictionary for form in known):
             return ""
         return self._known("h" + word, tags, False).replace("h", "", 1)
 
@@ -450,9 +452,8 @@ class English:
         for beginning, phonemes in _BEGINNINGS.items():
             rest = word.removeprefix(beginning)
             if rest != word and len(rest) > 3 and (spoken := self._find(rest, tags)):
-                return (
-                    phonemes.replace("O", "Q").replace("əɹ", "ə") if self.british else phonemes
-                ) + spoken
+                american, _, british = phonemes.partition("|")
+                return (british or american if self.british else american) + spoken
         return ""
 
     def _with(self, stem: str, ending: str, word: str) -> str:
@@ -557,16 +558,16 @@ _ENDINGS = {
 }
 _BEGINNINGS = {
     "un": "ˌʌn",
-    "non": "nˌɑn",
-    "re": "ɹˌi",
-    "over": "ˌOvəɹ",
+    "non": "nˌɑn|nˌɒn",
+    "re": "ɹˌi|ɹˌiː",
+    "over": "ˌOvəɹ|ˌQvə",
     "out": "ˌWt",
-    "under": "ˌʌndəɹ",
+    "under": "ˌʌndəɹ|ˌʌndə",
     "mis": "mˌɪs",
-    "fore": "fˌɔɹ",
+    "fore": "fˌɔɹ|fˌɔː",
     "semi": "sˌɛmi",
-    "super": "sˌupəɹ",
-    "counter": "kˌWntəɹ",
+    "super": "sˌupəɹ|sˌuːpə",
+    "counter": "kˌWntəɹ|kˌWntə",
 }
 
 

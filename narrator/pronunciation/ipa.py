@@ -64,6 +64,11 @@ _VOWEL = f"[{''.join(sorted(VOWELS - {'ᵊ'}))}]"
 _NASAL = "\u0303"
 
 
+def _is_sound(symbol: str) -> bool:
+    """Whether a symbol is a sound in IPA too: not a mark, nor a capital of Kokoro's own."""
+    return symbol.islower() or symbol == "ʔ"
+
+
 @cache
 def _table(kind: str) -> tuple[dict[str, str], re.Pattern[str]]:
     pairs = (pair.split("=") for pair in (_OTHERS if kind == "others" else _ENGLISH).split())
@@ -71,7 +76,7 @@ def _table(kind: str) -> tuple[dict[str, str], re.Pattern[str]]:
         symbols: sounds.split("/")[-1 if kind == "british" else 0] for symbols, sounds in pairs
     }
     if kind == "others":
-        table |= {symbol: symbol for symbol in SYMBOLS if symbol.islower() and symbol not in table}
+        table |= {symbol: symbol for symbol in SYMBOLS if _is_sound(symbol) and symbol not in table}
     longest = sorted(table, key=len, reverse=True)
     return table, re.compile("|".join(map(re.escape, longest)))
 

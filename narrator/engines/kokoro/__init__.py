@@ -24,8 +24,8 @@ from narrator.engines import Engine, models
 from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
-from narrator.engines.kokoro.voices import cast_blends, chosen_blend
-from narrator.engines.kokoro.wording import pronounce, voice_errors
+from narrator.engines.kokoro.voices import cast_blends
+from narrator.engines.kokoro.wording import pronounce, silent_ipa, voice_errors
 from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
 from narrator.engines.voice import Cast, Voice
 
@@ -84,12 +84,13 @@ class KokoroSpec(EngineSpec):
             "chain.continuation": _NO_CHAINS,
         }
 
-    def unspoken(
+    def silent_parts(
         self, text: str, language: str, pronunciations: Mapping[str, str]
     ) -> Iterable[str]:
+        overrides = tuple(pronunciations.items())
         with suppress(LookupError):
-            spoken = pronounce(text, language, tuple(pronunciations.items()))
-            return [span.text for span in spoken.unspoken]
+            unspoken = [span.text for span in pronounce(text, language, overrides).unspoken]
+            return [*unspoken, *(f"/{ipa}/" for ipa in silent_ipa(language, overrides))]
         return ()
 
     def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:
@@ -99,9 +100,9 @@ class KokoroSpec(EngineSpec):
         }
 
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
-        return voice_errors(voices, ())
+        # what a folder has, the engine knows
+        assert isinstance(settings, KokoroSettings)
+        return voice_errors(voices, ()) if settings.model == "auto" else ()
 
 
 SPEC = KokoroSpec()
-
-__all__ = ["SPEC", "chosen_blend"]

@@ -54,7 +54,6 @@ FAMILY = Family(
     package="kokoro82m",
     hub="hexgrad/Kokoro-82M@f3ff3571791e39611d31c381e3a41a3af07b4987",
     published={
-        "config.json": "5abb01e2403b072bf03d04fde160443e209d7a0dad49a423be15196b9b43c17f",
         "kokoro-v1_0.pth": "496dba118d1a58f5f3db2efc88dbdc216e0483fc89fe6e47ee1f2c53f18ad1e4",
     },
     pull="narrator models pull kokoro",

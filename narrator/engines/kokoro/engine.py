@@ -16,7 +16,7 @@ from narrator.engines.kokoro.cpu import SHARED_BYTES, WORKER_BYTES, start_worker
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.gpu import LoadingKokoro
 from narrator.engines.kokoro.settings import KokoroSettings
-from narrator.engines.kokoro.voices import chosen_blend
+from narrator.engines.kokoro.voices import VOICES, chosen_blend
 from narrator.engines.kokoro.wording import blend_of, dialect, pronounce, voice_errors
 from narrator.engines.mlx.engine import ModelEngine, path_of
 from narrator.engines.voice import Voice
@@ -56,7 +56,8 @@ class KokoroEngine(ModelEngine):
     def identity(self) -> Mapping[str, Any]:
         """Weights and our sampler's version; the precision where it was chosen."""
         identity = {**super().identity()}
-        if identity["dtype"] in ("auto", "float32"):
+        # processor cores compute in float32, whatever is chosen
+        if identity["dtype"] in ("auto", "float32") or not runs_on_gpu(self.settings):
             del identity["dtype"]
         return identity
 
@@ -91,7 +92,7 @@ class KokoroEngine(ModelEngine):
         """Languages that cannot be pronounced here, and voices that it has not."""
         messages = [self._unspoken(tag) for tag in languages if not self.speaks(tag)]
         messages += voice_errors(voices, self._voices().keys())
-        if not messages and self._found.path is not None:
+        if self._found.path is not None:
             messages += self._missing_voices(voices)
         return [Problem(None, None, message) for message in messages]
 
@@ -130,7 +131,7 @@ class KokoroEngine(ModelEngine):
         names = self._voices()
         for speaker, voice in voices.items():
             for name in chosen_blend(voice) or ():
-                if name not in names:
+                if name in VOICES and name not in names:
                     yield (
                         f"{speaker}: {self._found.spec} has no voice '{name}'; fetch it, or choose "
                         f"one that it has with `kokoro: {{voice: …}}`: {', '.join(names)}"

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from types import MappingProxyType
 
 from narrator.engines.kokoro.settings import KokoroVoice
 from narrator.engines.voice import Cast, Voice
+from narrator.pronunciation import is_british
 
 LANGUAGES: Mapping[str, str] = MappingProxyType(
     {
@@ -83,6 +85,7 @@ def language_of(blend: Blend) -> str:
     return LANGUAGES.get(heaviest[:1], "en-US") if heaviest[1:2] in PRONOUNS else "en-US"
 
 
+@cache
 def candidates(language: str, pronoun: str | None) -> Sequence[Blend]:
     """Voices for somebody of a pronoun who speaks a language, the best-liked first, and behind them
     blends of two of them.
@@ -98,6 +101,7 @@ def candidates(language: str, pronoun: str | None) -> Sequence[Blend]:
 
 def _spoken(language: str) -> Sequence[KokoroVoiceInfo]:
     wanted = "en-us" if language.lower() == "en" else language.lower()
+    wanted = "en-gb" if is_british(language) else wanted
     primary = wanted.partition("-")[0]
     regional = [v for v in VOICES.values() if v.language.lower() == wanted]
     spoken = regional or [v for v in VOICES.values() if v.language.partition("-")[0] == primary]
@@ -110,14 +114,14 @@ def narrator_blend(language: str, pronoun: str | None = None) -> Blend:
 
 
 def default_blend(voice: Voice, language: str) -> Blend:
-    """The voice of a speaker whose author chose none: the best-liked for one who is called
-    narrator, for each other one of the rest."""
+    """The voice of a speaker whose author chose none: the narrator gets the best-liked, every other
+    speaker one of the remaining voices, by `Voice.place`."""
     language = voice.language or language
     if voice.speaker == "narrator":
         return narrator_blend(language, voice.pronoun)
-    choices = [
-        blend for blend in candidates(language, voice.pronoun) if blend != narrator_blend(language)
-    ] or candidates(language, voice.pronoun)
+    narrators = [narrator_blend(language, pronoun) for pronoun in (None, *PRONOUNS.values())]
+    fitting = candidates(language, voice.pronoun)
+    choices = [blend for blend in fitting if blend not in narrators] or fitting
     return choices[voice.place % len(choices)]
 
 

@@ -5,6 +5,7 @@ Pure; knows no model.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,7 @@ from narrator.engines.kokoro.voices import (
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, nearest
 from narrator.pronunciation import Override, Pronunciation
+from narrator.pronunciation.ipa import IpaError, to_phonemes
 from narrator.sound.timing import TimedWord
 
 FRAME_SECONDS = 0.025
@@ -57,21 +59,31 @@ def dialect(language: str, blend: Blend) -> str:
 def pronounce(
     text: str, language: str, overrides: tuple[tuple[str, str], ...] = ()
 ) -> Pronunciation:
-    """The phonemes of a text; `overrides` are words of it with their IPA.
+    """The phonemes of a text; `overrides` are words of it with their IPA. IPA that has no sound in
+    the language is left out: `silent_ipa` names it.
 
     Raises LookupError for a language that cannot be pronounced here.
     """
+    silent = silent_ipa(language, overrides)
     spans = list[Override]()
     for word, ipa in sorted(overrides, key=lambda pair: -len(pair[0])):
-        start = text.find(word)
-        while start >= 0:
-            stop = start + len(word)
-            around = text[start - 1 : start] + text[stop : stop + 1]
+        for found in re.finditer(rf"(?<!\w)(?<!\w['’]){re.escape(word)}(?!\w|['’]\w)", text):
+            start, stop = found.span()
             inside = any(span.start < stop and start < span.stop for span in spans)
-            if not inside and not any(char.isalnum() for char in around):
+            if not inside and ipa not in silent:
                 spans.append(Override(start, stop, ipa))
-            start = text.find(word, stop)
     return pronunciation.pronounce(text, language, spans)
+
+
+def silent_ipa(language: str, overrides: tuple[tuple[str, str], ...]) -> list[str]:
+    """The IPA of a lexicon that a language's voices cannot say."""
+    silent = list[str]()
+    for _, ipa in overrides:
+        try:
+            to_phonemes(ipa, language)
+        except IpaError:
+            silent.append(ipa)
+    return silent
 
 
 @dataclass(frozen=True, slots=True)

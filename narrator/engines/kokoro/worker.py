@@ -79,7 +79,7 @@ def main(places: str) -> None:
             request = json.loads(sys.stdin.buffer.read(*REQUEST.unpack(head)))
             try:
                 samples, durations = speaker.speak(request)
-            except (ModelError, RuntimeError) as error:
+            except (ModelError, RuntimeError, MemoryError) as error:
                 send(FAILED, _line(error).encode())
                 continue
             send(SPEECH, samples.tobytes(), durations.astype("<i4").tobytes())

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from narrator.engines import Outcome, Request, Speech, speak
+from narrator.engines.kokoro import SPEC
 from narrator.engines.kokoro.engine import KokoroEngine
 from narrator.engines.kokoro.settings import KokoroVoice
 from narrator.engines.voice import Voice
@@ -66,6 +67,23 @@ def test_phonemes_are_part_of_a_key(make: Make) -> None:
     british = Voice("x", own={"kokoro": KokoroVoice(voice="bf_emma")})
     assert engine.text_content("Wait.", "en", british, {}) == {"phonemes": "wˈAt."}
     assert engine.text_content("Car.", "en", british, {}) == {"phonemes": "kˈɑː."}
+
+
+@pytest.mark.parametrize(
+    ("text", "phonemes"),
+    [("Don waits.", "dˈɔn wˈAts."), ("Don't wait, Don.", "dˈOnt wˈAt, dˈɔn."),
+     ("Don’t wait.", "dˈOnt wˈAt.")],
+)  # fmt: skip
+def test_ipa_is_for_whole_words(make: Make, text: str, phonemes: str) -> None:
+    assert content(make(), text, {"Don": "dɔn"}) == {"phonemes": phonemes}
+
+
+def test_ipa_without_a_sound_in_a_language_is_left_out(make: Make) -> None:
+    french = Voice("x", language="fr")
+    said = {"Küssnacht": "ˈkʏsnaxt"}
+    with_ipa = make().text_content("Küssnacht.", "fr", french, said)
+    assert with_ipa == make().text_content("Küssnacht.", "fr", french, {})
+    assert list(SPEC.silent_parts("Küssnacht.", "fr", said)) == ["/ˈkʏsnaxt/"]
 
 
 def test_a_voice_is_known_by_what_it_holds(make: Make, tmp_path: Path) -> None:
@@ -143,7 +161,8 @@ def test_a_damaged_model_is_named_before_anything_is_spoken(make: Make, tmp_path
 def test_weights_that_are_not_the_published_ones_are_told(make: Make) -> None:
     told: list[str] = []
     make().start(told.append).close()
-    assert any("not the published model" in line and "SHA-256" in line for line in told)
+    [line] = [line for line in told if "not the published model" in line]
+    assert "kokoro-v1_0.pth: SHA-256 " in line
 
 
 def test_a_published_voice_that_a_folder_lacks_is_said(make: Make) -> None:
