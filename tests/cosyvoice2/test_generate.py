@@ -17,6 +17,7 @@ from cosyvoice2.lm import Qwen2LM
 from speechbase.errors import RequestError
 from tests.cosyvoice2.conftest import TINY, CosyGolden, filled_lm
 from tests.cosyvoice2.test_lm import MODES, fits
+from tests.effort import quick
 
 LM = TINY.lm
 Tokenize = Callable[[str], list[int]]
@@ -50,7 +51,7 @@ def asked(golden: CosyGolden, mode: str, **more: Any) -> Request:
     return Request(facts["text"], **{**given, **more})
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", quick(MODES, "zero_shot", "instruct2", "early_stop"))
 def test_every_official_sequence_exactly(
     golden: CosyGolden, lm: Qwen2LM, tokenize: Tokenize, mode: str
 ) -> None:

@@ -532,9 +532,9 @@ def test_links_in_a_circle_are_no_file(tmp_path):
     ("pattern", "text"),
     [
         (r"(a+)+b", "a" * 60),
-        (r"(\\w+\\s?)*!", "word " * 20),
-        (r"(a|aa)+$", "a" * 80 + "."),
-        (r"(?:(?:(?:){999}){999}){999}x", "Once."),
+        pytest.param(r"(\\w+\\s?)*!", "word " * 20, marks=pytest.mark.slow),
+        pytest.param(r"(a|aa)+$", "a" * 80 + ".", marks=pytest.mark.slow),
+        pytest.param(r"(?:(?:(?:){999}){999}){999}x", "Once.", marks=pytest.mark.slow),
     ],
 )
 def test_a_pattern_that_takes_too_long_is_given_up(tmp_path, monkeypatch, pattern, text):
