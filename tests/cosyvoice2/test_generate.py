@@ -117,15 +117,15 @@ def mixed() -> list[dict[str, Any]]:
     """Of every mode, and of different length."""
     voice = SimpleNamespace(tokens=np.arange(37) * 7 % LM.speech_tokens)
     return [
-        {"text": TEXT, "seed": 1, "max_len": 70},
+        {"text": TEXT, "seed": 1, "max_len": 35},
         {"text": "Hello.", "seed": 2, "max_len": 9},
-        {"text": TEXT, "prompt_text": PROMPT, "reference": voice, "seed": 3, "max_len": 50},
-        {"text": "Hello world", "instruction": "softly", "seed": 4, "max_len": 60},
+        {"text": TEXT, "prompt_text": PROMPT, "reference": voice, "seed": 3, "max_len": 25},
+        {"text": "Hello world", "instruction": "softly", "seed": 4, "max_len": 30},
         {"tokens": [1, 2, 3]},
         {"text": "a", "prompt_text": "b", "prefix_tokens": [5] * 150, "seed": 5, "max_len": 30},
         {"text": TEXT, "seed": 6, "min_len": 40, "max_len": 41},
         {"text": "b", "seed": 7, "max_len": 1},
-        {"text": "今天天气[laughter]很好。" * 3, "seed": 8, "max_len": 70},
+        {"text": "今天天气[laughter]很好。" * 3, "seed": 8, "max_len": 35},
     ]
 
 

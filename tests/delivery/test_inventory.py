@@ -244,7 +244,7 @@ def with_companions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "build"
 
 
-@pytest.mark.parametrize("fault", COMPANION_FAULTS)
+@pytest.mark.parametrize("fault", quick(COMPANION_FAULTS, *list(COMPANION_FAULTS)[::3]))
 def test_what_lies_beside_the_sound_is_verified_too(
     with_companions: Path, tmp_path: Path, fault: str
 ) -> None:
@@ -403,7 +403,7 @@ CHAPTER_FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", CHAPTER_FAULTS)
+@pytest.mark.parametrize("fault", quick(CHAPTER_FAULTS, "another sound"))
 def test_a_chapter_that_is_not_what_the_book_holds_is_named(tmp_path: Path, fault: str) -> None:
     book_beside_chapters(tmp_path)
     spoil_chapter, words = CHAPTER_FAULTS[fault]

@@ -585,11 +585,11 @@ def test_forty_seconds_of_a_room_within_a_book_fail(
 
 
 def test_a_click_does_not_end_a_quiet_and_a_word_does(tmp_path: Path) -> None:
-    sound = np.concatenate([speech(8.0), silence(14, HZ), speech(8.0)])
+    sound = np.concatenate([speech(4.0), silence(14, HZ), speech(4.0)])
     sound = np.concatenate(list(with_room_tone(blocks(sound), HZ, -60)))
-    sound[15 * HZ : 15 * HZ + 2000] += noise(2000 / HZ, rms=-25, rate=HZ)
+    sound[11 * HZ : 11 * HZ + 2000] += noise(2000 / HZ, rms=-25, rate=HZ)
     assert figures(write(tmp_path / "a.wav", sound, codec="pcm_s16le")).quiet > 13
-    sound[15 * HZ : 15 * HZ + HZ // 2] += noise(0.5, rms=-25, rate=HZ)
+    sound[11 * HZ : 11 * HZ + HZ // 2] += noise(0.5, rms=-25, rate=HZ)
     assert figures(write(tmp_path / "b.wav", sound, codec="pcm_s16le")).quiet < 8
 
 

@@ -270,6 +270,7 @@ def test_a_scheduler_may_listen_at_an_address_of_ipv6(tmp_path: Path):
         program.stop()
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_said(tmp_path: Path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
