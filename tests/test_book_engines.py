@@ -164,6 +164,7 @@ def test_another_engine_of_one_speaker_renders_that_one_s_lines_alone(
     assert todo(path) == {"ann", "bob"}
 
 
+@pytest.mark.slow
 def test_slots_change_no_take_of_any_engine(rendered: run.Report, tmp_path: Path):
     path = copy(rendered, tmp_path / "book", "store", "book")
     edited(path, "slots: 3", "slots: 1")

@@ -192,11 +192,11 @@ def test_voices_are_cast_once_and_kept(rendered: Rendered):
 @pytest.mark.parametrize(
     ("slots", "order"),
     [
-        pytest.param(8, [[]], marks=pytest.mark.slow, id="8"),
-        pytest.param(1, [["3"], ["1"], ["2"]], marks=pytest.mark.slow, id="1, in another order"),
-        pytest.param(1, [["3"], ["2"]], id="1, the last ones"),
+        pytest.param(8, [[]], id="8"),
+        pytest.param(1, [["3"], ["1"], ["2"]], id="1, in another order"),
     ],
 )
+@pytest.mark.slow
 def test_neither_slots_nor_the_order_of_chapters_change_a_take(
     rendered: Rendered, slots: int, order: list[list[str]], tmp_path: Path
 ):

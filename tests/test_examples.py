@@ -49,7 +49,7 @@ def test_every_example_is_in_the_list() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "single-narrator",
+        pytest.param("single-narrator", marks=pytest.mark.slow),
         "two-languages",
         pytest.param("output-formats", marks=pytest.mark.slow),
     ],

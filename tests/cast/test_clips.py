@@ -305,7 +305,7 @@ def test_files_of_libsndfile_are_read(tmp_path, speech, name, form):
     ("name", "codec", "rate", "layout"),
     [
         pytest.param("a.mp3", "libmp3lame", 44100, "mono", marks=pytest.mark.slow),
-        ("a.m4a", "aac", 44100, "stereo"),
+        pytest.param("a.m4a", "aac", 44100, "stereo", marks=pytest.mark.slow),
         ("a.webm", "libopus", 48000, "mono"),
     ],
 )

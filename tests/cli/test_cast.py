@@ -362,6 +362,7 @@ def test_a_name_that_is_typed_whole_is_meant(
     assert rows(book)[2].startswith("Ada | you")
 
 
+@pytest.mark.slow
 def test_the_command_asks_in_a_terminal(written: Path) -> None:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": "30", "TERM": "dumb"}

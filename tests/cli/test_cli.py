@@ -352,6 +352,7 @@ def test_a_reader_that_goes_away_is_no_error(book):
     assert "error" not in done.stderr
 
 
+@pytest.mark.slow
 def test_importing_the_package_loads_no_engine_no_model_and_no_plotting_library():
     code = (
         "import sys, narrator.pipeline, narrator.report, narrator.cli; "

@@ -155,6 +155,7 @@ def test_convert_writes_a_smaller_model(narrator, hub, source, tmp_path):
     assert "exists already" in said
 
 
+@pytest.mark.slow
 def test_convert_can_leave_the_bits_and_change_the_precision(narrator, hub, source, tmp_path):
     said = narrator(
         "models", "convert", source, tmp_path / "half", "--bits", "16", "--dtype", "bfloat16"

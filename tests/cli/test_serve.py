@@ -75,6 +75,7 @@ def test_it_speaks_with_a_book_s_cast_and_finishes_what_is_being_said(tmp_path: 
     assert token not in said
 
 
+@pytest.mark.slow
 def test_beyond_this_machine_it_shows_a_token_and_asks_for_it() -> None:
     with started("--listen", "0.0.0.0") as (process, port):
         assert process.stdout is not None

@@ -24,11 +24,12 @@ def test_a_step_of_the_released_sizes_launches_few(backend: Backend, most: int) 
 @pytest.mark.parametrize(
     ("backend", "rows", "estimator", "chunk"),
     [
-        pytest.param("metal", 1, 740, 11_700, marks=pytest.mark.slow),
+        ("metal", 1, 740, 11_700),
         ("metal", 4, 740, 11_700),
-        pytest.param("cuda", 4, 1_000, 13_100, marks=pytest.mark.slow),
+        ("cuda", 4, 1_000, 13_100),
     ],
 )
+@pytest.mark.slow
 @FUSED
 def test_a_mel_of_the_released_sizes_launches_few(
     backend: Backend, rows: int, estimator: int, chunk: int

@@ -107,14 +107,14 @@ class TestMel:
     @pytest.mark.parametrize(
         ("name", "prompt", "streaming", "finalize"),
         [
-            # whole calls go the slow ones' ways too
-            pytest.param("prompt", True, False, True, marks=pytest.mark.slow),
+            ("prompt", True, False, True),
             ("prompt_stream", True, True, False),
-            pytest.param("noprompt", False, False, True, marks=pytest.mark.slow),
-            pytest.param("noprompt_stream_final", False, True, True, marks=pytest.mark.slow),
-            pytest.param("unfinished", True, False, False, marks=pytest.mark.slow),
+            ("noprompt", False, False, True),
+            ("noprompt_stream_final", False, True, True),
+            ("unfinished", True, False, False),
         ],
     )
+    @pytest.mark.slow  # whole calls and the chunks of streams go these ways too
     def test_it_is_the_official_one(
         self,
         golden: CosyGolden,

@@ -19,6 +19,7 @@ from cosyvoice2.sounds import Sounds
 from cosyvoice2.vocoder import needs as vocoder_needs
 from tests.bench.cosyvoice import RELEASED
 from tests.cosyvoice2.conftest import TINY, CosyGolden
+from tests.effort import quick
 from tests.voxcpm2 import gpu
 
 VOICE = np.ones(192, np.float32)
@@ -54,7 +55,7 @@ def test_arguments_have_the_promised_order(model: CosyVoice2) -> None:
     assert found.tolist() == said.tokens.tolist()
 
 
-@pytest.mark.parametrize("make", [list, np.array, mx.array])
+@pytest.mark.parametrize("make", quick([list, np.array, mx.array], np.array))
 def test_lists_and_arrays_are_one(model: CosyVoice2, make: Any) -> None:
     ids, tokens = [1, 2], [3, 4]
     expected = model.logits(ids, [], tokens)
@@ -161,7 +162,7 @@ def test_the_flow_s_room_is_the_longest_speech(model: CosyVoice2) -> None:
     assert not len(model.batch(1))
 
 
-@pytest.mark.parametrize("kind", [None, "cuda"])
+@pytest.mark.parametrize("kind", quick([None, "cuda"], None))
 def test_noise_that_does_not_fit_costs_its_row_alone(model: CosyVoice2, kind: Any) -> None:
     batch = model.batch(3)
     rows = [

@@ -80,7 +80,7 @@ def test_a_seed_alone_says_the_same_again(model: CosyVoice2, voice: Reference) -
 
 
 def test_a_text_in_pieces_is_spoken(model: CosyVoice2, voice: Reference) -> None:
-    pieces = ["Hello ", "world. ", "你好。"]
+    pieces = ["Oh, ", "no. ", "你好。"]
     uniforms = np.random.RandomState(4).random(800)
     tokens = model.generate(iter(pieces), voice, uniforms=iter(uniforms))
     chunks = list(model.stream(iter(pieces), voice, uniforms=iter(uniforms)))

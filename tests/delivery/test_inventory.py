@@ -25,6 +25,7 @@ from narrator.sound.audio import Samples
 from tests import books, spoken
 from tests.delivery.test_export import png
 from tests.delivery.test_verify import write
+from tests.effort import quick
 from tests.fakes import HumEngine
 from tests.sounds import noise, silence, voice
 
@@ -65,6 +66,7 @@ def said(*arguments: object) -> list[str]:
     return [f"{Path(row['file'] or row['folder']).name}: {row['what']}" for row in rows]
 
 
+@functools.cache
 def sound(number: int, seconds: int = 8) -> Samples:
     """Louder and softer, second by second, as no other number is."""
     loud = np.random.default_rng(number).uniform(0.1, 1, seconds).astype(np.float32)
@@ -86,11 +88,8 @@ def chapter(folder: Path, number: int, total: int = 4, *, name: str = "", **tags
 
 
 Delivered = Callable[[str], Path]
-UNLIKE = ("acx", "audiobookshelf")
-"""Files of chapters with their credits and a sample, and one file of the book."""
-EVERY = tuple(
-    pytest.param(name, marks=() if name in UNLIKE else pytest.mark.slow) for name in PROFILES
-)
+EVERY = quick(PROFILES, "acx")
+"""The quick one has files of chapters with their credits and a sample."""
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +244,7 @@ def with_companions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "build"
 
 
-@pytest.mark.parametrize("fault", COMPANION_FAULTS)
+@pytest.mark.parametrize("fault", quick(COMPANION_FAULTS, *list(COMPANION_FAULTS)[::3]))
 def test_what_lies_beside_the_sound_is_verified_too(
     with_companions: Path, tmp_path: Path, fault: str
 ) -> None:
@@ -404,7 +403,7 @@ CHAPTER_FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", CHAPTER_FAULTS)
+@pytest.mark.parametrize("fault", quick(CHAPTER_FAULTS, "another sound"))
 def test_a_chapter_that_is_not_what_the_book_holds_is_named(tmp_path: Path, fault: str) -> None:
     book_beside_chapters(tmp_path)
     spoil_chapter, words = CHAPTER_FAULTS[fault]
@@ -433,7 +432,10 @@ def test_a_missing_cover_among_others_is_named(tmp_path: Path) -> None:
     KNOWN.clear()
 
 
-@pytest.mark.parametrize("change", ["late", "cut", "list late", "list torn", "read-along cut"])
+@pytest.mark.parametrize(
+    "change",
+    quick(["late", "cut", "list late", "list torn", "read-along cut"], "late", "list torn"),
+)
 def test_companions_are_held_to_the_sound_without_an_inventory(
     with_speech: Path, tmp_path: Path, change: str
 ) -> None:

@@ -837,7 +837,7 @@ def test_stereo_stays_stereo_and_mono_lies_in_both(tmp_path: Path) -> None:
         977,
         pytest.param(4096, marks=pytest.mark.slow),
         pytest.param(65536, marks=pytest.mark.slow),
-        10**7,
+        pytest.param(10**7, marks=pytest.mark.slow),
     ],
 )
 def test_blocks_of_any_size_give_the_same_mix(tmp_path: Path, size: int) -> None:

@@ -19,6 +19,7 @@ from narrator.importers.isolated import import_isolated
 from narrator.importers.messages import FinishedBook, ImportRequest, RefusedSource, answer_of
 from tests.build_epub import build_epub
 from tests.build_pdf import build_crowded_pdf, build_recursive_pdf
+from tests.effort import quick
 
 COMMAND = """\
 import json, resource, sys
@@ -40,7 +41,9 @@ print(json.dumps({
 """`narrator new` in a process without children of another test; what it and its child have used."""
 
 
-@pytest.mark.parametrize("build", [build_recursive_pdf, build_crowded_pdf])
+@pytest.mark.parametrize(
+    "build", quick([build_recursive_pdf, build_crowded_pdf], build_recursive_pdf)
+)
 def test_a_pdf_bomb_is_refused_in_a_sentence_in_ten_seconds_and_a_gigabyte(
     build: Callable[[Path], Path], tmp_path: Path
 ) -> None:
@@ -88,16 +91,14 @@ def refusal(source: Path) -> str:
 # -- what comes back -------------------------------------------------------------------------------
 
 
-def test_a_book_is_the_one_that_is_read_in_this_process(tmp_path: Path) -> None:
+def test_a_book_is_the_one_that_is_read_in_this_process_with_its_choices(tmp_path: Path) -> None:
     epub = build_epub(
         tmp_path / "sea.epub",
         {"one.xhtml": "<h1>Chapter 1</h1><p>Ада said: “Ships and <b>sails</b>.”</p>"},
     )
-    assert import_isolated(epub) == import_book(epub)
-
-
-def test_choices_reach_the_process(text: Path) -> None:
-    book = import_isolated(text, Choices(title="Two", language="fr"))
+    choices = Choices(title="Two", language="fr")
+    book = import_isolated(epub, choices)
+    assert book == import_book(epub, choices)
     assert (book.title, book.language) == ("Two", "fr")
 
 
@@ -195,7 +196,7 @@ def in_a_second(program) -> None:
     ("name", "data"),
     [
         ("groups.rtf", rb"{\rtf1 " + rb"{\b x}" * 300_000 + rb"\par}"),
-        ("line.txt", b"word and " * 1_000_000),
+        pytest.param("line.txt", b"word and " * 1_000_000, marks=pytest.mark.slow),
     ],
 )
 def test_what_takes_long_is_ended_whatever_its_format(
@@ -243,6 +244,7 @@ def are_gone(numbers: str) -> bool:
     return all(process.status() == psutil.STATUS_ZOMBIE for process in alive)
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_no_process(
     text: Path, tmp_path: Path, program, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -467,7 +467,7 @@ def test_a_heading_at_the_top_of_each_page_begins_no_chapter(tmp_path: Path) -> 
 
 def test_a_sentence_without_an_end_is_read(tmp_path: Path) -> None:
     path = tmp_path / "heard.txt"
-    path.write_text("and then he said " * 30_000)
+    path.write_text("and then he said " * 6_000)
     book = import_book(path)
-    assert book.words_kept == 120_000
+    assert book.words_kept == 24_000
     assert max(map(len, book.chapters[0].markdown.split("\n"))) <= 20_000

@@ -12,6 +12,7 @@ from kokoro82m.layers import Rows
 from kokoro82m.model import Kokoro82M, plan_batches
 from kokoro82m.network import find_durations
 from speechbase.errors import RequestError
+from tests.effort import quick
 from tests.kokoro82m.conftest import KokoroGolden
 from tests.kokoro82m.parity import log_mel, relative, speak_together
 from tests.voxcpm2.gpu import Kind, pretended
@@ -48,7 +49,7 @@ def test_shapes_are_as_told(model: Kokoro82M, requests: list[kokoro82m.Request])
     assert model.speak([]) == []
 
 
-@pytest.mark.parametrize("kind", ["metal", "cuda"])
+@pytest.mark.parametrize("kind", quick(["metal", "cuda"], "cuda"))
 def test_rows_side_by_side_equal_each_alone(
     model: Kokoro82M,
     requests: list[kokoro82m.Request],
@@ -84,7 +85,7 @@ def test_a_bad_request_stops_all_before_any_is_computed(
         model.speak([requests[0], replace(requests[1], speed=5.0)])
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", quick(["float16", "bfloat16"], "bfloat16"))
 def test_half_precision_sounds_alike(
     golden: KokoroGolden,
     requests: list[kokoro82m.Request],

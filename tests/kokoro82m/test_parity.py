@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kokoro82m.model import Kokoro82M
+from tests.effort import quick
 from tests.kokoro82m import parity
 from tests.kokoro82m.conftest import FOLDER, REAL, KokoroGolden
 
@@ -47,7 +48,9 @@ def test_every_stage_equals_the_official_one(
     assert len(checks) >= len(stages.arrays) - len(parity.INPUTS) - 1
 
 
-@pytest.mark.parametrize("name", ["duration_logits", "N", "har", "post", "samples"])
+@pytest.mark.parametrize(
+    "name", quick(["duration_logits", "N", "har", "post", "samples"], "N", "samples")
+)
 def test_a_wrong_number_fails(model: Kokoro82M, name: str) -> None:
     def change(arrays: dict[str, np.ndarray]) -> None:
         arrays[name].reshape(-1)[-1] += 1
@@ -56,7 +59,10 @@ def test_a_wrong_number_fails(model: Kokoro82M, name: str) -> None:
     assert [check for check in checks if not check.passes]
 
 
-@pytest.mark.parametrize(("another", "status"), [({}, 0), ({"another": np.zeros(1)}, 1)])
+@pytest.mark.parametrize(
+    ("another", "status"),
+    [pytest.param({}, 0, marks=pytest.mark.slow), ({"another": np.zeros(1)}, 1)],
+)
 def test_an_array_that_nothing_compares_fails_a_folder(
     golden: KokoroGolden,
     tmp_path: Path,

@@ -160,7 +160,13 @@ def test_the_rate_is_of_who_has_anything_to_say(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("available", "stays"), [(30, True), (20, True), (19, False), (None, False)]
+    ("available", "stays"),
+    [
+        pytest.param(30, True, marks=pytest.mark.slow),
+        (20, True),
+        (19, False),
+        pytest.param(None, False, marks=pytest.mark.slow),
+    ],
 )
 def test_engines_run_in_turn_where_memory_is_short(tmp_path, monkeypatch, available, stays):
     one, other = HumEngine(size=40), HumEngine("drone", size=20)

@@ -90,9 +90,9 @@ def test_an_error_of_the_owner_ends_those_who_joined_it(tmp_path):
 @pytest.mark.parametrize(
     "job",
     [
-        RENDER.model_copy(update={"force": True}),
+        pytest.param(RENDER.model_copy(update={"force": True}), marks=pytest.mark.slow),
         Job(kind="render", draft=True, chapters=("1-2",)),
-        Job(kind="render", draft=True, speakers=("ann",)),
+        pytest.param(Job(kind="render", draft=True, speakers=("ann",)), marks=pytest.mark.slow),
         Job(kind="export", draft=True, chapters=("1",)),
     ],
     ids=["forced", "more chapters", "all chapters of one", "another kind"],
@@ -165,7 +165,7 @@ def test_who_waits_and_leaves_takes_its_job_along(brief, tmp_path):
 
 def test_who_waits_for_an_owner_takes_its_place_in_turn(brief, tmp_path):
     path = books.brief(tmp_path)
-    with contextlib.ExitStack() as held, mock.patch.object(joining, "_TURN", 1.0):
+    with contextlib.ExitStack() as held, mock.patch.object(joining, "_TURN", 0.5):
         rendering = held.enter_context(Rendering(path, gated()))
         first, second = (
             Coming(path, Job(kind="export", draft=True, chapters=(name,))) for name in "12"

@@ -248,7 +248,9 @@ def test_nobody_else_can_come_to_an_owner(path):
 @pytest.mark.parametrize(
     "said",
     [
-        b"", b"{", b"[1]", b'{"socket": 3}', b"\xff" * 20_000,
+        b"{",
+        *(pytest.param(said, marks=pytest.mark.slow)
+          for said in (b"", b"[1]", b'{"socket": 3}', b"\xff" * 20_000)),
         json.dumps({"pid": 1, "host": socket.gethostname(), "socket": "/run/docker.sock"}).encode(),
         json.dumps({"pid": 1, "host": "elsewhere", "socket": "/tmp/narrator-x/owner"}).encode(),
     ],

@@ -534,6 +534,7 @@ def logged(path: Path) -> str:
     return "".join(log.read_text() for log in (path.parent / "build" / "logs").iterdir())
 
 
+@pytest.mark.slow
 def test_a_closed_window_ends_a_render_as_ctrl_c_does(tmp_path):
     path = books.brief(tmp_path, one=LONG)
     process, window = on_a_terminal(path)

@@ -23,6 +23,7 @@ from narrator.report import ProjectFacts, facts, sound
 from narrator.report.sound import ChapterSound, KeptCurves
 from narrator.sound.audio import AFTER, BEFORE
 from tests import books
+from tests.effort import quick
 from tests.fakes import RATE, HumEngine, hum
 
 pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
@@ -119,7 +120,7 @@ def test_retries_and_flags_come_with_their_faults(written):
     assert written[0].retries == 1
 
 
-@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("strict", quick([False, True], False))
 def test_a_doubtful_chunk_is_shown_with_its_faults(strict, tmp_path):
     def fault(request: Request) -> Speech | None:
         is_bad = request.text.strip() in GIVEN_UP or GIVEN_UP in request.text

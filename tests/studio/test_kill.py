@@ -22,6 +22,7 @@ from narrator.speech.store import Store
 from narrator.studio.desk import Desk
 from narrator.studio.events import Events
 from tests import forks, studios
+from tests.effort import quick
 from tests.faults import Disk, failing
 from tests.owners import SOON
 from tests.studios import Visitor
@@ -137,9 +138,8 @@ def asked(page: Visitor, job: Mapping[str, Any]) -> None:
     assert answer.status == 200, answer.json
 
 
-@pytest.mark.parametrize(
-    "count", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1, 3, 4, 5, 6, 7))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("count", range(8))
 def test_a_studio_that_is_killed_in_a_render_loses_nothing(
     fresh: Path, spoken: Path, count: int
 ) -> None:
@@ -256,7 +256,7 @@ ACTS: dict[str, tuple[str, Any]] = {"edit": ("/api/edits", SAY), "undo": ("/api/
 
 
 @pytest.mark.parametrize("every", [13, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("act", quick(ACTS, "undo"))
 def test_an_edit_that_is_killed_at_any_call_of_the_disk_is_whole_or_none(
     tmp_path: Path, act: str, every: int
 ) -> None:

@@ -38,7 +38,9 @@ def frames(array):
 
 
 @pytest.mark.parametrize("variant", quick(VARIANTS, "base", "v1"))
-@pytest.mark.parametrize("length", [1, 2, 639, 640, 641, 1280, 2560, 5000, 8000])
+@pytest.mark.parametrize(
+    "length", quick([1, 2, 639, 640, 641, 1280, 2560, 5000, 8000], 1, 640, 641, 8000)
+)
 def test_encode_equals_official(golden, codec, variant, length):
     arrays = golden(variant).arrays("comp_vae")
     latents = codec(variant).encode(mx.array(arrays["enc_audio"][None, :length]))

@@ -34,15 +34,15 @@ def mixed(model: VoxCPM2) -> list[dict[str, Any]]:
     one, other = latents(model, 1, 5), latents(model, 2, 11)
     said = Prompt("The transcript of the prompt.", latents(model, 3, 4))
     calls: list[dict[str, Any]] = [
-        {"text": "Hello world, this is a test.", "seed": 1},
+        {"text": "Hello world, this is a test.", "seed": 1, "max_len": 15},
         {"text": "Hello.", "reference": one, "seed": 2, "steps": 3, "max_len": 9},
         {"text": "Then the rain falls.", "prompt": said, "seed": 3, "cfg": 1.5},
         {"text": "The warm sun.", "reference": one, "prompt": said, "seed": 4, "max_len": 5},
         {"text": "the lazy dog", "reference": other, "seed": 5, "steps": 4, "temperature": 0.8},
         {"text": "Hello, welcome!", "voice": "A young woman", "seed": 6, "max_len": 1},
-        {"text": "This is a cloned voice. " * 6, "reference": one, "seed": 7, "max_len": 20},
+        {"text": "This is a cloned voice. " * 6, "reference": one, "seed": 7, "max_len": 12},
         {"text": "Hello again.", "seed": 8, "steps": 1, "min_len": 6},
-        {"text": "the warm sun", "seed": 9, "steps": 12, "max_len": 3},
+        {"text": "the warm sun", "seed": 9, "steps": 6, "max_len": 3},
     ]
     return [{"steps": 2, **call} for call in calls]
 

@@ -15,6 +15,7 @@ import pytest
 
 import voxcpm2
 from speechbase import device
+from tests.effort import quick
 from tests.voxcpm2.gpu import pretended
 from voxcpm2 import Prompt, Request, VoxCPM2, audio_vae
 from voxcpm2.audio_vae import AudioVAE
@@ -34,7 +35,7 @@ def latents(model: VoxCPM2, seed: int, count: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape, np.float32)
 
 
-@pytest.mark.parametrize("prompted", [False, True])
+@pytest.mark.parametrize("prompted", quick([False, True], True))
 def test_windows_on_another_stream_equal_a_whole_decode(
     base: VoxCPM2, monkeypatch: pytest.MonkeyPatch, prompted: bool
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from speechbase.environment import DEFAULTS
 from tests import books, hubs
+from tests.effort import quick
 
 SPY = """\
 import json, os, sys
@@ -51,9 +52,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(model), str(books.write(folder / "book", manifest))]
 
 
-@pytest.mark.parametrize(
-    "way", [pytest.param(way, marks=[pytest.mark.slow] * (way == "render")) for way in WAYS]
-)
+@pytest.mark.parametrize("way", quick(WAYS, "its command", "the model's process"))
 def test_it_is_set_before_mlx_is_loaded_but_for_what_the_user_set(
     places: list[str], way: str
 ) -> None:

@@ -271,6 +271,7 @@ class TestBadInput:
             model.batch(slots=1).add(Request("Hello world. " * 100))
 
 
+@pytest.mark.slow
 def test_the_readmes_example_runs(golden: Callable[[str], Any]) -> None:
     readme = (Path(voxcpm2.__file__).parent / "README.md").read_text()
     code = readme.partition("```python\n")[2].partition("```")[0]

@@ -22,7 +22,7 @@ from voxcpm2.prompt import Continuation, Text, build
 @pytest.mark.parametrize(
     ("variant", "kind", "compiled"),
     [
-        ("base", "metal", False),
+        pytest.param("base", "metal", False, marks=pytest.mark.slow),
         ("base", "cuda", False),
         pytest.param("v1", "cuda", False, marks=pytest.mark.slow),
         pytest.param("base", "metal", True, marks=pytest.mark.slow),

@@ -25,6 +25,7 @@ def tried(*parts: str, seed: int, count: int) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_hostile_checkpoint_loads_or_is_one_line() -> None:
     assert tried(*hostile.PARTS, seed=1, count=4) == ""
 

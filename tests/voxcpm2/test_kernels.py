@@ -19,9 +19,9 @@ FUSED = pytest.mark.skipif(not fuses(), reason="without a C++ compiler MLX fuses
 @pytest.mark.parametrize(
     ("backend", "rows", "most"),
     [
-        ("metal", 1, 1_650),
+        pytest.param("metal", 1, 1_650, marks=pytest.mark.slow),
         ("metal", 8, 1_650),
-        ("cuda", 1, 1_650),
+        pytest.param("cuda", 1, 1_650, marks=pytest.mark.slow),
         ("cuda", 8, 1_800),
     ],
 )

@@ -32,18 +32,11 @@ def modes(variant: str) -> list[str]:
 
 
 def cases() -> Iterator[Any]:
-    """Every mode of every variant: all of those that are `WHOLE`; of one more those that end in
-    upstream's samples, and the rest in slow tests. Sizes and weights differ, the modes do not."""
+    """Every mode of every variant, of all but one in slow tests: sizes and weights differ, the
+    modes do not."""
     for variant in VARIANTS:
         for mode in modes(variant):
-            yield pytest.param(
-                variant, mode, marks=[] if usual(variant, mode) else pytest.mark.slow
-            )
-
-
-def usual(variant: str, mode: str) -> bool:
-    some = variant == "stress" and mode in ("mode_zero_shot", "mode_ref_continuation_short")
-    return some or variant in WHOLE
+            yield pytest.param(variant, mode, marks=[] if variant == "base" else pytest.mark.slow)
 
 
 def some(but: str, whole: tuple[str, ...]) -> list[Any]:
@@ -135,12 +128,11 @@ def side_by_side(model: VoxCPM2, calls: Iterable[tuple[dict[str, Any], np.ndarra
 @pytest.fixture(scope="module")
 def spoken(
     models: Callable[[str], VoxCPM2], golden: Callable[[str], Golden], encoded: Encoded
-) -> Callable[[str, bool], dict[str, Said]]:
-    """`spoken(variant, always)`: the modes of a variant that are always spoken, or the others."""
+) -> Callable[[str], dict[str, Said]]:
+    """`spoken(variant)`: the modes of a variant."""
 
-    def speak(variant: str, always: bool) -> dict[str, Said]:
-        names = [mode for mode in modes(variant) if usual(variant, mode) == always]
-        folder, calls = golden(variant), []
+    def speak(variant: str) -> dict[str, Said]:
+        names, folder, calls = modes(variant), golden(variant), []
         for mode in names:
             a = folder.arrays(mode)
             calls.append((upstreams(arguments(encoded, folder, mode), a), a["noise"]))
@@ -154,7 +146,7 @@ def test_a_mode_equals_upstream(
     models: Callable[[str], VoxCPM2],
     golden: Callable[[str], Golden],
     encoded: Encoded,
-    spoken: Callable[[str, bool], dict[str, Said]],
+    spoken: Callable[[str], dict[str, Said]],
     variant: str,
     mode: str,
 ) -> None:
@@ -167,7 +159,7 @@ def test_a_mode_equals_upstream(
         assert np.abs(call["prompt"].latents - a["encoded_prompt_feat"]).max() < PATCHES
     call = upstreams(call, a)
 
-    said = spoken(variant, usual(variant, mode))[mode]
+    said = spoken(variant)[mode]
     assert said.row.cap == used["max_len"]
     shape = (model.config.patch_size, model.config.feat_dim)
     text = spoken_text(call["text"], None)

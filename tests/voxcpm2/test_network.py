@@ -197,9 +197,9 @@ def test_the_compiled_solver_is_the_plain_one(
     assert error(decoder._compiled(*arguments), np.array(decoder._solve(*arguments))) < TOLERANCE
 
 
-def test_rows_of_one_plan_may_differ(network: Network, arrays: Any, variant: str) -> None:
+@pytest.mark.parametrize("most", quick([12, 50], 12))  # of 50 the first two cost no velocity
+def test_rows_of_one_plan_may_differ(network: Network, arrays: Any, most: int) -> None:
     a = arrays("comp_cfm")
-    most = 50 if variant == "base" else 12  # of 50 the first two cost no velocity
     settings = [(10, 2.0), (4, 3.5), (1, 1.0), (most, 1.5)]
     noise = mx.random.normal((len(settings), *a["c0_noise"].shape[1:]), key=mx.random.key(1))
     mu, cond = (
@@ -435,7 +435,7 @@ class TestFarPositions:
         y = y + (gate / (1 + np.exp(-gate)) * up) @ weights["mlp.down_proj.weight"].T
         return norm(y)
 
-    @pytest.mark.parametrize("start", [7_995, 8_185])  # a bucket ends at 8,192
+    @pytest.mark.parametrize("start", quick([7_995, 8_185], 8_185))  # a bucket ends at 8,192
     def test_steps_at_8000_see_all_that_was_before(self, start: int) -> None:
         rope = shipped().base_lm.rope
         assert rope is not None

@@ -157,7 +157,7 @@ def until_collected(port: int) -> None:
 @pytest.mark.parametrize(
     "first", quick([b"", b"HTTP/1.0 400 Bad request\r\n", bytes(range(40, 240))], b"")
 )
-@pytest.mark.parametrize("command", ["plan", "render", "worker"])
+@pytest.mark.parametrize("command", quick(["plan", "render", "worker"], "render", "worker"))
 def test_what_is_no_scheduler_is_not_waited_for(
     command: str, first: bytes, hurry: None, narrator: Run, tmp_path: Path
 ):
@@ -270,6 +270,7 @@ def test_a_scheduler_may_listen_at_an_address_of_ipv6(tmp_path: Path):
         program.stop()
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_said(tmp_path: Path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -392,6 +393,7 @@ def test_no_port_of_a_cluster_answers_who_shows_no_certificate(cluster: AtWork):
             first_byte(host, port, context)
 
 
+@pytest.mark.slow
 def test_an_insecure_cluster_is_had_by_who_asks_for_one(narrator: Run, tmp_path: Path):
     port = free_port()
     home = tmp_path / "home"

@@ -25,6 +25,7 @@ from narrator.engines.cosyvoice2.settings import CosyVoice2Settings, CosyVoice2V
 from narrator.engines.mlx.loaded import keep, kept
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure, EngineUnavailable
+from tests.effort import quick
 
 CHECKPOINT = Path(__file__).parents[2] / "golden" / "cosyvoice2" / "cosy_s0" / "checkpoint"
 ADA = Voice("Ada")
@@ -77,6 +78,7 @@ BEFORE = Prompt("It rained", lambda: np.zeros(0, np.float32), STATE)
 # -- before it is started --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_importing_it_loads_no_model() -> None:
     script = (
         "import sys, narrator.engines.cosyvoice2.engine\n"
@@ -291,7 +293,9 @@ WRONG: dict[str, Callable[[str, np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.mark.parametrize("how", WRONG)
+@pytest.mark.parametrize(
+    "how", quick(WRONG, "another sound", "tokens of another model", "not numbers")
+)
 def test_an_encoding_that_is_not_of_the_sound_is_told_and_made_anew(make: Make, how: str) -> None:
     own, told = make().encode_reference(clip()), list[str]()
     wrong = {name: WRONG[how](name.rpartition(".")[2], array) for name, array in own.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +14,7 @@ import pytest
 from narrator.engines import Outcome, Request, Speech, speak
 from narrator.engines.kokoro import SPEC
 from narrator.engines.kokoro.engine import KokoroEngine
-from narrator.engines.kokoro.settings import KokoroVoice
+from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
 from narrator.engines.voice import Voice
 from narrator.errors import EngineUnavailable
 from tests.engines.kokoro.conftest import Make, make_checkpoint
@@ -23,6 +23,7 @@ pytest.importorskip("onnxruntime")
 
 TEXT = "The ferry left at seven."
 NARRATOR = Voice("narrator")
+Spoken = Callable[..., list[Outcome]]
 
 
 def request(text: str = TEXT, voice: Voice = NARRATOR, attempt: int = 0, **more: object) -> Request:
@@ -30,14 +31,40 @@ def request(text: str = TEXT, voice: Voice = NARRATOR, attempt: int = 0, **more:
     return replace(whole, **more)
 
 
-def spoken(engine: KokoroEngine, *requests: Request) -> list[Outcome]:
-    session = engine.start()
-    try:
-        found = {id(asked): outcome for asked, outcome in speak(session, requests)}
-    finally:
+class Started:
+    """An engine's session, which many tests ask; what it told when it was started."""
+
+    def __init__(self, engine: KokoroEngine) -> None:
+        self.told: list[str] = []
+        self._session = engine.start(self.told.append)
+
+    def spoken(self, *requests: Request) -> list[Outcome]:
+        found = {id(asked): outcome for asked, outcome in speak(self._session, requests)}
+        return [found[id(asked)] for asked in requests]
+
+    def close(self) -> None:
+        self._session.close()
+
+
+@pytest.fixture(scope="module")
+def started(
+    checkpoint: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Started]]:
+    """By device."""
+    engines, cache = [], tmp_path_factory.mktemp("cache")
+    for device in ("cpu", "gpu"):
+        chosen = {"model": str(checkpoint), "device": device, "slots": 1}
+        engines.append(KokoroEngine(KokoroSettings.model_validate(chosen), cache=cache))
+    sessions = [Started(engine) for engine in engines]
+    yield dict(zip(("cpu", "gpu"), sessions, strict=True))
+    for session, engine in zip(sessions, engines, strict=True):
         session.close()
         engine.release()
-    return [found[id(asked)] for asked in requests]
+
+
+@pytest.fixture
+def spoken(started: dict[str, Started]) -> Spoken:
+    return started["cpu"].spoken
 
 
 def speech_of(outcome: Outcome) -> Speech:
@@ -100,8 +127,8 @@ def test_a_voice_is_known_by_what_it_holds(make: Make, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
-def test_it_says_words_and_when_they_are_heard(make: Make, device: str) -> None:
-    speech = speech_of(*spoken(make(device=device), request()))
+def test_it_says_words_and_when_they_are_heard(started: dict[str, Started], device: str) -> None:
+    speech = speech_of(*started[device].spoken(request()))
     words = [TEXT[word.first : word.last] for word in speech.words]
     assert words == ["The", "ferry", "left", "at", "seven"]
     times = [time for word in speech.words for time in (word.start, word.stop)]
@@ -109,26 +136,24 @@ def test_it_says_words_and_when_they_are_heard(make: Make, device: str) -> None:
     assert times[-1] <= len(speech.samples) / 24_000
 
 
-def test_both_devices_give_one_take(make: Make) -> None:
-    on_cpu, on_gpu = (speech_of(*spoken(make(device=d), request())) for d in ("cpu", "gpu"))
+def test_both_devices_give_one_take(started: dict[str, Started]) -> None:
+    on_cpu, on_gpu = (speech_of(*started[d].spoken(request())) for d in ("cpu", "gpu"))
     assert len(on_cpu.samples) == len(on_gpu.samples)
     assert on_cpu.words == on_gpu.words
 
 
-def test_it_has_one_reading_of_a_text(make: Make) -> None:
+def test_it_has_one_reading_of_a_text(make: Make, spoken: Spoken) -> None:
     first, again, other = spoken(
-        make(), request(), request(attempt=1, seed=3), request(text="Nobody waited for it.")
+        request(), request(attempt=1, seed=3), request(text="Nobody waited for it.")
     )
     assert np.array_equal(speech_of(first).samples, speech_of(again).samples)
     assert len(speech_of(other).samples) > 0
     assert make().sound_parameters == ()
 
 
-def test_speed_is_its_own(make: Make) -> None:
-    engine = make()
-    assert engine.has_speed
+def test_speed_is_its_own(make: Make, spoken: Spoken) -> None:
+    assert make().has_speed
     slow, fast = spoken(
-        engine,
         request(voice=replace(NARRATOR, speed=0.5)),
         request(voice=replace(NARRATOR, speed=2.0), attempt=1),
     )
@@ -136,14 +161,14 @@ def test_speed_is_its_own(make: Make) -> None:
 
 
 @pytest.mark.parametrize("text", ["…", "☃ ☃"])
-def test_what_has_no_sound_fails_by_name(make: Make, text: str) -> None:
-    good, bad = spoken(make(), request(), request(text=text))
+def test_what_has_no_sound_fails_by_name(spoken: Spoken, text: str) -> None:
+    good, bad = spoken(request(), request(text=text))
     assert good.speech is not None
     assert "nothing to pronounce" in str(bad.failure)
 
 
-def test_a_text_that_is_too_long_fails_and_can_be_halved(make: Make) -> None:
-    [outcome] = spoken(make(), request(text="The ferry left at seven and came back. " * 30))
+def test_a_text_that_is_too_long_fails_and_can_be_halved(spoken: Spoken) -> None:
+    [outcome] = spoken(request(text="The ferry left at seven and came back. " * 30))
     assert "510" in str(outcome.failure)
 
 
@@ -158,10 +183,8 @@ def test_a_damaged_model_is_named_before_anything_is_spoken(make: Make, tmp_path
         make(model=str(folder)).start()
 
 
-def test_weights_that_are_not_the_published_ones_are_told(make: Make) -> None:
-    told: list[str] = []
-    make().start(told.append).close()
-    [line] = [line for line in told if "not the published model" in line]
+def test_weights_that_are_not_the_published_ones_are_told(started: dict[str, Started]) -> None:
+    [line] = [line for line in started["cpu"].told if "not the published model" in line]
     assert "kokoro-v1_0.pth: SHA-256 " in line
 
 

@@ -485,7 +485,10 @@ class Unreadable:
 
 @pytest.mark.parametrize(
     ("name", "given", "said"),
-    [("load", Unreadable(), "ZeroDivisionError"), ("nothing", None, "AttributeError")],
+    [
+        ("load", Unreadable(), "ZeroDivisionError"),
+        pytest.param("nothing", None, "AttributeError", marks=pytest.mark.slow),
+    ],
 )
 def test_a_mistake_of_ours_is_no_endless_wait(name: str, given: object, said: str) -> None:
     process = ModelProcess()

@@ -16,6 +16,7 @@ from narrator.pipeline import bookengines, bookplan
 from narrator.pipeline.manuscript import read
 from narrator.project.load import load
 from tests import books, spoken
+from tests.effort import quick
 from tests.engines.server import standins
 from tests.engines.server.standins import StandIn, serving
 from tests.fakes import HumEngine
@@ -51,7 +52,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTS_KEY", KEY)
 
 
-@pytest.fixture(params=DIALECTS)
+@pytest.fixture(params=quick(DIALECTS, "nano-vllm-voxcpm"))  # which can be asked for most
 def standin(request: pytest.FixtureRequest) -> Iterator[StandIn]:
     with serving(StandIn(request.param)) as one:
         yield one

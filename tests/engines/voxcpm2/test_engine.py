@@ -827,9 +827,10 @@ TIMEOUT = "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTi
 @pytest.mark.parametrize(
     ("place", "name", "late", "least"),
     [
-        (generate.Batch, "step", False, 6),
-        (generate.Batch, "step", True, 6),
-        (generate.Decoding, "push", False, 2),
+        # steps are tried in the next test, too
+        pytest.param(generate.Batch, "step", False, 6, marks=pytest.mark.slow),
+        pytest.param(generate.Batch, "step", True, 6, marks=pytest.mark.slow),
+        pytest.param(generate.Decoding, "push", False, 2, marks=pytest.mark.slow),
         # the samples are there, and it is only now that they are known to be nothing
         (generate, "settle", True, 2),
     ],

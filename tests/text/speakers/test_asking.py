@@ -382,6 +382,7 @@ def test_answers_of_another_shape_are_none(tmp_path):
     assert answers._kept["c"] == "words"
 
 
+@pytest.mark.slow
 def test_a_network_answers_within_the_list_and_writes_a_plain_line(tmp_path):
     pytest.importorskip("mlx_lm")
     from narrator.engines import models, reader
