@@ -172,6 +172,7 @@ def examine(
     pace: float | None = None,
     tokens: int = 0,
     text: str = "",
+    spoken_until: float = 0.0,
 ) -> Verdict:
     """All that is measured of, and wrong with, a take of mono samples.
 
@@ -180,7 +181,8 @@ def examine(
     limit. `wrong`: what is wrong with it as the engine sees it. `median`, `pace`: the
     speaker's median `Figures.level` and `Figures.ratio`, or None before there are some; `spread`:
     the dB that a take may lie from the first. `tokens`: of the text, 0 where unknown. Without the
-    text, a repeat of the text's own is not told from a fault until it is long.
+    text, a repeat of the text's own is not told from a fault until it is long. `spoken_until`:
+    seconds at which the engine ends its last word, where it knows: a long s is no tail.
     """
     if not len(samples):
         return Verdict(TakeFigures(), (Fault("silent", "no samples", 100),))
@@ -216,7 +218,7 @@ def examine(
         chirp=round(_chirp(sound, onset, text), 3),
         whistle=round(_whistle(sound), 3),
         noise=round(_longest(sound.noisy) * POOL * HOP, 3),
-        tail=round(_tail(sound), 3),
+        tail=round(_tail(sound, spoken_until), 3),
         repeat=round(max(0.0, repeat), 3),
         per_token=round(len(latents) / tokens, 3) if latents is not None and tokens else 0.0,
     )
@@ -594,7 +596,7 @@ _REST = 20
 """Frames of silence before a tail."""
 
 
-def _tail(sound: _Frames) -> float:
+def _tail(sound: _Frames, spoken_until: float) -> float:
     """Seconds of sound after the speech: soft or noise after a rest, or a murmur that goes on.
 
     What is softer than speech by 25 dB or more, after a rest, falls to trimming.
@@ -607,7 +609,7 @@ def _tail(sound: _Frames) -> float:
     if len(parts) > 1 and loudest > -25 and (loudest < -10 or is_noise):
         return (stop - start) * HOP
     clear = np.flatnonzero(sound.level > sound.loud - 25)
-    return max(0, stop - 1 - int(clear[-1])) * HOP
+    return max(0, stop - 1 - max(int(clear[-1]), int(spoken_until / HOP))) * HOP
 
 
 # -- what comes twice ------------------------------------------------------------------------------

@@ -197,6 +197,7 @@ def examined(
         pace=pace,
         tokens=speech.tokens,
         text=request.text,
+        spoken_until=speech.words[-1].stop if speech.words else 0.0,
     )
 
 

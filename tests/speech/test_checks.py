@@ -229,6 +229,13 @@ def test_a_murmur_after_the_speech_is_a_tail():
     assert kinds(take(speech(7), silence(0.4), 0.15 * speech(1, 2)), 8) == ["tail"]
 
 
+def test_a_soft_end_is_a_tail_unless_the_engine_says_that_it_is_a_word():
+    samples = take(speech(4), 0.035 * speech(0.7, 2))
+    assert kinds(samples, 4) == ["tail"]
+    until = len(samples) / RATE
+    assert kinds(samples, 4, spoken_until=until) == []
+
+
 def test_a_last_word_after_a_rest_is_none():
     assert kinds(take(speech(7), silence(0.6), speech(0.5, 2)), 8) == []
 
