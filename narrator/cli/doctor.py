@@ -249,13 +249,15 @@ def _model_here(
     """A machine that is to load models with these settings, one after the other; without any, the
     one that it would load where no manifest says otherwise."""
     from narrator.engines import machine
-    from narrator.engines.registry import ENGINES, MODELS
+    from narrator.engines.registry import ENGINES
+    from narrator.project import other_engine
 
     root = manuscript.project.root if manuscript else None
     hears = manuscript is not None and manuscript.project.manifest.checks.recognition != "never"
     yield _device(device)
     known: list[tuple[EngineModel, Model]] = []
-    usual = next(kind for kind in ENGINES.values() if kind.model is MODELS[0])
+    kinds = [kind for kind in ENGINES.values() if kind.model is not None]
+    usual = next((kind for kind in kinds if kind.name == other_engine.chosen()), kinds[0])
     for own in settings or [usual.settings()]:
         kind = ENGINES[own.name]
         engine = kind.model
@@ -306,7 +308,7 @@ def _device(device: Device) -> Diagnosis:
     said = f"{device.mlx} on {device.kind}: {device.name}{size}"
     if device.kind != "CPU":
         return Diagnosis("MLX", "ok", said)
-    todo = "without a GPU speech is made slower than it is spoken; --draft renders in minutes"
+    todo = "without a GPU large models speak slower than real time; `--engine kokoro` needs none"
     return Diagnosis("MLX", "warn", said, todo)
 
 

@@ -110,6 +110,7 @@ def _run(
     if kind == "render" and not as_json:
         tell("warning", list(checking.not_asked(reading.manuscript, draft=draft)))
         tell("warning", list(checking.unheard(reading.manuscript)))
+        tell("warning", list(checking.without_sound(reading.manuscript, draft=draft)))
     job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
               force=force, cluster=wish.address, tls=wish.tls, insecure=wish.insecure)  # fmt: skip
     shown = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress

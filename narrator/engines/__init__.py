@@ -273,6 +273,15 @@ class Engine(ABC):
         """Whether it speaks a language, by BCP 47 tag. Raises EngineUnavailable."""
         return True
 
+    def language_advice(self, language: str) -> str:
+        """What to do to have it speak a language that it does not, after a sentence that says so;
+        "" where nothing helps."""
+        return ""
+
+    def can_say(self, text: str, language: str) -> bool:
+        """Whether there is anything in a text that it has sounds for."""
+        return True
+
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """What keeps this engine from speaking this cast, before anything runs."""
         return ()

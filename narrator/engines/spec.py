@@ -112,6 +112,14 @@ class EngineSpec(ABC):
         """As `Engine.speaks`."""
         return True
 
+    def language_advice(self, language: str) -> str:
+        """As `Engine.language_advice`."""
+        return ""
+
+    def can_say(self, text: str, language: str) -> bool:
+        """As `Engine.can_say`."""
+        return True
+
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
         """What keeps it from speaking at all, or from speaking a cast."""
         return ()

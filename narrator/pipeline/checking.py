@@ -61,7 +61,7 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
             tell(str(lacking))
     for lacking in _lacking(manuscript, drafts, "`narrator render --draft`"):
         tell(str(lacking))
-    for silent in _without_sound(manuscript, kinds):
+    for silent in without_sound(manuscript, draft=False):
         tell(str(silent))
     shapes = demands.shapes(project, manuscript.spoken)
     for unasked in (*not_asked(manuscript, draft=False), *unheard(manuscript)):
@@ -91,7 +91,9 @@ def _refused(manuscript: Manuscript) -> Iterator[Problem]:
         others = all(project.speakers[name].engine is not None for name in names)
         loc = ("speakers", project.voice_of(names[0]), "engine") if others else ("engine",)
         for said in ENGINES[settings.name].problems(settings, voices):
-            yield Problem(project.path, project.line(*loc), said)
+            whose = next((name for name in names if said.startswith(f"{name}: ")), None)
+            place = ("speakers", project.voice_of(whose)) if whose else loc
+            yield Problem(project.path, project.line(*place), said)
 
 
 def _parts(project: Project) -> Mapping[EngineSettings, Sequence[str]]:
@@ -118,6 +120,12 @@ class _Unknown:
     def speaks(self, language: str) -> bool:
         return True
 
+    def language_advice(self, language: str) -> str:
+        return ""
+
+    def can_say(self, text: str, language: str) -> bool:
+        return True
+
 
 def _asked(kinds: Mapping[str, EngineSpec]) -> Mapping[str, Speaks]:
     here = {kind.name: kind for kind in kinds.values() if is_here(kind)}
@@ -141,8 +149,9 @@ def _lacking(
         yield replace(problem, message=f"{way}: {problem.message}")
 
 
-def _without_sound(manuscript: Manuscript, kinds: Mapping[str, EngineSpec]) -> Iterator[Problem]:
+def without_sound(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
     """What of a text has no sound in an engine that speaks it, each once, at its first place."""
+    kinds = kinds_of(manuscript.project, draft=draft)
     first: dict[tuple[str, str], Utterance] = {}
     places: Counter[tuple[str, str]] = Counter()
     for one in manuscript.spoken:

@@ -221,6 +221,14 @@ class Speaks(Protocol):
         """Raises EngineUnavailable."""
         ...
 
+    def language_advice(self, language: str) -> str:
+        """As `Engine.language_advice`."""
+        ...
+
+    def can_say(self, text: str, language: str) -> bool:
+        """As `Engine.can_say`."""
+        ...
+
 
 SHARE = 0.2
 """Of a book's speech that its own language has at least: where it has less, it is not its own."""
@@ -253,14 +261,24 @@ def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscri
 
     @cache
     def lacks(speaker: str, language: str) -> str | None:
-        if primary(language) == main or engines[speaker].speaks(language):
+        engine = engines[speaker]
+        if primary(language) == main or engine.speaks(language):
             return None
-        return f"in “{language}”, a language that the engine {engines[speaker].name} lacks"
+        advice = engine.language_advice(language)
+        return f"in “{language}”, a language that the engine {engine.name} lacks{advice}"
+
+    def why_left_out(one: Utterance) -> str | None:
+        if reason := lacks(one.chunk.speaker, one.language):
+            return reason
+        engine = engines[one.chunk.speaker]
+        if engine.can_say(one.spoken.text, one.language):
+            return None
+        return f"without a sound in the engine {engine.name}"
 
     spoken: list[Utterance] = []
     chapters = list(manuscript.chapters)
     for number, own in groupby(manuscript.spoken, key=lambda one: one.chapter):
-        kept, left = divided(list(own), lambda one: lacks(one.chunk.speaker, one.language))
+        kept, left = divided(list(own), why_left_out)
         spoken += kept
         whole = (*chapters[number].left_out, *left)
         chapters[number] = replace(chapters[number], left_out=whole)

@@ -51,6 +51,8 @@ def unknown(manuscript: Manuscript) -> tuple[list[UnknownWord], list[str]]:
             continue
         read = [change for change in one.spoken.changes if _is_read(change)]
         for at, word in wordlist.strangers(one.chunk.text, one.language):
+            if word in one.spoken.pronunciations:
+                continue
             if any(change.start < at + len(word) and at < change.stop for change in read):
                 continue
             key = (one.language, word.casefold())

@@ -47,7 +47,7 @@ def path_of(book: BookPlan) -> Path:
 
 def _name(book: BookPlan, what: str) -> str:
     stem = "" if book.project.stem == "book" else f"-{book.project.stem}"
-    return f"{what}{stem}{'-draft' if book.folders.draft else ''}"
+    return f"{what}{stem}{'' if book.folders.kind == 'book' else f'-{book.folders.kind}'}"
 
 
 def require(*packages: str) -> None:

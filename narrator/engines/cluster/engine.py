@@ -53,6 +53,12 @@ class ClusterEngine(Engine):
     def speaks(self, language: str) -> bool:
         return self.inner.speaks(language)
 
+    def language_advice(self, language: str) -> str:
+        return self.inner.language_advice(language)
+
+    def can_say(self, text: str, language: str) -> bool:
+        return self.inner.can_say(text, language)
+
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         return self.inner.problems(voices, languages)
 

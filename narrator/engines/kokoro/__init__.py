@@ -25,7 +25,13 @@ from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
 from narrator.engines.kokoro.voices import cast_blends
-from narrator.engines.kokoro.wording import pronounce, silent_ipa, voice_errors
+from narrator.engines.kokoro.wording import (
+    can_say,
+    language_advice,
+    pronounce,
+    silent_ipa,
+    voice_errors,
+)
 from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
 from narrator.engines.voice import Cast, Voice
 
@@ -98,6 +104,12 @@ class KokoroSpec(EngineSpec):
             name: {"voice": next(iter(blend)) if len(blend) == 1 else dict(blend)}
             for name, blend in cast_blends(people, language, cast).items()
         }
+
+    def language_advice(self, language: str) -> str:
+        return language_advice(language)
+
+    def can_say(self, text: str, language: str) -> bool:
+        return can_say(text, language)
 
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
         # what a folder has, the engine knows

@@ -17,7 +17,14 @@ from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.gpu import LoadingKokoro
 from narrator.engines.kokoro.settings import KokoroSettings
 from narrator.engines.kokoro.voices import VOICES, chosen_blend
-from narrator.engines.kokoro.wording import blend_of, dialect, pronounce, voice_errors
+from narrator.engines.kokoro.wording import (
+    blend_of,
+    can_say,
+    dialect,
+    language_advice,
+    pronounce,
+    voice_errors,
+)
 from narrator.engines.mlx.engine import ModelEngine, path_of
 from narrator.engines.voice import Voice
 from narrator.errors import EngineUnavailable, Problem
@@ -87,6 +94,12 @@ class KokoroEngine(ModelEngine):
 
     def speaks(self, language: str) -> bool:
         return pronunciation.speaks(language)
+
+    def language_advice(self, language: str) -> str:
+        return language_advice(language)
+
+    def can_say(self, text: str, language: str) -> bool:
+        return can_say(text, language)
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Languages that cannot be pronounced here, and voices that it has not."""

@@ -24,6 +24,7 @@ from narrator.engines.kokoro.voices import (
 )
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, nearest
+from narrator.installation import install_command
 from narrator.pronunciation import Override, Pronunciation
 from narrator.pronunciation.ipa import IpaError, to_phonemes
 from narrator.sound.timing import TimedWord
@@ -73,6 +74,21 @@ def pronounce(
             if not inside and ipa not in silent:
                 spans.append(Override(start, stop, ipa))
     return pronunciation.pronounce(text, language, spans)
+
+
+def can_say(text: str, language: str) -> bool:
+    """Whether anything in a text has a sound; of a language that is not spoken here it is not
+    known."""
+    try:
+        return bool(pronounce(text, language).words)
+    except LookupError:
+        return True
+
+
+def language_advice(language: str) -> str:
+    """The extra that pronounces a language, if there is one."""
+    extra = pronunciation.missing_extra(language)
+    return f"; it needs an extra: {install_command(extra)}" if extra else ""
 
 
 def silent_ipa(language: str, overrides: tuple[tuple[str, str], ...]) -> list[str]:

@@ -1,0 +1,43 @@
+"""What an engine has no sound for costs no book: it is left out and said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from narrator.engines.kokoro import SPEC
+from narrator.pipeline import checking
+from narrator.pipeline.manuscript import read, spoken_by
+from tests import books
+
+MANIFEST = books.MANIFEST + "engine: kokoro\n"
+TEXT = "# Morning\n\nThe sign said 漢字 in red.\n\nann: 漢字.\n\nNobody could read it.\n"
+
+
+@pytest.fixture
+def manuscript(tmp_path: Path):
+    return read(books.write(tmp_path, MANIFEST, TEXT, books.BRIEF_TWO))
+
+
+def test_a_chunk_without_any_sound_is_left_out(manuscript) -> None:
+    spoken = spoken_by(manuscript, dict.fromkeys(manuscript.cast, SPEC))
+    assert "漢字." not in [one.chunk.text for one in spoken.spoken]
+    left = [item.text for chapter in spoken.chapters for item in chapter.left_out]
+    assert [text.strip() for text in left if "漢" in text] == ["漢字."]
+
+
+def test_parts_without_a_sound_are_said_at_their_first_place(manuscript) -> None:
+    [problem] = checking.without_sound(manuscript, draft=False)
+    assert problem.line == 3
+    assert "“漢字” is left out" in problem.message
+    assert not list(checking.without_sound(manuscript, draft=True))
+
+
+def test_a_language_that_needs_an_extra_is_said_with_it(
+    manuscript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert SPEC.can_say("Nobody.", "en")
+    assert not SPEC.can_say("漢字", "en")
+    monkeypatch.setattr("narrator.pronunciation.missing_extra", lambda tag: "japanese")
+    assert "[japanese]" in SPEC.language_advice("ja")
