@@ -308,7 +308,7 @@ def _device(device: Device) -> Diagnosis:
     said = f"{device.mlx} on {device.kind}: {device.name}{size}"
     if device.kind != "CPU":
         return Diagnosis("MLX", "ok", said)
-    todo = "without a GPU large models are slower than real time; not so `--engine kokoro` and `--draft`"
+    todo = "without a GPU large models are slow; `--engine kokoro` and `--draft` need none"
     return Diagnosis("MLX", "warn", said, todo)
 
 
