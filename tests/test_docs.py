@@ -14,7 +14,7 @@ import pytest
 import typer
 import yaml
 
-from narrator.cli import app
+from narrator.cli import app, shared
 from narrator.project.load import load
 from narrator.project.preferences import Preferences
 from narrator.project.schema import schema
@@ -169,7 +169,8 @@ def test_a_command_that_is_shown_takes_these_options(words: list[str]) -> None:
         name, *rest = rest
         command = command.get_command(None, name)
     assert command is not None, words
-    known = {option for parameter in command.params for option in parameter.opts}
+    parameters = (*command.params, *shared._project_options())
+    known = {option for parameter in parameters for option in parameter.opts}
     assert {word for word in rest if word.startswith("--")} <= known
 
 

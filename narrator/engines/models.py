@@ -734,7 +734,7 @@ def assemble(family: Family, source: Path, tell: Tell = quiet) -> Model:
     """The model of a family made of packages in a folder, in the library: what `auto` means while
     the hub's own is not here. Raises UsageError, EngineUnavailable, StorageError."""
     if family.assemble is None:
-        raise UsageError(f"{family.engine}: no package registry has its model; {family.pull}")
+        raise UsageError(f"{family.engine}: no package registry has its model; `{family.pull}`")
     if not source.is_dir():
         raise UsageError(f"{source}: no such folder")
     target = converted(family.hub)

@@ -79,6 +79,15 @@ def test_a_say_may_cover_part_of_what_a_rule_would_read() -> None:
     assert spoken("in 1984", says=((5, 7, "X"),)) == "in nineteenX."
 
 
+def test_ipa_in_place_leaves_the_word_and_says_how_it_is_pronounced() -> None:
+    text = "Then Siobhan came."
+    found = normalize(
+        text, language="en", speaker="n", lexicon=Lexicon(()), says=((5, 12, "/ʃɪˈvɔːn/"),)
+    )
+    assert found.text == text
+    assert found.pronunciations == {"Siobhan": "ʃɪˈvɔːn"}
+
+
 def test_the_marks_of_a_say_are_made_plain() -> None:
     assert spoken("Well then.", says=((5, 9, "“now—then!”"),)) == "Well now, then!"
 

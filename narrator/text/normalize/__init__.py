@@ -90,6 +90,7 @@ def normalize(
     plain = apply(text, steps)
     taken = bytearray(len(plain))
     held: list[str] = []
+    pronunciations: dict[str, str] = {}
     edits: list[Replacement] = []
 
     def hold(start: int, stop: int, spoken: str, rule: str) -> None:
@@ -105,8 +106,10 @@ def normalize(
             raise ValueError(f"the say from {start} to {stop} covers nothing visible")
         if taken.find(1, first, last) >= 0:
             raise ValueError(f"the say from {start} to {stop} overlaps another")
+        if _IPA.fullmatch(spoken):
+            written = text[start:stop]
+            pronunciations[written], spoken = spoken[1:-1], written
         hold(first, last, apply(spoken, canonical(spoken, primary)), "say")
-    pronunciations: dict[str, str] = {}
 
     def look_up(text: str) -> None:
         for match in lexicon.matches(text, tag, speaker, words):
@@ -137,6 +140,10 @@ def normalize(
     said = apply(text, steps)
     steps = compose(steps, said, punctuate(said, marks_of(primary)), _WEIGHT)
     return SpokenText(apply(text, steps), tuple(_changes(text, steps)), pronunciations)
+
+
+_IPA = re.compile(r"/[^/]+/")
+"""How the author says that a word is pronounced so, in place: {Siobhan|/ʃɪˈvɔːn/}."""
 
 
 def _rules(tag: str, primary: str, heading: bool) -> tuple[Sequence[Group], Setting]:
