@@ -27,7 +27,7 @@ from kokoro82m.config import FRAME_SAMPLES, SAMPLE_RATE, Config, read_config
 from kokoro82m.noise import draw_noise
 from kokoro82m.speech import Request, Speech
 from kokoro82m.symbols import MAX_SYMBOLS, VOCABULARY, tokenize, unknown_symbols
-from kokoro82m.voices import blend_voices, load_voice, style_row, voice_names
+from kokoro82m.voices import Voices, blend_voices, load_voice, style_row, voice_names
 
 if TYPE_CHECKING:
     from kokoro82m.model import Kokoro82M
@@ -40,6 +40,7 @@ __all__ = [
     "Config",
     "Request",
     "Speech",
+    "Voices",
     "blend_voices",
     "draw_noise",
     "load",

@@ -20,7 +20,7 @@ from kokoro82m.config import MOST_WIDTH, NAME, Config, read_config
 from kokoro82m.generator import UpConv
 from kokoro82m.layers import Conv1d
 from kokoro82m.network import Network, Widths
-from kokoro82m.tensors import UNUSED, WEIGHTS, weights_file
+from kokoro82m.tensors import WEIGHTS, read_flat, weights_file
 from kokoro82m.voices import FOLDER
 from speechbase import files, pth
 from speechbase.device import on_cuda, on_gpu
@@ -71,15 +71,7 @@ def load_checkpoint(path_or_repo: str | Path, dtype: Any = None) -> Checkpoint:
 
 def read_weights(file: Path) -> Tensors:
     """A file's tensors by their flat names, without what nothing uses. Raises CheckpointError."""
-    if file.suffix == ".safetensors":
-        tensors = files.read(file)
-    else:
-        tensors = {
-            f"{part}.{name.removeprefix('module.')}": tensor
-            for part, group in pth.load_nested(file).items()
-            for name, tensor in group.items()
-        }
-    return {name: tensor for name, tensor in tensors.items() if name not in UNUSED}
+    return read_flat(file, files.read, pth.load_nested)
 
 
 def read_widths(tensors: Tensors) -> Widths:

@@ -5,8 +5,9 @@ Widths that it does not state are those of the tensors. Loads no MLX.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ NOISE_KERNELS, NOISE_DILATIONS = (7, 11), (1, 3, 5)
 DEPTH = 4
 """Blocks of the decoder behind its first."""
 
+T = TypeVar("T")
 Arrays = dict[str, np.ndarray]
 Shapes = Iterator[tuple[str, tuple[int, ...]]]
 
@@ -33,17 +35,27 @@ def weights_file(folder: Path) -> Path:
     raise CheckpointError(f"{folder}: no weights: neither {' nor '.join(WEIGHTS)}")
 
 
-def read_tensors(file: Path, config: Config) -> Arrays:
-    """All tensors by their flat names, float32, weight norms folded. Raises CheckpointError."""
+def read_flat(
+    file: Path,
+    read: Callable[[Path], Mapping[str, T]],
+    read_nested: Callable[[Path], Mapping[str, Mapping[str, T]]],
+) -> dict[str, T]:
+    """A file's tensors by their flat names, without what nothing uses: `read` is for safetensors,
+    `read_nested` for the .pth. Raises CheckpointError."""
     if file.suffix == ".safetensors":
-        tensors = files.read_arrays(file)
+        tensors = read(file)
     else:
         tensors = {
             f"{part}.{name.removeprefix('module.')}": tensor
-            for part, group in pth.load_nested_arrays(file).items()
+            for part, group in read_nested(file).items()
             for name, tensor in group.items()
         }
-    tensors = {name: tensor for name, tensor in tensors.items() if name not in UNUSED}
+    return {name: tensor for name, tensor in tensors.items() if name not in UNUSED}
+
+
+def read_tensors(file: Path, config: Config) -> Arrays:
+    """All tensors by their flat names, float32, weight norms folded. Raises CheckpointError."""
+    tensors = read_flat(file, files.read_arrays, pth.load_nested_arrays)
     try:
         for name, tensor in tensors.items():
             if tensor.dtype.kind != "f":

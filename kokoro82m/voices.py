@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kokoro82m.speech import STYLE_SIZE
-from kokoro82m.symbols import MAX_SYMBOLS
+from kokoro82m.speech import STYLE_SIZE, Request
+from kokoro82m.symbols import MAX_SYMBOLS, tokenize
 from speechbase import pth
 from speechbase.errors import CheckpointError, RequestError, shown
 
@@ -81,6 +81,27 @@ def blend_voices(folder: Path, weights: Mapping[str, float]) -> np.ndarray:
     for name, weight in weights.items():
         blend += load_voice(folder, name).astype(np.float64) * (weight / total)
     return blend.astype(np.float32)
+
+
+class Voices:
+    """The voices of a checkpoint's folder; blends that were asked for are kept."""
+
+    def __init__(self, folder: Path, vocabulary: Mapping[str, int]) -> None:
+        self._folder, self._vocabulary = folder, vocabulary
+        self._blends: dict[tuple[tuple[str, float], ...], np.ndarray] = {}
+
+    def request(
+        self, phonemes: str, blend: Mapping[str, float], speed: float, seed: int
+    ) -> Request:
+        """What a network is asked for. Raises RequestError, CheckpointError."""
+        name = tuple(blend.items())
+        if name not in self._blends:
+            self._blends[name] = blend_voices(self._folder, blend)
+        tokens, style = (
+            tokenize(phonemes, self._vocabulary),
+            style_row(self._blends[name], phonemes),
+        )
+        return Request(tokens, style, speed=speed, seed=seed)
 
 
 def style_row(voice: np.ndarray, phonemes: str) -> np.ndarray:

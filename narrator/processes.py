@@ -26,18 +26,18 @@ def python_command(statement: str, argument: str = "") -> list[str]:
 def environment(name: str, value: str | None) -> Iterator[None]:
     """Within the block, here and in processes that are started, a variable has this value, or is
     not set where the value is ""; None changes nothing."""
-    before = os.environ.get(name)
-    if value is not None:
+    if value is None:
+        yield
+        return
+    before = os.environ.pop(name, None)
+    if value:
         os.environ[name] = value
-    if value == "":
-        del os.environ[name]
     try:
         yield
     finally:
-        if value is not None:
-            os.environ.pop(name, None)
-            if before is not None:
-                os.environ[name] = before
+        os.environ.pop(name, None)
+        if before is not None:
+            os.environ[name] = before
 
 
 def ending(code: int) -> str:

@@ -123,7 +123,7 @@ def _run(
             done: Report | joining.Answer = own
         else:
             ticket = own.own(job, cancel)
-            with own.doing(ticket), ladder_beside(reading.manuscript, draft):
+            with own.doing(ticket), naming_alternatives(reading.manuscript, draft):
                 done = doing.render(own, ticket, reading, selection, engines, progress)
     if isinstance(done, joining.Answer):
         print_answer(done, as_json)
@@ -139,9 +139,10 @@ def _run(
 
 
 @contextlib.contextmanager
-def ladder_beside(manuscript: Manuscript, draft: bool) -> Iterator[None]:
+def naming_alternatives(manuscript: Manuscript, draft: bool) -> Iterator[None]:
     """A model that is missing is told with all that can speak the book instead."""
-    from narrator.pipeline import bookengines, ladder
+    from narrator.pipeline import bookengines
+    from narrator.pipeline.alternatives import alternatives
 
     try:
         yield
@@ -149,7 +150,7 @@ def ladder_beside(manuscript: Manuscript, draft: bool) -> Iterator[None]:
         missing = bookengines.absent_models(manuscript.project, draft=draft)
         if not missing:
             raise
-        lines = ["; ".join(missing), "what can speak this book here:", *ladder.choices(manuscript)]
+        lines = ["; ".join(missing), "what can speak this book here:", *alternatives(manuscript)]
         raise EngineUnavailable("\n".join(lines)) from error
 
 

@@ -74,7 +74,7 @@ _PROJECT_PARAMETERS = frozenset(("book", "project", "base_url"))
 
 def _project_options() -> list[click.Parameter]:
     """`--build` and `--engine`, which every command of a project takes and none has to pass on."""
-    options = typer.Typer()
+    options = typer.Typer(add_completion=False)
 
     def project(
         build: Annotated[

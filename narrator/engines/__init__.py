@@ -278,8 +278,9 @@ class Engine(ABC):
         "" where nothing helps."""
         return ""
 
-    def can_say(self, text: str, language: str) -> bool:
-        """Whether there is anything in a text that it has sounds for."""
+    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
+        """Whether there is anything in a text that it has sounds for; `pronunciations` as in
+        `text_content`."""
         return True
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:

@@ -116,7 +116,7 @@ class EngineSpec(ABC):
         """As `Engine.language_advice`."""
         return ""
 
-    def can_say(self, text: str, language: str) -> bool:
+    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
         """As `Engine.can_say`."""
         return True
 

@@ -123,7 +123,7 @@ class _Unknown:
     def language_advice(self, language: str) -> str:
         return ""
 
-    def can_say(self, text: str, language: str) -> bool:
+    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
         return True
 
 

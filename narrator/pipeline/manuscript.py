@@ -225,7 +225,7 @@ class Speaks(Protocol):
         """As `Engine.language_advice`."""
         ...
 
-    def can_say(self, text: str, language: str) -> bool:
+    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
         """As `Engine.can_say`."""
         ...
 
@@ -271,7 +271,7 @@ def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscri
         if reason := lacks(one.chunk.speaker, one.language):
             return reason
         engine = engines[one.chunk.speaker]
-        if engine.can_say(one.spoken.text, one.language):
+        if engine.can_say(one.spoken.text, one.language, one.spoken.pronunciations):
             return None
         return f"without a sound in the engine {engine.name}"
 

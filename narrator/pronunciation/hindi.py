@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
+from narrator.pronunciation.rules import reader
 from narrator.pronunciation.rules import transcribe as by_rules
 from narrator.pronunciation.tokens import Segment, Token
 
@@ -63,12 +63,7 @@ def transcribe(tokens: Sequence[Token]) -> list[Segment]:
     return by_rules(tokens, _word)
 
 
-@lru_cache(maxsize=20_000)
-def _word(word: str) -> str:
-    if word in _WORDS:
-        return _WORDS[word]
-    if "-" in word or "'" in word:
-        return "".join(map(_word, filter(None, re.split("[-']", word))))
+def _read(word: str) -> str:
     syllables = list(map(_syllable, _AKSHARA.finditer(word)))
     if not syllables:
         return ""
@@ -161,3 +156,6 @@ def _vowel(syllable: _Syllable, after: str, is_open: bool) -> str:
     if mark == "ः":
         return vowel + "h"
     return vowel + (_NASALS.get(after[0], "n") if mark else "")
+
+
+_word = reader(_WORDS, _read)

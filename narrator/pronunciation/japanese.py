@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from narrator.pronunciation.tokens import Segment, Token
+from narrator.pronunciation.tokens import Segment, Token, by_words
 
 _ROWS = """
 アイウエオ a i ɯ e o
@@ -81,14 +81,11 @@ def _mode() -> Any:
 
 
 def transcribe(tokens: Sequence[Token]) -> list[Segment]:
-    return [segment for token in tokens if token.kind == "word" for segment in _segments(token)]
+    return by_words(tokens, _segments)
 
 
 def _segments(token: Token) -> Iterator[Segment]:
     """Morphemes, with what belongs to the word before or after them."""
-    if token.phonemes:
-        yield Segment(token.start, token.stop, token.phonemes)
-        return
     start, kana, is_prefix = token.start, "", False
     stop = start
     for morpheme in _tokenizer().tokenize(token.text, _mode()):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from narrator.pronunciation.tokens import Segment, Token
+from narrator.pronunciation.tokens import Segment, Token, by_words
 
 _INITIALS = dict(
     pair.split("=")
@@ -47,16 +47,13 @@ _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff〇]+")
 
 
 def transcribe(tokens: Sequence[Token]) -> list[Segment]:
-    return [segment for token in tokens if token.kind == "word" for segment in _segments(token)]
+    return by_words(tokens, _segments)
 
 
 def _segments(token: Token) -> Iterator[Segment]:
     import rjieba
     from pypinyin import Style, lazy_pinyin
 
-    if token.phonemes:
-        yield Segment(token.start, token.stop, token.phonemes)
-        return
     start = token.start
     for run in re.findall(f"{_HAN.pattern}|[^{_HAN.pattern[1:-2]}]+", token.text):
         if not _HAN.match(run):

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
-from narrator.pronunciation.rules import Rules, stressed
+from narrator.pronunciation.rules import Rules, reader, stressed
 from narrator.pronunciation.rules import transcribe as by_rules
 from narrator.pronunciation.tokens import Segment, Token
 
@@ -206,12 +205,7 @@ def _join(first: str, second: str) -> tuple[str, str]:
     return first, second
 
 
-@lru_cache(maxsize=20_000)
-def _word(word: str) -> str:
-    if word in _WORDS:
-        return _WORDS[word]
-    if "-" in word or "'" in word:
-        return "".join(map(_word, filter(None, re.split("[-']", word))))
+def _read(word: str) -> str:
     sounds = _SOUNDS(word).replace("Z", "s" if word.endswith("s") else "")
     if "ˈ" not in sounds:
         sounds = stressed(sounds, _NUCLEUS, 2 if re.search("(?:[aeo]s?|am|ens?|em)$", word) else 1)
@@ -237,3 +231,6 @@ def _word(word: str) -> str:
     glide = "j" if rest[:1] in "aeouAIWEOɐɛɔ" else "i"
     before = re.sub("(?<=[sɾlnmzvfpbkɡ])i(?=[aeouAIWEO]|$)", glide, before)
     return (before + mark + rest).replace("E", "e").replace("O", "o").replace("M", "æ")
+
+
+_word = reader(_WORDS, _read)

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from narrator.pronunciation.tokens import Segment, Token, is_stop, plain
 
@@ -38,6 +39,21 @@ class Rules:
         return "".join(
             self._sounds[(match.lastindex or 1) - 1] for match in self._pattern.finditer(word)
         )
+
+
+def reader(words: Mapping[str, str], read: Callable[[str], str]) -> Callable[[str], str]:
+    """The phonemes of a plain word: as `words` has it, else of its parts at hyphens and
+    apostrophes, else as `read` says of it. What was read is remembered."""
+
+    @lru_cache(maxsize=20_000)
+    def word(text: str) -> str:
+        if text in words:
+            return words[text]
+        if "-" in text or "'" in text:
+            return "".join(map(word, filter(None, re.split("[-']", text))))
+        return read(text)
+
+    return word
 
 
 def transcribe(

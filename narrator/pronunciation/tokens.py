@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from narrator.pronunciation.alphabet import MARKS, STOPS
@@ -59,6 +59,20 @@ class Segment:
 Transcriber = Callable[[Sequence[Token]], Sequence[Segment]]
 """A language's rules: the segments of all word tokens, in order. Each word is covered; one word may
 be several segments where a script has no spaces."""
+
+
+def by_words(
+    parts: Sequence[Token], segments: Callable[[Token], Iterable[Segment]]
+) -> list[Segment]:
+    """Segments of all word tokens; of those without phonemes of the author's own, as `segments`
+    says."""
+    found: list[Segment] = []
+    for token in parts:
+        if token.phonemes:
+            found.append(Segment(token.start, token.stop, token.phonemes))
+        elif token.kind == "word":
+            found += segments(token)
+    return found
 
 
 def tokens(text: str, spans: Sequence[tuple[int, int, str]]) -> Iterator[Token]:

@@ -37,7 +37,8 @@ def test_parts_without_a_sound_are_said_at_their_first_place(manuscript) -> None
 def test_a_language_that_needs_an_extra_is_said_with_it(
     manuscript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert SPEC.can_say("Nobody.", "en")
-    assert not SPEC.can_say("漢字", "en")
+    assert SPEC.can_say("Nobody.", "en", {})
+    assert not SPEC.can_say("漢字", "en", {})
+    assert SPEC.can_say("漢字", "en", {"漢字": "kænʤi"})
     monkeypatch.setattr("narrator.pronunciation.missing_extra", lambda tag: "japanese")
     assert "[japanese]" in SPEC.language_advice("ja")

@@ -56,8 +56,8 @@ class ClusterEngine(Engine):
     def language_advice(self, language: str) -> str:
         return self.inner.language_advice(language)
 
-    def can_say(self, text: str, language: str) -> bool:
-        return self.inner.can_say(text, language)
+    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
+        return self.inner.can_say(text, language, pronunciations)
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         return self.inner.problems(voices, languages)

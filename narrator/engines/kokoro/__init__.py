@@ -24,7 +24,7 @@ from narrator.engines import Engine, models
 from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
-from narrator.engines.kokoro.voices import cast_blends
+from narrator.engines.kokoro.voices import VOICES, cast_blends
 from narrator.engines.kokoro.wording import (
     can_say,
     language_advice,
@@ -108,13 +108,13 @@ class KokoroSpec(EngineSpec):
     def language_advice(self, language: str) -> str:
         return language_advice(language)
 
-    def can_say(self, text: str, language: str) -> bool:
-        return can_say(text, language)
+    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
+        return can_say(text, language, pronunciations)
 
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
         # what a folder has, the engine knows
         assert isinstance(settings, KokoroSettings)
-        return voice_errors(voices, ()) if settings.model == "auto" else ()
+        return voice_errors(voices, VOICES) if settings.model == "auto" else ()
 
 
 SPEC = KokoroSpec()

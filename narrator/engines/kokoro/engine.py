@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from narrator.engines.kokoro.cpu import SHARED_BYTES, WORKER_BYTES, start_worker
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.gpu import LoadingKokoro
 from narrator.engines.kokoro.settings import KokoroSettings
-from narrator.engines.kokoro.voices import VOICES, chosen_blend
+from narrator.engines.kokoro.voices import VOICES
 from narrator.engines.kokoro.wording import (
     blend_of,
     can_say,
@@ -98,15 +98,14 @@ class KokoroEngine(ModelEngine):
     def language_advice(self, language: str) -> str:
         return language_advice(language)
 
-    def can_say(self, text: str, language: str) -> bool:
-        return can_say(text, language)
+    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
+        return can_say(text, language, pronunciations)
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Languages that cannot be pronounced here, and voices that it has not."""
-        messages = [self._unspoken(tag) for tag in languages if not self.speaks(tag)]
-        messages += voice_errors(voices, self._voices().keys())
-        if self._found.path is not None:
-            messages += self._missing_voices(voices)
+        messages = [self._language_error(tag) for tag in languages if not self.speaks(tag)]
+        names = VOICES.keys() if self._found.path is None else self._voices().keys()
+        messages += voice_errors(voices, names, self._found.spec)
         return [Problem(None, None, message) for message in messages]
 
     def start(self, tell: Callable[[str], None] = quiet) -> Session:
@@ -139,18 +138,7 @@ class KokoroEngine(ModelEngine):
     def _loading(self, path: Path) -> LoadingKokoro:
         return LoadingKokoro(self._found.spec, path, self.settings, self._weights(), self._cache)
 
-    def _missing_voices(self, voices: Mapping[str, Voice]) -> Iterator[str]:
-        """Chosen voices that the published model has, and this one has not."""
-        names = self._voices()
-        for speaker, voice in voices.items():
-            for name in chosen_blend(voice) or ():
-                if name in VOICES and name not in names:
-                    yield (
-                        f"{speaker}: {self._found.spec} has no voice '{name}'; fetch it, or choose "
-                        f"one that it has with `kokoro: {{voice: …}}`: {', '.join(names)}"
-                    )
-
-    def _unspoken(self, tag: str) -> str:
+    def _language_error(self, tag: str) -> str:
         extra = pronunciation.missing_extra(tag)
         if extra is None:
             known = ", ".join(pronunciation.languages())

@@ -16,8 +16,6 @@ from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading, Tell
 from narrator.engines.voice import Reference
 
 if TYPE_CHECKING:
-    import numpy as np
-
     import kokoro82m
     from kokoro82m.model import Kokoro82M
 
@@ -67,23 +65,15 @@ class KokoroBatches:
     """The network as a model whose batches a session can fill."""
 
     def __init__(self, network: Kokoro82M) -> None:
+        from kokoro82m import Voices
+
         self.network = network
-        self._voices: dict[tuple[tuple[str, float], ...], np.ndarray] = {}
+        self._voices = Voices(network.path, network.config.vocabulary)
 
     def request(self, spoken: SpokenText) -> kokoro82m.Request:
         """Raises RequestError."""
-        import kokoro82m
-
-        blend = tuple(spoken.blend.items())
-        if blend not in self._voices:
-            self._voices[blend] = kokoro82m.blend_voices(self.network.path, spoken.blend)
         phonemes = spoken.pronunciation.phonemes
-        return kokoro82m.Request(
-            kokoro82m.tokenize(phonemes, self.network.config.vocabulary),
-            kokoro82m.style_row(self._voices[blend], phonemes),
-            speed=spoken.speed,
-            seed=spoken.seed,
-        )
+        return self._voices.request(phonemes, spoken.blend, spoken.speed, spoken.seed)
 
     def batch(self, slots: int) -> KokoroBatch:
         return KokoroBatch(self.network, slots)

@@ -56,7 +56,6 @@ class KokoroVoiceInfo:
     """One of the published voices."""
 
     name: str
-    grade: str
 
     @property
     def language(self) -> str:
@@ -69,8 +68,8 @@ class KokoroVoiceInfo:
 
 VOICES: Mapping[str, KokoroVoiceInfo] = MappingProxyType(
     {
-        name: KokoroVoiceInfo(name, grade)
-        for grade, *names in (line.split() for line in _GRADES.split("\n") if line)
+        name: KokoroVoiceInfo(name)
+        for _grade, *names in (line.split() for line in _GRADES.split("\n") if line)
         for name in names
     }
 )
@@ -144,9 +143,3 @@ def chosen_blend(voice: Voice) -> Blend | None:
     settings = voice.own.get("kokoro")
     choice = settings.voice if isinstance(settings, KokoroVoice) else None
     return {choice: 1.0} if isinstance(choice, str) else choice
-
-
-def unknown_voices(names: Iterable[str], folder_names: Iterable[str] = ()) -> list[str]:
-    """Names that are neither published nor in a model's folder."""
-    known = {*VOICES, *folder_names}
-    return [name for name in names if name not in known]

@@ -20,7 +20,6 @@ from narrator.engines.kokoro.voices import (
     chosen_blend,
     default_blend,
     language_of,
-    unknown_voices,
 )
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, nearest
@@ -39,12 +38,22 @@ def blend_of(voice: Voice, language: str) -> Blend:
     return {name: round(blend[name] / total, 6) for name in sorted(blend)}
 
 
-def voice_errors(voices: Mapping[str, Voice], folder_names: Collection[str]) -> Iterator[str]:
-    """Voices that neither the published model nor a folder's has."""
-    names = [*VOICES, *folder_names]
+def voice_errors(
+    voices: Mapping[str, Voice], names: Collection[str], model: str = ""
+) -> Iterator[str]:
+    """Chosen voices that are none of a model's `names`; those that the published model has are
+    missing in the folder of `model`."""
     for speaker, voice in voices.items():
-        for name in unknown_voices(chosen_blend(voice) or (), folder_names):
-            guess = nearest(name, names)
+        for name in chosen_blend(voice) or ():
+            if name in names:
+                continue
+            if name in VOICES:
+                yield (
+                    f"{speaker}: {model} has no voice '{name}'; fetch it, or choose one that it "
+                    f"has with `kokoro: {{voice: …}}`: {', '.join(names)}"
+                )
+                continue
+            guess = nearest(name, [*VOICES, *names])
             hint = f"did you mean '{guess}'?" if guess else "docs/kokoro.md lists them"
             yield f"{speaker}: Kokoro has no voice '{name}'; {hint}"
 
@@ -56,7 +65,7 @@ def dialect(language: str, blend: Blend) -> str:
     return spoken if same else language
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=20_000)
 def pronounce(
     text: str, language: str, overrides: tuple[tuple[str, str], ...] = ()
 ) -> Pronunciation:
@@ -76,11 +85,11 @@ def pronounce(
     return pronunciation.pronounce(text, language, spans)
 
 
-def can_say(text: str, language: str) -> bool:
+def can_say(text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
     """Whether anything in a text has a sound; of a language that is not spoken here it is not
     known."""
     try:
-        return bool(pronounce(text, language).words)
+        return bool(pronounce(text, language, tuple(pronunciations.items())).words)
     except LookupError:
         return True
 

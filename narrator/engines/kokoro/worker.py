@@ -35,28 +35,15 @@ class Speaker:
 
     def __init__(self, folder: Path, cache: Path) -> None:
         """Raises ModelError."""
+        from kokoro82m import Voices
         from kokoro82m.onnx_network import load_onnx
 
-        self._folder = folder
         self._network = load_onnx(folder, cache)
-        self._voices: dict[str, np.ndarray] = {}
+        self._voices = Voices(folder, self._network.config.vocabulary)
 
     def speak(self, request: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Samples and the frames of each symbol. Raises ModelError."""
-        import kokoro82m
-
-        name = json.dumps(request["blend"])
-        if name not in self._voices:
-            self._voices[name] = kokoro82m.blend_voices(self._folder, request["blend"])
-        phonemes = request["phonemes"]
-        speech = self._network.speak(
-            kokoro82m.Request(
-                kokoro82m.tokenize(phonemes, self._network.config.vocabulary),
-                kokoro82m.style_row(self._voices[name], phonemes),
-                speed=request["speed"],
-                seed=request["seed"],
-            )
-        )
+        speech = self._network.speak(self._voices.request(**request))
         return speech.samples, speech.durations
 
 

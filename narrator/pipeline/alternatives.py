@@ -14,7 +14,7 @@ from narrator.installation import install_command
 from narrator.pipeline.manuscript import Manuscript
 
 
-def choices(manuscript: Manuscript) -> list[str]:
+def alternatives(manuscript: Manuscript) -> list[str]:
     """A line for each engine that needs no server: its option, and what has to be done first."""
     seconds = sum(unit.expected for unit in manuscript.spoken)
     rows = [
