@@ -134,6 +134,7 @@ def test_under_three_seconds_is_refused_with_the_figure(speech):
     )
 
 
+@pytest.mark.slow
 def test_over_thirty_seconds_is_refused_with_the_figure(speech):
     clip = judged(np.tile(speech, 5), text=" ".join([TEXT] * 5))
     refused(clip, f"{clip.figures.seconds:.1f} s", "30 s")

@@ -308,6 +308,7 @@ class TestStream:
         flow.stream(first, steps=1)
         assert pushed == [28] * 5
 
+    @pytest.mark.slow
     def test_two_streams_of_a_reference_do_not_disturb_each_other(self, flow: Flow) -> None:
         row, other = made_up(30, 30, 5), made_up(30, 30, 5)
         rows = [row, replace(other, tokens=other.tokens[::-1])]

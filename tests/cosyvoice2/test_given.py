@@ -209,6 +209,7 @@ def test_a_decoding_that_nobody_waits_for_is_not_made(
     assert decodings[1].speech().tokens.tolist() == [7]
 
 
+@pytest.mark.slow
 def test_the_memory_that_is_asked_for_is_what_sound_takes(model: CosyVoice2) -> None:
     row = model._sounds.row(Request(reference=voice()), [1] * 197)
     model.flow.join()

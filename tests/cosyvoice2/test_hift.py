@@ -129,6 +129,7 @@ class TestReach:
         return mel.astype(np.float32), source.astype(np.float32)
 
     @pytest.mark.parametrize("what", ["mel", "source"])
+    @pytest.mark.slow
     def test_a_frame_changes_none_beyond(
         self, hift: HiFT, given: tuple[np.ndarray, np.ndarray], what: str
     ) -> None:

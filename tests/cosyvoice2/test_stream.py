@@ -51,6 +51,7 @@ def test_chunks_are_the_whole_without_a_joint(model: CosyVoice2, voice: Referenc
     assert np.linalg.norm(found - whole) <= 0.01 * np.linalg.norm(whole)
 
 
+@pytest.mark.slow
 def test_the_first_chunk_comes_before_the_last_token(model: CosyVoice2, voice: Reference) -> None:
     uniforms = np.random.RandomState(1).random(300)
     drawn: list[float] = []

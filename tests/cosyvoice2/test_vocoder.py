@@ -74,11 +74,9 @@ def test_without_noise_samples_are_the_official(hift: HiFT, golden: CosyGolden) 
 
 @pytest.mark.parametrize(
     "name",
-    quick(
-        ["tts_given_tokens_stream", "tts_given_tokens_stream_short", "tts_zero_shot_stream"],
-        "tts_zero_shot_stream",
-    ),
+    ["tts_given_tokens_stream", "tts_given_tokens_stream_short", "tts_zero_shot_stream"],
 )
+@pytest.mark.slow
 def test_the_official_stream_can_be_made_of_its_parts(
     hift: HiFT, golden: CosyGolden, name: str
 ) -> None:
@@ -126,7 +124,8 @@ class TestWindows:
         pairs = zip(mels, sources, strict=True)
         return [(each, source, alone(small, each, source)) for each, source in pairs]
 
-    @pytest.mark.parametrize("kind", quick([None, "metal", "cuda"], None, "cuda"))
+    @pytest.mark.parametrize("kind", [None, "metal", "cuda"])
+    @pytest.mark.slow
     def test_rows_side_by_side_say_what_each_says_alone(
         self, small: HiFT, rows: list[Any], kind: Kind | None
     ) -> None:

@@ -933,6 +933,7 @@ def test_offsets_and_durations_are_wide_where_they_must_be(tmp_path: Path) -> No
     assert m4b._media_head(48000, 2**30, "eng")[8] == 0
 
 
+@pytest.mark.slow
 def test_more_chapters_than_an_mp3_can_mark_are_delivered_in_parts(tmp_path: Path) -> None:
     one = chapter(1, "Short", [voice(0.4)])
     many = [replace(one, number=n + 1, title=f"No. {n + 1}") for n in range(300)]

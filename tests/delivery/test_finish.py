@@ -107,6 +107,7 @@ def test_a_retail_sample_comes_from_the_chapter_that_is_chosen(tmp_path: Path) -
     assert [c.name for c in checks(figures(sample.path), profile) if not c.ok] == []
 
 
+@pytest.mark.slow
 def test_a_sample_that_is_too_short_is_a_remark_beside_the_book(tmp_path: Path) -> None:
     path = project(
         tmp_path,
@@ -171,6 +172,7 @@ def test_a_part_of_a_book_moves_the_read_along_of_the_whole_away(tmp_path: Path)
     assert epub.read_bytes() != whole
 
 
+@pytest.mark.slow
 def test_a_way_without_sound_for_a_read_along_goes_without(tmp_path: Path) -> None:
     more = "output: {profile: [archive, spotify], companions: [readalong]}\n"
     report, _ = books.run(project(tmp_path, more), HumEngine())
@@ -227,6 +229,7 @@ def stereo(folder: Path, more: str) -> Path:
     return project(folder, "music: [{file: in.wav, place: intro, chapters: [Morning]}]\n" + more)
 
 
+@pytest.mark.slow
 def test_a_book_with_music_in_stereo_may_be_mono(tmp_path: Path) -> None:
     mono = "output: {formats: [mp3, wav], files: chapters, channels: mono}\n"
     report, _ = books.run(stereo(tmp_path, mono), HumEngine())

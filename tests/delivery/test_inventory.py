@@ -556,6 +556,7 @@ def test_a_shelf_of_many_books_is_none(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_book_goes_on_from_disc_to_disc(tmp_path: Path) -> None:
     for number in (1, 2):
         chapter(tmp_path / "CD 1", number, 4)

@@ -846,6 +846,7 @@ def test_blocks_of_any_size_give_the_same_mix(tmp_path: Path, size: int) -> None
     assert_array_equal(played(scene, speech, size), played(scene, speech, 50_000))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_music(tmp_path: Path) -> None:
     rate = 44100
     long = np.tile(stereo(noise(10, rate=rate), noise(10, rate=rate, seed=2)), (3, 1))

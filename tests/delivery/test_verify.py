@@ -520,6 +520,7 @@ def test_tops_that_were_cut_flat_and_made_quieter_are_found_through_every_codec(
 
 
 @pytest.mark.parametrize(("suffix", "codec", "bitrate"), CODED)
+@pytest.mark.slow
 def test_what_is_limited_or_plain_is_not_called_flat(
     tmp_path: Path, suffix: str, codec: str, bitrate: int
 ) -> None:

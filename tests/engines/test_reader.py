@@ -47,6 +47,7 @@ def plainly(model, message, options):
     return odds / odds.sum()
 
 
+@pytest.mark.slow
 def test_what_questions_share_is_read_once_and_changes_no_likelihood(model):
     before = model.read
     found = model.likelihoods(SHARED, QUESTIONS, CODES)

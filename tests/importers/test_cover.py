@@ -162,6 +162,7 @@ def test_a_book_without_a_cover_has_none(tmp_path: Path) -> None:
     assert with_cover(tmp_path, "c.jpg", PNG, declared=False).cover is None
 
 
+@pytest.mark.slow
 def test_base64_in_a_drawing_is_drawn(tmp_path: Path) -> None:
     data = base64.b64encode(picture("mjpeg", "image2pipe")).decode()
     shape = 'width="20" height="30" preserveAspectRatio="none"'

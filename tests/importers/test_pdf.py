@@ -397,6 +397,7 @@ def outcome(path: Path) -> str:
     return ""
 
 
+@pytest.mark.slow
 def test_damaged_files_are_imported_or_refused_in_one_line(tmp_path: Path) -> None:
     sound = build_pdf(tmp_path / "b.pdf", [noted(), headed(1)], outline=[("One", 0)]).read_bytes()
     for seed in range(120):

@@ -14,7 +14,7 @@ from narrator.importers.labels import lowered_capitals
 from narrator.importers.readers.content import is_fountain
 from narrator.pipeline import checking
 from narrator.pipeline.manuscript import read
-from tests.effort import examples, quick
+from tests.effort import examples
 from tests.importers.imports import reasons, rows, whole
 
 SAMPLES = Path(__file__).parents[1] / "golden" / "manuscripts"
@@ -340,12 +340,9 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
 
 @pytest.mark.parametrize(
     "name",
-    quick(
-        ["harbour.fountain", "harbour.fdx", "harbour.srt", "harbour.vtt"],
-        "harbour.fountain",
-        "harbour.fdx",
-    ),
+    ["harbour.fountain", "harbour.fdx", "harbour.srt", "harbour.vtt"],
 )
+@pytest.mark.slow
 def test_damaged_scripts_are_read_or_refused_in_a_line(name: str, tmp_path: Path) -> None:
     data = (SAMPLES / name).read_bytes()
     path = tmp_path / name

@@ -561,6 +561,7 @@ def test_a_render_that_outlives_its_terminal_goes_on_in_silence(form, tmp_path):
     assert len(list((tmp_path / "build").rglob("*.wav"))) == 2
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_read_enough_does_not_end_a_render(tmp_path):
     path = least(tmp_path, books.MANIFEST)
     os.mkfifo(pipe := tmp_path / "pipe")

@@ -321,6 +321,7 @@ def test_the_same_project_gives_the_same_page_and_reads_no_sound(book, written, 
     assert path.read_text("utf-8") == written[1]
 
 
+@pytest.mark.slow
 def test_torn_curves_are_measured_again(book, written):
     folder = book.manuscript.project.build / "report-cache"
     for path in folder.iterdir():

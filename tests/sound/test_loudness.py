@@ -161,7 +161,8 @@ def test_peaks_between_samples_are_held(divisor: float) -> None:
     assert true_peak(mastered(sound, 3, -2)) == pytest.approx(-2, abs=0.05)
 
 
-@pytest.mark.parametrize("seed", quick(range(3), 0))
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_speech_with_hot_peaks_stays_under_minus_one_dbtp_at_four_times_the_rate(
     seed: int,
 ) -> None:

@@ -316,6 +316,7 @@ def test_a_good_take_is_not_bad_at_all():
     assert badness(verdict) == 0
 
 
+@pytest.mark.slow
 def test_the_worse_the_figure_the_worse_the_take():
     def bad(*parts: np.ndarray) -> float:
         return badness(examine(take(*parts), RATE, 8))

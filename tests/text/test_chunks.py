@@ -474,6 +474,7 @@ def novel() -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_whole_novel_is_cut_well_and_fast() -> None:
     lines = tuple(line(text) for text in novel())
     found: list[Chunk] = []

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from narrator.text.quotations import quotations
-from tests.effort import cpu_seconds, examples, quick
+from tests.effort import cpu_seconds, examples
 
 
 def found(language: str, text: str) -> list[str]:
@@ -240,10 +240,9 @@ def test_pieces_lie_in_their_paragraphs_in_order(paragraphs: list[str], language
 
 @pytest.mark.parametrize(
     "unit",
-    quick(
-        ['" ', "a' 'a", "“a.' ", '“‘a«"', "— a, dit-il, ", "« a, dit-il "], "a' 'a", "— a, dit-il, "
-    ),
+    ['" ', "a' 'a", "“a.' ", '“‘a«"', "— a, dit-il, ", "« a, dit-il "],
 )
+@pytest.mark.slow
 def test_time_grows_with_the_text_alone(unit: str) -> None:
     def spent(size: int) -> float:
         return cpu_seconds(lambda: quotations([unit * size], "fr"), tries=3)

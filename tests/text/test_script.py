@@ -254,6 +254,7 @@ def test_an_undeclared_label_in_a_script_names_the_nearest_speaker() -> None:
         "小红：你好",
     ],
 )
+@pytest.mark.slow
 def test_what_looks_like_a_label_is_one_in_a_script_and_text_in_prose(text: str) -> None:
     language = "zh" if text[0] == "小" else "en"
     [(_, message)] = problems(SCRIPT + text, language=language)

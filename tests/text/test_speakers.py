@@ -165,6 +165,7 @@ def test_odd_text_costs_no_more_than_its_length(
     assert len(attributed(paragraph, cast=cast).said) == pieces
 
 
+@pytest.mark.slow
 def test_names_that_are_common_words_and_many_names_are_no_harm() -> None:
     odd = Character("Will", ("May", "I", "the", "", "She", "\N{GRINNING FACE}"), "he")
     many = tuple(Character(f"Mr. Hart{number}") for number in range(5_000))

@@ -99,6 +99,7 @@ def test_long_input_is_worked_on_in_parts_without_seams(codec, variant, monkeypa
         assert np.abs(parts - whole).max() < 1e-5 * np.abs(whole).max()
 
 
+@pytest.mark.slow
 def test_tiny_parts_change_nothing(codec, monkeypatch):
     vae = codec("base")
     latents = mx.random.normal((1, 5, vae.config.latent_dim), key=mx.random.key(0))

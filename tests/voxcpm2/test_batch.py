@@ -92,6 +92,7 @@ def test_each_row_of_a_mixed_batch_equals_its_run_alone(
         assert_alike(speeches[row], expected)
 
 
+@pytest.mark.slow
 def test_a_batch_of_the_first_generation(models: Callable[[str], VoxCPM2]) -> None:
     model = models("v1")
     said = Prompt("The transcript.", latents(model, 3, 4))

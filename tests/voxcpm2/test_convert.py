@@ -47,6 +47,7 @@ def test_converting_twice_changes_nothing(golden, tmp_path):
     assert first.fingerprint == second.fingerprint
 
 
+@pytest.mark.slow
 def test_dtype_is_written_and_the_codec_stays_float32(golden, tmp_path):
     convert(golden("base").checkpoint, tmp_path / "new", dtype="bfloat16")
     stored = mx.load(str(tmp_path / "new" / "model.safetensors"))

@@ -78,6 +78,7 @@ def test_a_window_fits_the_memory_left(
     assert AudioVAE(Config.from_dict(shipped).vae).frames() == frames
 
 
+@pytest.mark.slow
 def test_small_windows_say_what_large_ones_do(
     base: VoxCPM2, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +101,7 @@ def test_what_is_left_is_what_the_device_says_less_what_is_held(
         assert device.memory_left() == (10 << 30) - mx.get_active_memory()
 
 
+@pytest.mark.slow
 def test_a_decoding_holds_little_between_its_windows(base: VoxCPM2) -> None:
     """What it remembers, not the layers' outputs that this was cut out of."""
     batch = base.batch(1)

@@ -87,11 +87,13 @@ class TestLength:
         assert len(speech.latents) == 3 * 6 + 10
         assert speech.stop_reason == "cap"
 
+    @pytest.mark.slow
     def test_the_models_length_bounds_it_too(self, model: VoxCPM2) -> None:
         voice = latents(model, 380)
         speech = model.generate("the lazy dog", reference=voice, min_len=12, steps=1)
         assert len(speech.latents) == model.config.max_length - (380 + 2 + 3 + 1)
 
+    @pytest.mark.slow
     def test_a_stop_is_heeded_only_after_min_len(self, model: VoxCPM2) -> None:
         lengths = [
             len(model.generate("Hello world, this is a test.", seed=1, min_len=n, steps=2).latents)
@@ -121,6 +123,7 @@ class TestRetries:
         assert speech.attempts == 1
         assert len(speech.latents) == 17
 
+    @pytest.mark.slow
     def test_a_row_that_is_tried_again_keeps_its_batch_going(self, model: VoxCPM2) -> None:
         batch = model.batch(slots=2)
         bad = batch.add(Request("dog", min_len=100, steps=1, retries=1, seed=1))

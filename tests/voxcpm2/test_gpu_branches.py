@@ -28,6 +28,7 @@ from voxcpm2.prompt import Continuation, Text, build
         pytest.param("base", "metal", True, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_a_batch_says_there_what_it_says_here(
     golden: Any, variant: str, kind: Kind, compiled: bool
 ) -> None:

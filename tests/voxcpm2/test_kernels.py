@@ -59,6 +59,7 @@ class TestWhatOnlyAGpuSays:
         monkeypatch.setattr(kernels, "random_shipped", lambda: models("base"))
         monkeypatch.setattr(kernels, "TIMED", (2,))
 
+    @pytest.mark.slow
     def test_parts_and_steps_are_timed_for_each_number_of_rows(self) -> None:
         found = kernels.timed(1)
         assert list(found) == [2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from narrator.speech.scheduler import Task
 from tests.bench.cluster import generated, part
 from tests.bench.virtual import ideal, simulate
@@ -12,6 +14,7 @@ def test_slots_are_busy_to_the_last_take() -> None:
     assert simulate(tasks, (1.0,) * 4, 2, jitter=0.2, seed=1).busy >= 0.95
 
 
+@pytest.mark.slow
 def test_machines_of_other_speeds_come_near_to_what_is_possible() -> None:
     tasks, speeds = part(generated(), 3000.0), (1.0, 1.0, 0.5, 0.25)
     assert ideal(tasks, speeds, 2) / simulate(tasks, speeds, 2, jitter=0.2, seed=1).wall >= 0.95

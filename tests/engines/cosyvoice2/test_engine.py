@@ -342,6 +342,7 @@ def test_a_take_has_its_tokens_and_what_they_show_to_be_wrong(make: Make) -> Non
         model.said(asked, became(said[:0]))
 
 
+@pytest.mark.slow
 def test_rows_of_all_kinds_are_spoken_side_by_side_as_they_are_alone(make: Make) -> None:
     asked = [
         request(mode="reference", reference=clip(0.5)),

@@ -118,6 +118,7 @@ def test_the_same_text_gives_the_same_samples_in_every_session_and_order() -> No
             assert first.samples.tobytes() == other.samples.tobytes(), line.key
 
 
+@pytest.mark.slow
 def test_breath_is_the_same_noise_whatever_the_time(session: WorkerSession) -> None:
     voice = Voice("x", own={"draft": DraftVoice(variant="f5")})
     breathed = say(session, SENTENCE, voice).samples

@@ -723,6 +723,7 @@ def cramped(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     monkeypatch.setattr(voxcpm2.VoxCPM2, "encode", scarce)
 
 
+@pytest.mark.slow
 def test_a_voice_that_does_not_fit_beside_the_rows_lowers_the_slots(
     make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -836,6 +837,7 @@ TIMEOUT = "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTi
     ],
     ids=["a step", "a step that was made", "a window", "an evaluation, late"],
 )
+@pytest.mark.slow
 def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
     make: Make,
     monkeypatch: pytest.MonkeyPatch,
