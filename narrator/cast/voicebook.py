@@ -50,7 +50,8 @@ class VoiceEntry:
 
     name: str
     place: str
-    """"cast" of the project, a preset of the "project" or the "library", or a "usual" name."""
+    """"cast" of the project, a preset of the "project" or the "library", a voice of the "engine",
+    or a "usual" name."""
     stands_for: str = ""
     """Whose voice a usual name is."""
 
@@ -70,6 +71,7 @@ class VoiceBook:
     def __init__(self, engine: Engine, language: str, project: Project | None = None) -> None:
         """`language` is that of voices that have none of their own. Raises UserError."""
         self._engine, self._language = engine, language
+        self._engine_voices = engine.named_voices()
         self._cast: Cast = {}
         self._voices: references.Voices | None = None
         if project is not None:
@@ -100,11 +102,17 @@ class VoiceBook:
             entry = own[entry.stands_for]
         if entry is None or entry.place == "usual":
             return self._made_up(name)
+        if entry.place == "engine":
+            voice = self._engine_voices[entry.name]
+            return Speaking(voice, voice.language or self._language, None)
         return self._of_cast(entry) if entry.place == "cast" else self._of_preset(entry)
 
     def _made_up(self, name: str) -> Speaking:
-        """An engine that imitates nobody has a voice for every name."""
-        if self._engine.clones or not name or len(name) > LONGEST_NAME:
+        """A voice for OpenAI's names and, of an engine whose voices have no names, for every name;
+        none of an engine that imitates."""
+        is_usual = name.casefold() in USUAL
+        named = self._engine.clones or (self._engine_voices and not is_usual)
+        if named or not name or len(name) > LONGEST_NAME:
             names = [entry.name for entry in self.entries()]
             guess = nearest(name, names)
             hint = f"did you mean '{guess}'?" if guess else "GET /v1/audio/voices lists them"
@@ -113,7 +121,7 @@ class VoiceBook:
         return Speaking(Voice(name, pronoun=pronoun), self._language, None)
 
     def _own(self) -> dict[str, VoiceEntry]:
-        """The project's cast, its presets, and the library's, by name."""
+        """The project's cast, its presets, the library's, and the engine's voices, by name."""
         found: dict[str, VoiceEntry] = {}
         for name in self._cast:
             if self._is_there(name):
@@ -122,6 +130,8 @@ class VoiceBook:
             if file.stem not in found:
                 place = "library" if file.parent == presets.folder(None) else "project"
                 found[file.stem] = VoiceEntry(file.stem, place)
+        for name in self._engine_voices:
+            found.setdefault(name, VoiceEntry(name, "engine"))
         return found
 
     def _usual(self, own: Mapping[str, VoiceEntry]) -> Sequence[VoiceEntry]:

@@ -439,6 +439,8 @@ def why(
     out.print(f"{step.id}  {source(step.chunk)}  {step.chunk.speaker}")
     out.print(f"text:   {step.chunk.text}")
     out.print(f"spoken: {step.text}")
+    if phonemes := step.recipe.get("phonemes"):
+        out.print(f"phonemes: {phonemes}")
     out.print(str(reason))
     if record:
         out.print(f"take: {record.seconds:.1f} s, {record.level:.1f} dB, try {record.attempt + 1}")

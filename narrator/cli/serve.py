@@ -16,7 +16,7 @@ from narrator.characters import quoted
 from narrator.cli.casting import engine_for
 from narrator.cli.progress import silence
 from narrator.cli.shared import Draft, app, counted, err, out
-from narrator.cli.voices import Language, language_of
+from narrator.cli.voices import Language, language_of, speech_of
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
@@ -103,7 +103,6 @@ def _server(
     from narrator.cast.voicebook import VoiceBook
     from narrator.pipeline.bookengines import engine_for as engine_of
     from narrator.pipeline.manuscript import lexicon_of
-    from narrator.project.schema import SpeechSettings
     from narrator.serve.answering import Hall
     from narrator.serve.app import SpeechServer
     from narrator.speech.plan import parameters_of
@@ -113,7 +112,7 @@ def _server(
     engine = (
         engine_for(None, draft) if book is None else engine_of(book, draft=draft, tell=err.print)
     )
-    settings = SpeechSettings().engine if book is None else book.engine
+    settings = speech_of(None).engine if book is None else book.engine
     if book is not None and not draft:
         _tell_of_others(book)
     spoken = language_of(book.root if book else None, language)

@@ -238,7 +238,24 @@ Chunks = Annotated[
         show_default=False,
     ),
 ]
-Draft = Annotated[bool, typer.Option("--draft", help="Use the draft voice, whatever the engine.")]
+
+
+def _check_draft_alone(context: typer.Context, draft: bool) -> bool:
+    """Raises UsageError where `--engine` stands beside it: which of the two is meant?"""
+    source = context.get_parameter_source("other_engine")
+    if draft and source is not None and source.name == "COMMANDLINE":
+        raise UsageError("--draft is `--engine draft`: give one of the two")
+    return draft
+
+
+Draft = Annotated[
+    bool,
+    typer.Option(
+        "--draft",
+        help="Use the draft voice, whatever the engine.",
+        callback=_check_draft_alone,
+    ),
+]
 Chapters = Annotated[
     list[str] | None, typer.Option("--chapter", "-c", help="A chapter: 3, 2-5, or a title.")
 ]

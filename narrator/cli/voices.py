@@ -308,9 +308,9 @@ def copy(
 
 def speech_of(root: Path | None) -> SpeechSettings:
     """Language and engine of the project here, or the defaults."""
-    from narrator.project import load, schema
+    from narrator.project import load
 
-    return schema.SpeechSettings() if root is None else load.load_speech(root / "book.yaml")
+    return load.load_speech(None if root is None else root / "book.yaml")
 
 
 def language_of(root: Path | None, given: str | None) -> str:

@@ -265,6 +265,10 @@ class Engine(ABC):
         has what it takes."""
         return {}
 
+    def named_voices(self) -> Mapping[str, Voice]:
+        """Voices of its own that can be asked for by name."""
+        return {}
+
     def needs_reference(self, voice: Voice) -> bool:
         """Whether a voice needs a reference, so that one without it is cast first."""
         return self.clones

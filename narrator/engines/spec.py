@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -81,6 +81,8 @@ class EngineSpec(ABC):
     """Names of the settings that a chapter may have of its own."""
     voice: ClassVar[type[Strict] | None] = None
     """The model of the engine's name in a speaker, where the engine has voices of its own."""
+    voice_names: ClassVar[Collection[str]] = ()
+    """Names that `voice` can choose, as far as they are known without a model."""
     spelled_scripts: ClassVar[frozenset[str]] = frozenset()
     """Scripts whose characters it names one by one within text of another script."""
     can_design_voices: ClassVar[bool] = True

@@ -138,12 +138,13 @@ def _lacking(
     """What engines, by speaker, would leave out or refuse for its language; `way` asks them."""
     main, asked = main_language(manuscript), _asked(kinds)
     saying = {u.chunk.speaker for u in manuscript.spoken if primary(u.language) == primary(main)}
-    for name in dict.fromkeys(asked[s].name for s in saying if not asked[s].speaks(main)):
+    silent = {asked[s].name: asked[s] for s in saying if not asked[s].speaks(main)}
+    for name, engine in silent.items():
         yield Problem(
             manuscript.project.path,
             manuscript.project.line("language"),
             f"{way} will refuse this book: its main language, “{main}”, is none of the engine's "
-            f"({name})",
+            f"({name}){engine.language_advice(main)}",
         )
     for problem in unspoken(spoken_by(manuscript, asked)):
         yield replace(problem, message=f"{way}: {problem.message}")

@@ -18,6 +18,7 @@ from pydantic import (
 
 from narrator import files
 from narrator.characters import quoted, seen
+from narrator.engines.registry import ENGINES
 from narrator.errors import GUESSES, ManifestError, Problem, nearest
 from narrator.project import other_engine, profiles
 from narrator.project.buildfolder import build_folder
@@ -72,14 +73,17 @@ def _in_order(problems: Iterable[Problem], remarks: Iterable[Problem]) -> list[P
     return sorted({*problems, *causes}, key=_order)
 
 
-def load_speech(path: Path) -> SpeechSettings:
+def load_speech(path: Path | None) -> SpeechSettings:
     """What a manifest says of its language and engine, while the voices that it names are still to
-    be made. Raises ManifestError."""
-    _, data = read_yaml(path)
+    be made; the defaults without one. Raises ManifestError."""
+    data = {} if path is None else read_yaml(path)[1]
+    if engine := other_engine.chosen():
+        data = other_engine.replace_engine(data, engine)
     try:
         return SpeechSettings.model_validate(data)
     except ValidationError:
-        load(path)  # says all that is wrong
+        if path is not None:
+            load(path)  # says all that is wrong
         raise
 
 
@@ -153,6 +157,10 @@ class _CrossChecks:
         declare = f"declare it under `{kind}s`"
         if kind == "voice":
             declare += ", or make a preset: narrator voices add, narrator voices design"
+            owner = next((e for e in ENGINES.values() if name in e.voice_names), None)
+            if owner:
+                guess = None
+                declare = f"one of {owner.title}'s is `{owner.name}: {{voice: {name}}}`, no `voice`"
         hint = f"did you mean '{guess}'?" if guess else declare
         self._wrong(f"unknown {kind} '{quoted(name)}'; {hint}", *loc)
 

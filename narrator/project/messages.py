@@ -123,6 +123,8 @@ def _message(
             return f"a space is missing after the colon; write `{spaced}`"
         if loc[:-1] == ("chapters",):
             return f"must have a title and a file; write `- {{title: …, file: {quoted(value)}}}`"
+        if kind == "model_type":
+            return f"{_SAID[kind]}; valid keys: {', '.join(_keys_at(loc, of))}"
     if kind in _SAID:
         return _SAID[kind]
     if kind == "literal_error":

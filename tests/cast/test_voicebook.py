@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from narrator.cast import clips, presets
 from narrator.cast.presets import Preset
 from narrator.cast.voicebook import USUAL, UnknownVoice, VoiceBook
+from narrator.engines.voice import Voice
 from narrator.errors import UserError
 from narrator.project import load
 from narrator.sound import audio
@@ -135,3 +137,21 @@ def test_a_project_s_cast_comes_first(tmp_path: Path, library: Path) -> None:
     spoken = VoiceBook(HumEngine(), "en-GB", project)
     assert list(spoken.uncast) == []
     assert spoken.find("ada").voice.description == "A girl"
+
+
+class NamedVoices(HumEngine):
+    def named_voices(self) -> Mapping[str, Voice]:
+        return {"bm_george": Voice("bm_george", language="en-GB")}
+
+
+def test_a_voice_of_the_engine_is_found_by_its_name() -> None:
+    book = VoiceBook(NamedVoices(), "de")
+    assert "bm_george" in names(book)
+    found = book.find("bm_george")
+    assert (found.voice.speaker, found.language) == ("bm_george", "en-GB")
+    assert book.find("nova").voice.pronoun == "she"
+
+
+def test_no_voice_is_made_up_beside_those_of_the_engine() -> None:
+    with pytest.raises(UnknownVoice, match="did you mean 'bm_george'"):
+        VoiceBook(NamedVoices(), "de").find("bm_gorge")

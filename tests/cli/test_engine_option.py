@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from narrator.project import other_engine
 from tests import books
 
 
@@ -31,3 +34,45 @@ def test_without_a_model_it_says_what_can_speak(narrator, tmp_path: Path) -> Non
     assert "`narrator models pull kokoro`, 0.4 GB" in told
     [draft] = [line for line in told.splitlines() if line.strip().startswith("--draft")]
     assert "a minute" in draft
+
+
+def test_a_draft_by_another_engine_is_refused(
+    narrator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(other_engine.VARIABLE, "")  # stays set where the program would end
+    code, _, told = narrator("plan", books.brief(tmp_path), "--draft", "--engine", "kokoro")
+    assert code == 2
+    assert told.strip() == "error: --draft is `--engine draft`: give one of the two"
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("voice: af_heart", "one of Kokoro's is `kokoro: {voice: af_heart}`, no `voice`"),
+        ("kokoro: af_heart", "must be a mapping of keys to values; valid keys: voice"),
+    ],
+)
+def test_a_voice_of_kokoro_in_the_wrong_place_is_named_with_the_right_one(
+    narrator, tmp_path: Path, written: str, message: str
+) -> None:
+    wrong = books.MANIFEST.replace("voice: {description: An old ferryman}", written)
+    code, _, told = narrator("check", books.brief(tmp_path, wrong))
+    assert code == 2
+    assert message in told
+
+
+def test_phonemes_are_shown(narrator, tmp_path: Path) -> None:
+    said = narrator("why", "1.1", books.brief(tmp_path), "--engine", "kokoro")[1]
+    assert "\nphonemes: mˈɔːnɪŋ." in said
+
+
+def test_a_main_language_that_needs_an_extra_is_told_with_it(
+    narrator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    manifest = books.MANIFEST.replace("en-GB", "ja")
+    path = books.brief(tmp_path, manifest, "# 一\n\n名前はまだ無い。\n")
+    told = narrator("check", path, "--engine", "kokoro")[2]
+    [refusal] = [line for line in told.splitlines() if "(kokoro)" in line]
+    assert "main language, “ja”" in refusal
+    assert "[japanese]" in refusal

@@ -10,7 +10,7 @@ import pytest
 from narrator.delivery.folders import Folders, kind_of
 from narrator.errors import UsageError
 from narrator.pipeline.owning.jobs import Job
-from narrator.project.load import load
+from narrator.project.load import load, load_speech
 from narrator.project.other_engine import VARIABLE, chosen, option, speaking_with
 from tests import books
 
@@ -100,3 +100,11 @@ def test_a_job_takes_the_choice_along() -> None:
 )
 def test_a_folder_of_finished_files_is_known_by_its_name(folder: str, kind: str) -> None:
     assert kind_of(folder) == kind
+
+
+def test_voices_are_heard_with_it(tmp_path: Path) -> None:
+    path = manifest(tmp_path, "voxcpm2")
+    with speaking_with("kokoro"):
+        assert load_speech(path).engine.name == "kokoro"
+        assert load_speech(None).engine.name == "kokoro"
+    assert load_speech(None).engine.name == "voxcpm2"

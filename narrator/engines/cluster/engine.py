@@ -47,6 +47,9 @@ class ClusterEngine(Engine):
     ) -> Mapping[str, Any]:
         return self.inner.text_content(text, language, voice, pronunciations)
 
+    def named_voices(self) -> Mapping[str, Voice]:
+        return self.inner.named_voices()
+
     def needs_reference(self, voice: Voice) -> bool:
         return self.inner.needs_reference(voice)
 

@@ -55,6 +55,7 @@ class KokoroSpec(EngineSpec):
     cpu_seconds = 0.8
     settings = KokoroSettings
     voice = KokoroVoice
+    voice_names = VOICES.keys()
     can_design_voices = False
     model = EngineModel(family=FAMILY, find=_find_models)
 

@@ -15,8 +15,8 @@ from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.cpu import SHARED_BYTES, WORKER_BYTES, start_workers
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.gpu import LoadingKokoro
-from narrator.engines.kokoro.settings import KokoroSettings
-from narrator.engines.kokoro.voices import VOICES
+from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
+from narrator.engines.kokoro.voices import VOICES, language_of
 from narrator.engines.kokoro.wording import (
     blend_of,
     can_say,
@@ -91,6 +91,16 @@ class KokoroEngine(ModelEngine):
         except LookupError:
             return {}
         return {"phonemes": phonemes}
+
+    def named_voices(self) -> Mapping[str, Voice]:
+        return {
+            name: Voice(
+                name,
+                language=language_of({name: 1}),
+                own={self.name: KokoroVoice(voice=name)},
+            )
+            for name in self._voices()
+        }
 
     def speaks(self, language: str) -> bool:
         return pronunciation.speaks(language)
