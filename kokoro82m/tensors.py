@@ -63,6 +63,9 @@ def read_tensors(file: Path, config: Config) -> Arrays:
         folded = fold_weight_norm(tensors)
         shapes = {name: tensor.shape for name, tensor in folded.items()}
         files.compare(expected_shapes(config, folded), shapes)
+        for name, tensor in folded.items():
+            if not np.isfinite(tensor).all():
+                raise CheckpointError(f"damaged: {name} holds NaN or infinity")
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     return folded

@@ -20,6 +20,8 @@ from speechbase.errors import CheckpointError, RequestError, shown
 
 FOLDER = "voices"
 SUFFIXES = (".pt", ".npy", ".bin")
+LARGEST = 1000.0
+"""The numbers of the published voices are below 10."""
 
 
 def voice_names(folder: Path) -> list[str]:
@@ -55,7 +57,7 @@ def read_voice(file: Path) -> np.ndarray:
         else:
             rows = np.fromfile(file, "<f4").reshape(-1, STYLE_SIZE)
     except (OSError, ValueError, EOFError) as error:
-        raise CheckpointError(f"{file}: damaged: {shown(str(error))}; download it again") from error
+        raise CheckpointError(f"{file}: damaged: {shown(str(error))}") from error
     if rows.dtype.kind != "f" or rows.shape not in (
         (MAX_SYMBOLS, STYLE_SIZE), (MAX_SYMBOLS, 1, STYLE_SIZE)
     ):  # fmt: skip
@@ -64,8 +66,8 @@ def read_voice(file: Path) -> np.ndarray:
             f"({MAX_SYMBOLS}, 1, {STYLE_SIZE})"
         )
     rows = rows.reshape(MAX_SYMBOLS, STYLE_SIZE).astype(np.float32)
-    if not np.isfinite(rows).all():
-        raise CheckpointError(f"{file}: no voice: holds NaN or infinity")
+    if not np.all(np.abs(rows) < LARGEST):  # NaN neither
+        raise CheckpointError(f"{file}: no voice: its numbers are not finite, or far too large")
     return rows
 
 

@@ -218,7 +218,7 @@ class WorkerSession:
         self._dismiss(worker)
         ending = processes.ending(worker.process.returncode)
         if not worker.ready:
-            raise EngineUnavailable(f"{self._program.title} does not start: its worker {ending}")
+            return self._start_fewer(worker, ending)
         outcomes: list[Outcome] = []
         if worker.requests:
             request = worker.requests.popleft()
@@ -237,6 +237,20 @@ class WorkerSession:
         if len(self._workers) < self._count:
             self._start_worker()
         return outcomes
+
+    def _start_fewer(self, worker: Worker, ending: str) -> list[Outcome]:
+        """A worker is gone before it could speak: where it was killed, memory may bear fewer.
+
+        Raises EngineUnavailable where none is left to try.
+        """
+        was_killed = worker.process.returncode < 0 and not worker.is_overdue
+        if not was_killed or self._count == 1:
+            raise EngineUnavailable(f"{self._program.title} does not start: its worker {ending}")
+        self._count -= 1
+        self.note = f"{self._count} at a time: a worker {ending} while it loaded"
+        if len(self._workers) < self._count:
+            self._start_worker()
+        return []
 
 
 class Worker:

@@ -14,6 +14,7 @@ import pytest
 from narrator.engines import Outcome, Request, Speech
 from narrator.engines.voice import Voice
 from narrator.engines.workers import WorkerProgram, WorkerSession
+from narrator.errors import EngineUnavailable
 
 SCRIPT = """\
 import os, pathlib, signal, struct, sys
@@ -81,3 +82,28 @@ def test_workers_are_gone_when_a_session_is_closed(session: WorkerSession) -> No
     workers = list(session._workers)
     session.close()
     assert {worker.process.returncode for worker in workers} == {-signal.SIGTERM}
+
+
+class CrowdedProgram(EchoProgram):
+    """Memory for one worker: others are killed while they load."""
+
+    @property
+    def command(self) -> Sequence[str]:
+        load = (
+            "import os, pathlib, signal, sys\n"
+            "try: pathlib.Path(sys.argv[1] + '.lock').open('x')\n"
+            "except FileExistsError: os.kill(os.getpid(), signal.SIGKILL)\n"
+        )
+        return [sys.executable, "-I", "-S", "-c", load + SCRIPT, str(self._mark)]
+
+
+def test_workers_that_are_killed_while_they_load_leave_fewer(tmp_path: Path) -> None:
+    with closing(WorkerSession(CrowdedProgram(tmp_path / "died"), 3, 8)) as session:
+        assert all(outcome.speech for outcome in speak(session, "one", "two").values())
+        assert session.note == "1 at a time: a worker was killed (SIGKILL) while it loaded"
+
+
+def test_where_no_worker_loads_the_run_ends(tmp_path: Path) -> None:
+    (tmp_path / "died.lock").touch()
+    with pytest.raises(EngineUnavailable, match=r"does not start: its worker was killed \(SIGKILL"):
+        WorkerSession(CrowdedProgram(tmp_path / "died"), 2, 8)

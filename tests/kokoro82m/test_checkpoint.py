@@ -14,7 +14,9 @@ from mlx.utils import tree_flatten
 
 import kokoro82m
 from kokoro82m.checkpoint import load_checkpoint, read_weights
+from kokoro82m.config import read_config
 from kokoro82m.model import Kokoro82M
+from kokoro82m.tensors import read_tensors
 from speechbase.errors import CheckpointError, RequestError
 from tests.kokoro82m.conftest import KokoroGolden
 
@@ -169,3 +171,12 @@ def test_a_flat_file_of_torch_is_refused(
 def test_an_unknown_precision_is_refused(golden: KokoroGolden) -> None:
     with pytest.raises(RequestError, match="float32, bfloat16, float16"):
         kokoro82m.load(golden.checkpoint, dtype="int8")
+
+
+def test_weights_that_are_no_numbers_are_refused(
+    tensors: Tensors, write: Callable[[Tensors], Path]
+) -> None:
+    name = "predictor.duration_proj.linear_layer.weight"
+    folder = write({**tensors, name: tensors[name] * float("nan")})
+    with pytest.raises(CheckpointError, match=f"damaged: {name} holds NaN or infinity"):
+        read_tensors(folder / "kokoro-v1_0.safetensors", read_config(folder))

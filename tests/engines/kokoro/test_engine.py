@@ -203,3 +203,23 @@ def test_languages_that_it_lacks_are_said(make: Make, monkeypatch: pytest.Monkey
     monkeypatch.setattr(KokoroEngine, "speaks", lambda self, tag: False)
     [problem] = engine.problems({}, ["ja"])
     assert "[japanese]" in problem.message
+
+
+def test_a_default_voice_that_a_folder_lacks_is_said(make: Make, tmp_path: Path) -> None:
+    folder = make_checkpoint(tmp_path / "model")
+    (folder / "voices" / "af_heart.npy").unlink()
+    engine = make(model=str(folder))
+    [problem] = engine.problems({"narrator": NARRATOR}, ["en"])
+    assert "has no voice 'af_heart'" in problem.message
+
+
+def test_a_damaged_voice_stops_those_alone_who_speak_with_it(make: Make, tmp_path: Path) -> None:
+    folder = make_checkpoint(tmp_path / "model")
+    np.save(folder / "voices" / "am_adam.npy", np.full((510, 1, 256), 1e30, np.float32))
+    (folder / "voices" / "notes.bin").write_bytes(b"hi")
+    engine = make(model=str(folder))
+    adam = Voice("Ada", own={"kokoro": KokoroVoice(voice="am_adam")})
+    assert not engine.problems({"narrator": NARRATOR}, ["en"])
+    [problem] = engine.problems({"Ada": adam}, ["en"])
+    assert "am_adam.npy: no voice: its numbers are not finite, or far too large" in problem.message
+    assert "`narrator models pull kokoro`" in problem.message

@@ -91,3 +91,8 @@ def test_an_unknown_voice_is_named_with_the_nearest(voice: str, hint: str) -> No
     cast = {"Ada": person("Ada", voice={voice: 1, "am_adam": 2})}
     [message] = SPEC.problems(SPEC.settings(), cast)
     assert message == f"Ada: Kokoro has no voice '{voice}'; {hint}"
+
+
+def test_a_voice_too_light_to_be_heard_is_no_part_of_a_blend() -> None:
+    voice = Voice("x", own={"kokoro": KokoroVoice(voice={"af_heart": 1000, "am_adam": 0.0004})})
+    assert blend_of(voice, "en") == {"af_heart": 1.0}
