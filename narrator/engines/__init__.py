@@ -287,6 +287,13 @@ class Engine(ABC):
         `text_content`."""
         return True
 
+    def silent_parts(
+        self, text: str, language: str, pronunciations: Mapping[str, str]
+    ) -> Iterable[str]:
+        """The parts of a text that it leaves out, as far as that is known without a model;
+        `pronunciations` as in `text_content`."""
+        return ()
+
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """What keeps this engine from speaking this cast, before anything runs."""
         return ()

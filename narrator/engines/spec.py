@@ -129,8 +129,7 @@ class EngineSpec(ABC):
     def silent_parts(
         self, text: str, language: str, pronunciations: Mapping[str, str]
     ) -> Iterable[str]:
-        """The parts of a text that it would leave out, as far as that is known without a model;
-        `pronunciations` as in `Engine.text_content`."""
+        """As `Engine.silent_parts`."""
         return ()
 
     def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:

@@ -96,7 +96,9 @@ def to_phonemes(ipa: str, language: str) -> str:
     )
     if kind == "british":
         sounds = re.sub(f"ɹ(?![{STRESSES}]?{_VOWEL})", "", sounds)
+    sounds = re.sub(f"[{STRESSES}]+([{STRESSES}])", r"\1", sounds)
     sounds = re.sub(rf"([{STRESSES}])([^\s{STRESSES}{_VOWEL[1:-1]}]*)(?={_VOWEL})", r"\2\1", sounds)
+    sounds = re.sub(f"[{STRESSES}](?!{_VOWEL})", "", sounds)  # no vowel follows to be stressed
     if not set(STRESSES) & set(sounds) and len(re.findall(f"{_VOWEL}+", sounds)) == 1:
         sounds = re.sub(f"({_VOWEL})", r"ˈ\1", sounds, count=1)
     if not sounds.strip(STRESSES + " "):

@@ -14,6 +14,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from starlette.types import Message, Receive, Scope, Send
 
@@ -175,7 +176,20 @@ class SpeechAnswer:
             said["content-length"] = str(size)
         if ignored := [name[:40] for name in self._asked.ignored[:10] if name.isidentifier()]:
             said["x-narrator-ignored"] = ", ".join(ignored)
+        if unspoken := self._unspoken():
+            said["x-narrator-unspoken"] = ", ".join(quote(part) for part in unspoken[:10])
         return [(name.encode(), value.encode("ascii", "replace")) for name, value in said.items()]
+
+    def _unspoken(self) -> Sequence[str]:
+        """The parts of the text that have no sound in the engine."""
+        engine = self._hall.board.engine
+        return [
+            part
+            for step in self._steps
+            for part in engine.silent_parts(
+                step.text, step.utterance.language, step.utterance.spoken.pronunciations
+            )
+        ]
 
     async def _pieces(self, account: Account) -> AsyncIterator[bytes]:
         """The bytes of the answer as they come. Raises NarratorError."""

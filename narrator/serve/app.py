@@ -105,7 +105,8 @@ class SpeechServer:
         language = asked.language or who.language
         if not engine.speaks(language):
             param = "language" if asked.language else "voice"
-            what = f"{engine.name} does not speak '{language}'"
+            advice = engine.language_advice(language)
+            what = f"{engine.name} does not speak '{language}'{advice}"
             raise Refusal(400, what, param=param, code="invalid_value")
         slower = min(1.0, asked.speed * who.voice.speed)
         longest = self.longest_speech * slower
@@ -114,6 +115,8 @@ class SpeechServer:
             steps = tuple(steps_of(asked.text, who, manner, engine))
         except TooLong:
             raise asking.too_long(self.longest_speech) from None
+        if not any(engine.can_say(step.text, language, {}) for step in steps):
+            raise Refusal(400, "nothing in the text has a sound", param="input")
         return steps, self.board.say(client, steps, who.reference, hearing)
 
     def _voices(self, request: Request) -> Response:

@@ -77,6 +77,13 @@ def test_an_error_names_the_character(ipa: str, character: str, language: str) -
     assert ipa in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("ipa", "phonemes"), [("ˈˈˈbɒb", "bˈɑb"), ("ˈbɒbˈ", "bˈɑb"), ("bɒ ˌˈbɒˌ", "bɑ bˈɑ")]
+)
+def test_stress_is_of_a_vowel_and_once(ipa: str, phonemes: str) -> None:
+    assert to_phonemes(ipa, "en-US") == phonemes
+
+
 @pytest.mark.parametrize("ipa", ["", "  ", "//", "[]", "ˈ", "."])
 def test_ipa_without_a_sound_is_an_error(ipa: str) -> None:
     with pytest.raises(IpaError, match="no sound"):

@@ -7,12 +7,13 @@ import contextlib
 import http.client
 import io
 import json
+import re
 import struct
 import threading
 import time
 import urllib.request
 import wave
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -321,6 +322,30 @@ def test_what_cannot_be_spoken_is_an_error_and_no_sound() -> None:
         assert "hoarse" in answer.json["error"]["message"]
         assert answer.json["error"]["type"] == "server_error"
         assert served.server.board.count == 0
+
+
+class HalfDeaf(HumEngine):
+    """Has no sound for “ja”."""
+
+    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
+        return text.strip(" .").casefold() != "ja"
+
+    def silent_parts(
+        self, text: str, language: str, pronunciations: Mapping[str, str]
+    ) -> list[str]:
+        return re.findall("jä", text)
+
+
+def test_a_text_without_a_sound_is_refused() -> None:
+    with serving.opened(HalfDeaf()) as served:
+        answer = served.say("Ja.", model="hum")
+    assert (answer.status, answer.json["error"]["param"]) == (400, "input")
+
+
+def test_parts_without_a_sound_are_named() -> None:
+    with serving.opened(HalfDeaf()) as served:
+        answer = served.say("Well, jä, it is so.", model="hum")
+    assert (answer.status, answer.headers["x-narrator-unspoken"]) == (200, "j%C3%A4")
 
 
 def test_an_answer_that_breaks_off_is_never_whole() -> None:

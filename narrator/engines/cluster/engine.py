@@ -6,7 +6,7 @@ before it is started.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,11 @@ class ClusterEngine(Engine):
 
     def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
         return self.inner.can_say(text, language, pronunciations)
+
+    def silent_parts(
+        self, text: str, language: str, pronunciations: Mapping[str, str]
+    ) -> Iterable[str]:
+        return self.inner.silent_parts(text, language, pronunciations)
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         return self.inner.problems(voices, languages)

@@ -15,7 +15,6 @@ worker.py        one of these processes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,7 @@ from narrator.engines.kokoro.voices import VOICES, cast_blends
 from narrator.engines.kokoro.wording import (
     can_say,
     language_advice,
-    pronounce,
-    silent_ipa,
+    silent_parts,
     voice_errors,
 )
 from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
@@ -94,11 +92,7 @@ class KokoroSpec(EngineSpec):
     def silent_parts(
         self, text: str, language: str, pronunciations: Mapping[str, str]
     ) -> Iterable[str]:
-        overrides = tuple(pronunciations.items())
-        with suppress(LookupError):
-            unspoken = [span.text for span in pronounce(text, language, overrides).unspoken]
-            return [*unspoken, *(f"/{ipa}/" for ipa in silent_ipa(language, overrides))]
-        return ()
+        return silent_parts(text, language, pronunciations)
 
     def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:
         return {

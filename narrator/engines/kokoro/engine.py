@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from narrator.engines.kokoro.wording import (
     dialect,
     language_advice,
     pronounce,
+    silent_parts,
     voice_errors,
 )
 from narrator.engines.mlx.engine import ModelEngine, path_of
@@ -110,6 +111,11 @@ class KokoroEngine(ModelEngine):
 
     def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
         return can_say(text, language, pronunciations)
+
+    def silent_parts(
+        self, text: str, language: str, pronunciations: Mapping[str, str]
+    ) -> Iterable[str]:
+        return silent_parts(text, language, pronunciations)
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Languages that cannot be pronounced here, and voices that it has not."""

@@ -6,7 +6,7 @@ Pure; knows no model.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -104,6 +104,17 @@ def can_say(text: str, language: str, pronunciations: Mapping[str, str]) -> bool
         return bool(pronounce(text, language, tuple(pronunciations.items())).words)
     except LookupError:
         return True
+
+
+def silent_parts(text: str, language: str, pronunciations: Mapping[str, str]) -> Sequence[str]:
+    """The parts of a text that have no sound, and IPA that has none; nothing of a language that is
+    not spoken here."""
+    overrides = tuple(pronunciations.items())
+    try:
+        unspoken = [span.text for span in pronounce(text, language, overrides).unspoken]
+    except LookupError:
+        return []
+    return [*unspoken, *(f"/{ipa}/" for ipa in silent_ipa(language, overrides))]
 
 
 def language_advice(language: str) -> str:
