@@ -83,7 +83,7 @@ def find_cast(
     _print_doubtful(proposal, most)
     if describe:
         print_proposals(proposal, voices, styles)
-    _print_next(proposal, book, write)
+    _print_next(proposal, book, write, project)
 
 
 def _proposed(project: Project, find: bool, write: bool, model: Refine | None) -> Proposal:
@@ -198,7 +198,9 @@ def _doubt(one: Quote) -> str:
     return f"{where}: {short(one.quoted.text)}  {', or '.join([said, *others])}"
 
 
-def _print_next(proposal: Proposal, book: Path, written: bool) -> None:
+def _print_next(proposal: Proposal, book: Path, written: bool, project: Project) -> None:
+    from narrator.pipeline.bookengines import absent_models
+
     named = "" if book == Path("book.yaml") else f" {book}"
     if not proposal.quotes:
         out.print("no quotation in its narration: nobody else speaks there")
@@ -208,7 +210,8 @@ def _print_next(proposal: Proposal, book: Path, written: bool) -> None:
     else:
         if doubtful := len(proposal.doubtful):
             out.print(f"Next: narrator cast{named} --review    asks about {doubtful:,} of them")
-        out.print(f"{'then' if doubtful else 'Next'}: narrator render{named} --draft")
+        draft = " --draft" if absent_models(project, draft=False) else ""
+        out.print(f"{'then' if doubtful else 'Next'}: narrator render{named}{draft}")
 
 
 def _json(proposal: Proposal) -> dict[str, object]:
