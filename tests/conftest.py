@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 import typer
 import typer.testing
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from narrator import cli
 
@@ -34,10 +34,16 @@ LONG = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """`make test` tries a fifth of what hypothesis makes up: see tests/effort.py."""
-    if config.getoption("markexpr") == "not slow":
-        settings.register_profile("quick", settings.default, max_examples=20)
-        settings.load_profile("quick")
+    """`make test` tries a fifth of what hypothesis makes up: see tests/effort.py. A machine may be
+    slow."""
+    examples = 20 if config.getoption("markexpr") == "not slow" else settings.default.max_examples
+    settings.register_profile(
+        "narrator",
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("narrator")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -135,7 +141,9 @@ def narrator(
     Manuscripts are read here, too: a process for each takes longer than most of these tests.
     """
     from narrator import importers
+    from narrator.cli import progress
 
+    monkeypatch.setattr(progress, "EVERY", 3600.0)  # a slow machine says no more
     monkeypatch.setattr(importers, "import_isolated", importers.import_book)
     handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
