@@ -191,7 +191,7 @@ def _runs_and_voices(row: str, opened: set[str]) -> Iterator[ScriptRun | re.Matc
         elif name in ("br", "p"):
             yield ScriptRun(" ")
         elif found["time"]:
-            yield ScriptRun(f" {found['time']} ", left=TIMES)
+            yield ScriptRun(f" {found['time']} ", omission_reason=TIMES)
 
 
 def _voice(rest: str) -> str | None:

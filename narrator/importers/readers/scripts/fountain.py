@@ -23,10 +23,10 @@ from narrator.importers.readers.scripts.script import (
     ScriptItem,
     ScriptRun,
     SpeechPart,
-    begins_within,
-    counted_apart,
-    document_of_script,
-    left,
+    begins_mid_sentence,
+    expected_characters,
+    write_script,
+    omitted_item,
     read_script,
     text_of,
 )
@@ -73,13 +73,13 @@ def read_fountain(path: Path, choices: Choices) -> Book:
     decoded = read_script(path, choices.encoding)
     script = _Screenplay(file_name(path), decoded.text)
     items = list(script.items())
-    root, remarks = document_of_script(items)
+    root, remarks = write_script(items)
     pages = Pages(
         [SourcePage(path.name, root)],
         script.facts(),
         rules=SCRIPT,
         is_script=True,
-        characters=counted_apart(root, decoded.text),
+        characters=expected_characters(root, decoded.text),
         remarks=[*filter(None, [decoded.remark]), *remarks],
     )
     return read_pages(path, pages, choices)
@@ -120,7 +120,7 @@ class _Screenplay:
                 number += self.cut[int(found[1])][0].count("\n")
             if _CUT.search(row) and not _CUT.sub("", row).strip():
                 for found in _CUT.finditer(row):
-                    self.asides.append(left(*self.cut[int(found[1])], f"{self.name}:{here}"))
+                    self.asides.append(omitted_item(*self.cut[int(found[1])], f"{self.name}:{here}"))
             else:
                 yield _ScriptRow(row, here)
 
@@ -327,14 +327,14 @@ class _Screenplay:
         return f"{self.name}:{row.number}"
 
     def _left(self, text: str, why: str) -> list[ScriptRun]:
-        return [ScriptRun(run.text, left=run.left or why) for run in self._runs(text)]
+        return [ScriptRun(run.text, omission_reason=run.omission_reason or why) for run in self._runs(text)]
 
     def _numbered(self, number: str, text: str) -> list[ScriptRun]:
         """The heading of a scene, with the number before or after it."""
-        made = [ScriptRun(number, left=_NUMBER)] if number else []
+        made = [ScriptRun(number, omission_reason=_NUMBER)] if number else []
         after = _SCENE_NUMBER.search(text)
         made += self._runs(text[: after.start()] if after else text)
-        return [*made, ScriptRun(f" {after[1]}", left=_NUMBER)] if after else made
+        return [*made, ScriptRun(f" {after[1]}", omission_reason=_NUMBER)] if after else made
 
     def _runs(self, text: str, em: bool = False, strong: bool = False) -> list[ScriptRun]:
         """Words with their emphasis."""
@@ -352,7 +352,7 @@ class _Screenplay:
         for number, piece in enumerate(_CUT.split(text)):
             if number % 2:
                 words, why = self.cut[int(piece)]
-                yield ScriptRun(f" {words} ", left=why)
+                yield ScriptRun(f" {words} ", omission_reason=why)
             elif piece:
                 yield ScriptRun(_ESCAPED.sub(r"\1", piece), em, strong)
 
@@ -362,6 +362,6 @@ def _joined(rows: Sequence[str]) -> str:
     made = rows[0].removeprefix("~").strip()
     for row in rows[1:]:
         text = row.removeprefix("~").strip()
-        goes_on = begins_within(text) and not row.startswith("~")
+        goes_on = begins_mid_sentence(text) and not row.startswith("~")
         made += f"{' ' if goes_on else chr(10)}{text}"
     return made

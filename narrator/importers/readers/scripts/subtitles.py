@@ -24,9 +24,9 @@ from narrator.importers.readers.scripts.script import (
     ScriptItem,
     ScriptRun,
     SpeechPart,
-    counted_apart,
-    document_of_script,
-    left,
+    expected_characters,
+    write_script,
+    omitted_item,
     read_script,
     text_of,
 )
@@ -101,9 +101,9 @@ def read_subtitles(path: Path, choices: Choices) -> Book:
     name = file_name(path)
     rolled = _unrolled(found.cues)
     talk = _Subtitles(name, found.cues)
-    items = [left(words_of(text), why, f"{name}:{row}") for text, why, row in found.others]
+    items = [omitted_item(words_of(text), why, f"{name}:{row}") for text, why, row in found.others]
     items += talk.items()
-    root, remarks = document_of_script(items)
+    root, remarks = write_script(items)
     if rolled:
         remarks.append(f"Captions roll up: {rolled:,} rows that are shown again are said once.")
     pages = Pages(
@@ -111,7 +111,7 @@ def read_subtitles(path: Path, choices: Choices) -> Book:
         Metadata(language=found.language),
         rules=SCRIPT,
         is_script=True,
-        characters=counted_apart(root, f"{words_of(decoded.text)} {' '.join(talk.again)}"),
+        characters=expected_characters(root, f"{words_of(decoded.text)} {' '.join(talk.again)}"),
         remarks=[*filter(None, [decoded.remark]), *remarks],
     )
     return read_pages(path, pages, choices)
@@ -132,7 +132,7 @@ def _unrolled(cues: Sequence[SubtitleCue]) -> int:
         return 0
     for cue, count in zip(cues, again, strict=False):
         for line in cue.lines[:count]:
-            line.runs = [replace(run, left=run.left or "shown again") for run in line.runs]
+            line.runs = [replace(run, omission_reason=run.omission_reason or "shown again") for run in line.runs]
     return sum(again)
 
 
@@ -211,7 +211,7 @@ class _Subtitles:
         """The elements of a script."""
         for paragraph in self._paragraphs():
             source = f"{self.file}:{paragraph.first.cue.row}"
-            yield from (left(words_of(head), TIMES, source) for head in paragraph.heads)
+            yield from (omitted_item(words_of(head), TIMES, source) for head in paragraph.heads)
             if paragraph.is_scene:
                 yield ScriptItem("break", [], source)
             yield from self._written(paragraph, source)
@@ -220,7 +220,7 @@ class _Subtitles:
         first = paragraph.first
         spoken = text_of(paragraph.runs)
         if not any(map(str.isalnum, spoken)):
-            runs = [ScriptRun(f"{first.name or ''} {first.aside} ", left="nothing said")]
+            runs = [ScriptRun(f"{first.name or ''} {first.aside} ", omission_reason="nothing said")]
             yield ScriptItem("left", [*runs, *paragraph.runs], source)
         elif first.kind == "sound":
             said = [ScriptRun(f"{first.name}: ")] if first.name else []
@@ -243,7 +243,7 @@ class _Subtitles:
                 at = _SpokenParagraph(piece, self._speaker(at, piece))
                 at.is_scene = above is not None and piece.cue.start - above.cue.end >= _SCENE
             elif piece.name is not None:
-                at.runs.append(ScriptRun(f" {piece.name} {piece.aside} ", left="name, again"))
+                at.runs.append(ScriptRun(f" {piece.name} {piece.aside} ", omission_reason="name, again"))
             if piece.is_first:
                 at.heads.append(piece.cue.head)
             sign = "\n" if piece.kind == "sung" and at.runs else " "
@@ -301,14 +301,14 @@ def _is_name(name: str) -> bool:
 
 
 def _spoken(runs: Sequence[ScriptRun]) -> str:
-    return "".join(run.text for run in runs if run.left is None)
+    return "".join(run.text for run in runs if run.omission_reason is None)
 
 
 def _cut(runs: Sequence[ScriptRun], count: int) -> list[ScriptRun]:
     """Runs without their first characters, not counting what is left out."""
     made = []
     for run in runs:
-        if run.left is None:
+        if run.omission_reason is None:
             taken = min(count, len(run.text))
             count -= taken
             run = replace(run, text=run.text[taken:])
@@ -331,7 +331,7 @@ def _parted(
     letters: list[tuple[str, ScriptRun]] = []
     at = 0
     for run in runs:
-        if run.left is not None:
+        if run.omission_reason is not None:
             letters.append((marks[min(at, len(marks) - 1)] if marks else " ", run))
             continue
         for mark, group in groupby(range(at, at + len(run.text)), key=marks.__getitem__):
