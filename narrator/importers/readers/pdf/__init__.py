@@ -165,7 +165,8 @@ class _PageReader:
             )
         if self.unmapped_count:
             yield (
-                f"{self.unmapped_count:,} signs are of fonts that do not say which letters they are."
+                f"{self.unmapped_count:,} signs are of fonts that do not say "
+                "which letters they are."
             )
 
 
@@ -232,7 +233,7 @@ def _title_and_name(blocks: Sequence[LayoutBlock]) -> tuple[str, str] | None:
 
 
 def _find_authors(blocks: Sequence[LayoutBlock]) -> Iterator[str]:
-    """Yields the author from the lines below the title: `by Jane Doe`, or a name before a heading."""
+    """Yields the author from lines below the title: `by Jane Doe`, or a name before a heading."""
     for block, following in pairwise(blocks[:3]):
         text = " ".join(block.text.split())
         byline = _BYLINE.fullmatch(text)
@@ -269,7 +270,7 @@ def _omit_title_page(blocks: Sequence[LayoutBlock], metadata: Metadata) -> Metad
 
 def _omit_blocks(blocks: Sequence[LayoutBlock]) -> None:
     for block in blocks:
-        block.kind = "left"
+        block.kind = "omitted"
         for line in block.lines:
             line.omission_reason = "title page"
 

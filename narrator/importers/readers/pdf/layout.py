@@ -43,7 +43,7 @@ _FILLED_SHARE = 0.7
 class LayoutBlock:
     """A paragraph, a heading, a scene break, a note, or left-out lines."""
 
-    kind: Literal["text", "heading", "scene", "left", "note"]
+    kind: Literal["text", "heading", "scene", "omitted", "note"]
     lines: list[TextLine] = field(default_factory=list)
     level: int = 0
     begins_page: bool = False
@@ -91,7 +91,7 @@ def _join_lines(
 
 
 def _add_aside(asides: list[LayoutBlock], line: TextLine) -> None:
-    kind: Literal["left", "note"] = "left" if line.omission_reason is not None else "note"
+    kind: Literal["omitted", "note"] = "omitted" if line.omission_reason is not None else "note"
     last_aside = asides[-1] if asides else None
     is_same = last_aside is not None and last_aside.kind == kind and (
         last_aside.lines[0].note_id == line.note_id

@@ -150,7 +150,7 @@ def _cached_letters(text: str) -> str:
 
 
 def _find_by_title(blocks: Sequence[LayoutBlock], bookmark: Bookmark) -> LayoutBlock | None:
-    """Finds the block with a bookmark's title, alone or with the next two, which become headings."""
+    """Finds the block with a bookmark's title, alone or with the next ones; makes them headings."""
     title_letters = letters(bookmark.title)
     for index, block in enumerate(blocks):
         block_letters = ""
@@ -216,7 +216,7 @@ def _append_element(
     if _is_row(block):
         return _append_row(body, block)
     element = etree.SubElement(body, "p")
-    if block.kind == "left":
+    if block.kind == "omitted":
         element.set(elements.LEFT, block.lines[0].omission_reason or "")
     _write_runs(element, join_runs(block.lines, is_hyphenated))
     return element

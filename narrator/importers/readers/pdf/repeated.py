@@ -292,7 +292,7 @@ def _is_complete(line: TextLine) -> bool:
 def _repeated_lines(lines: Iterable[TextLine], inner_counts: Mapping[str, int]) -> list[TextLine]:
     """Returns lines that are repeated at the same height on other pages, apart from numbers.
 
-    Excludes texts that are as frequent inside of pages (`inner_counts`), such as speakers of a play.
+    Excludes texts as frequent inside of pages (`inner_counts`), such as the speakers of a play.
     """
     lines_by_text: dict[str, list[TextLine]] = defaultdict(list)
     for line in lines:

@@ -144,7 +144,7 @@ def read_screenplay(
         if line.omission_reason
     ]
     root, remarks = write_script([*omitted_lines, *items])
-    title_page_items = takewhile(lambda item: item.kind == "left", items)
+    title_page_items = takewhile(lambda item: item.kind == "omitted", items)
     title_page = parse_title_page(
         [row for item in title_page_items for row in ("".join(run.text for run in item.runs), "")]
     )
@@ -194,7 +194,8 @@ class _ScriptBuilder:
 
     def remarks(self) -> Iterator[str]:
         if self.dual_sources:
-            message = f"Two speak side by side (first: {self.dual_sources[0]}; {len(self.dual_sources)} in all)"
+            first_source, count = self.dual_sources[0], len(self.dual_sources)
+            message = f"Two speak side by side (first: {first_source}; {count} in all)"
             yield f"{message}; the narrator reads that as it stands: part it in the text."
 
     def build_items(self) -> Iterator[ScriptItem]:
@@ -221,7 +222,7 @@ class _ScriptBuilder:
             yield from self._finish()
             yield item
         elif self._is_cue(line) and self._continues_speech(line.text):
-            self.speech_parts[-1][1].append(ScriptRun(f" {line.text}", left=_PAGE_END))
+            self.speech_parts[-1][1].append(ScriptRun(f" {line.text}", omission_reason=_PAGE_END))
         elif self._is_cue(line):
             yield from self._finish()
             self.cue, self.source = _script_runs(line), self.source_of(line)
@@ -249,7 +250,7 @@ class _ScriptBuilder:
             return None
         if CELL_SEPARATOR in text and _is_capitals(text):
             self.dual_sources.append(source)
-            return ScriptItem("told", _script_runs(line), source)
+            return ScriptItem("action", _script_runs(line), source)
         is_centred = line.x0 > self.margins.name + _MARGIN_TOLERANCE
         return ScriptItem("centred", _script_runs(line), source) if is_centred else None
 
@@ -303,7 +304,7 @@ class _ScriptBuilder:
             yield ScriptItem("speech", self.cue, self.source, parts=parts)
             self.cue, self.speech_parts = [], []
         if self.action_runs and not keeps_action:
-            yield ScriptItem("told", self.action_runs, self.source)
+            yield ScriptItem("action", self.action_runs, self.source)
             self.action_runs = []
 
     def source_of(self, line: TextLine) -> str:
@@ -314,7 +315,9 @@ def _scene_heading_runs(heading: re.Match[str]) -> Iterator[ScriptRun]:
     """Yields the runs of a scene heading; the numbers in the margins are left out."""
     for group, reason in (("number", _SCENE_NUMBER), ("text", None), ("end", _SCENE_NUMBER)):
         if text := heading[group]:
-            yield ScriptRun(text.strip() if reason is None else f" {text.strip()} ", left=reason)
+            yield ScriptRun(
+                text.strip() if reason is None else f" {text.strip()} ", omission_reason=reason
+            )
 
 
 def _script_runs(line: TextLine) -> list[ScriptRun]:

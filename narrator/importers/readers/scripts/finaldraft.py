@@ -34,27 +34,27 @@ from narrator.importers.readers.scripts.script import (
     ScriptRun,
     SpeechPart,
     expected_characters,
-    write_script,
-    parse_title_page,
     omitted_item,
+    parse_title_page,
     text_of,
+    write_script,
 )
 
-_Role = Literal["cue", "aside", "said", "left", "section", "scene", "told"]
+_Role = Literal["cue", "aside", "dialogue", "omitted", "section", "scene", "action"]
 
 _ROLES: tuple[tuple[str, _Role, str], ...] = (
     (r"character", "cue", ""),
     (r"parenthetical", "aside", ""),
-    (r"dialogue|dialog|lyrics?|singing", "said", ""),
-    (r"transition", "left", "transition"),
-    (r"cast list", "left", "cast list"),
-    (r"outline.*|.*summary", "left", "heading of an outline, which is not printed"),
+    (r"dialogue|dialog|lyrics?|singing", "dialogue", ""),
+    (r"transition", "omitted", "transition"),
+    (r"cast list", "omitted", "cast list"),
+    (r"outline.*|.*summary", "omitted", "heading of an outline, which is not printed"),
     (r"new act|act(?: break)?|cold open(?:ing)?|teaser|new episode", "section", ""),
     (r"scene heading|scene|slug(?:line)?", "scene", ""),
 )
 """Patterns of paragraph types, their roles, and reasons to leave them out; others are action."""
 _NESTED_REASONS = {"ScriptNote": "note of the author", "SceneProperties": "synopsis"}
-_ITEM_KINDS: Mapping[str, ItemKind] = {"left": "left", "section": "section", "scene": "scene"}
+_ITEM_KINDS: Mapping[str, ItemKind] = {"omitted": "omitted", "section": "section", "scene": "scene"}
 """Roles of paragraphs that are elements by themselves; other roles need a name above them."""
 _LYRICS_TYPE = re.compile(r"lyric|singing", re.IGNORECASE)
 _WRAPPED = re.compile(r"\n(?=[a-zß-ÿ])")
@@ -72,9 +72,17 @@ def read_finaldraft(path: Path, choices: Choices) -> Book:
     name = file_name(path)
     title_paragraphs = list(_paragraphs(source.find("TitlePage/Content")))
     body = list(_paragraphs(source.find("Content")))
-    title_page_items = [_make_item("left", _read_runs(one), name, "title page") for one in title_paragraphs if _read_runs(one)]
+    title_page_items = [
+        _make_item("omitted", _read_runs(one), name, "title page")
+        for one in title_paragraphs
+        if _read_runs(one)
+    ]
     root, remarks = write_script([*title_page_items, *_read_items(body, name)])
-    source_texts = [run.text or "" for paragraph in (*title_paragraphs, *body) for run in paragraph.iter("{*}Text")]
+    source_texts = [
+        run.text or ""
+        for paragraph in (*title_paragraphs, *body)
+        for run in paragraph.iter("{*}Text")
+    ]
     pages = Pages(
         [SourcePage(path.name, root)],
         parse_title_page([text_of(_read_runs(paragraph)) for paragraph in title_paragraphs]),
@@ -102,13 +110,15 @@ def _read_items(
         group = [paragraph]
         if role == "cue":
             following = (paragraphs[number] for number in range(index + 1, len(paragraphs)))
-            group += takewhile(lambda one: _paragraph_role(one)[0] in ("aside", "said"), following)
+            group += takewhile(
+                lambda one: _paragraph_role(one)[0] in ("aside", "dialogue"), following
+            )
             yield _read_speech(group, name, is_dual and name_count > 0)
             name_count += 1
         elif runs := _read_runs(paragraph):
-            if role == "told" and transition(text_of(runs)):
-                role, reason = "left", "transition"
-            yield _make_item(_ITEM_KINDS.get(role, "told"), runs, name, reason)
+            if role == "action" and transition(text_of(runs)):
+                role, reason = "omitted", "transition"
+            yield _make_item(_ITEM_KINDS.get(role, "action"), runs, name, reason)
         for spoken in group:
             yield from _nested_items(spoken, name)
         index += len(group)
@@ -126,7 +136,11 @@ def _nested_items(paragraph: etree._Element, name: str) -> Iterator[ScriptItem]:
 
 
 def _read_speech(group: Sequence[etree._Element], name: str, is_dual: bool) -> ScriptItem:
-    parts = [SpeechPart(_read_runs(paragraph), _paragraph_role(paragraph)[0] == "aside") for paragraph in group[1:] if _read_runs(paragraph)]
+    parts = [
+        SpeechPart(_read_runs(paragraph), _paragraph_role(paragraph)[0] == "aside")
+        for paragraph in group[1:]
+        if _read_runs(paragraph)
+    ]
     cue = [
         replace(run, text=run.text.upper() if run.text.islower() else run.text)
         for run in _read_runs(group[0])
@@ -136,12 +150,20 @@ def _read_speech(group: Sequence[etree._Element], name: str, is_dual: bool) -> S
 
 def _paragraph_role(paragraph: etree._Element) -> tuple[_Role, str]:
     paragraph_type = " ".join(paragraph.get("Type", "").lower().split())
-    matches = ((role, reason) for pattern, role, reason in _ROLES if re.fullmatch(pattern, paragraph_type))
-    return next(matches, ("told", ""))
+    matches = (
+        (role, reason) for pattern, role, reason in _ROLES if re.fullmatch(pattern, paragraph_type)
+    )
+    return next(matches, ("action", ""))
 
 
-def _make_item(kind: ItemKind, runs: Sequence[ScriptRun], name: str, reason: str = "") -> ScriptItem:
-    item_runs = [replace(run, omission_reason=run.omission_reason or reason) for run in runs] if kind == "left" else runs
+def _make_item(
+    kind: ItemKind, runs: Sequence[ScriptRun], name: str, reason: str = ""
+) -> ScriptItem:
+    item_runs = (
+        [replace(run, omission_reason=run.omission_reason or reason) for run in runs]
+        if kind == "omitted"
+        else runs
+    )
     return ScriptItem(kind, item_runs, name, level=1)
 
 

@@ -27,7 +27,7 @@ from narrator.importers.readers import stage
 from narrator.importers.readers.elements import LEFT, SOURCE, say
 from narrator.importers.readers.facts import Metadata
 
-ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "break", "left"]
+ItemKind = Literal["section", "scene", "action", "sung", "centred", "speech", "break", "omitted"]
 
 _SIZE_LIMIT = 4_000_000
 """Limit on characters. A day of subtitles has 3 million."""
@@ -46,9 +46,9 @@ class ScriptRun:
     """Text in one style."""
 
     text: str
-    em: bool = False
-    strong: bool = False
-    omitted_item: str | None = None
+    is_italic: bool = False
+    is_bold: bool = False
+    omission_reason: str | None = None
     """Reason to leave the text out; None if it is read."""
 
 
@@ -122,7 +122,7 @@ def read_script(path: Path, encoding: str | None) -> Decoded:
 
 def omitted_item(text: str, reason: str, source: str) -> ScriptItem:
     """Returns an item for text that is left out, with the reason."""
-    return ScriptItem("left", [ScriptRun(text, omission_reason=reason)], source)
+    return ScriptItem("omitted", [ScriptRun(text, omission_reason=reason)], source)
 
 
 def write_script(items: Sequence[ScriptItem]) -> tuple[etree._Element, list[str]]:
@@ -168,13 +168,15 @@ def _chapter_starts(items: Sequence[ScriptItem]) -> frozenset[int]:
 
 
 def _is_act(item: ScriptItem) -> bool:
-    if item.kind not in ("told", "centred", "scene") or len(item.text) > _MAX_NAME_CHARACTERS:
+    if item.kind not in ("action", "centred", "scene") or len(item.text) > _MAX_NAME_CHARACTERS:
         return False
     text = item.text.strip(" .:—–-")
     heading = counted(text)
-    is_act = heading is not None and heading.value is not None and heading.word.casefold() in _ACT_WORDS
+    is_act = (
+        heading is not None and heading.value is not None and heading.word.casefold() in _ACT_WORDS
+    )
     has_title = is_act and heading is not None and bool(heading.title) and not heading.mark
-    is_displayed = item.kind != "told" or text.isupper()
+    is_displayed = item.kind != "action" or text.isupper()
     return is_displayed and ((is_act and not has_title) or bool(_ACT_NAME.fullmatch(text)))
 
 
@@ -198,7 +200,8 @@ class _ScriptWriter:
         if self.lowered_heading:
             original, lowered = self.lowered_heading
             yield (
-                f"Headings of scenes are read by the narrator, in ordinary letters: “{original}” as "
+                "Headings of scenes are read by the narrator, in ordinary letters: "
+                f"“{original}” as "
                 f"“{lowered}”. What `Int.` and `Ext.` sound like, `lexicon` in book.yaml can say."
             )
 
@@ -209,14 +212,20 @@ class _ScriptWriter:
             self._write_paragraph(item, _lower_capitals(runs), tag="h1")
         elif item.kind == "section":
             reason = "heading of an outline, which is not printed"
-            self._write_paragraph(item, [ScriptRun(run.text, omission_reason=run.omission_reason or reason) for run in item.runs])
+            self._write_paragraph(
+                item,
+                [
+                    ScriptRun(run.text, omission_reason=run.omission_reason or reason)
+                    for run in item.runs
+                ],
+            )
         elif item.kind == "scene":
             self._write_scene(item)
         elif item.kind == "break":
             etree.SubElement(self.body, "hr")
         elif item.kind == "speech":
             self._write_speech(item)
-        elif item.kind == "left":
+        elif item.kind == "omitted":
             self._write_paragraph(item, item.runs)
         else:
             css_class = stage.NARRATED if item.kind == "sung" else "direction"
@@ -238,8 +247,14 @@ class _ScriptWriter:
         self.dual_count += item.is_dual
         omitted_runs = [run for run in item.runs if run.omission_reason is not None]
         location_extensions = [text for text in extensions if is_extension(text)]
-        asides = [text for text in (*extensions, trailing_text) if text and text not in location_extensions]
-        location_runs = [ScriptRun(f" {text}", omission_reason=EXTENSION) for text in location_extensions]
+        asides = [
+            text
+            for text in (*extensions, trailing_text)
+            if text and text not in location_extensions
+        ]
+        location_runs = [
+            ScriptRun(f" {text}", omission_reason=EXTENSION) for text in location_extensions
+        ]
         self._write_paragraph(item, [ScriptRun(name), *location_runs, *omitted_runs], "speaker")
         is_styled = False
         for aside in asides:
@@ -264,10 +279,15 @@ class _ScriptWriter:
             self._write_paragraph(item, runs, "direction")
             return True
         reason = EXTENSION if is_extension(text) else PARENTHETICAL
-        self._write_paragraph(item, [ScriptRun(run.text, omission_reason=run.omission_reason or reason) for run in runs])
+        self._write_paragraph(
+            item,
+            [ScriptRun(run.text, omission_reason=run.omission_reason or reason) for run in runs],
+        )
         return is_styled
 
-    def _write_paragraph(self, item: ScriptItem, runs: Runs, css_class: str = "", tag: str = "p") -> None:
+    def _write_paragraph(
+        self, item: ScriptItem, runs: Runs, css_class: str = "", tag: str = "p"
+    ) -> None:
         element = etree.SubElement(self.body, tag)
         element.set(SOURCE, item.source)
         if css_class:
@@ -279,7 +299,9 @@ class _ScriptWriter:
 def _split_cue(text: str) -> tuple[str, list[str], str]:
     """Splits the line of a name into the name, its extensions in brackets, and remaining text."""
     name, bracket, remainder = text.partition("(")
-    extensions = [" ".join(extension.split()) for extension in _EXTENSION.findall(bracket + remainder)]
+    extensions = [
+        " ".join(extension.split()) for extension in _EXTENSION.findall(bracket + remainder)
+    ]
     return name.strip(), extensions, _EXTENSION.sub("", bracket + remainder).strip()
 
 
@@ -294,7 +316,9 @@ def _rejoin_parts(parts: Sequence[SpeechPart]) -> Iterable[SpeechPart]:
         else:
             is_continuation = begins_mid_sentence(text) and previous_text[-1:] not in ".!?…"
         if joined_parts and part.is_aside == previous.is_aside and is_continuation:
-            joined_parts[-1] = SpeechPart([*previous.runs, ScriptRun(" "), *part.runs], part.is_aside)
+            joined_parts[-1] = SpeechPart(
+                [*previous.runs, ScriptRun(" "), *part.runs], part.is_aside
+            )
         else:
             joined_parts.append(part)
     return joined_parts
@@ -323,7 +347,7 @@ def _lower_capitals(runs: Runs) -> list[ScriptRun]:
     for run in runs:
         is_first = not any(run.omission_reason is None for run in lowered_runs)
         text = run.text if run.omission_reason else lowered_capitals(run.text, is_first)
-        lowered_runs.append(ScriptRun(text, run.em, run.strong, run.omission_reason))
+        lowered_runs.append(ScriptRun(text, run.is_italic, run.is_bold, run.omission_reason))
     return lowered_runs
 
 
@@ -336,7 +360,7 @@ def _append_run(element: etree._Element, run: ScriptRun) -> None:
         span.set(LEFT, run.omission_reason)
         return
     innermost = element
-    for name in ("em",) * run.em + ("strong",) * run.strong:
+    for name in ("em",) * run.is_italic + ("strong",) * run.is_bold:
         innermost = etree.SubElement(innermost, name)
     for number, line in enumerate(text.split("\n")):
         if number:
