@@ -81,6 +81,7 @@ def _picture_format(content: bytes) -> str | None:
 def _draw_cover(
     content: bytes, remark: str, picture_format: str, name: str
 ) -> tuple[CoverImage | None, str | None]:
+    """Draws a picture as a JPEG cover; returns it with a remark."""
     jpeg = _draw_as_jpeg(content)
     if jpeg is None:
         return None, f"The cover ({name}, {picture_format}) could not be drawn, so it is left out."
@@ -140,6 +141,7 @@ def _safe_svg(archive: Archive, name: str) -> tuple[bytes, str] | None:
 
 
 def _media_type(content: bytes) -> str | None:
+    """Returns the media type of a picture that SVG may embed; None for others."""
     if content.startswith(b"\xff\xd8\xff"):
         return "image/jpeg"
     if content.startswith(b"\x89PNG"):

@@ -41,9 +41,9 @@ def _read_documents(archive: Archive, package: Package, remarks: list[str]) -> I
     )
     manifest_items = [manifest_item for manifest_item, _ in package.spine] + list(package.items)
     names = [
-        found
+        member_name
         for manifest_item in manifest_items
-        if manifest_item.is_document and (found := archive.find(manifest_item.path))
+        if manifest_item.is_document and (member_name := archive.find(manifest_item.path))
     ]
     ordered = [name for name in reading_order if name in names]
     for name in dict.fromkeys([*ordered, *names]):

@@ -60,34 +60,37 @@ def read_package(archive: Archive) -> Package:
     root = archive.xml(path)
     if _local_name(root) != "package":
         raise archive.failed(f"not a package document, but <{_local_name(root)}>", path)
-    items = {item.id: item for item in _read_manifest(root, path)}
+    manifest_items = {
+        manifest_item.id: manifest_item for manifest_item in _read_manifest(root, path)
+    }
     remarks: list[str] = []
-    spine = tuple(_read_spine(archive, root, items, path))
-    nav = next((i.path for i in items.values() if "nav" in i.properties), None)
+    spine = tuple(_read_spine(archive, root, manifest_items, path))
+    nav = next((i.path for i in manifest_items.values() if "nav" in i.properties), None)
     guide = list(_read_guide(root, path))
     contents: tuple[TocEntry, ...] = ()
     if nav is not None and (nav_path := archive.find(nav)):
         nav = nav_path
         contents, landmarks = _read_navigation(archive, nav)
         guide = landmarks + guide
-    if not contents and (ncx := _find_ncx(archive, root, items)):
+    if not contents and (ncx := _find_ncx(archive, root, manifest_items)):
         contents = _read_ncx(archive, ncx)
     if not contents:
         remarks.append("The book has no table of contents; its headings part it into chapters.")
     return Package(
         path,
         metadata_of(root),
-        tuple(items.values()),
+        tuple(manifest_items.values()),
         spine,
         contents,
         tuple(guide),
         nav,
-        _find_cover(root, items, guide),
+        _find_cover(root, manifest_items, guide),
         tuple(remarks),
     )
 
 
 def _package_path(archive: Archive) -> str:
+    """Returns the path of the package document. Raises ImportFailed if there is none."""
     container = archive.find("META-INF/container.xml")
     if container is None:
         raise archive.failed("not an EPUB: it has no META-INF/container.xml")
@@ -101,6 +104,7 @@ def _package_path(archive: Archive) -> str:
 
 
 def _read_manifest(root: etree._Element, path: str) -> Iterator[ManifestItem]:
+    """Yields the files of the publication that the manifest lists."""
     for element in root.iterfind("{*}manifest/{*}item"):
         if href := element.get("href"):
             yield ManifestItem(
@@ -112,20 +116,21 @@ def _read_manifest(root: etree._Element, path: str) -> Iterator[ManifestItem]:
 
 
 def _read_spine(
-    archive: Archive, root: etree._Element, items: dict[str, ManifestItem], path: str
+    archive: Archive, root: etree._Element, manifest_items: dict[str, ManifestItem], path: str
 ) -> Iterator[tuple[ManifestItem, bool]]:
+    """Yields the documents in reading order, and whether each is linear. Raises ImportFailed."""
     for reference in root.iterfind("{*}spine/{*}itemref"):
         name = reference.get("idref", "")
-        item = items.get(name)
-        if item is None:
+        document = manifest_items.get(name)
+        if document is None:
             raise archive.failed(
                 f"broken: the reading order names {name!r}, which is no item", path
             )
-        document_path = archive.find(item.path)
+        document_path = archive.find(document.path)
         if document_path is None:
-            raise archive.failed(f"broken: it lacks {item.path}, which is in the reading order")
+            raise archive.failed(f"broken: it lacks {document.path}, which is in the reading order")
         yield (
-            ManifestItem(item.id, document_path, item.media_type, item.properties),
+            ManifestItem(document.id, document_path, document.media_type, document.properties),
             reference.get("linear", "yes").strip().lower() != "no",
         )
 
@@ -136,6 +141,7 @@ def _read_spine(
 def _read_navigation(
     archive: Archive, path: str
 ) -> tuple[tuple[TocEntry, ...], list[tuple[str, str, str]]]:
+    """Reads contents and landmarks of an EPUB 3 navigation document."""
     contents: tuple[TocEntry, ...] = ()
     landmarks: list[tuple[str, str, str]] = []
     for nav in archive.document(path)[0].iter("{*}nav"):
@@ -149,12 +155,13 @@ def _read_navigation(
 
 
 def _nav_entries(archive: Archive, parent: etree._Element, path: str) -> Iterator[TocEntry]:
-    for item in parent.iterfind("{*}ol/{*}li"):
-        children = tuple(_nav_entries(archive, item, path))
-        link = item.find("{*}a")
+    """Yields the entries of a list in the navigation document."""
+    for list_item in parent.iterfind("{*}ol/{*}li"):
+        children = tuple(_nav_entries(archive, list_item, path))
+        link = list_item.find("{*}a")
         if link is None:
             # A heading without a page of its own: it points to its first entry.
-            label = item.find("{*}span")
+            label = list_item.find("{*}span")
             if label is not None and children:
                 first = children[0]
                 yield TocEntry(row_of(label), first.path, first.fragment, children)
@@ -165,13 +172,16 @@ def _nav_entries(archive: Archive, parent: etree._Element, path: str) -> Iterato
             yield TocEntry(row_of(link), archive.find(target) or target, fragment, children)
 
 
-def _find_ncx(archive: Archive, root: etree._Element, items: dict[str, ManifestItem]) -> str | None:
+def _find_ncx(
+    archive: Archive, root: etree._Element, manifest_items: dict[str, ManifestItem]
+) -> str | None:
+    """Returns the path of the NCX, the table of contents of EPUB 2; None for none."""
     spine = root.find("{*}spine")
-    spine_ncx = items.get("" if spine is None else spine.get("toc", ""))
+    spine_ncx = manifest_items.get("" if spine is None else spine.get("toc", ""))
     ncx = "application/x-dtbncx+xml"
     candidates = [
         spine_ncx,
-        *(candidate for candidate in items.values() if candidate.media_type == ncx),
+        *(candidate for candidate in manifest_items.values() if candidate.media_type == ncx),
     ]
     return next(
         (name for candidate in candidates if candidate and (name := archive.find(candidate.path))),
@@ -185,6 +195,7 @@ def _read_ncx(archive: Archive, path: str) -> tuple[TocEntry, ...]:
 
 
 def _ncx_entries(archive: Archive, parent: etree._Element, path: str) -> Iterator[TocEntry]:
+    """Yields the entries below an element of the NCX."""
     for point in parent.iterfind("{*}navPoint"):
         children = tuple(_ncx_entries(archive, point, path))
         label = point.find("{*}navLabel/{*}text")
@@ -207,22 +218,28 @@ def _read_guide(root: etree._Element, path: str) -> Iterator[tuple[str, str, str
 
 
 def _find_cover(
-    root: etree._Element, items: dict[str, ManifestItem], guide: list[tuple[str, str, str]]
+    root: etree._Element, manifest_items: dict[str, ManifestItem], guide: list[tuple[str, str, str]]
 ) -> str | None:
-    for item in items.values():
-        if "cover-image" in item.properties:
-            return item.path
+    """Returns the path of the declared cover; None for none."""
+    for manifest_item in manifest_items.values():
+        if "cover-image" in manifest_item.properties:
+            return manifest_item.path
     for meta in root.iterfind("{*}metadata//{*}meta[@name='cover']"):
         content = meta.get("content", "")
-        path_matches = (i for i in items.values() if content and i.path.endswith("/" + content))
-        if cover_item := items.get(content) or next(path_matches, None):
+        path_matches = (
+            i for i in manifest_items.values() if content and i.path.endswith("/" + content)
+        )
+        if cover_item := manifest_items.get(content) or next(path_matches, None):
             return cover_item.path
     for reference_type, path, _ in guide:
         if reference_type.lower() in ("cover", "other.ms-coverimage-standard"):
             return path
-    for item in items.values():
-        if item.media_type.startswith("image/") and item.id.lower() in ("cover", "cover-image"):
-            return item.path
+    for manifest_item in manifest_items.values():
+        if manifest_item.media_type.startswith("image/") and manifest_item.id.lower() in (
+            "cover",
+            "cover-image",
+        ):
+            return manifest_item.path
     return None
 
 
@@ -275,6 +292,7 @@ def metadata_of(root: etree._Element) -> Metadata:
 def _find_titles(
     titles: list[etree._Element], refinements: dict[tuple[str, str], str]
 ) -> tuple[str | None, str | None]:
+    """Returns the main title and the subtitle."""
     titles_by_type = {
         refinements.get((title.get("id", "-"), "title-type"), ""): title
         for title in reversed(titles)
@@ -292,6 +310,7 @@ def _find_titles(
 def _find_authors(
     creators: list[etree._Element], refinements: dict[tuple[str, str], str]
 ) -> tuple[str, ...]:
+    """Returns the creators with the role of an author, or all if none has it."""
     roles = [
         c.get(f"{_OPF_NS}role") or refinements.get((c.get("id", "-"), "role"), "") for c in creators
     ]
@@ -300,6 +319,7 @@ def _find_authors(
 
 
 def _read_identifiers(elements: list[etree._Element]) -> dict[str, str]:
+    """Returns identifiers by scheme, such as `isbn`."""
     identifiers: dict[str, str] = {}
     for element in elements:
         identifier = row_of(element)
@@ -319,6 +339,7 @@ def _find_series(
     refinements: dict[tuple[str, str], str],
     contents_by_name: dict[str, str],
 ) -> tuple[str | None, str | None]:
+    """Returns the name of the series, and the book's position in it."""
     for meta in metadata.iter("{*}meta"):
         if meta.get("property") == "belongs-to-collection" and row_of(meta):
             meta_id = meta.get("id", "-")

@@ -92,6 +92,7 @@ def classify_paragraphs(
 def _read_lines(
     body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]
 ) -> Iterator[ParagraphLine]:
+    """Yields the paragraphs of a body as lines, with the number of empty paragraphs above each."""
     gap, starts_page = 0, False
     for element in body:
         look = looks.get(element)
@@ -223,6 +224,7 @@ def _is_number_only(line: ParagraphLine) -> bool:
 
 
 def _is_title_below(number_line: ParagraphLine, title_line: ParagraphLine) -> bool:
+    """Returns whether a line may be the title of the number in the line above."""
     is_level_consistent = (
         not title_line.look.level or title_line.look.level == number_line.look.level + 1
     )

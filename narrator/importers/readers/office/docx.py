@@ -71,6 +71,7 @@ class _WordParts:
             self._names_by_type.setdefault(relationship_type, []).append(name)
 
     def _find_main(self) -> str:
+        """Returns the name of the main document part. Raises ImportFailed if there is none."""
         main_names = [
             name
             for relationship_type, name in self._relationships("")
@@ -82,6 +83,7 @@ class _WordParts:
         raise self.archive.failed("not a Word document, or broken: it lacks word/document.xml")
 
     def _relationships(self, part: str) -> Iterator[tuple[str, str]]:
+        """Yields type and target of a part's internal relationships; "" is the package itself."""
         folder, name = posixpath.split(part)
         rels_name = self.archive.find(posixpath.join(folder, "_rels", f"{name}.rels"))
         if rels_name is None:
@@ -114,6 +116,7 @@ class _WordParts:
 
 
 def _build_pages(archive: Archive, parts: _WordParts) -> Pages:
+    """Builds the main page, and pages for comments, headers and footers."""
     styles = Styles(parts.first_xml("styles"))
     numbering = parts.first_xml("numbering")
     metadata = _read_metadata(archive)
@@ -258,7 +261,7 @@ def _append_notes(body: etree._Element, note_parts: list[etree._Element]) -> int
     characters = 0
     reference_tags = f"{{{W}}}footnoteReference", f"{{{W}}}endnoteReference"
     for reference in [
-        found for part in (body, *note_parts) for found in part.iter(*reference_tags)
+        element for part in (body, *note_parts) for element in part.iter(*reference_tags)
     ]:
         note_kind = name_of(reference).removesuffix("Reference")
         number = numbers.get((note_kind, attribute_of(reference, "id")))

@@ -31,11 +31,11 @@ class ParagraphLook:
     """title, subtitle, author, date, caption, code or toc, by its style; "" for none."""
     centred: bool = False
     bold: bool = False
-    """Whether at least 90 % of its letters are bold."""
+    """True if at least 90 % of its letters are bold."""
     size: float = 0
     """Type size of most of its letters, in points; 0 if unknown."""
     starts_page: bool = False
-    """Whether a page begins with this paragraph."""
+    """True if a page begins with this paragraph."""
     space_above: float = 0
     """Space above the paragraph, in points."""
     omission_reason: str = ""
@@ -65,7 +65,7 @@ class ParagraphLine:
     text: str
     words: int
     is_candidate: bool = True
-    """Whether it may be a heading or title: no caption, code or scene break, and not left out."""
+    """True if it may be a heading or title: no caption, code or scene break, and not left out."""
     gap: int = 0
     """Number of empty paragraphs above it."""
     heading: Heading | None = None

@@ -64,6 +64,7 @@ class OdfStyles:
         return self._resolve("text", name or "")
 
     def _resolve(self, family: str, name: str, depth: int = 0) -> Properties:
+        """Returns a style's properties, with those of its parents."""
         key = family, name
         style = self._styles.get(key)
         if style is None or depth > _MAX_DEPTH:
@@ -120,6 +121,7 @@ def _read_style(style: etree._Element, base: Properties) -> Properties:
 
 
 def _read_paragraph_properties(element: etree._Element) -> Properties:
+    """Reads the properties of a `paragraph-properties` element."""
     alignment, page_break = element.get(f"{_FO}text-align"), element.get(f"{_FO}break-before")
     return Properties(
         centred=None if alignment is None else alignment == "center",
@@ -129,6 +131,7 @@ def _read_paragraph_properties(element: etree._Element) -> Properties:
 
 
 def _read_text_properties(element: etree._Element, base: Properties) -> Properties:
+    """Reads the properties of a `text-properties` element; sizes in % are relative to `base`."""
     weight, slant = element.get(f"{_FO}font-weight"), element.get(f"{_FO}font-style")
     underline, display = (
         element.get(f"{_STYLE}text-underline-style"),

@@ -96,11 +96,13 @@ class _OdtParts:
 
 
 def _read_parts(archive: Archive) -> _OdtParts:
+    """Parses the parts of a zipped text. Raises ImportFailed for encrypted or broken files."""
     manifest = archive.find("META-INF/manifest.xml")
     if manifest and any(True for _ in archive.xml(manifest).iter("{*}encryption-data")):
         raise archive.failed("locked with a password; save it without one first")
 
     def part(name: str) -> etree._Element | None:
+        """Parses a part; None if it is missing."""
         part_name = archive.find(name)
         if part_name is None:
             return None
@@ -123,6 +125,7 @@ def _parse_flat_file(path: Path) -> etree._Element:
 
 
 def _build_pages(path: Path, parts: _OdtParts, remarks: list[str]) -> Pages:
+    """Builds the main page, and pages for headers and footers."""
     text = next(parts.content.iter("{urn:oasis:names:tc:opendocument:xmlns:office:1.0}text"), None)
     if text is None:
         raise ImportFailed(Problem(path, None, "has no text; is it another OpenDocument file?"))
@@ -149,6 +152,7 @@ def _build_pages(path: Path, parts: _OdtParts, remarks: list[str]) -> Pages:
 
 
 def _read_metadata(meta: etree._Element | None) -> Metadata:
+    """Reads the metadata of `meta.xml`."""
     if meta is None:
         return Metadata()
     properties = next(meta.iter("{urn:oasis:names:tc:opendocument:xmlns:office:1.0}meta"), meta)
@@ -279,6 +283,7 @@ class _OdtWriter:
         self.write_blocks(source, parent)
 
     def write_paragraph(self, source: etree._Element, parent: etree._Element) -> None:
+        """Writes a paragraph or heading, and records its look."""
         properties = self.styles.paragraph_style(attribute_of(source, "style-name"))
         paragraph = etree.SubElement(parent, "p")
         self.runs = []
@@ -317,6 +322,7 @@ class _OdtWriter:
         parent.extend(floating)
 
     def write_list(self, source: etree._Element, parent: etree._Element) -> None:
+        """Writes a list; one that contains headings, or shows no markers, as plain blocks."""
         style = attribute_of(source, "style-name") or (self.lists[-1] if self.lists else "")
         self.lists.append(style)
         list_tag = self.styles.list_kind(style, len(self.lists))
@@ -329,6 +335,7 @@ class _OdtWriter:
         self.lists.pop()
 
     def write_table(self, source: etree._Element, parent: etree._Element) -> None:
+        """Writes a table or a group of its rows."""
         table = parent if name_of(parent) == "table" else etree.SubElement(parent, "table")
         for child in source:
             name = name_of(child)
@@ -391,12 +398,14 @@ class _OdtWriter:
     def _write_link(
         self, source: etree._Element, parent: etree._Element, properties: Properties
     ) -> None:
+        """Writes a link; addresses outside of the text are dropped."""
         link = etree.SubElement(parent, "a")
         href = source.get("{http://www.w3.org/1999/xlink}href", "")
         link.set("href", href if href.startswith("#") else "http:")
         self.write_inline(source, link, Properties(link=True).with_base(properties))
 
     def _write_text(self, text: str | None, parent: etree._Element, properties: Properties) -> None:
+        """Writes text with its properties, and counts its letters for the paragraph's look."""
         if not text:
             return
         omission_reason = "hidden" if properties.hidden else ""
@@ -410,6 +419,7 @@ class _OdtWriter:
         say(parent, text)
 
     def _write_note(self, source: etree._Element, parent: etree._Element) -> None:
+        """Writes the reference to a note; the note itself is placed after the paragraph."""
         self.notes += 1
         link = etree.SubElement(parent, "a", href=f"#note-{self.notes}")
         link.set("class", "noteref")

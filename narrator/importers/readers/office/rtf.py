@@ -92,7 +92,7 @@ class _RtfReader:
         self.group = RtfGroup()
         self.stack: list[RtfGroup] = []
         self.is_group_start = False
-        """Whether the next control word may name the destination of a group."""
+        """True if the next control word may name the destination of a group."""
         self.is_optional = False
         self.pending = bytearray()
         self.bytes_to_skip = 0
@@ -160,6 +160,7 @@ class _RtfReader:
             self._control_word(token)
 
     def _close(self) -> None:
+        """Handles the end of a group."""
         self.is_group_start = self.is_optional = False
         self.bytes_to_skip = 0
         if not self.stack:
@@ -172,6 +173,7 @@ class _RtfReader:
     # -- text --------------------------------------------------------------------------------------
 
     def _add_bytes(self, token: RtfToken) -> None:
+        """Buffers encoded text, without the fallback of a Unicode character."""
         encoded_text = token.content
         if self.bytes_to_skip:
             skipped_count = min(self.bytes_to_skip, len(encoded_text))
@@ -187,6 +189,7 @@ class _RtfReader:
             self._write_text(text)
 
     def _write_text(self, text: str) -> None:
+        """Writes text to the destination of the current group."""
         group, destination = self.group, self.group.destination
         if destination == "skip":
             return
@@ -219,6 +222,7 @@ class _RtfReader:
         return replace(properties, language=None)
 
     def _omission_reason(self, text: str) -> str:
+        """Returns why text of the current group is left out; "" if it is read."""
         group = self.group
         if _PICTURE_PLACEHOLDER.search(text):
             return "picture"
@@ -242,6 +246,7 @@ class _RtfReader:
     # -- control words -----------------------------------------------------------------------------
 
     def _control_word(self, token: RtfToken) -> None:
+        """Processes a control word."""
         word, number = token.word, token.number
         is_group_start, is_optional, self.is_group_start, self.is_optional = (
             self.is_group_start,

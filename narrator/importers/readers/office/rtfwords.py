@@ -45,11 +45,11 @@ class RtfGroup:
     is_formula: bool = False
     field: RtfField | None = None
     is_field_result: bool = False
-    """Whether the group is the visible result of its field."""
+    """True if the group is the visible result of its field."""
     in_table: bool = False
-    """Whether its paragraphs are in a table."""
+    """True if its paragraphs are in a table."""
     opens_side_text: bool = False
-    """Whether the group is a note, a comment, a header or a footer."""
+    """True if the group is a note, a comment, a header or a footer."""
 
 
 @dataclass(slots=True)

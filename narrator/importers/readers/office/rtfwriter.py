@@ -64,7 +64,7 @@ class RtfWriter:
         self.languages: Counter[str | None] = Counter()
         """Letter count of each language; None for unmarked text."""
         self.starts_page = False
-        """Whether the next paragraph begins a page."""
+        """True if the next paragraph begins a page."""
         self.character_count = 0
         """Number of characters received, visible or not."""
         self.pieces = 0
@@ -84,6 +84,7 @@ class RtfWriter:
         target.text.append(text)
 
     def _flush_run(self, target: _RtfText) -> None:
+        """Writes the current run to its paragraph."""
         text = clean_text("".join(target.text))
         target.text.clear()
         if not text:
@@ -176,6 +177,7 @@ class RtfWriter:
         etree.SubElement(self._current_paragraph(target), "br")
 
     def break_page(self) -> None:
+        """Begins a page: with the current paragraph if it is empty, else with the next."""
         target = self._texts[-1]
         self._flush_run(target)
         if target.runs:

@@ -98,6 +98,8 @@ class WordDetails:
 
 @dataclass(slots=True)
 class _Field:
+    """An open field: its code, and whether its result has begun."""
+
     code: str = ""
     is_result: bool = False
 
@@ -117,7 +119,7 @@ class Preparer:
         self._fields: list[_Field] = []
         self._run_cache: dict[tuple[bytes, int], tuple[Properties, str | None, bool]] = {}
         self._starts_page = False
-        """Whether the next paragraph begins a page."""
+        """True if the next paragraph begins a page."""
 
     def prepare(self, root: etree._Element) -> None:
         """Changes one part: the document, with all its notes."""
@@ -127,6 +129,7 @@ class Preparer:
             self._prepare_paragraph(paragraph)
 
     def _prepare_paragraph(self, paragraph: etree._Element) -> None:
+        """Prepares a paragraph and its runs, and records its look."""
         ppr = child_of(paragraph, "pPr")
         direct = paragraph_properties(ppr)
         style = attribute_of(child_of(ppr, "pStyle")) or self.styles.normal
@@ -234,6 +237,7 @@ class Preparer:
         return NO_PROPERTIES if reason else properties
 
     def _omission_reason(self, run: etree._Element, properties: Properties) -> str | None:
+        """Returns why a run is left out; None if it is read."""
         if properties.hidden or run.get("left"):
             return run.get("left") or HIDDEN
         is_page_number = any(

@@ -85,6 +85,7 @@ def _attribute(element: etree._Element | None, name: str = "val") -> str:
 
 
 def _parse_level(element: etree._Element) -> _NumberLevel:
+    """Parses an `lvl` element of a numbering."""
     start = _attribute(element.find(f"{_W}start"))
     return _NumberLevel(
         _attribute(element.find(f"{_W}numFmt")) or "decimal",

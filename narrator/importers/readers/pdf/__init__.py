@@ -67,6 +67,7 @@ def read_pdf(path: Path, choices: Choices) -> Book:
 
 
 def _open_document(path: Path) -> Any:
+    """Opens a `pypdfium2.PdfDocument`. Raises ImportFailed."""
     import pypdfium2
 
     try:
@@ -82,6 +83,7 @@ def _open_document(path: Path) -> Any:
 
 
 def _count_pages(path: Path, document: Any) -> int:
+    """Returns the number of pages. Raises ImportFailed for none or too many."""
     count = len(document)
     if not count:
         raise ImportFailed(Problem(path, None, "has no pages"))
@@ -124,6 +126,7 @@ class _PageReader:
         return build_lines(text, page_index)
 
     def _count_text(self, text: PageText, page_index: int) -> None:
+        """Adds the characters of a page to the totals. Raises ImportFailed for too many."""
         self.characters += text.characters
         self.unmapped_count += text.unmapped_count
         self.hidden_count += text.hidden_count
@@ -151,6 +154,7 @@ class _PageReader:
             raise ImportFailed(Problem(self.path, None, message))
 
     def remarks(self) -> Iterator[str]:
+        """Yields remarks on damaged and empty pages, recognised text and unmapped characters."""
         if self.unreadable:
             page_numbers = _format_numbers(self.unreadable)
             yield (
@@ -177,6 +181,7 @@ def _build_pages(
     bookmarks: Sequence[Bookmark],
     page_reader: _PageReader,
 ) -> Pages:
+    """Builds the pages of a screenplay or a book from the lines of all pages."""
     name = file_name(path)
     omit_repeated(lines_by_page)
     omit_contents(lines_by_page)
@@ -315,6 +320,7 @@ def _format_numbers(numbers: Sequence[int], limit: int = 8) -> str:
 
 
 def _read_metadata(document: Any) -> Metadata:
+    """Reads title, authors and language from the document's properties."""
     properties = document.get_metadata_dict(skip_empty=True)
     names = re.split(r"\s*(?:;|&|\band\b)\s*", properties.get("Author", ""))
     authors = tuple(filter(None, map(author_of, names)))
@@ -324,6 +330,7 @@ def _read_metadata(document: Any) -> Metadata:
 
 
 def _read_language(document: Any) -> str | None:
+    """Reads the language tag of the document; None if it is missing or invalid."""
     import ctypes
 
     import pypdfium2.raw as pdfium
@@ -338,6 +345,7 @@ def _read_language(document: Any) -> str | None:
 
 
 def _read_bookmarks(document: Any) -> Iterator[Bookmark]:
+    """Yields the bookmarks of the document, without those that are page numbers."""
     import pypdfium2
 
     try:

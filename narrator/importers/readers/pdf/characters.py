@@ -64,7 +64,7 @@ class Face(NamedTuple):
     is_italic: bool
     is_bold: bool
     is_upright: bool
-    """Whether they run horizontally on the page as shown."""
+    """True if they run horizontally on the page as shown."""
     is_shown: bool
 
 
@@ -76,7 +76,7 @@ class Glyph(NamedTuple):
     x1: float
     face: Face
     follows_space: bool
-    """Whether a space precedes it."""
+    """True if a space precedes it."""
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class Snippet:
     """Height of the baseline above the foot of the page, in points."""
     glyphs: list[Glyph]
     is_raised: bool = False
-    """Whether they are raised above their line, like marks of notes."""
+    """True if they are raised above their line, like marks of notes."""
     x0: float = field(init=False)
     x1: float = field(init=False)
     size: float = field(init=False)
@@ -245,6 +245,7 @@ def _is_raised(raw: Any, index: int, baseline: float, face: Face) -> bool:
 
 
 def _group_snippets(glyphs: Iterator[tuple[Glyph, float]]) -> Iterator[Snippet]:
+    """Groups adjacent characters of one baseline into snippets."""
     glyphs_of_snippet: list[Glyph] = []
     baseline = 0.0
     for glyph, glyph_baseline in glyphs:
@@ -268,6 +269,7 @@ def _build_snippet(baseline: float, glyphs: list[Glyph]) -> Snippet:
 
 
 def _is_adjacent(previous: Glyph, glyph: Glyph, rise: float) -> bool:
+    """Returns whether a character continues a snippet; `rise` is the difference of baselines."""
     size = max(previous.face.size, glyph.face.size)
     if previous.face.is_upright != glyph.face.is_upright:
         return False
@@ -292,6 +294,7 @@ def is_leftward(text: str) -> bool:
 
 
 def _read_face(raw: Any, index: int, text_object: Any, rotation: int) -> Face:
+    """Reads the style of a character from its matrix, font and rendering mode."""
     import pypdfium2.raw as pdfium
 
     matrix = pdfium.FS_MATRIX()

@@ -20,7 +20,7 @@ _MIN_ENTRY_SHARE = 0.5
 def omit_contents(pages: Sequence[Sequence[TextLine]]) -> None:
     """Marks tables of contents as left out."""
     is_previous_contents = False
-    """Whether the previous page is part of a table of contents."""
+    """True if the previous page is part of a table of contents."""
     for lines in pages:
         remaining_lines = [line for line in lines if line.omission_reason is None]
         has_title = any(

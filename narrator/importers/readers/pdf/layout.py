@@ -47,7 +47,7 @@ class LayoutBlock:
     lines: list[TextLine] = field(default_factory=list)
     level: int = 0
     begins_page: bool = False
-    """Whether it begins a page after one that ended early."""
+    """True if it begins a page after one that ended early."""
 
     @property
     def text(self) -> str:
@@ -91,6 +91,7 @@ def _join_lines(
 
 
 def _add_aside(asides: list[LayoutBlock], line: TextLine) -> None:
+    """Adds a note's or left-out line to the last of these blocks, or to a new one."""
     kind: Literal["omitted", "note"] = "omitted" if line.omission_reason is not None else "note"
     last_aside = asides[-1] if asides else None
     is_same = last_aside is not None and last_aside.kind == kind and (
@@ -180,12 +181,12 @@ def _is_displayed(previous: TextLine, line: TextLine, typesetting: Typesetting) 
     return line.size < typesetting.size * 0.95 and _is_centred([previous, line], typesetting)
 
 
-def _differs_in_style(previous: TextLine, line: TextLine, habits: Typesetting) -> bool:
+def _differs_in_style(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
     """Returns whether only one of two lines is bold, or only one is in an indented block."""
     if previous.is_bold != line.is_bold and min(len(previous.text), len(line.text)) < 60:
         return True
-    differs_in_indent = (id(previous) in habits.indented_frames) != (
-        id(line) in habits.indented_frames
+    differs_in_indent = (id(previous) in typesetting.indented_frames) != (
+        id(line) in typesetting.indented_frames
     )
     return differs_in_indent and previous.page == line.page
 
@@ -344,6 +345,7 @@ def _space_between(previous: LayoutBlock | None, following: LayoutBlock | None) 
 
 
 def _is_centred(lines: Sequence[TextLine], typesetting: Typesetting) -> bool:
+    """Returns whether all lines are centred in their column."""
     for line in lines:
         frame = typesetting.frame(line)
         left_space, right_space = line.x0 - frame.x0, frame.x1 - line.x1
@@ -388,6 +390,7 @@ def _add_scene_breaks(
 
 
 def _is_scene(previous: LayoutBlock, following: LayoutBlock, typesetting: Typesetting) -> bool:
+    """Returns whether the space between two paragraphs is a scene break."""
     last_line, first_line = previous.lines[-1], following.lines[0]
     is_body_text = all(
         abs(line.size - typesetting.size) <= typesetting.size * 0.06

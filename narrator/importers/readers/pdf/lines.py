@@ -76,7 +76,7 @@ class TextLine:
     column: int = 0
     """Number of the column from the left, from 1; 0 for a line across the page."""
     is_leftward: bool = False
-    """Whether it runs from right to left; then `x0` and `x1` are negated."""
+    """True if it runs from right to left; then `x0` and `x1` are negated."""
     initial: int = 0
     """1 for a line that begins with an initial, 2 for a further line beside one, else 0."""
     omission_reason: str | None = None
@@ -148,6 +148,7 @@ def _split_columns(snippets: Sequence[Snippet], depth: int) -> Iterator[tuple[in
     wide_snippets: list[Snippet] = []
 
     def column_groups() -> Iterator[tuple[int, list[Snippet]]]:
+        """Yields the wide snippets and the columns collected so far, and clears them."""
         if wide_snippets:
             yield 0, list(wide_snippets)
         for number, side in enumerate((left_side, right_side), 1):
@@ -302,7 +303,7 @@ def _build_line(row: Sequence[Snippet], page: int, column: int) -> TextLine:
         has_space = gap > size * _MIN_SPACE or (snippet.glyphs[0].follows_space and gap > 0)
         runs += _split_runs(snippet, bool(index) and has_space)
     level_snippets = [snippet for snippet in row if not snippet.is_raised] or row
-    longest = max(level_snippets, key=lambda piece: len(piece.glyphs))
+    longest = max(level_snippets, key=lambda snippet: len(snippet.glyphs))
     return TextLine(
         page, _merge_runs(runs),
         min(snippet.x0 for snippet in row), max(snippet.x1 for snippet in row),

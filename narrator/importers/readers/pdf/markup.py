@@ -88,6 +88,7 @@ def _move_text(element: etree._Element) -> None:
 
 
 def _nest_entries(entries: Sequence[tuple[int, TocEntry]]) -> list[TocEntry]:
+    """Nests entries by their levels."""
     top_entries: list[TocEntry] = []
     position = 0
     while position < len(entries):
@@ -106,6 +107,7 @@ def _first_page_index(blocks: Sequence[LayoutBlock]) -> int:
 
 
 def _split_documents(blocks: Sequence[LayoutBlock]) -> Iterator[list[LayoutBlock]]:
+    """Splits blocks into documents at pages that begin something new."""
     group: list[LayoutBlock] = []
     for block in blocks:
         if block.begins_page and group:

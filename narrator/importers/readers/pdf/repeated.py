@@ -106,6 +106,7 @@ class _LargeHeadings:
 def _omit_outermost(
     pages: Sequence[Sequence[TextLine]], at_top: bool, headings: _LargeHeadings
 ) -> bool:
+    """Marks running heads or feet in the outermost lines; returns whether there were any."""
     edges = [list(_outermost_lines(lines, at_top)) for lines in pages]
     page_count = sum(bool(edge) for edge in edges)
     min_pages = 2 if page_count <= _FEW_PAGES else _MIN_PAGES

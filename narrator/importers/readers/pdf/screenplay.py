@@ -91,6 +91,7 @@ def find_margins(lines: Sequence[TextLine]) -> Margins | None:
 
 
 def _usual_leading(pairs: Sequence[tuple[TextLine, TextLine]]) -> float | None:
+    """Returns the most common distance of lines; None if there is none."""
     steps = (
         previous.baseline - following.baseline
         for previous, following in pairs
@@ -137,16 +138,20 @@ def read_screenplay(
     builder = _ScriptBuilder(
         [line for line in lines if line.omission_reason is None], margins, name
     )
-    items = list(builder.build_items())
+    script_items = list(builder.build_items())
     omitted_lines = [
         omitted_item(line.text, line.omission_reason, builder.source_of(line))
         for line in lines
         if line.omission_reason
     ]
-    root, remarks = write_script([*omitted_lines, *items])
-    title_page_items = takewhile(lambda item: item.kind == "omitted", items)
+    root, remarks = write_script([*omitted_lines, *script_items])
+    title_page_items = takewhile(lambda item: item.kind == "omitted", script_items)
     title_page = parse_title_page(
-        [row for item in title_page_items for row in ("".join(run.text for run in item.runs), "")]
+        [
+            row
+            for script_item in title_page_items
+            for row in ("".join(run.text for run in script_item.runs), "")
+        ]
     )
     metadata = replace(
         metadata,
@@ -199,6 +204,7 @@ class _ScriptBuilder:
             yield f"{message}; the narrator reads that as it stands: part it in the text."
 
     def build_items(self) -> Iterator[ScriptItem]:
+        """Yields the elements of the screenplay; lines before its start are the title page."""
         first_line = next(
             (index for index, line in enumerate(self.lines) if self._begins_script(line)), 0
         )
@@ -215,12 +221,13 @@ class _ScriptBuilder:
         return _is_scene_heading(line.text) or bool(_TRANSITION.fullmatch(line.text))
 
     def _convert_line(self, line: TextLine, previous: TextLine | None) -> Iterator[ScriptItem]:
+        """Adds a line to the current element, or ends that and yields it."""
         is_apart = previous is None or self._is_apart(previous, line)
         if _PAGE_END_MARK.fullmatch(line.text.strip()):
             yield omitted_item(line.text, _PAGE_END, self.source_of(line))
-        elif item := self._single_line_item(line):
+        elif single_item := self._single_line_item(line):
             yield from self._finish()
-            yield item
+            yield single_item
         elif self._is_cue(line) and self._continues_speech(line.text):
             self.speech_parts[-1][1].append(ScriptRun(f" {line.text}", omission_reason=_PAGE_END))
         elif self._is_cue(line):
@@ -255,6 +262,7 @@ class _ScriptBuilder:
         return ScriptItem("centred", _script_runs(line), source) if is_centred else None
 
     def _is_apart(self, previous: TextLine, line: TextLine) -> bool:
+        """Returns whether a line begins a new paragraph."""
         distance = previous.baseline - line.baseline
         is_after_page_end = (
             previous.page != line.page and previous.text.rstrip()[-1:] in ".!?…:”\"'"

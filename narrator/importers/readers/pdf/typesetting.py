@@ -52,7 +52,7 @@ class Typesetting:
     foot: float
     """Heights of the first and the last baseline on a page."""
     is_hyphenated: bool
-    """Whether words are hyphenated at line ends, and not only broken at hyphens of their own."""
+    """True if words are hyphenated at line ends, and not only broken at hyphens of their own."""
 
     def frame(self, line: TextLine) -> Frame:
         """Returns the frame of the indented block or column that a line is in."""
@@ -110,6 +110,7 @@ def _baselines_by_page(lines: Sequence[TextLine]) -> dict[int, list[float]]:
 
 
 def _column_frames(lines: Sequence[TextLine], size: float) -> Frames:
+    """Measures the frames of columns, for each page with enough lines and for each side."""
     groups: dict[tuple[int, int, int], list[TextLine]] = defaultdict(list)
     for line in lines:
         for page in (-1, line.page):
@@ -122,6 +123,7 @@ def _column_frames(lines: Sequence[TextLine], size: float) -> Frames:
 
 
 def _lines_frame(lines: Sequence[TextLine], size: float) -> Frame:
+    """Measures the frame of lines by their leftmost common start and 95 % of their ends."""
     start_counts = Counter(round(line.x0 / 2) for line in lines)
     frequent_starts = [start for start, count in start_counts.items() if count * 7 >= len(lines)]
     first_start = min(frequent_starts, default=min(start_counts))

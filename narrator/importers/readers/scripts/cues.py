@@ -41,7 +41,7 @@ class CueLine:
     voice: str | None = None
     """Name of the speaker by a tag."""
     begins_voice: bool = False
-    """Whether the tag of the speaker is in this line."""
+    """True if the tag of the speaker is in this line."""
 
     @property
     def text(self) -> str:

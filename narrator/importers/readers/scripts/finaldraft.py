@@ -73,9 +73,9 @@ def read_finaldraft(path: Path, choices: Choices) -> Book:
     title_paragraphs = list(_paragraphs(source.find("TitlePage/Content")))
     body = list(_paragraphs(source.find("Content")))
     title_page_items = [
-        _make_item("omitted", _read_runs(one), name, "title page")
-        for one in title_paragraphs
-        if _read_runs(one)
+        _make_item("omitted", _read_runs(paragraph), name, "title page")
+        for paragraph in title_paragraphs
+        if _read_runs(paragraph)
     ]
     root, remarks = write_script([*title_page_items, *_read_items(body, name)])
     source_texts = [
@@ -111,7 +111,7 @@ def _read_items(
         if role == "cue":
             following = (paragraphs[number] for number in range(index + 1, len(paragraphs)))
             group += takewhile(
-                lambda one: _paragraph_role(one)[0] in ("aside", "dialogue"), following
+                lambda paragraph: _paragraph_role(paragraph)[0] in ("aside", "dialogue"), following
             )
             yield _read_speech(group, name, is_dual and name_count > 0)
             name_count += 1
@@ -119,8 +119,8 @@ def _read_items(
             if role == "action" and transition(text_of(runs)):
                 role, reason = "omitted", "transition"
             yield _make_item(_ITEM_KINDS.get(role, "action"), runs, name, reason)
-        for spoken in group:
-            yield from _nested_items(spoken, name)
+        for member in group:
+            yield from _nested_items(member, name)
         index += len(group)
 
 
@@ -136,6 +136,7 @@ def _nested_items(paragraph: etree._Element, name: str) -> Iterator[ScriptItem]:
 
 
 def _read_speech(group: Sequence[etree._Element], name: str, is_dual: bool) -> ScriptItem:
+    """Builds a speech from the paragraphs of its name and its parts."""
     parts = [
         SpeechPart(_read_runs(paragraph), _paragraph_role(paragraph)[0] == "aside")
         for paragraph in group[1:]
@@ -159,6 +160,7 @@ def _paragraph_role(paragraph: etree._Element) -> tuple[_Role, str]:
 def _make_item(
     kind: ItemKind, runs: Sequence[ScriptRun], name: str, reason: str = ""
 ) -> ScriptItem:
+    """Builds an element; the runs of an omitted one get the reason."""
     item_runs = (
         [replace(run, omission_reason=run.omission_reason or reason) for run in runs]
         if kind == "omitted"

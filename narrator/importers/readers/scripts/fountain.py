@@ -72,8 +72,8 @@ def read_fountain(path: Path, choices: Choices) -> Book:
     """Reads the book in a screenplay. Raises ImportFailed, Slow."""
     decoded = read_script(path, choices.encoding)
     script = _Screenplay(file_name(path), decoded.text)
-    items = list(script.read_items())
-    root, remarks = write_script(items)
+    script_items = list(script.read_items())
+    root, remarks = write_script(script_items)
     pages = Pages(
         [SourcePage(path.name, root)],
         script.metadata(),
@@ -271,6 +271,7 @@ class _Screenplay:
         )
 
     def _read_speech(self, row: _SourceRow) -> ScriptItem:
+        """Reads a speech whose name is in this row."""
         self.row_index += 1
         cue = row.stripped.removeprefix("@")
         is_dual = cue.endswith("^")
@@ -334,6 +335,7 @@ class _Screenplay:
         return self._make_item(kind, self._styled_runs(_join_rows(lines)), row)
 
     def _continues_action(self, row: _SourceRow, is_sung: bool) -> bool:
+        """Returns whether a row continues the current paragraph of action or lyrics."""
         text = row.stripped
         if not text or text.startswith("~") != is_sung:
             return False
@@ -383,6 +385,7 @@ class _Screenplay:
         return [*runs, *self._plain_runs(text[position:], is_italic, is_bold)]
 
     def _plain_runs(self, text: str, is_italic: bool, is_bold: bool) -> Iterator[ScriptRun]:
+        """Yields text without emphasis, with cut-out texts as left-out runs."""
         for number, piece in enumerate(_CUT.split(text)):
             if number % 2:
                 cut_text, reason = self.cut_texts[int(piece)]
@@ -393,9 +396,9 @@ class _Screenplay:
 
 def _join_rows(rows: Sequence[str]) -> str:
     """Joins lines by line ends, or by spaces where a line continues a sentence in lower case."""
-    made = rows[0].removeprefix("~").strip()
+    joined_text = rows[0].removeprefix("~").strip()
     for row in rows[1:]:
         line = row.removeprefix("~").strip()
         is_continuation = begins_mid_sentence(line) and not row.startswith("~")
-        made += f"{' ' if is_continuation else chr(10)}{line}"
-    return made
+        joined_text += f"{' ' if is_continuation else chr(10)}{line}"
+    return joined_text

@@ -77,7 +77,7 @@ class ScriptItem:
     parts: Sequence[SpeechPart] = ()
     """Paragraphs and parentheticals of a speech."""
     is_dual: bool = False
-    """Whether a speech is simultaneous with the one before."""
+    """True if a speech is simultaneous with the one before."""
 
     @property
     def text(self) -> str:
@@ -125,12 +125,12 @@ def omitted_item(text: str, reason: str, source: str) -> ScriptItem:
     return ScriptItem("omitted", [ScriptRun(text, omission_reason=reason)], source)
 
 
-def write_script(items: Sequence[ScriptItem]) -> tuple[etree._Element, list[str]]:
+def write_script(script_items: Sequence[ScriptItem]) -> tuple[etree._Element, list[str]]:
     """Returns the document of a script, and remarks."""
     writer = _ScriptWriter()
-    chapters = _chapter_starts(items)
-    for number, item in enumerate(items):
-        writer.write(item, number in chapters)
+    chapters = _chapter_starts(script_items)
+    for number, script_item in enumerate(script_items):
+        writer.write(script_item, number in chapters)
     return writer.root, list(writer.remarks())
 
 
@@ -152,31 +152,37 @@ def _count_alphanumeric(text: str) -> int:
 # -- chapters --------------------------------------------------------------------------------------
 
 
-def _chapter_starts(items: Sequence[ScriptItem]) -> frozenset[int]:
+def _chapter_starts(script_items: Sequence[ScriptItem]) -> frozenset[int]:
     """Returns the indices of items that begin chapters.
 
     These are the sections of the highest level with more than one, else the printed acts.
     """
-    sections = [number for number, item in enumerate(items) if item.kind == "section"]
-    for level in sorted({items[number].level for number in sections}):
-        sections_of_level = [number for number in sections if items[number].level == level]
+    sections = [
+        number for number, script_item in enumerate(script_items) if script_item.kind == "section"
+    ]
+    for level in sorted({script_items[number].level for number in sections}):
+        sections_of_level = [number for number in sections if script_items[number].level == level]
         if len(sections_of_level) > 1:
             return frozenset(sections_of_level)
-    acts = [number for number, item in enumerate(items) if _is_act(item)]
-    is_counted = any(counted(items[number].text) for number in acts)
+    acts = [number for number, script_item in enumerate(script_items) if _is_act(script_item)]
+    is_counted = any(counted(script_items[number].text) for number in acts)
     return frozenset(acts if len(acts) > 1 and is_counted else ())
 
 
-def _is_act(item: ScriptItem) -> bool:
-    if item.kind not in ("action", "centred", "scene") or len(item.text) > _MAX_NAME_CHARACTERS:
+def _is_act(script_item: ScriptItem) -> bool:
+    """Returns whether an element is the heading of an act, such as `ACT ONE` or `TEASER`."""
+    if (
+        script_item.kind not in ("action", "centred", "scene")
+        or len(script_item.text) > _MAX_NAME_CHARACTERS
+    ):
         return False
-    text = item.text.strip(" .:—–-")
+    text = script_item.text.strip(" .:—–-")
     heading = counted(text)
     is_act = (
         heading is not None and heading.value is not None and heading.word.casefold() in _ACT_WORDS
     )
     has_title = is_act and heading is not None and bool(heading.title) and not heading.mark
-    is_displayed = item.kind != "action" or text.isupper()
+    is_displayed = script_item.kind != "action" or text.isupper()
     return is_displayed and ((is_act and not has_title) or bool(_ACT_NAME.fullmatch(text)))
 
 
@@ -205,47 +211,50 @@ class _ScriptWriter:
                 f"“{lowered}”. What `Int.` and `Ext.` sound like, `lexicon` in book.yaml can say."
             )
 
-    def write(self, item: ScriptItem, is_chapter: bool) -> None:
+    def write(self, script_item: ScriptItem, is_chapter: bool) -> None:
         """Appends the elements of an item."""
         if is_chapter:
-            runs = [ScriptRun(run.text, omission_reason=run.omission_reason) for run in item.runs]
-            self._write_paragraph(item, _lower_capitals(runs), tag="h1")
-        elif item.kind == "section":
+            runs = [
+                ScriptRun(run.text, omission_reason=run.omission_reason) for run in script_item.runs
+            ]
+            self._write_paragraph(script_item, _lower_capitals(runs), tag="h1")
+        elif script_item.kind == "section":
             reason = "heading of an outline, which is not printed"
             self._write_paragraph(
-                item,
+                script_item,
                 [
                     ScriptRun(run.text, omission_reason=run.omission_reason or reason)
-                    for run in item.runs
+                    for run in script_item.runs
                 ],
             )
-        elif item.kind == "scene":
-            self._write_scene(item)
-        elif item.kind == "break":
+        elif script_item.kind == "scene":
+            self._write_scene(script_item)
+        elif script_item.kind == "break":
             etree.SubElement(self.body, "hr")
-        elif item.kind == "speech":
-            self._write_speech(item)
-        elif item.kind == "omitted":
-            self._write_paragraph(item, item.runs)
+        elif script_item.kind == "speech":
+            self._write_speech(script_item)
+        elif script_item.kind == "omitted":
+            self._write_paragraph(script_item, script_item.runs)
         else:
-            css_class = stage.NARRATED if item.kind == "sung" else "direction"
-            self._write_paragraph(item, item.runs, css_class)
+            css_class = stage.NARRATED if script_item.kind == "sung" else "direction"
+            self._write_paragraph(script_item, script_item.runs, css_class)
 
-    def _write_scene(self, item: ScriptItem) -> None:
+    def _write_scene(self, script_item: ScriptItem) -> None:
         etree.SubElement(self.body, "hr")
-        runs = _lower_capitals(item.runs)
-        if self.lowered_heading is None and text_of(runs) != item.text:
-            self.lowered_heading = item.text, text_of(runs)
-        self._write_paragraph(item, runs, stage.NARRATED)
+        runs = _lower_capitals(script_item.runs)
+        if self.lowered_heading is None and text_of(runs) != script_item.text:
+            self.lowered_heading = script_item.text, text_of(runs)
+        self._write_paragraph(script_item, runs, stage.NARRATED)
 
-    def _write_speech(self, item: ScriptItem) -> None:
-        name, extensions, trailing_text = _split_cue(item.text)
-        if not _has_dialogue(item.parts) or not _may_be_label(name):
-            for runs in (item.runs, *(part.runs for part in item.parts)):
-                self._write_paragraph(item, runs, "direction")
+    def _write_speech(self, script_item: ScriptItem) -> None:
+        """Writes the name, the parentheticals and the paragraphs of a speech."""
+        name, extensions, trailing_text = _split_cue(script_item.text)
+        if not _has_dialogue(script_item.parts) or not _may_be_label(name):
+            for runs in (script_item.runs, *(part.runs for part in script_item.parts)):
+                self._write_paragraph(script_item, runs, "direction")
             return
-        self.dual_count += item.is_dual
-        omitted_runs = [run for run in item.runs if run.omission_reason is not None]
+        self.dual_count += script_item.is_dual
+        omitted_runs = [run for run in script_item.runs if run.omission_reason is not None]
         location_extensions = [text for text in extensions if is_extension(text)]
         asides = [
             text
@@ -255,41 +264,44 @@ class _ScriptWriter:
         location_runs = [
             ScriptRun(f" {text}", omission_reason=EXTENSION) for text in location_extensions
         ]
-        self._write_paragraph(item, [ScriptRun(name), *location_runs, *omitted_runs], "speaker")
+        self._write_paragraph(
+            script_item, [ScriptRun(name), *location_runs, *omitted_runs], "speaker"
+        )
         is_styled = False
         for aside in asides:
-            said = [ScriptRun(lowered_capitals(aside, False))]
-            is_styled = self._write_parenthetical(item, said, is_styled)
-        parts = list(_rejoin_parts(item.parts))
+            aside_runs = [ScriptRun(lowered_capitals(aside, False))]
+            is_styled = self._write_parenthetical(script_item, aside_runs, is_styled)
+        parts = list(_rejoin_parts(script_item.parts))
         for number, part in enumerate(parts):
             if part.is_aside:
                 is_last = all(following.is_aside for following in parts[number:])
-                is_styled = self._write_parenthetical(item, part.runs, is_styled or is_last)
+                is_styled = self._write_parenthetical(script_item, part.runs, is_styled or is_last)
             else:
-                self._write_paragraph(item, part.runs)
+                self._write_paragraph(script_item, part.runs)
                 is_styled = False
 
-    def _write_parenthetical(self, item: ScriptItem, runs: Runs, is_styled: bool) -> bool:
+    def _write_parenthetical(self, script_item: ScriptItem, runs: Runs, is_styled: bool) -> bool:
         """Writes a parenthetical, as the style of the following text if that has none yet.
 
         Otherwise it is left out. Returns whether the following text has a style.
         """
         text = text_of(runs)
         if not is_styled and not is_extension(text) and style_of(text) is not None:
-            self._write_paragraph(item, runs, "direction")
+            self._write_paragraph(script_item, runs, "direction")
             return True
         reason = EXTENSION if is_extension(text) else PARENTHETICAL
         self._write_paragraph(
-            item,
+            script_item,
             [ScriptRun(run.text, omission_reason=run.omission_reason or reason) for run in runs],
         )
         return is_styled
 
     def _write_paragraph(
-        self, item: ScriptItem, runs: Runs, css_class: str = "", tag: str = "p"
+        self, script_item: ScriptItem, runs: Runs, css_class: str = "", tag: str = "p"
     ) -> None:
+        """Appends an element of this tag and class with the runs and the source of an item."""
         element = etree.SubElement(self.body, tag)
-        element.set(SOURCE, item.source)
+        element.set(SOURCE, script_item.source)
         if css_class:
             element.set("class", css_class)
         for run in runs:

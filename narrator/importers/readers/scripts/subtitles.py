@@ -81,9 +81,9 @@ class _CuePiece:
     aside: str = ""
     """Manner of speaking, in brackets next to the name."""
     is_speaker_change: bool = False
-    """Whether a mark shows a change of speaker."""
+    """True if a mark shows a change of speaker."""
     is_first: bool = False
-    """Whether it is the first part of its cue."""
+    """True if it is the first part of its cue."""
 
 
 @dataclass(slots=True)
@@ -95,9 +95,9 @@ class _SpokenParagraph:
     runs: list[ScriptRun] = field(default_factory=list)
     words: int = 0
     is_ended: bool = False
-    """Whether the text so far ends a sentence."""
+    """True if the text so far ends a sentence."""
     is_scene: bool = False
-    """Whether a long silence precedes it."""
+    """True if a long silence precedes it."""
     heads: list[str] = field(default_factory=list)
     """Numbers and times of its cues."""
 
@@ -109,12 +109,12 @@ def read_subtitles(path: Path, choices: Choices) -> Book:
     name = file_name(path)
     rolled_up_count = _omit_rolled_up_rows(subtitles.cues)
     converter = _Subtitles(name, subtitles.cues)
-    items = [
+    script_items = [
         omitted_item(text_without_tags(text), reason, f"{name}:{row}")
         for text, reason, row in subtitles.other_texts
     ]
-    items += converter.build_items()
-    root, remarks = write_script(items)
+    script_items += converter.build_items()
+    root, remarks = write_script(script_items)
     if rolled_up_count:
         remarks.append(
             f"Captions roll up: {rolled_up_count:,} rows that are shown again are said once."
@@ -188,7 +188,7 @@ class _Subtitles:
         self.speaker_continues = named_count >= _MIN_NAMED_SHARE * len(pieces) or any(
             _CHEVRONS.match(row) for row in rows
         )
-        """Whether a speaker continues until another is named."""
+        """True if a speaker continues until another is named."""
 
     def _split_cue(self, cue: SubtitleCue) -> Iterator[_CuePiece]:
         """Yields the pieces of a cue in order."""
@@ -202,6 +202,7 @@ class _Subtitles:
             yield _CuePiece("dialogue", [], cue, is_first=True)
 
     def _split_line(self, cue: SubtitleCue, line: CueLine) -> Iterator[_CuePiece]:
+        """Yields the pieces of a line; the first has the speaker, if one is named."""
         name = line.voice if line.begins_voice else None
         runs, is_speaker_change = line.runs, False
         for speaker_mark in (_CHEVRONS, _DASH):
@@ -248,9 +249,10 @@ class _Subtitles:
             yield from self._paragraph_items(paragraph, source)
 
     def _paragraph_items(self, paragraph: _SpokenParagraph, source: str) -> Iterator[ScriptItem]:
+        """Yields the elements of a paragraph: a speech, a sound, narration or omitted text."""
         first = paragraph.first
-        spoken = text_of(paragraph.runs)
-        if not any(map(str.isalnum, spoken)):
+        paragraph_text = text_of(paragraph.runs)
+        if not any(map(str.isalnum, paragraph_text)):
             runs = [ScriptRun(f"{first.name or ''} {first.aside} ", omission_reason="nothing said")]
             yield ScriptItem("omitted", [*runs, *paragraph.runs], source)
         elif first.kind == "sound":
@@ -265,6 +267,7 @@ class _Subtitles:
             yield ScriptItem("speech", cue, source, parts=[SpeechPart(paragraph.runs)])
 
     def _build_paragraphs(self) -> Iterator[_SpokenParagraph]:
+        """Joins pieces into paragraphs."""
         paragraph: _SpokenParagraph | None = None
         previous: _CuePiece | None = None
         for piece in self.pieces:

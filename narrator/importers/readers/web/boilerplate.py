@@ -119,6 +119,7 @@ class _WebPage:
                 self.omit(element, reason)
 
     def _name_reason(self, element: etree._Element) -> str | None:
+        """Returns why an element is boilerplate by name, role, class or id; None if it is not."""
         name, types = name_of(element), types_of(element).split()
         if "note" in " ".join(types):
             return None
@@ -190,6 +191,7 @@ class _WebPage:
                 element.set("class", "separator")
 
     def _program_reason(self, element: etree._Element, name: str) -> str | None:
+        """Returns why an element is an addition of a word processor; None if it is not."""
         if _WORD_COMMENT.search(element.get("style", "")):
             return _COMMENT
         if name == "del":

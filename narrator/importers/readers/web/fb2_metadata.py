@@ -25,7 +25,7 @@ def metadata_of_book(root: etree._Element) -> Metadata:
     publish_info = next(root.iter("{*}publish-info"), None)
     language = (_first_text(title_info, "lang") or "").replace("_", "-")
     dates = [] if title_info is None else list(title_info.iterchildren("{*}date"))
-    said = next((date.get("value") or text_in(date) for date in dates), None)
+    first_date = next((date.get("value") or text_in(date) for date in dates), None)
     isbn = _first_text(publish_info, "isbn")
     series = _series(title_info) or _series(publish_info)
     genres = [] if title_info is None else map(text_in, title_info.iterchildren("{*}genre"))
@@ -35,7 +35,7 @@ def metadata_of_book(root: etree._Element) -> Metadata:
         language=language if LANGUAGE.fullmatch(language) else None,
         identifiers={"isbn": isbn} if isbn else {},
         publisher=_first_text(publish_info, "publisher"),
-        date=(said or "").partition("T")[0] or _first_text(publish_info, "year"),
+        date=(first_date or "").partition("T")[0] or _first_text(publish_info, "year"),
         description=_first_text(title_info, "annotation"),
         genre=genre_of(genres),
         series=series[0] if series else None,
@@ -96,6 +96,7 @@ def href_of(element: etree._Element) -> str:
 
 
 def _decode_cover(name: str, encoded: str) -> tuple[CoverImage | None, list[str]]:
+    """Decodes a Base64 cover; returns it with remarks."""
     try:
         content = base64.b64decode("".join(encoded[:_COVER_LIMIT].split()), validate=False)
     except (binascii.Error, ValueError):

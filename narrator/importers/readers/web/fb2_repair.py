@@ -67,6 +67,7 @@ def _decode_reference(reference: re.Match[str]) -> str:
 
 
 def _close_tags(text: str) -> Iterator[str]:
+    """Yields the text in pieces, with all tags closed in a valid nesting."""
     open_names: list[str] = []
     position = max(0, text.find("<FictionBook"))
     yield "<FictionBook>"
@@ -98,6 +99,7 @@ def _clean_attributes(source: str) -> str:
 
 
 def _may_contain(outer: str, inner: str) -> bool:
+    """Returns whether an element may contain another, by their ranks."""
     rank = _RANKS.get(inner)
     if rank is None:
         return True

@@ -59,13 +59,13 @@ class _FeedItem:
     number: float | None = None
     is_recording: bool = False
     is_summary: bool = False
-    """Whether `content` is only the summary."""
+    """True if `content` is only the summary."""
 
 
 @dataclass(slots=True)
 class _SeriesFeed:
     metadata: Metadata
-    items: list[_FeedItem]
+    feed_items: list[_FeedItem]
 
 
 def read_feed(path: Path, choices: Choices) -> Book:
@@ -76,23 +76,23 @@ def read_feed(path: Path, choices: Choices) -> Book:
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, str(error))) from None
     remarks: list[str] = []
-    items = _sort_items(feed.items, remarks)
-    for item in items:
-        _fill_content(item, path, choices)
-    readable_items = [item for item in items if item.content is not None]
-    remarks += _list_remarks(items, readable_items)
+    feed_items = _sort_items(feed.feed_items, remarks)
+    for feed_item in feed_items:
+        _fill_content(feed_item, path, choices)
+    readable_items = [feed_item for feed_item in feed_items if feed_item.content is not None]
+    remarks += _list_remarks(feed_items, readable_items)
     if not readable_items:
-        problem = "holds no texts, only links" if items else "a feed without items"
+        problem = "holds no texts, only links" if feed_items else "a feed without items"
         raise ImportFailed(Problem(path, None, f"{problem}; {_ADVICE}"))
     pages, contents = [], []
-    for number, item in enumerate(readable_items, 1):
+    for number, feed_item in enumerate(readable_items, 1):
         try:
-            root = _build_page(item)
+            root = _build_page(feed_item)
         except markup.BadMarkup as error:
-            raise ImportFailed(Problem(path, None, f"“{item.title}”: {error}")) from None
+            raise ImportFailed(Problem(path, None, f"“{feed_item.title}”: {error}")) from None
         next(root.iter("{*}body"), root).set(SOURCE, f"{file_name(path)}, item {number}")
         pages.append(SourcePage(f"item-{number}", root))
-        contents.append(TocEntry(item.title, f"item-{number}", ""))
+        contents.append(TocEntry(feed_item.title, f"item-{number}", ""))
     return read_pages(path, Pages(pages, feed.metadata, contents, remarks=remarks), choices)
 
 
@@ -100,6 +100,7 @@ def read_feed(path: Path, choices: Choices) -> Book:
 
 
 def _read_xml_feed(text: str) -> _SeriesFeed:
+    """Reads RSS, RDF or Atom. Raises BadMarkup."""
     try:
         root = markup.xml_of(text)
     except markup.BadMarkup:
@@ -112,52 +113,56 @@ def _read_xml_feed(text: str) -> _SeriesFeed:
     channel = next(root.iter("{*}channel"), None)
     if channel is None:
         raise markup.BadMarkup(f"no feed, but <{_local_name(root)}>")
-    items = [_read_rss_item(item) for item in root.iter("{*}item") if _is_post(item)]
-    return _SeriesFeed(_read_metadata(channel, root), items)
+    feed_items = [
+        _read_rss_item(feed_item) for feed_item in root.iter("{*}item") if _is_post(feed_item)
+    ]
+    return _SeriesFeed(_read_metadata(channel, root), feed_items)
 
 
-def _is_post(item: etree._Element) -> bool:
+def _is_post(element: etree._Element) -> bool:
     """Returns whether an item is a post; exports of blogs also contain pictures and menus."""
-    return _child_text(item, "post_type") in (None, "post", "page")
+    return _child_text(element, "post_type") in (None, "post", "page")
 
 
 def _read_rss_item(element: etree._Element) -> _FeedItem:
     """Converts an item of RSS."""
     title = _child_text(element, "title") or ""
-    item = _FeedItem(_strip_tags(title) if _MARKUP.search(title) else title)
+    feed_item = _FeedItem(_strip_tags(title) if _MARKUP.search(title) else title)
     encoded = element.find(_CONTENT)
     if encoded is not None and (content := "".join(encoded.itertext()).strip()):
-        item.content, item.content_format = content, "html"
-    item.summary = _child_text(element, "description", keep_lines=True) or ""
+        feed_item.content, feed_item.content_format = content, "html"
+    feed_item.summary = _child_text(element, "description", keep_lines=True) or ""
     for enclosure in element.iterchildren("{*}enclosure"):
-        item.links.append(enclosure.get("url", ""))
-        item.is_recording |= enclosure.get("type", "").startswith(("audio/", "video/"))
-    item.links.append(_child_text(element, "link") or "")
-    item.date = _parse_date(_child_text(element, "pubDate") or _child_text(element, "date"))
-    item.number = _episode_number(_child_text(element, "episode"), item.title)
-    return item
+        feed_item.links.append(enclosure.get("url", ""))
+        feed_item.is_recording |= enclosure.get("type", "").startswith(("audio/", "video/"))
+    feed_item.links.append(_child_text(element, "link") or "")
+    feed_item.date = _parse_date(_child_text(element, "pubDate") or _child_text(element, "date"))
+    feed_item.number = _episode_number(_child_text(element, "episode"), feed_item.title)
+    return feed_item
 
 
 def _read_atom_entry(element: etree._Element) -> _FeedItem:
     """Converts an entry of Atom."""
     title, content = element.find("{*}title"), element.find("{*}content")
-    item = _FeedItem(_atom_title(title))
+    feed_item = _FeedItem(_atom_title(title))
     if content is not None:
         if source := content.get("src"):
-            item.links.append(source)
+            feed_item.links.append(source)
         elif content.get("type", "text") in ("xhtml", "application/xhtml+xml") and len(content):
-            item.content, item.content_format = content[0], "element"
+            feed_item.content, feed_item.content_format = content[0], "element"
         elif text := "".join(content.itertext()).strip():
-            item.content = text
-            item.content_format = "html" if "html" in content.get("type", "text") else "text"
-    item.summary = _child_text(element, "summary", keep_lines=True) or ""
+            feed_item.content = text
+            feed_item.content_format = "html" if "html" in content.get("type", "text") else "text"
+    feed_item.summary = _child_text(element, "summary", keep_lines=True) or ""
     for link in element.iterchildren("{*}link"):
         if link.get("rel", "alternate") in ("alternate", "enclosure"):
-            item.links.append(link.get("href", ""))
-            item.is_recording |= link.get("type", "").startswith(("audio/", "video/"))
-    item.date = _parse_date(_child_text(element, "published") or _child_text(element, "updated"))
-    item.number = _episode_number(None, item.title)
-    return item
+            feed_item.links.append(link.get("href", ""))
+            feed_item.is_recording |= link.get("type", "").startswith(("audio/", "video/"))
+    feed_item.date = _parse_date(
+        _child_text(element, "published") or _child_text(element, "updated")
+    )
+    feed_item.number = _episode_number(None, feed_item.title)
+    return feed_item
 
 
 def _atom_title(title: etree._Element | None) -> str:
@@ -166,12 +171,13 @@ def _atom_title(title: etree._Element | None) -> str:
 
 
 def _read_json_feed(text: str) -> _SeriesFeed:
+    """Reads a JSON Feed. Raises BadMarkup."""
     try:
         feed = json.loads(text.lstrip())
     except (ValueError, RecursionError) as error:
         raise markup.BadMarkup(f"broken JSON: {markup.short(error)}") from None
     entries = feed.get("items") if isinstance(feed, dict) else None
-    items = [_read_json_item(entry) for entry in entries or () if isinstance(entry, dict)]
+    feed_items = [_read_json_item(entry) for entry in entries or () if isinstance(entry, dict)]
     authors = [feed.get("author"), *_as_list(feed.get("authors"))]
     author_names = (_as_text(entry.get("name")) for entry in authors if isinstance(entry, dict))
     language = _as_text(feed.get("language"))
@@ -181,27 +187,27 @@ def _read_json_feed(text: str) -> _SeriesFeed:
         language=language if LANGUAGE.fullmatch(language) else None,
         description=_as_text(feed.get("description")) or None,
     )
-    return _SeriesFeed(metadata, items)
+    return _SeriesFeed(metadata, feed_items)
 
 
 def _read_json_item(entry: dict[str, Any]) -> _FeedItem:
     """Converts an item of a JSON Feed."""
-    item = _FeedItem(_as_text(entry.get("title")))
+    feed_item = _FeedItem(_as_text(entry.get("title")))
     html_content, text_content = entry.get("content_html"), entry.get("content_text")
     if isinstance(html_content, str) and html_content.strip():
-        item.content, item.content_format = html_content, "html"
+        feed_item.content, feed_item.content_format = html_content, "html"
     elif isinstance(text_content, str) and text_content.strip():
-        item.content = text_content
-    item.summary = _as_text(entry.get("summary"))
+        feed_item.content = text_content
+    feed_item.summary = _as_text(entry.get("summary"))
     for attachment in _as_list(entry.get("attachments")):
         if isinstance(attachment, dict):
-            item.links.append(_as_text(attachment.get("url")))
+            feed_item.links.append(_as_text(attachment.get("url")))
             media_type = _as_text(attachment.get("mime_type"))
-            item.is_recording |= media_type.startswith(("audio/", "video/"))
-    item.links.append(_as_text(entry.get("url")))
-    item.date = _parse_date(_as_text(entry.get("date_published")))
-    item.number = _episode_number(None, item.title)
-    return item
+            feed_item.is_recording |= media_type.startswith(("audio/", "video/"))
+    feed_item.links.append(_as_text(entry.get("url")))
+    feed_item.date = _parse_date(_as_text(entry.get("date_published")))
+    feed_item.number = _episode_number(None, feed_item.title)
+    return feed_item
 
 
 def _read_metadata(channel: etree._Element, root: etree._Element) -> Metadata:
@@ -224,8 +230,10 @@ def _read_metadata(channel: etree._Element, root: etree._Element) -> Metadata:
 
 def _common_creator(channel: etree._Element) -> list[str | None]:
     """Returns the author of all items, if all have the same."""
-    items = [item for item in channel.iter("{*}item") if _is_post(item)]
-    names = {_child_text(item, "creator") for item in items}
+    item_elements = [
+        item_element for item_element in channel.iter("{*}item") if _is_post(item_element)
+    ]
+    names = {_child_text(item_element, "creator") for item_element in item_elements}
     return list(names) if len(names) == 1 else []
 
 
@@ -234,18 +242,18 @@ def _common_creator(channel: etree._Element) -> list[str | None]:
 _ADVICE = "save the pages beside the feed, name these files in its links, or import the pages alone"
 
 
-def _fill_content(item: _FeedItem, path: Path, choices: Choices) -> None:
+def _fill_content(feed_item: _FeedItem, path: Path, choices: Choices) -> None:
     """Sets an item's content if it has none: from a linked local file, or the summary."""
-    if item.content is not None:
+    if feed_item.content is not None:
         return
-    for link in item.links:
+    for link in feed_item.links:
         if file := _find_local_file(path, link):
-            item.content = read_text(file, choices.encoding).text
-            item.content_format = _LOCAL_FORMATS[file.suffix.lower()]
+            feed_item.content = read_text(file, choices.encoding).text
+            feed_item.content_format = _LOCAL_FORMATS[file.suffix.lower()]
             return
-    if item.summary.strip():
-        item.content, item.is_summary = item.summary, True
-        item.content_format = "html" if _MARKUP.search(item.summary) else "text"
+    if feed_item.summary.strip():
+        feed_item.content, feed_item.is_summary = feed_item.summary, True
+        feed_item.content_format = "html" if _MARKUP.search(feed_item.summary) else "text"
 
 
 def _find_local_file(path: Path, link: str) -> Path | None:
@@ -262,29 +270,32 @@ def _find_local_file(path: Path, link: str) -> Path | None:
     return file if is_inside and file.suffix.lower() in _LOCAL_FORMATS else None
 
 
-def _build_page(item: _FeedItem) -> etree._Element:
+def _build_page(feed_item: _FeedItem) -> etree._Element:
     """Converts an item to XHTML, with its title as a heading. Raises BadMarkup."""
     root = etree.Element("html")
     body = etree.SubElement(root, "body")
-    content = _content_body(item)
+    content = _content_body(feed_item)
     heading = next(content.iter(*(f"{{*}}h{level}" for level in range(1, 7))), None)
-    if item.title and (heading is None or row_of(heading).casefold() != item.title.casefold()):
-        etree.SubElement(body, "h1").text = item.title
+    if feed_item.title and (
+        heading is None or row_of(heading).casefold() != feed_item.title.casefold()
+    ):
+        etree.SubElement(body, "h1").text = feed_item.title
     content.tag = "div"
     body.append(content)
     omit_boilerplate(root, "item")
     return root
 
 
-def _content_body(item: _FeedItem) -> etree._Element:
-    if item.content_format == "element":
-        content = deepcopy(item.content)
+def _content_body(feed_item: _FeedItem) -> etree._Element:
+    """Returns the content of an item as a body element. Raises BadMarkup."""
+    if feed_item.content_format == "element":
+        content = deepcopy(feed_item.content)
         content.tail = None
         return content
-    text = str(item.content)
-    if item.content_format == "markdown":
+    text = str(feed_item.content)
+    if feed_item.content_format == "markdown":
         text = MarkdownIt("commonmark").enable("table").render(text)
-    elif item.content_format == "text":
+    elif feed_item.content_format == "text":
         text = "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in _paragraphs(text))
     page, _ = markup.document_of(f"<html><body>{seen(text)}</body></html>" if
                                  "<body" not in text else seen(text))  # fmt: skip
@@ -300,40 +311,44 @@ def _paragraphs(text: str) -> Iterator[str]:
 # -- order and remarks -----------------------------------------------------------------------------
 
 
-def _sort_items(items: Sequence[_FeedItem], remarks: list[str]) -> list[_FeedItem]:
+def _sort_items(feed_items: Sequence[_FeedItem], remarks: list[str]) -> list[_FeedItem]:
     """Returns items in reading order: by date, or by their numbers."""
-    numbered_items = list(enumerate(items))
-    if all(item.date is not None for item in items):
+    numbered_items = list(enumerate(feed_items))
+    if all(feed_item.date is not None for feed_item in feed_items):
         numbered_items.sort(key=lambda pair: (pair[1].date or 0.0, pair[1].number or 0.0, -pair[0]))
-        return [item for _, item in numbered_items]
-    numbers = [item.number for item in items if item.number is not None]
-    if 2 * len(numbers) > len(items) > 1:
+        return [feed_item for _, feed_item in numbered_items]
+    numbers = [feed_item.number for feed_item in feed_items if feed_item.number is not None]
+    if 2 * len(numbers) > len(feed_items) > 1:
         falling = sum(previous > following for previous, following in pairwise(numbers))
-        return list(items) if 2 * falling < len(numbers) else list(reversed(items))
-    if len(items) > 1:
+        return list(feed_items) if 2 * falling < len(numbers) else list(reversed(feed_items))
+    if len(feed_items) > 1:
         remarks.append("Not all items have dates, so they stand in the feed's order: look at it.")
-    return list(items)
+    return list(feed_items)
 
 
-def _list_remarks(items: Sequence[_FeedItem], readable_items: Sequence[_FeedItem]) -> Iterator[str]:
-    missing_titles = [item.title or "?" for item in items if item.content is None]
+def _list_remarks(
+    feed_items: Sequence[_FeedItem], readable_items: Sequence[_FeedItem]
+) -> Iterator[str]:
+    """Yields remarks on items without text, excerpts, and recordings."""
+    missing_titles = [
+        feed_item.title or "?" for feed_item in feed_items if feed_item.content is None
+    ]
     if missing_titles:
         title_list = ", ".join(f"“{title}”" for title in missing_titles[:_MAX_LISTED_TITLES])
         ellipsis = "…" if len(missing_titles) > _MAX_LISTED_TITLES else ""
-        count = f"{len(missing_titles)} of {len(items)} items"
+        count = f"{len(missing_titles)} of {len(feed_items)} items"
         yield f"{count} hold no text ({title_list}{ellipsis}): {_ADVICE}."
     excerpt_count = sum(
-        item.is_summary and bool(_EXCERPT_END.search(_strip_tags(item.summary)))
-        for item in readable_items
+        feed_item.is_summary and bool(_EXCERPT_END.search(_strip_tags(feed_item.summary)))
+        for feed_item in readable_items
     )
     if excerpt_count:
-        yield (
-            f"{excerpt_count} of {len(items)} items are excerpts that end in the middle: {_ADVICE}."
-        )
-    recording_count = sum(item.is_recording for item in readable_items)
+        count = f"{excerpt_count} of {len(feed_items)} items"
+        yield f"{count} are excerpts that end in the middle: {_ADVICE}."
+    recording_count = sum(feed_item.is_recording for feed_item in readable_items)
     if 2 * recording_count > len(readable_items):
         yield (
-            f"{recording_count} of {len(items)} items are recordings; "
+            f"{recording_count} of {len(feed_items)} items are recordings; "
             "what is read are the notes to them."
         )
 

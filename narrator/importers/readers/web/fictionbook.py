@@ -74,6 +74,7 @@ def read_fictionbook_archive(path: Path, choices: Choices) -> Book:
 
 
 def _read_book(path: Path, content: bytes, choices: Choices) -> Book:
+    """Reads the book in the bytes of a file. Raises ImportFailed, Slow."""
     try:
         full_text, remarks = _decode_text(content, choices.encoding)
         text, root, parse_remarks = _parse(remove_pictures(full_text))
@@ -140,8 +141,8 @@ def _count_characters(text: str) -> int | None:
     for body in _BODY.finditer(markup.safe(text)):
         inner = re.sub(r"<!--.*?-->|<\?.*?\?>", "", body[0], flags=re.DOTALL)
         alts = [a or b for a, b in _ALT.findall(inner)]
-        written = _TAG.sub("", _CDATA.sub(lambda found: escape(found[1]), inner))
-        count += sum(count_characters(_unescape(piece)) for piece in (*alts, written))
+        plain_text = _TAG.sub("", _CDATA.sub(lambda match: escape(match[1]), inner))
+        count += sum(count_characters(_unescape(piece)) for piece in (*alts, plain_text))
     return count
 
 
@@ -177,6 +178,7 @@ class _FictionBook:
     """Ids of notes."""
 
     def convert(self) -> None:
+        """Writes the pages and the table of contents; notes come last."""
         bodies = [element for element in self.root if name_of(element) == "body"]
         bodies.sort(key=_is_notes)
         for number, section in enumerate(self.root.iter("{*}section")):
@@ -281,6 +283,7 @@ class _FictionBook:
     def _append_with_id(
         self, parent: etree._Element, name: str, element: etree._Element
     ) -> etree._Element:
+        """Appends a child of this name, with the id of a source element."""
         child = etree.SubElement(parent, name)
         if element_id := element.get("id"):
             child.set("id", element_id)
@@ -329,6 +332,7 @@ class _FictionBook:
                 say(parent, child.tail)
 
     def _write_inline_element(self, element: etree._Element, parent: etree._Element) -> None:
+        """Writes an inline element, a picture or a link."""
         name = name_of(element)
         if name == "image":
             etree.SubElement(parent, "img", alt=element.get("alt", ""))
@@ -342,6 +346,7 @@ class _FictionBook:
             self._write_inline(element, inline)
 
     def _write_link(self, element: etree._Element, parent: etree._Element) -> None:
+        """Writes a link, to the page of its target if that is in the file."""
         target = href_of(element)
         target_id = target.removeprefix("#")
         link = self._append_with_id(parent, "a", element)

@@ -184,6 +184,7 @@ class _Site:
             _omit_page_links(root, lambda href: self._linked_page(name, href) is not None)
 
     def _linked_sheets(self, root: etree._Element, name: str) -> list[str]:
+        """Returns the texts of the style sheets that a page links to."""
         sheets = []
         for link in root.iter("{*}link"):
             if "stylesheet" in link.get("rel", "").lower():

@@ -71,6 +71,7 @@ class _MetaTags:
 
 
 def _find_language(root: etree._Element, meta_tags: _MetaTags) -> str | None:
+    """Returns the first valid language tag of a page; None for none."""
     body = next(root.iter("{*}body"), root)
     tags = [element.get(attribute) for element in (root, body) for attribute in ("lang", LANG)]
     tags += [meta_tags.first_of("dc.language", "dcterms.language", "language", "content-language")]
