@@ -297,9 +297,9 @@ def _find_titles(
         refinements.get((title.get("id", "-"), "title-type"), ""): title
         for title in reversed(titles)
     }
-    main_title = (
-        titles_by_type.get("main") if "main" in titles_by_type else (titles[0] if titles else None)
-    )
+    main_title = titles_by_type.get("main")
+    if main_title is None and titles:
+        main_title = titles[0]
     subtitle = titles_by_type.get("subtitle")
     return (
         None if main_title is None else row_of(main_title),

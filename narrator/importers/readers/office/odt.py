@@ -296,13 +296,9 @@ class _OdtWriter:
                 int(outline_level) if outline_level.isdigit() and 0 < len(outline_level) < 3 else 1
             )
         look = look_of(properties, self.runs, starts_page)
-        reason = (
-            "table of contents"
-            if properties.role == "toc"
-            else "hidden"
-            if properties.hidden
-            else ""
-        )
+        reason = "hidden" if properties.hidden else ""
+        if properties.role == "toc":
+            reason = "table of contents"
         self.looks[paragraph] = ParagraphLook(
             min(6, level or 0),
             look.role,

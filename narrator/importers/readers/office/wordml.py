@@ -195,9 +195,8 @@ class Preparer:
         deleted_mark = child_of(child_of(ppr, "rPr"), "del")
         if ppr is not None:
             paragraph.remove(ppr)
-        if (
-            deleted_mark is not None
-        ):  # a deleted paragraph mark: mammoth joins the paragraph with the next one
+        if deleted_mark is not None:
+            # Mammoth joins the paragraph with the next one.
             new_ppr = etree.Element(f"{{{W}}}pPr")
             etree.SubElement(etree.SubElement(new_ppr, f"{{{W}}}rPr"), f"{{{W}}}del")
             paragraph.insert(0, new_ppr)
@@ -215,7 +214,7 @@ class Preparer:
             list_properties = etree.SubElement(new_ppr, f"{{{W}}}numPr")
             for name, text in zip(("numId", "ilvl"), properties.numbering, strict=True):
                 _add_property(list_properties, name, text)
-                paragraph.insert(0, new_ppr)
+            paragraph.insert(0, new_ppr)
 
     def _prepare_run(self, run: etree._Element, base: Properties) -> Properties:
         """Replaces a run's properties by those that mammoth needs; returns the resolved ones.

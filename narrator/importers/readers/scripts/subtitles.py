@@ -409,7 +409,10 @@ def _split_sounds(
     for sound_mark, pieces in groupby(marked_runs, key=itemgetter(0)):
         part_runs = [run for _, run in pieces]
         if any(run.text.strip() for run in part_runs):
-            yield ("sound" if sound_mark == "s" else "sung" if is_sung else "dialogue"), part_runs
+            if sound_mark == "s":
+                yield "sound", part_runs
+            else:
+                yield ("sung" if is_sung else "dialogue"), part_runs
 
 
 def _is_bracketed_sound(text: str, begin: int, end: int) -> bool:

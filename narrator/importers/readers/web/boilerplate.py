@@ -104,11 +104,9 @@ class _WebPage:
             element.set(LEFT, reason)
 
     def _contains_notes(self, element: etree._Element) -> bool:
-        return (
-            any(descendant in self.notes for descendant in element.iter("{*}*"))
-            if self.notes
-            else False
-        )
+        if not self.notes:
+            return False
+        return any(descendant in self.notes for descendant in element.iter("{*}*"))
 
     def omit_by_name(self) -> None:
         """Leaves out boilerplate by element names, roles, classes and ids."""
@@ -124,13 +122,9 @@ class _WebPage:
         if "note" in " ".join(types):
             return None
         if name == "header":
-            return (
-                None
-                if _is_within_text(element)
-                else _BESIDE_TEXT
-                if _is_navigation(element)
-                else "title page"
-            )
+            if _is_within_text(element):
+                return None
+            return _BESIDE_TEXT if _is_navigation(element) else "title page"
         tag_reason = (
             None if name == "footer" and _is_within_text(element) else _TAG_REASONS.get(name)
         )
@@ -312,7 +306,8 @@ def _has_heading(box: etree._Element) -> bool:
 def _mark_notice(body: etree._Element, element: etree._Element, is_before: bool) -> None:
     """Marks an element as notice, and everything before or after it."""
     while element is not body:
-        element.set(LEFT, _NOTICE) if not _contains_marked(element) else None
+        if not _contains_marked(element):
+            element.set(LEFT, _NOTICE)
         for sibling in element.itersiblings("{*}*", preceding=is_before):
             sibling.set(LEFT, _NOTICE)
         parent = element.getparent()
