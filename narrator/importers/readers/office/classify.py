@@ -56,10 +56,10 @@ def _mark_omissions(looks: Mapping[etree._Element, ParagraphLook]) -> None:
 
 def _is_contents_endless(looks: Mapping[etree._Element, ParagraphLook]) -> bool:
     """Returns whether most of the text is in a table of contents, whose end must be missing."""
-    words: Counter[bool] = Counter()
+    word_counts: Counter[bool] = Counter()
     for element, look in looks.items():
-        words[look.omission_reason == CONTENTS] += count_words("".join(element.itertext()))
-    return words[True] > max(words[False], _MIN_ENDLESS_WORDS)
+        word_counts[look.omission_reason == CONTENTS] += count_words("".join(element.itertext()))
+    return word_counts[True] > max(word_counts[False], _MIN_ENDLESS_WORDS)
 
 
 def classify_paragraphs(
@@ -82,7 +82,7 @@ def classify_paragraphs(
     omit_front_lines(body_lines, first_page)
     _join_titles(body_lines)
     spacings = Counter(
-        line.look.space_above for line in lines if line.words > MAX_HEADING_WORDS
+        line.look.space_above for line in lines if line.word_count > MAX_HEADING_WORDS
     ).most_common(1)
     for line in lines:
         _write_markup(line, spacings[0][0] if spacings else 0)
@@ -237,7 +237,7 @@ def _is_title_below(number_line: ParagraphLine, title_line: ParagraphLine) -> bo
         return False
     if title_line.text.startswith(("(", "[")):
         return False  # a description of the scene in a play
-    is_short = title_line.words <= MAX_HEADING_WORDS and len(title_line.text) <= 120
+    is_short = title_line.word_count <= MAX_HEADING_WORDS and len(title_line.text) <= 120
     heading = parse_heading(title_line)
     return (
         is_short and _may_be_title(title_line.text) and (heading is None or len(heading.parts) > 1)
@@ -295,12 +295,12 @@ def _looks_like_heading(line: ParagraphLine, body_size: float) -> bool:
 
 def _words_after(lines: Sequence[ParagraphLine], position: int) -> int:
     """Counts words from a line to the next heading, at most about `_MIN_WORDS_BETWEEN`."""
-    words = 0
+    word_count = 0
     for line in lines[position + 1 :]:
-        if line.level or words >= _MIN_WORDS_BETWEEN:
+        if line.level or word_count >= _MIN_WORDS_BETWEEN:
             break
-        words += line.words if line.is_candidate else 0
-    return words
+        word_count += line.word_count if line.is_candidate else 0
+    return word_count
 
 
 # -- marks -----------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ class ParagraphLine:
     element: etree._Element
     look: ParagraphLook
     text: str
-    words: int
+    word_count: int
     is_candidate: bool = True
     """True if it may be a heading or title: no caption, code or scene break, and not left out."""
     gap: int = 0
@@ -83,7 +83,7 @@ def may_be_heading(line: ParagraphLine) -> bool:
     return (
         line.is_candidate
         and not line.level
-        and 0 < line.words <= MAX_HEADING_WORDS
+        and 0 < line.word_count <= MAX_HEADING_WORDS
         and len(line.text) <= 120
     )
 
@@ -92,7 +92,7 @@ def body_text_size(paragraphs: Sequence[ParagraphLine]) -> float:
     """Returns the type size of most words, in points."""
     sizes: Counter[float] = Counter()
     for line in paragraphs:
-        sizes[line.look.size] += line.words
+        sizes[line.look.size] += line.word_count
     return sizes.most_common(1)[0][0] if sizes else 0
 
 

@@ -26,10 +26,8 @@ _TYPED_MARKER = re.compile(r"\s*([•·▪◦]|\d{1,3}[.)])\t")
 
 def clean_text(text: str) -> str:
     """Joins surrogate pairs, and removes characters that XML does not allow."""
-    text_without_surrogates = text.encode("utf-16-le", "surrogatepass").decode(
-        "utf-16-le", "replace"
-    )
-    return _CONTROL.sub("", text_without_surrogates)
+    joined_text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _CONTROL.sub("", joined_text)
 
 
 @dataclass(slots=True)
@@ -38,6 +36,7 @@ class _RtfText:
 
     container: etree._Element
     reason: str = ""
+    """Reason to leave the text out; "" for the main text and notes."""
     paragraph: etree._Element | None = None
     """The current paragraph."""
     text: list[str] = field(default_factory=list)
@@ -45,7 +44,9 @@ class _RtfText:
     run_format: tuple[Properties, str] = (Properties(), "")
     """Properties of the current run, and the reason to leave it out or ""."""
     runs: list[tuple[int, Properties]] = field(default_factory=list)
+    """Letter count and properties of the paragraph's runs."""
     omission_reasons: set[str] = field(default_factory=set)
+    """Reasons to leave out its runs; "" for those that are read."""
     marker: str = ""
     """List marker before the paragraph."""
     notes: list[etree._Element] = field(default_factory=list)
@@ -106,12 +107,9 @@ class RtfWriter:
             or properties.underline
             or properties.language
         )
-        say(
-            paragraph
-            if is_plain
-            else append_run_elements(paragraph, properties, None, omission_reason),
-            text,
-        )
+        if not is_plain:
+            paragraph = append_run_elements(paragraph, properties, None, omission_reason)
+        say(paragraph, text)
 
     def _current_paragraph(self, target: _RtfText) -> etree._Element:
         if target.paragraph is None:

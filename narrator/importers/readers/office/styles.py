@@ -79,7 +79,7 @@ def look_of(
     properties: Properties, runs: Sequence[tuple[int, Properties]], starts_page: bool
 ) -> ParagraphLook:
     """Returns a paragraph's look by its own properties, and its runs with their letter counts."""
-    letters = sum(letter_count for letter_count, _ in runs)
+    total_letters = sum(letter_count for letter_count, _ in runs)
     sizes: dict[float, int] = {}
     for letter_count, run in runs:
         sizes[run.size or 0] = sizes.get(run.size or 0, 0) + letter_count
@@ -87,7 +87,7 @@ def look_of(
         level=min(6, properties.level or 0),
         role=properties.role or "",
         centred=bool(properties.centred),
-        bold=bool(runs) and 10 * sum(n for n, run in runs if run.bold) >= 9 * letters,
+        bold=bool(runs) and 10 * sum(n for n, run in runs if run.bold) >= 9 * total_letters,
         size=max(sizes, key=lambda size: sizes[size], default=properties.size or 0),
         starts_page=starts_page,
         space_above=properties.space_above or 0,

@@ -88,7 +88,7 @@ def omit_typed_contents(lines: Sequence[ParagraphLine]) -> None:
     text_lines = [line for line in lines if line.text]
     last_positions = _last_positions(text_lines)
     counts = Counter(
-        _entry_key(line.text) for line in text_lines if line.words <= MAX_HEADING_WORDS
+        _entry_key(line.text) for line in text_lines if line.word_count <= MAX_HEADING_WORDS
     )
     run: list[ParagraphLine] = []
     last_repeat = 0
@@ -96,9 +96,8 @@ def omit_typed_contents(lines: Sequence[ParagraphLine]) -> None:
     for position, line in enumerate(text_lines[: 10 * _MAX_FRONT_LINES]):
         repeat = last_positions.get(_entry_key(line.text), position)
         is_repeated = repeat > max(position, last_repeat if run else 0)
-        is_repeated_once = (
-            counts[_entry_key(line.text)] <= 2
-        )  # in the contents and in the text; a name in a play is repeated often
+        # In the contents and in the text; a name in a play is repeated often.
+        is_repeated_once = counts[_entry_key(line.text)] <= 2
         if _may_be_entry(line, is_repeated_once) and (
             is_repeated or (run and _ENTRY_PAGE.search(line.text))
         ):
@@ -125,12 +124,11 @@ def _last_positions(text_lines: Sequence[ParagraphLine]) -> dict[str, int]:
     """Maps each short line to its last position; a number also with the title below it."""
     positions: dict[str, int] = {}
     for position, line in enumerate(text_lines):
-        if line.words <= MAX_HEADING_WORDS:
+        if line.word_count <= MAX_HEADING_WORDS:
             positions[_entry_key(line.text)] = position
             title_lines = text_lines[position + 1 : position + 2] if is_ordinal(line.text) else []
-            for title_line in (
-                title_lines
-            ):  # "Chapter One: The Gate 3" in a table of contents is two lines in the text
+            # "Chapter One: The Gate 3" in a table of contents is two lines in the text.
+            for title_line in title_lines:
                 positions[_entry_key(f"{line.text} {title_line.text}")] = position
     return positions
 
@@ -163,7 +161,7 @@ def _find_title_page_end(
 ) -> ParagraphLine | None:
     """Finds the line that names the author, the last of a title page; records title and author."""
     for position, line in enumerate(front):
-        if (line.words > MAX_HEADING_WORDS and not line.look.role) or (
+        if (line.word_count > MAX_HEADING_WORDS and not line.look.role) or (
             not line.is_candidate and position
         ):
             break
@@ -193,7 +191,7 @@ def _parse_byline(front: Sequence[ParagraphLine], position: int) -> tuple[str, P
         name is None
         and _BYLINE_START.fullmatch(line.text)
         and next_lines
-        and next_lines[0].words <= 6
+        and next_lines[0].word_count <= 6
     ):
         name, line = next_lines[0].text, next_lines[0]
     if name and count_words(name) <= 8 and name[:1].isupper():
@@ -254,7 +252,7 @@ def _only_person(texts: Sequence[str], title: str | None) -> str | None:
 
 def _is_short_front(front: Sequence[ParagraphLine]) -> bool:
     """Returns whether lines are few and short, as those of a title page are."""
-    are_short = all(line.words <= MAX_HEADING_WORDS + 5 for line in front)
+    are_short = all(line.word_count <= MAX_HEADING_WORDS + 5 for line in front)
     return are_short and matter.may_be_title_page(" ".join(line.text for line in front))
 
 

@@ -142,9 +142,9 @@ class Preparer:
         for run in list(paragraph.iter(f"{{{W}}}r")):
             run_properties = self._prepare_run(run, base)
             list_field = list_field or self._open_list_field()
-            letters = len("".join(_text_of(run).split()))
-            if letters:
-                runs.append((letters, run_properties))
+            letter_count = len("".join(_text_of(run).split()))
+            if letter_count:
+                runs.append((letter_count, run_properties))
             if any(
                 attribute_of(break_element, "type") == "page"
                 for break_element in run.iter(f"{{{W}}}br")

@@ -282,11 +282,11 @@ def _omit_blocks(blocks: Sequence[LayoutBlock]) -> None:
 
 def _is_title_page(blocks: Sequence[LayoutBlock], title: str | None) -> bool:
     """Returns whether blocks have few words, no sentence, and no heading of a section."""
-    words = sum(len(block.text.split()) for block in blocks)
+    word_count = sum(len(block.text.split()) for block in blocks)
     has_body_text = any(
         is_prose(block.text) or _is_section_heading(block, title) for block in blocks
     )
-    return words <= _MAX_TITLE_WORDS and not has_body_text
+    return word_count <= _MAX_TITLE_WORDS and not has_body_text
 
 
 def _is_title(block: LayoutBlock, title: str | None) -> bool:

@@ -252,17 +252,17 @@ def _heading_rank(
 ) -> float:
     """Ranks a heading by its size, with a little more for bold; 0 for no heading."""
     text = block.text
-    words = len(text.split())
-    if words > _MAX_HEADING_WORDS or _cannot_be_title(text):
+    word_count = len(text.split())
+    if word_count > _MAX_HEADING_WORDS or _cannot_be_title(text):
         return 0.0
     size = max(line.size for line in block.lines)
     is_bold = all(line.is_bold for line in block.lines)
-    if size >= typesetting.size * _LARGE_RATIO and not (is_prose(text) and words > 14):
+    if size >= typesetting.size * _LARGE_RATIO and not (is_prose(text) and word_count > 14):
         return size + 0.1 * is_bold
     opens_page = block.begins_page and is_bold and not is_prose(text)
     if (
         size < typesetting.size * 0.9
-        or (words > _MAX_BOLD_WORDS and not opens_page)
+        or (word_count > _MAX_BOLD_WORDS and not opens_page)
         or len(block.lines) > 3
     ):
         return 0.0

@@ -82,16 +82,8 @@ class _LargeHeadings:
 
     def has_larger(self, size: float) -> bool:
         """Returns whether several pages have headings in type larger than this."""
-        return (
-            len(
-                {
-                    page
-                    for heading_size, page, _ in self.headings
-                    if heading_size > size * _HEADING_RATIO
-                }
-            )
-            > 1
-        )
+        pages = {page for large, page, _ in self.headings if large > size * _HEADING_RATIO}
+        return len(pages) > 1
 
     def contains(self, *lines: TextLine) -> bool:
         """Returns whether lines repeat a heading in larger type, or a part of one."""

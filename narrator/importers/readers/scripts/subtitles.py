@@ -93,7 +93,7 @@ class _SpokenParagraph:
     first: _CuePiece
     speaker: str | None
     runs: list[ScriptRun] = field(default_factory=list)
-    words: int = 0
+    word_count: int = 0
     is_ended: bool = False
     """True if the text so far ends a sentence."""
     is_scene: bool = False
@@ -291,7 +291,7 @@ class _Subtitles:
             separator = "\n" if piece.kind == "sung" and paragraph.runs else " "
             paragraph.runs += [ScriptRun(separator), *piece.runs]
             text = text_of(piece.runs)
-            paragraph.words += count_words(text) or 1
+            paragraph.word_count += count_words(text) or 1
             paragraph.is_ended = bool(_SENTENCE_END.fullmatch(text)) if text else paragraph.is_ended
             previous = piece
         if paragraph is not None:
@@ -314,8 +314,8 @@ class _Subtitles:
             and not (piece.name or self.speaker_continues)
         ):
             return True
-        is_long = paragraph.words > _MAX_WORDS_TO_CUE or (
-            paragraph.is_ended and paragraph.words > _MAX_WORDS_TO_SENTENCE
+        is_long = paragraph.word_count > _MAX_WORDS_TO_CUE or (
+            paragraph.is_ended and paragraph.word_count > _MAX_WORDS_TO_SENTENCE
         )
         return is_long or silence >= (
             _SENTENCE_PAUSE if paragraph.is_ended else _MID_SENTENCE_PAUSE

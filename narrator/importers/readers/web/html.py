@@ -274,10 +274,10 @@ def _omit_page_links(root: etree._Element, is_page: Callable[[str], bool]) -> No
         if not links or not all(is_page(link.get("href", "")) for link in links):
             continue
         remaining_text = "".join(element.itertext())
-        words = count_words(remaining_text)
+        word_count = count_words(remaining_text)
         for link in links:
             remaining_text = remaining_text.replace("".join(link.itertext()), "", 1)
-        if words <= _MAX_LINK_WORDS and _LINK_SEPARATORS.fullmatch(remaining_text):
+        if word_count <= _MAX_LINK_WORDS and _LINK_SEPARATORS.fullmatch(remaining_text):
             element.set(LEFT, "links to other pages")
 
 
