@@ -94,9 +94,12 @@ class _RtfReader:
         self.is_group_start = False
         """True if the next control word may name the destination of a group."""
         self.is_optional = False
+        """True if the group is marked as skippable (`\\\\*`)."""
         self.pending = bytearray()
+        """Encoded text that is not decoded yet."""
         self.bytes_to_skip = 0
-        self.unbalanced = False
+        """Remaining fallback characters of a Unicode character."""
+        self.is_unbalanced = False
         self.property = ""
         """Name of the picture property whose value follows."""
 
@@ -123,7 +126,7 @@ class _RtfReader:
               ("title", "creator", "language", "description", "subject"))
         )  # fmt: skip
         remarks = guessed_heading_remarks(first_page)
-        if self.stack or self.unbalanced:
+        if self.stack or self.is_unbalanced:
             remarks.append(
                 "The file's braces do not match, as if it were cut off; compare its end."
             )
@@ -164,10 +167,10 @@ class _RtfReader:
         self.is_group_start = self.is_optional = False
         self.bytes_to_skip = 0
         if not self.stack:
-            self.unbalanced = True
+            self.is_unbalanced = True
             return
-        closed, self.group = self.group, self.stack.pop()
-        if closed.opens_side_text:
+        closed_group, self.group = self.group, self.stack.pop()
+        if closed_group.opens_side_text:
             self.writer.end_side_text()
 
     # -- text --------------------------------------------------------------------------------------
@@ -276,13 +279,13 @@ class _RtfReader:
         if (word == "pard" and is_in_header) or (
             word == "sectd" and self.group.destination == "skip"
         ):
-            self.group, self.unbalanced = RtfGroup(), True
+            self.group, self.is_unbalanced = RtfGroup(), True
 
-    def _write_symbol(self, sign: str) -> None:
+    def _write_symbol(self, symbol: str) -> None:
         if self.bytes_to_skip:
             self.bytes_to_skip -= 1
         else:
-            self._write_text(sign)
+            self._write_text(symbol)
 
     def _set_destination(self, word: str, is_optional: bool) -> bool:
         """Sets the group's destination by a control word; returns whether the word named one."""

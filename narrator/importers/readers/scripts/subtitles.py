@@ -51,7 +51,7 @@ _ROLL_UP_PAUSE = 0.2
 _MIN_ROLL_UP_SHARE = 0.3
 """Minimum share of cues that repeat a row of the previous cue in roll-up captions."""
 _MIN_NAMED_SHARE = 0.2
-"""Minimum share of rows with names in lower case for these to be speakers."""
+"""Minimum share of rows with names in mixed case for these to be speakers."""
 
 _MIN_NAME_SHARE = 0.02
 """Minimum share of rows with one such name for it to be a speaker in any case."""
@@ -178,8 +178,8 @@ class _Subtitles:
     def __init__(self, name: str, cues: Sequence[SubtitleCue]) -> None:
         self.file = name
         rows = [line.text for cue in cues for line in cue.lines]
-        self.lower_case_names = _lower_case_speakers(rows)
-        """Names in lower case that are speakers."""
+        self.mixed_case_names = _mixed_case_speakers(rows)
+        """Names in mixed case that are speakers."""
         self.added_names: list[str] = []
         """Names that are added to the document, but are not in the source."""
         pieces = [piece for cue in cues for piece in self._split_cue(cue)]
@@ -233,7 +233,7 @@ class _Subtitles:
             return None
         name = label["name"].strip()
         is_capital_name = is_capitals(name) and _looks_like_name(name) and len(name.split()) <= 5
-        return label if is_capital_name or name in self.lower_case_names else None
+        return label if is_capital_name or name in self.mixed_case_names else None
 
     # -- paragraphs --------------------------------------------------------------------------------
 
@@ -332,8 +332,8 @@ class _Subtitles:
         )
 
 
-def _lower_case_speakers(rows: Sequence[str]) -> frozenset[str]:
-    """Returns names in lower case that begin enough rows to be speakers."""
+def _mixed_case_speakers(rows: Sequence[str]) -> frozenset[str]:
+    """Returns names in mixed case that begin enough rows to be speakers."""
     names = Counter(
         label["name"] for row in rows if (label := _NAME.match(_without_speaker_mark(row)))
     )
