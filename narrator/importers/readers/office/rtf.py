@@ -94,7 +94,7 @@ class _RtfReader:
         self.is_group_start = False
         """True if the next control word may name the destination of a group."""
         self.is_optional = False
-        """True if the group is marked as skippable (`\\\\*`)."""
+        """True if the group is marked as skippable (`\\*`)."""
         self.pending = bytearray()
         """Encoded text that is not decoded yet."""
         self.bytes_to_skip = 0
