@@ -99,7 +99,7 @@ def test_a_converter_that_hangs_is_ended(
     mobi: Path, monkeypatch: pytest.MonkeyPatch, converter
 ) -> None:
     converter("time.sleep(600)")
-    monkeypatch.setattr(calibre, "_SECONDS", 0.05)
+    monkeypatch.setattr(calibre, "_TIMEOUT_SECONDS", 0.05)
     with pytest.raises(ImportFailed, match="did not end within"):
         import_book(mobi)
 

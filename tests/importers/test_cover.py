@@ -130,7 +130,7 @@ def test_a_drawing_of_absurd_size_is_drawn_small(tmp_path: Path) -> None:
 def test_a_drawing_that_takes_too_long_is_left_out_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("narrator.importers.readers.ebook.cover._SECONDS", 0.001)
+    monkeypatch.setattr("narrator.importers.readers.ebook.cover._TIMEOUT_SECONDS", 0.001)
     book = with_cover(tmp_path, "c.svg", svg(RED))
     assert book.cover is None
     assert any("could not be drawn" in remark for remark in book.remarks)
@@ -197,7 +197,7 @@ def test_sides_that_are_no_numbers_are_those_of_a_page(
     tmp_path: Path, attributes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[bytes] = []
-    monkeypatch.setattr(cover, "_draw", lambda data: drawn.append(data) or b"\xff\xd8\xff")
+    monkeypatch.setattr(cover, "_draw_as_jpeg", lambda data: drawn.append(data) or b"\xff\xd8\xff")
     assert with_cover(tmp_path, "c.svg", svg(RED, attributes)).cover is not None
     sides = dict(re.findall(rb'<svg[^>]*? (width|height)="(\d+)"', drawn[0]))
     assert all(1 <= int(side) <= cover.LONGEST_SIDE for side in sides.values())

@@ -1,1 +1,1 @@
-"""EPUB -> pages: its package, documents and cover; and what the user's Calibre makes an EPUB of."""
+"""Readers of EPUB, and of formats that the user's Calibre converts to EPUB."""

@@ -1,8 +1,7 @@
-"""Covers: a picture that players take, from what a book has.
+"""Reads covers, as a picture that players support.
 
-JPEG and PNG stay as they are. SVG, WebP, GIF and TIFF are drawn as JPEG, in a process of its own:
-a picture made to harm can crash or stall a renderer, and this way it costs the cover, not the
-import.
+JPEG and PNG are not changed. SVG, WebP, GIF and TIFF are drawn as JPEG in a separate process: a
+malicious picture can crash or stall a renderer, which then costs the cover, not the import.
 """
 
 from __future__ import annotations
@@ -21,82 +20,98 @@ from narrator.importers.readers.markup import parse_xml
 from narrator.sound import media
 
 LONGEST_SIDE = 1500
-"""Pixels of a drawn cover; stores ask for 1,400 and more, players show less."""
-_SECONDS = 30
-_RASTER = {
+"""Longer side of a drawn cover, in pixels; stores ask for 1,400 and more, players show less."""
+_TIMEOUT_SECONDS = 30
+_DRAWN_FORMATS = {
     b"GIF8": "GIF",
     b"RIFF": "WebP",
     b"BM": "BMP",
     b"II*\0": "TIFF",
     b"MM\0*": "TIFF",
 }
-_KEPT = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n\x1a\n": ".png"}
-_NUMBER = r"(?<!\d)\d{1,9}(?:\.\d{1,9})?(?!\d)"
-"""Of a picture's sides."""
-_HREF = ("href", "{http://www.w3.org/1999/xlink}href")
+_KEPT_SUFFIXES = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n\x1a\n": ".png"}
+_SIDE = r"(?<!\d)\d{1,9}(?:\.\d{1,9})?(?!\d)"
+"""Pattern of a picture's width or height."""
+_HREF_ATTRIBUTES = ("href", "{http://www.w3.org/1999/xlink}href")
 
 
 def read_cover(archive: Archive, declared: str) -> tuple[CoverImage | None, str | None]:
-    """The cover in the file that a book declares, and what is to be said about it.
+    """Returns the cover that a book declares, and a remark on it.
 
-    `declared` is a picture or a page that shows one. Raises ImportFailed where it is no picture.
+    `declared` is the path of a picture or a page that shows one. Raises ImportFailed if it is no
+    picture.
     """
     name = archive.find(declared)
     if name is None:
         return None, f"The book names a cover, {declared}, that it does not hold."
     if re.search(r"\.x?html?$", name, re.IGNORECASE):
-        picture = _shown_on(archive, name)
-        if picture is None:
+        picture_name = _first_picture(archive, name)
+        if picture_name is None:
             return None, None
-        name = picture
-    data = archive.read(name)
-    if _kind(data):
-        return cover_of(data, name)
-    drawing = _drawing(archive, name)
+        name = picture_name
+    content = archive.read(name)
+    if _picture_format(content):
+        return cover_of(content, name)
+    drawing = _safe_svg(archive, name)
     if drawing is None:
         raise archive.failed("the cover is no image: neither JPEG, PNG, SVG, WebP nor GIF", name)
-    return _drawn(*drawing, "SVG", name)
+    return _draw_cover(*drawing, "SVG", name)
 
 
-def cover_of(data: bytes, name: str) -> tuple[CoverImage | None, str | None]:
-    """The cover that the bytes of a picture make, and what is to be said about it."""
-    kind = _kind(data)
-    if kind is None:
+def cover_of(content: bytes, name: str) -> tuple[CoverImage | None, str | None]:
+    """Returns the cover from the bytes of a picture, and a remark on it."""
+    picture_format = _picture_format(content)
+    if picture_format is None:
         return None, f"The cover ({name}) is left out: it is no JPEG, PNG, WebP or GIF."
-    if kind not in _KEPT.values():
-        return _drawn(data, "", kind, name)
+    if picture_format not in _KEPT_SUFFIXES.values():
+        return _draw_cover(content, "", picture_format, name)
     try:
-        media.check_size(data)
+        media.check_size(content)
     except media.Unfit as error:
         return None, f"The cover ({name}) is left out: it is {error}."
-    return CoverImage(data, kind), None
+    return CoverImage(content, picture_format), None
 
 
-def _kind(data: bytes) -> str | None:
-    """What a picture is: the ending of one that stays as it is, the name of another's kind."""
-    kinds = _KEPT | _RASTER
-    return next((kinds[magic] for magic in kinds if data.startswith(magic)), None)
+def _picture_format(content: bytes) -> str | None:
+    """Returns the suffix of a JPEG or PNG, the name of another format, or None if unknown."""
+    formats = _KEPT_SUFFIXES | _DRAWN_FORMATS
+    return next((formats[magic] for magic in formats if content.startswith(magic)), None)
 
 
-def _drawn(data: bytes, told: str, kind: str, name: str) -> tuple[CoverImage | None, str | None]:
-    drawn = _draw(data)
-    if drawn is None:
-        return None, f"The cover ({name}, {kind}) could not be drawn, so it is left out."
-    return CoverImage(drawn, ".jpg"), f"The cover was drawn as JPEG from {kind} ({name}).{told}"
+def _draw_cover(
+    content: bytes, remark: str, picture_format: str, name: str
+) -> tuple[CoverImage | None, str | None]:
+    """Draws a picture as a JPEG cover; returns it with a remark."""
+    jpeg = _draw_as_jpeg(content)
+    if jpeg is None:
+        return None, f"The cover ({name}, {picture_format}) could not be drawn, so it is left out."
+    return CoverImage(
+        jpeg, ".jpg"
+    ), f"The cover was drawn as JPEG from {picture_format} ({name}).{remark}"
 
 
-def _shown_on(archive: Archive, page: str) -> str | None:
-    """The first picture on a page."""
+def _first_picture(archive: Archive, page: str) -> str | None:
+    """Returns the name of the first picture on a page; None for none."""
     root, _ = archive.document(page)
     for element in root.iter("{*}img", "{*}image"):
-        href = next((element.get(key) for key in ("src", *_HREF) if element.get(key)), None)
+        href = next(
+            (
+                element.get(attribute)
+                for attribute in ("src", *_HREF_ATTRIBUTES)
+                if element.get(attribute)
+            ),
+            None,
+        )
         if href and (name := archive.find(resolve(page, href)[0])):
             return name
     return None
 
 
-def _drawing(archive: Archive, name: str) -> tuple[bytes, str] | None:
-    """An SVG that asks for no file of this machine; None where it is none."""
+def _safe_svg(archive: Archive, name: str) -> tuple[bytes, str] | None:
+    """Returns an SVG without references to files, and a remark; None for no SVG.
+
+    Pictures of the archive that it shows are embedded.
+    """
     try:
         root = parse_xml(archive.safe(name)) if b"<svg" in archive.read(name) else None
     except (etree.XMLSyntaxError, ValueError):
@@ -104,39 +119,50 @@ def _drawing(archive: Archive, name: str) -> tuple[bytes, str] | None:
     if root is None or etree.QName(root).localname != "svg":
         return None
     for element in list(root.iter("{*}*")):
-        for key in _HREF:
-            href = element.get(key, "").strip()
+        for attribute in _HREF_ATTRIBUTES:
+            href = element.get(attribute, "").strip()
             if not href or href.startswith(("data:image/", "#")):
                 continue
-            shown = archive.find(resolve(name, href)[0])
-            if shown and (kind := _media_type(data := archive.read(shown))):
-                element.set(key, f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}")
+            picture_name = archive.find(resolve(name, href)[0])
+            if picture_name and (media_type := _media_type(content := archive.read(picture_name))):
+                element.set(
+                    attribute,
+                    f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}",
+                )
             else:
-                del element.attrib[key]
-    width, height = _size(root)
+                del element.attrib[attribute]
+    width, height = _drawing_size(root)
     root.set("width", str(width))
     root.set("height", str(height))
-    told = ""
+    remark = ""
     if next(root.iter("{*}text"), None) is not None:
-        told = " Its words are set in this machine's fonts: look at it."
-    return etree.tostring(root), told
+        remark = " Its words are set in this machine's fonts: look at it."
+    return etree.tostring(root), remark
 
 
-def _media_type(data: bytes) -> str | None:
-    if data.startswith(b"\xff\xd8\xff"):
+def _media_type(content: bytes) -> str | None:
+    """Returns the media type of a picture that SVG may embed; None for others."""
+    if content.startswith(b"\xff\xd8\xff"):
         return "image/jpeg"
-    if data.startswith(b"\x89PNG"):
+    if content.startswith(b"\x89PNG"):
         return "image/png"
-    kind = next((kind for magic, kind in _RASTER.items() if data.startswith(magic)), None)
-    return {"GIF": "image/gif", "WebP": "image/webp"}.get(kind or "")
+    picture_format = next(
+        (
+            picture_format
+            for magic, picture_format in _DRAWN_FORMATS.items()
+            if content.startswith(magic)
+        ),
+        None,
+    )
+    return {"GIF": "image/gif", "WebP": "image/webp"}.get(picture_format or "")
 
 
-def _size(root: etree._Element) -> tuple[int, int]:
-    """Pixels of the drawing, in its own shape; what has none is taken for a page."""
-    box = [float(n) for n in re.findall(rf"-?{_NUMBER}", root.get("viewBox", "")[:200])]
+def _drawing_size(root: etree._Element) -> tuple[int, int]:
+    """Returns width and height of a drawing in pixels; 2:3, as a page, if it has no size."""
+    box = [float(number) for number in re.findall(rf"-?{_SIDE}", root.get("viewBox", "")[:200])]
     sides = [
-        re.fullmatch(rf"\s*({_NUMBER})\s*(?:px|pt)?\s*", root.get(k, "")[:200])
-        for k in ("width", "height")
+        re.fullmatch(rf"\s*({_SIDE})\s*(?:px|pt)?\s*", root.get(attribute, "")[:200])
+        for attribute in ("width", "height")
     ]
     if len(box) == 4:
         width, height = box[2:]
@@ -152,14 +178,14 @@ def _size(root: etree._Element) -> tuple[int, int]:
     )
 
 
-def _draw(data: bytes) -> bytes | None:
-    """The picture as JPEG; None where it cannot be drawn."""
-    # -P: the modules beside the script must not stand in for others of the same name.
+def _draw_as_jpeg(content: bytes) -> bytes | None:
+    """Draws a picture as JPEG; None if it cannot be drawn."""
+    # -P: modules next to the script must not shadow others of the same name.
     command = [sys.executable, "-P", str(Path(__file__).with_name("raster.py"))]
     try:
-        done = subprocess.run(
-            command, input=data, capture_output=True, timeout=_SECONDS, check=True
+        process = subprocess.run(
+            command, input=content, capture_output=True, timeout=_TIMEOUT_SECONDS, check=True
         )
     except (subprocess.SubprocessError, OSError):
         return None
-    return done.stdout if done.stdout.startswith(b"\xff\xd8\xff") else None
+    return process.stdout if process.stdout.startswith(b"\xff\xd8\xff") else None

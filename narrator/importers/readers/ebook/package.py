@@ -1,7 +1,6 @@
-"""The package of an EPUB 2 or 3: metadata, manifest, spine, navigation and guide.
+"""Reads the package of an EPUB 2 or 3: metadata, manifest, spine, navigation and guide.
 
-Knows which documents a book has, in which order, and what the book says of them; not what is in
-them.
+Knows the documents of a book, their order and their metadata, not their content.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _OPF_NS = "{http://www.idpf.org/2007/opf}"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ManifestItem:
     """A file of the publication."""
 
     id: str
@@ -38,95 +37,100 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A publication as its package document lists it."""
+    """A publication, as described by its package document."""
 
     path: str
     metadata: Metadata
-    items: tuple[Item, ...]
-    spine: tuple[tuple[Item, bool], ...]
+    items: tuple[ManifestItem, ...]
+    spine: tuple[tuple[ManifestItem, bool], ...]
     """Documents in reading order, and whether each is part of the linear reading."""
     contents: tuple[TocEntry, ...]
     guide: tuple[tuple[str, str, str], ...]
     """Type, path and fragment of landmarks and guide references."""
     nav: str | None
-    """The EPUB 3 navigation document."""
+    """Path of the EPUB 3 navigation document."""
     cover: str | None
-    """Path of the file that is declared as the cover: a picture, or a page that shows one."""
+    """Path of the declared cover: a picture, or a page that shows one."""
     remarks: tuple[str, ...]
 
 
 def read_package(archive: Archive) -> Package:
-    """The package that an archive's container names. Raises ImportFailed."""
+    """Reads the package that an archive's container names. Raises ImportFailed."""
     path = _package_path(archive)
     root = archive.xml(path)
-    if _name(root) != "package":
-        raise archive.failed(f"not a package document, but <{_name(root)}>", path)
-    items = {item.id: item for item in _items(root, path)}
+    if _local_name(root) != "package":
+        raise archive.failed(f"not a package document, but <{_local_name(root)}>", path)
+    manifest_items = {
+        manifest_item.id: manifest_item for manifest_item in _read_manifest(root, path)
+    }
     remarks: list[str] = []
-    spine = tuple(_spine(archive, root, items, path))
-    nav = next((i.path for i in items.values() if "nav" in i.properties), None)
-    guide = list(_guide(root, path))
+    spine = tuple(_read_spine(archive, root, manifest_items, path))
+    nav = next((i.path for i in manifest_items.values() if "nav" in i.properties), None)
+    guide = list(_read_guide(root, path))
     contents: tuple[TocEntry, ...] = ()
-    if nav is not None and (found := archive.find(nav)):
-        nav = found
-        contents, landmarks = _navigation(archive, nav)
+    if nav is not None and (nav_path := archive.find(nav)):
+        nav = nav_path
+        contents, landmarks = _read_navigation(archive, nav)
         guide = landmarks + guide
-    if not contents and (ncx := _ncx_path(archive, root, items)):
-        contents = _ncx(archive, ncx)
+    if not contents and (ncx := _find_ncx(archive, root, manifest_items)):
+        contents = _read_ncx(archive, ncx)
     if not contents:
         remarks.append("The book has no table of contents; its headings part it into chapters.")
     return Package(
         path,
         metadata_of(root),
-        tuple(items.values()),
+        tuple(manifest_items.values()),
         spine,
         contents,
         tuple(guide),
         nav,
-        _cover(root, items, guide),
+        _find_cover(root, manifest_items, guide),
         tuple(remarks),
     )
 
 
 def _package_path(archive: Archive) -> str:
+    """Returns the path of the package document. Raises ImportFailed if there is none."""
     container = archive.find("META-INF/container.xml")
     if container is None:
         raise archive.failed("not an EPUB: it has no META-INF/container.xml")
     for file in archive.xml(container).iter("{*}rootfile"):
         if file.get("media-type", _OPF) == _OPF and file.get("full-path"):
             name = file.get("full-path", "")
-            if there := archive.find(posixpath.normpath(name)):
-                return there
+            if package_path := archive.find(posixpath.normpath(name)):
+                return package_path
             raise archive.failed(f"broken: it lacks its package document, {name}")
     raise archive.failed("broken: META-INF/container.xml names no package document")
 
 
-def _items(root: etree._Element, path: str) -> Iterator[Item]:
-    for item in root.iterfind("{*}manifest/{*}item"):
-        if href := item.get("href"):
-            yield Item(
-                item.get("id", href),
+def _read_manifest(root: etree._Element, path: str) -> Iterator[ManifestItem]:
+    """Yields the files of the publication that the manifest lists."""
+    for element in root.iterfind("{*}manifest/{*}item"):
+        if href := element.get("href"):
+            yield ManifestItem(
+                element.get("id", href),
                 resolve(path, href)[0],
-                item.get("media-type", "").strip().lower(),
-                frozenset(item.get("properties", "").split()),
+                element.get("media-type", "").strip().lower(),
+                frozenset(element.get("properties", "").split()),
             )
 
 
-def _spine(
-    archive: Archive, root: etree._Element, items: dict[str, Item], path: str
-) -> Iterator[tuple[Item, bool]]:
+def _read_spine(
+    archive: Archive, root: etree._Element, manifest_items: dict[str, ManifestItem], path: str
+) -> Iterator[tuple[ManifestItem, bool]]:
+    """Yields the documents in reading order, and whether each is linear. Raises ImportFailed."""
     for reference in root.iterfind("{*}spine/{*}itemref"):
         name = reference.get("idref", "")
-        item = items.get(name)
-        if item is None:
+        document = manifest_items.get(name)
+        if document is None:
             raise archive.failed(
                 f"broken: the reading order names {name!r}, which is no item", path
             )
-        there = archive.find(item.path)
-        if there is None:
-            raise archive.failed(f"broken: it lacks {item.path}, which is in the reading order")
+        document_path = archive.find(document.path)
+        if document_path is None:
+            raise archive.failed(f"broken: it lacks {document.path}, which is in the reading order")
         yield (
-            Item(item.id, there, item.media_type, item.properties),
+            ManifestItem(document.id, document_path, document.media_type, document.properties),
             reference.get("linear", "yes").strip().lower() != "no",
         )
 
@@ -134,28 +138,30 @@ def _spine(
 # -- navigation ------------------------------------------------------------------------------------
 
 
-def _navigation(
+def _read_navigation(
     archive: Archive, path: str
 ) -> tuple[tuple[TocEntry, ...], list[tuple[str, str, str]]]:
+    """Reads contents and landmarks of an EPUB 3 navigation document."""
     contents: tuple[TocEntry, ...] = ()
     landmarks: list[tuple[str, str, str]] = []
     for nav in archive.document(path)[0].iter("{*}nav"):
-        kinds = types_of(nav).split()
-        if "landmarks" in kinds:
+        types = types_of(nav).split()
+        if "landmarks" in types:
             for link in nav.iter("{*}a"):
                 landmarks.append((types_of(link), *resolve(path, link.get("href", ""))))
-        elif not contents and ("toc" in kinds or "doc-toc" in kinds):
+        elif not contents and ("toc" in types or "doc-toc" in types):
             contents = tuple(_nav_entries(archive, nav, path))
     return contents, landmarks
 
 
 def _nav_entries(archive: Archive, parent: etree._Element, path: str) -> Iterator[TocEntry]:
-    for item in parent.iterfind("{*}ol/{*}li"):
-        children = tuple(_nav_entries(archive, item, path))
-        link = item.find("{*}a")
+    """Yields the entries of a list in the navigation document."""
+    for list_item in parent.iterfind("{*}ol/{*}li"):
+        children = tuple(_nav_entries(archive, list_item, path))
+        link = list_item.find("{*}a")
         if link is None:
-            # A heading without a page of its own: its place is that of what it holds.
-            label = item.find("{*}span")
+            # A heading without a page of its own: it points to its first entry.
+            label = list_item.find("{*}span")
             if label is not None and children:
                 first = children[0]
                 yield TocEntry(row_of(label), first.path, first.fragment, children)
@@ -166,27 +172,37 @@ def _nav_entries(archive: Archive, parent: etree._Element, path: str) -> Iterato
             yield TocEntry(row_of(link), archive.find(target) or target, fragment, children)
 
 
-def _ncx_path(archive: Archive, root: etree._Element, items: dict[str, Item]) -> str | None:
+def _find_ncx(
+    archive: Archive, root: etree._Element, manifest_items: dict[str, ManifestItem]
+) -> str | None:
+    """Returns the path of the NCX, the table of contents of EPUB 2; None for none."""
     spine = root.find("{*}spine")
-    named = items.get("" if spine is None else spine.get("toc", ""))
+    spine_ncx = manifest_items.get("" if spine is None else spine.get("toc", ""))
     ncx = "application/x-dtbncx+xml"
-    choices = [named, *(item for item in items.values() if item.media_type == ncx)]
-    return next((name for item in choices if item and (name := archive.find(item.path))), None)
+    candidates = [
+        spine_ncx,
+        *(candidate for candidate in manifest_items.values() if candidate.media_type == ncx),
+    ]
+    return next(
+        (name for candidate in candidates if candidate and (name := archive.find(candidate.path))),
+        None,
+    )
 
 
-def _ncx(archive: Archive, path: str) -> tuple[TocEntry, ...]:
+def _read_ncx(archive: Archive, path: str) -> tuple[TocEntry, ...]:
     nav_map = archive.xml(path).find("{*}navMap")
     return () if nav_map is None else tuple(_ncx_entries(archive, nav_map, path))
 
 
 def _ncx_entries(archive: Archive, parent: etree._Element, path: str) -> Iterator[TocEntry]:
+    """Yields the entries below an element of the NCX."""
     for point in parent.iterfind("{*}navPoint"):
         children = tuple(_ncx_entries(archive, point, path))
         label = point.find("{*}navLabel/{*}text")
         content = point.find("{*}content")
         title = "" if label is None else row_of(label)
         if content is None or not content.get("src"):
-            # As a heading without a page of its own in the navigation of EPUB 3.
+            # Likewise, a heading without a page of its own.
             if children:
                 first = children[0]
                 yield TocEntry(title, first.path, first.fragment, children)
@@ -195,29 +211,35 @@ def _ncx_entries(archive: Archive, parent: etree._Element, path: str) -> Iterato
         yield TocEntry(title, archive.find(target) or target, fragment, children)
 
 
-def _guide(root: etree._Element, path: str) -> Iterator[tuple[str, str, str]]:
+def _read_guide(root: etree._Element, path: str) -> Iterator[tuple[str, str, str]]:
     for reference in root.iterfind("{*}guide/{*}reference"):
         if reference.get("href"):
             yield (reference.get("type", ""), *resolve(path, reference.get("href", "")))
 
 
-def _cover(
-    root: etree._Element, items: dict[str, Item], guide: list[tuple[str, str, str]]
+def _find_cover(
+    root: etree._Element, manifest_items: dict[str, ManifestItem], guide: list[tuple[str, str, str]]
 ) -> str | None:
-    for item in items.values():
-        if "cover-image" in item.properties:
-            return item.path
+    """Returns the path of the declared cover; None for none."""
+    for manifest_item in manifest_items.values():
+        if "cover-image" in manifest_item.properties:
+            return manifest_item.path
     for meta in root.iterfind("{*}metadata//{*}meta[@name='cover']"):
         content = meta.get("content", "")
-        by_path = (i for i in items.values() if content and i.path.endswith("/" + content))
-        if named := items.get(content) or next(by_path, None):
-            return named.path
-    for kind, path, _ in guide:
-        if kind.lower() in ("cover", "other.ms-coverimage-standard"):
+        path_matches = (
+            i for i in manifest_items.values() if content and i.path.endswith("/" + content)
+        )
+        if cover_item := manifest_items.get(content) or next(path_matches, None):
+            return cover_item.path
+    for reference_type, path, _ in guide:
+        if reference_type.lower() in ("cover", "other.ms-coverimage-standard"):
             return path
-    for item in items.values():
-        if item.media_type.startswith("image/") and item.id.lower() in ("cover", "cover-image"):
-            return item.path
+    for manifest_item in manifest_items.values():
+        if manifest_item.media_type.startswith("image/") and manifest_item.id.lower() in (
+            "cover",
+            "cover-image",
+        ):
+            return manifest_item.path
     return None
 
 
@@ -225,98 +247,110 @@ def _cover(
 
 
 def metadata_of(root: etree._Element) -> Metadata:
-    """What a package document says of its book."""
+    """Returns the metadata of a package document."""
     metadata = root.find("{*}metadata")
     if metadata is None:
         return Metadata()
-    refined: dict[tuple[str, str], str] = {}
-    names: dict[str, str] = {}
+    refinements: dict[tuple[str, str], str] = {}
+    contents_by_name: dict[str, str] = {}
     for meta in metadata.iter("{*}meta"):
         if meta.get("property"):
             key = (meta.get("refines", "").removeprefix("#"), meta.get("property", ""))
-            refined.setdefault(key, row_of(meta))
+            refinements.setdefault(key, row_of(meta))
         elif meta.get("name"):
-            names.setdefault(meta.get("name", ""), meta.get("content", "").strip())
+            contents_by_name.setdefault(meta.get("name", ""), meta.get("content", "").strip())
 
-    def every(name: str) -> list[etree._Element]:
+    def elements_of(name: str) -> list[etree._Element]:
         return [element for element in metadata.iter(f"{{*}}{name}") if row_of(element)]
 
-    def first(name: str) -> str | None:
-        return next((row_of(element) for element in every(name)), None)
+    def first_text(name: str) -> str | None:
+        return next((row_of(element) for element in elements_of(name)), None)
 
-    title, subtitle = _titles(every("title"), refined)
-    series, part = _series(metadata, refined, names)
-    dates = every("date")
-    published = [d for d in dates if d.get(f"{_OPF_NS}event") in ("publication", None)]
-    languages = [row_of(e).replace("_", "-") for e in every("language")]
-    description = every("description")
+    title, subtitle = _find_titles(elements_of("title"), refinements)
+    series, series_part = _find_series(metadata, refinements, contents_by_name)
+    dates = elements_of("date")
+    published = [date for date in dates if date.get(f"{_OPF_NS}event") in ("publication", None)]
+    languages = [row_of(e).replace("_", "-") for e in elements_of("language")]
+    description = elements_of("description")
     return Metadata(
         title=title,
         subtitle=subtitle,
-        authors=_authors(every("creator"), refined),
-        language=next((x for x in languages if LANGUAGE.fullmatch(x) and x != "und"), None),
-        identifiers=_identifiers(every("identifier")),
-        publisher=first("publisher"),
-        date=_date(published or dates),
+        authors=_find_authors(elements_of("creator"), refinements),
+        language=next((tag for tag in languages if LANGUAGE.fullmatch(tag) and tag != "und"), None),
+        identifiers=_read_identifiers(elements_of("identifier")),
+        publisher=first_text("publisher"),
+        date=_find_date(published or dates),
         description=_without_tags(row_of(description[0])) if description else None,
-        genre=refined.get(("", "schema:genre")) or genre_of(map(row_of, every("subject"))),
-        copyright=first("rights"),
+        genre=refinements.get(("", "schema:genre"))
+        or genre_of(map(row_of, elements_of("subject"))),
+        copyright=first_text("rights"),
         series=series,
-        series_part=part,
+        series_part=series_part,
     )
 
 
-def _titles(
-    titles: list[etree._Element], refined: dict[tuple[str, str], str]
+def _find_titles(
+    titles: list[etree._Element], refinements: dict[tuple[str, str], str]
 ) -> tuple[str | None, str | None]:
-    kinds = {refined.get((t.get("id", "-"), "title-type"), ""): t for t in reversed(titles)}
-    main = kinds.get("main") if "main" in kinds else (titles[0] if titles else None)
-    subtitle = kinds.get("subtitle")
+    """Returns the main title and the subtitle."""
+    titles_by_type = {
+        refinements.get((title.get("id", "-"), "title-type"), ""): title
+        for title in reversed(titles)
+    }
+    main_title = titles_by_type.get("main")
+    if main_title is None and titles:
+        main_title = titles[0]
+    subtitle = titles_by_type.get("subtitle")
     return (
-        None if main is None else row_of(main),
-        None if subtitle is None or subtitle is main else row_of(subtitle),
+        None if main_title is None else row_of(main_title),
+        None if subtitle is None or subtitle is main_title else row_of(subtitle),
     )
 
 
-def _authors(
-    creators: list[etree._Element], refined: dict[tuple[str, str], str]
+def _find_authors(
+    creators: list[etree._Element], refinements: dict[tuple[str, str], str]
 ) -> tuple[str, ...]:
+    """Returns the creators with the role of an author, or all if none has it."""
     roles = [
-        c.get(f"{_OPF_NS}role") or refined.get((c.get("id", "-"), "role"), "") for c in creators
+        c.get(f"{_OPF_NS}role") or refinements.get((c.get("id", "-"), "role"), "") for c in creators
     ]
-    chosen = [c for c, role in zip(creators, roles, strict=True) if role in ("aut", "")]
-    return tuple(dict.fromkeys(row_of(creator) for creator in chosen or creators))
+    authors = [c for c, role in zip(creators, roles, strict=True) if role in ("aut", "")]
+    return tuple(dict.fromkeys(row_of(creator) for creator in authors or creators))
 
 
-def _identifiers(elements: list[etree._Element]) -> dict[str, str]:
+def _read_identifiers(elements: list[etree._Element]) -> dict[str, str]:
+    """Returns identifiers by scheme, such as `isbn`."""
     identifiers: dict[str, str] = {}
     for element in elements:
-        value = row_of(element)
+        identifier = row_of(element)
         scheme = (element.get(f"{_OPF_NS}scheme") or "").lower()
-        if urn := re.fullmatch(r"urn:([a-z0-9-]+):(.+)", value, re.IGNORECASE):
-            scheme, value = urn[1].lower(), urn[2]
-        elif re.fullmatch(r"97[89][\d -]{10,14}", value):
+        if urn := re.fullmatch(r"urn:([a-z0-9-]+):(.+)", identifier, re.IGNORECASE):
+            scheme, identifier = urn[1].lower(), urn[2]
+        elif re.fullmatch(r"97[89][\d -]{10,14}", identifier):
             scheme = "isbn"
-        elif re.match(r"https?://", value):
+        elif re.match(r"https?://", identifier):
             scheme = "uri"
-        identifiers.setdefault(re.sub(r"[^a-z0-9-]+", "-", scheme).strip("-") or "id", value)
+        identifiers.setdefault(re.sub(r"[^a-z0-9-]+", "-", scheme).strip("-") or "id", identifier)
     return identifiers
 
 
-def _series(
-    metadata: etree._Element, refined: dict[tuple[str, str], str], names: dict[str, str]
+def _find_series(
+    metadata: etree._Element,
+    refinements: dict[tuple[str, str], str],
+    contents_by_name: dict[str, str],
 ) -> tuple[str | None, str | None]:
+    """Returns the name of the series, and the book's position in it."""
     for meta in metadata.iter("{*}meta"):
         if meta.get("property") == "belongs-to-collection" and row_of(meta):
-            key = meta.get("id", "-")
-            if refined.get((key, "collection-type"), "series") == "series":
-                return row_of(meta), refined.get((key, "group-position"))
-    series = names.get("calibre:series")
-    part = names.get("calibre:series_index", "").removesuffix(".0")
-    return series or None, part if series and part else None
+            meta_id = meta.get("id", "-")
+            if refinements.get((meta_id, "collection-type"), "series") == "series":
+                return row_of(meta), refinements.get((meta_id, "group-position"))
+    series = contents_by_name.get("calibre:series")
+    series_part = contents_by_name.get("calibre:series_index", "").removesuffix(".0")
+    return series or None, series_part if series and series_part else None
 
 
-def _date(dates: list[etree._Element]) -> str | None:
+def _find_date(dates: list[etree._Element]) -> str | None:
     if not dates:
         return None
     text = row_of(dates[0])
@@ -327,5 +361,5 @@ def _without_tags(text: str) -> str:
     return " ".join(re.sub(r"<[^<>]*>", " ", text).split())
 
 
-def _name(element: etree._Element) -> str:
+def _local_name(element: etree._Element) -> str:
     return etree.QName(element).localname.lower()

@@ -1,5 +1,5 @@
-"""Files of word processors -> pages: Word, OpenDocument, RTF.
+"""Readers of word processor files: Word, OpenDocument, RTF.
 
-A reader and its parser for each, and what they share: how paragraphs look, what styles add up to,
-and the judgement of headings and title pages by looks.
+Each format has a reader and a parser. They share the look of paragraphs, the resolution of styles,
+and the detection of headings and title pages by look.
 """

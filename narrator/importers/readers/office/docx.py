@@ -1,8 +1,8 @@
-"""Word documents (.docx, and their kin with macros or as templates) -> pages.
+"""Reads Word documents (.docx, and the variants with macros or for templates).
 
-Mammoth makes HTML of an archive in memory that holds two parts and no picture, link or macro; what
-it drops is told to it before (`wordml.py`), and how paragraphs look is judged after (`judging.py`).
-Comments, and what stands at the top and bottom of pages, are left out and listed.
+Mammoth converts an archive in memory, with two parts and no picture, link or macro, to HTML. What
+it would drop is turned into styles first (`wordml.py`); headings are detected from the look of
+paragraphs afterwards (`classify.py`). Comments, headers and footers are left out and listed.
 """
 
 from __future__ import annotations
@@ -24,218 +24,252 @@ from narrator.importers.readers.archive import Archive
 from narrator.importers.readers.elements import LANG, LEFT
 from narrator.importers.readers.facts import Metadata
 from narrator.importers.readers.office import wordml
-from narrator.importers.readers.office.judging import judge
+from narrator.importers.readers.office.classify import classify_paragraphs
 from narrator.importers.readers.office.looks import FirstPage, ParagraphLook
-from narrator.importers.readers.office.properties import facts_of, guessed, taken
+from narrator.importers.readers.office.properties import (
+    add_first_page,
+    guessed_heading_remarks,
+    metadata_of,
+)
 from narrator.importers.readers.office.wordnumbers import HeadingNumbers
-from narrator.importers.readers.office.wordstyles import Styles, W, name_of, value_of
+from narrator.importers.readers.office.wordstyles import Styles, W, attribute_of, name_of
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 
 _STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
-_ASIDE = {
+_OMITTED_PARTS = {
     "comments": "comment",
     "header": "header or footer of a page",
     "footer": "header or footer of a page",
 }
-"""Parts whose words are no text of the book, by the type of their relationship."""
-_MARK = re.compile(r"(p|i)-(\d+)")
-_FAULTS = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
-"""What mammoth raises where markup breaks its rules."""
-_STRUCK = 40
-_ELEMENTS = 300_000
-"""Elements that mammoth is given, each of which takes a kilobyte or two."""
+"""Parts that are left out, by the type of their relationship, with the reason."""
+_BOOKMARK = re.compile(r"(p|i)-(\d+)")
+_MAMMOTH_ERRORS = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+"""Exceptions that mammoth raises on malformed markup."""
+_MAX_UNREMARKED_STRUCK = 40
+"""Struck-through characters that are not worth a remark."""
+_MAX_ELEMENTS = 300_000
+"""Limit on the elements passed to mammoth, each of which takes a kilobyte or two."""
 
 
 def read_docx(path: Path, choices: Choices) -> Book:
-    """The book in a Word document. Raises ImportFailed, Slow."""
+    """Reads the book in a Word document. Raises ImportFailed, Slow."""
     with Archive(path, "a Word document") as archive:
-        parts = _WordParts(archive)
-        pages = _pages(archive, parts)
+        word_parts = _WordParts(archive)
+        pages = _build_pages(archive, word_parts)
     return read_pages(path, pages, choices)
 
 
 class _WordParts:
-    """The parts of a document, found by their relationships."""
+    """The parts of a Word document, located through their relationships."""
 
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
-        self.main = self._main()
-        self._named: dict[str, list[str]] = {}
-        """Kind of relationship -> names of parts."""
-        for kind, name in self._relationships(self.main):
-            self._named.setdefault(kind, []).append(name)
+        self.main = self._find_main()
+        self._names_by_type: dict[str, list[str]] = {}
+        """Names of parts by the type of their relationship."""
+        for relationship_type, name in self._relationships(self.main):
+            self._names_by_type.setdefault(relationship_type, []).append(name)
 
-    def _main(self) -> str:
-        named = [name for kind, name in self._relationships("") if kind == "officeDocument"]
-        for name in (*named, "word/document.xml"):
-            if found := self.archive.find(name):
-                return found
+    def _find_main(self) -> str:
+        """Returns the name of the main document part. Raises ImportFailed if there is none."""
+        main_names = [
+            name
+            for relationship_type, name in self._relationships("")
+            if relationship_type == "officeDocument"
+        ]
+        for name in (*main_names, "word/document.xml"):
+            if part_name := self.archive.find(name):
+                return part_name
         raise self.archive.failed("not a Word document, or broken: it lacks word/document.xml")
 
     def _relationships(self, part: str) -> Iterator[tuple[str, str]]:
+        """Yields type and target of a part's internal relationships; "" is the package itself."""
         folder, name = posixpath.split(part)
-        found = self.archive.find(posixpath.join(folder, "_rels", f"{name}.rels"))
-        if found is None:
+        rels_name = self.archive.find(posixpath.join(folder, "_rels", f"{name}.rels"))
+        if rels_name is None:
             return
-        for one in self.archive.xml(found).iter("{*}Relationship"):
-            if one.get("TargetMode") != "External":
-                target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", "")))
-                yield one.get("Type", "").rpartition("/")[2], target.lstrip("/")
+        for relationship in self.archive.xml(rels_name).iter("{*}Relationship"):
+            if relationship.get("TargetMode") != "External":
+                target = posixpath.normpath(
+                    posixpath.join("/", folder, relationship.get("Target", ""))
+                )
+                yield relationship.get("Type", "").rpartition("/")[2], target.lstrip("/")
 
-    def names(self, kind: str) -> list[str]:
-        """The parts of a kind that there are."""
-        known = (self.archive.find(name) for name in self._named.get(kind, ()))
-        return list(dict.fromkeys(name for name in known if name))
+    def names(self, relationship_type: str) -> list[str]:
+        """Returns the names of the existing parts of a relationship type, without duplicates."""
+        existing_names = (
+            self.archive.find(name) for name in self._names_by_type.get(relationship_type, ())
+        )
+        return list(dict.fromkeys(name for name in existing_names if name))
 
     def xml(self, name: str) -> etree._Element:
-        """A part, in the namespace that most have."""
+        """Parses a part, with the strict namespace replaced by the usual one."""
         try:
             return markup.bounded_xml(self.archive.text(name), _STRICT, W)
         except markup.BadMarkup as error:
             raise self.archive.failed(str(error), name) from None
 
-    def first(self, kind: str) -> etree._Element | None:
-        names = self.names(kind)
+    def first_xml(self, relationship_type: str) -> etree._Element | None:
+        """Parses the first part of a relationship type; None if there is none."""
+        names = self.names(relationship_type)
         return self.xml(names[0]) if names else None
 
 
-def _pages(archive: Archive, parts: _WordParts) -> Pages:
-    styles = Styles(parts.first("styles"))
-    numbering = parts.first("numbering")
-    facts = _facts(archive)
+def _build_pages(archive: Archive, parts: _WordParts) -> Pages:
+    """Builds the main page, and pages for comments, headers and footers."""
+    styles = Styles(parts.first_xml("styles"))
+    numbering = parts.first_xml("numbering")
+    metadata = _read_metadata(archive)
     document = parts.xml(parts.main)
-    notes = _notes(parts)
-    asides = [(why, parts.xml(n)) for kind, why in _ASIDE.items() for n in parts.names(kind)]
-    characters = sum(map(_characters, (document, *notes, *(root for _, root in asides))))
+    notes = _note_parts(parts)
+    omitted_parts = [
+        (reason, parts.xml(name))
+        for relationship_type, reason in _OMITTED_PARTS.items()
+        for name in parts.names(relationship_type)
+    ]
+    characters = sum(map(_count_visible, (document, *notes, *(root for _, root in omitted_parts))))
     preparer = wordml.Preparer(styles, HeadingNumbers(numbering))
     body = next(document.iter(f"{{{W}}}body"), None)
     if body is None:
         raise archive.failed("broken: it has no body", parts.main)
-    marks = _bring_notes(body, notes)
+    note_number_characters = _append_notes(body, notes)
     preparer.prepare(document)
-    prepared = preparer.prepared
-    language = facts.language or prepared.language or styles.default.language
-    if sum(1 for _ in document.iter()) > _ELEMENTS:
+    details = preparer.details
+    language = metadata.language or details.language or styles.default.language
+    if sum(1 for _ in document.iter()) > _MAX_ELEMENTS:
         raise archive.failed("has more elements than a book needs", parts.main)
-    root = _html(archive, _zipped(document, numbering), list(prepared.languages))
-    said = judge(root[0], _found(root, prepared, language or ""))
+    root = _convert_to_html(archive, _zip_parts(document, numbering), list(details.languages))
+    first_page = classify_paragraphs(root[0], _resolve_markers(root, details, language or ""))
     if language:
         root.set(LANG, language)
     pages = [SourcePage("document", root)]
     pages += [
-        SourcePage(f"{why} {number}", _aside(part), why)
-        for number, (why, part) in enumerate(asides, 1)
+        SourcePage(f"{reason} {number}", _omitted_page(part), reason)
+        for number, (reason, part) in enumerate(omitted_parts, 1)
     ]
     return Pages(
         pages,
-        taken(facts, said),
+        add_first_page(metadata, first_page),
         rules=OFFICE,
-        characters=characters + marks + prepared.counted,
-        remarks=[*_remarks(prepared, said), *archive.remarks],
+        characters=characters + note_number_characters + details.heading_number_characters,
+        remarks=[*_list_remarks(details, first_page), *archive.remarks],
     )
 
 
-# -- what the source says --------------------------------------------------------------------------
+# -- metadata --------------------------------------------------------------------------------------
 
 
-def _facts(archive: Archive) -> Metadata:
-    """What the file's properties say, where that is no program's."""
-    name = archive.find("docProps/core.xml")
-    if name is None:
+def _read_metadata(archive: Archive) -> Metadata:
+    """Returns the file's properties, without those that a program wrote."""
+    properties_name = archive.find("docProps/core.xml")
+    if properties_name is None:
         return Metadata()
-    root = archive.xml(name)
+    root = archive.xml(properties_name)
 
-    def said(what: str) -> str:
-        return " ".join((root.findtext(f"{{*}}{what}") or "").split())
+    def property_text(name: str) -> str:
+        return " ".join((root.findtext(f"{{*}}{name}") or "").split())
 
-    return facts_of(
-        said("title"), said("creator"), said("language"), said("description"), said("subject")
+    return metadata_of(
+        property_text("title"),
+        property_text("creator"),
+        property_text("language"),
+        property_text("description"),
+        property_text("subject"),
     )
 
 
-def _remarks(prepared: wordml.Prepared, said: FirstPage) -> Iterator[str]:
-    yield from guessed(said)
-    if prepared.struck > _STRUCK:
-        yield f"{prepared.struck:,} characters are struck through; they are read."
+def _list_remarks(details: wordml.WordDetails, first_page: FirstPage) -> Iterator[str]:
+    yield from guessed_heading_remarks(first_page)
+    if details.struck_characters > _MAX_UNREMARKED_STRUCK:
+        yield f"{details.struck_characters:,} characters are struck through; they are read."
 
 
-# -- words that are counted, and those beside the text --------------------------------------------
+# -- counted text, and parts outside of the text ---------------------------------------------------
 
 
-def _signs(root: etree._Element) -> Iterator[str]:
-    """The words of a part, and what is said of its pictures, as they stand."""
+def _visible_text(root: etree._Element) -> Iterator[str]:
+    """Yields the text of a part and the alternative texts of its pictures, in document order."""
     name = name_of(root)
     if name in ("t", "delText"):
         yield root.text or ""
     elif name == "sym":
-        yield wordml.sign_of(root)
+        yield wordml.symbol_text(root)
     elif name == "noBreakHyphen":
         yield "-"
     elif name in ("p", "br", "tab", "cr", "tr"):
         yield " "
     elif name in ("drawing", "pict", "object"):
-        yield from wordml.alts_of(root)
+        yield from wordml.alt_texts(root)
     elif name in ("rPr", "pPr", "tblPr", "tcPr"):
         return
     if name == "AlternateContent":
-        chosen = wordml.chosen_of(root)
-        yield from () if chosen is None else _signs(chosen)
+        alternative = wordml.preferred_alternative(root)
+        yield from () if alternative is None else _visible_text(alternative)
         return
     for child in root:
-        yield from _signs(child)
+        yield from _visible_text(child)
 
 
-def _characters(root: etree._Element) -> int:
-    """Visible characters of a part, before anything becomes of it."""
-    return sum(map(count_characters, _signs(root)))
+def _count_visible(root: etree._Element) -> int:
+    """Counts the visible characters of a part; call it before the part is changed."""
+    return sum(map(count_characters, _visible_text(root)))
 
 
-def _aside(part: etree._Element) -> etree._Element:
-    """What stands beside the text, as a page."""
+def _omitted_page(part: etree._Element) -> etree._Element:
+    """Returns the text of a part outside of the main text as an HTML page."""
     root = etree.Element("html")
     body = etree.SubElement(root, "body")
-    etree.SubElement(body, "p").text = " ".join("".join(_signs(part)).split())
+    etree.SubElement(body, "p").text = " ".join("".join(_visible_text(part)).split())
     return root
 
 
 # -- notes -----------------------------------------------------------------------------------------
 
 
-def _notes(parts: _WordParts) -> list[etree._Element]:
-    """The parts that hold notes, without the lines above them."""
-    notes = [n for kind in ("footnotes", "endnotes") if (n := parts.first(kind)) is not None]
-    for part in notes:
-        for line in filter(_is_separator, list(part)):
-            part.remove(line)
-    return notes
+def _note_parts(parts: _WordParts) -> list[etree._Element]:
+    """Returns the roots of the footnote and endnote parts, without their separators."""
+    note_parts = [
+        n
+        for relationship_type in ("footnotes", "endnotes")
+        if (n := parts.first_xml(relationship_type)) is not None
+    ]
+    for note_part in note_parts:
+        for separator in filter(_is_separator, list(note_part)):
+            note_part.remove(separator)
+    return note_parts
 
 
 def _is_separator(note: etree._Element) -> bool:
-    """Whether a note is no note, but the line above notes."""
-    return "separator" in (value_of(note, "type") or "").lower()
+    """Returns whether a note is only the separator line above the notes."""
+    return "separator" in (attribute_of(note, "type") or "").lower()
 
 
-def _bring_notes(body: etree._Element, parts: list[etree._Element]) -> int:
-    """Put notes at the end of the body, each under its number; the characters of the numbers."""
+def _append_notes(body: etree._Element, note_parts: list[etree._Element]) -> int:
+    """Moves notes to the end of the body, each below a bookmark with its number.
+
+    References become links to them. Returns the number of characters of the reference numbers.
+    """
     notes = {
-        (name_of(note), value_of(note, "id")): note
-        for part in parts
+        (name_of(note), attribute_of(note, "id")): note
+        for part in note_parts
         for note in part
         if name_of(note) in ("footnote", "endnote")
     }
-    for part in (body, *parts):
-        _rename_notes(part)
+    for part in (body, *note_parts):
+        _rename_clashing_bookmarks(part)
     numbers = {key: number for number, key in enumerate(notes, 1)}
     characters = 0
-    kinds = f"{{{W}}}footnoteReference", f"{{{W}}}endnoteReference"
-    for reference in [found for part in (body, *parts) for found in part.iter(*kinds)]:
-        kind = name_of(reference).removesuffix("Reference")
-        number = numbers.get((kind, value_of(reference, "id")))
+    reference_tags = f"{{{W}}}footnoteReference", f"{{{W}}}endnoteReference"
+    for reference in [
+        element for part in (body, *note_parts) for element in part.iter(*reference_tags)
+    ]:
+        note_kind = name_of(reference).removesuffix("Reference")
+        number = numbers.get((note_kind, attribute_of(reference, "id")))
         run = reference.getparent()
         reference.tag = f"{{{W}}}t"
         if number is None or run is None or name_of(run) != "r":
             continue
-        if value_of(reference, "customMarkFollows") in (None, "0", "false"):
+        if attribute_of(reference, "customMarkFollows") in (None, "0", "false"):
             reference.text = str(number)
             characters += len(reference.text)
         link = etree.Element(f"{{{W}}}hyperlink")
@@ -243,87 +277,92 @@ def _bring_notes(body: etree._Element, parts: list[etree._Element]) -> int:
         run.addprevious(link)
         link.append(run)
     for key, number in numbers.items():
-        begin = etree.SubElement(etree.SubElement(body, f"{{{W}}}p"), f"{{{W}}}bookmarkStart")
-        begin.set(f"{{{W}}}name", f"n-{number}")
+        bookmark = etree.SubElement(etree.SubElement(body, f"{{{W}}}p"), f"{{{W}}}bookmarkStart")
+        bookmark.set(f"{{{W}}}name", f"n-{number}")
         body.extend(list(notes[key]))
     return characters
 
 
-def _rename_notes(part: etree._Element) -> None:
-    """Give a source's own bookmarks other names than those of notes get here."""
-    for mark in part.iter(f"{{{W}}}bookmarkStart", f"{{{W}}}hyperlink"):
-        for name in ("name", "anchor"):
-            if (value_of(mark, name) or "").startswith("n-"):
-                mark.set(f"{{{W}}}{name}", f"own-{value_of(mark, name)}")
+def _rename_clashing_bookmarks(part: etree._Element) -> None:
+    """Renames bookmarks of the source that would clash with the `n-…` bookmarks of notes."""
+    for element in part.iter(f"{{{W}}}bookmarkStart", f"{{{W}}}hyperlink"):
+        for attribute in ("name", "anchor"):
+            if (attribute_of(element, attribute) or "").startswith("n-"):
+                element.set(f"{{{W}}}{attribute}", f"own-{attribute_of(element, attribute)}")
 
 
 # -- mammoth ---------------------------------------------------------------------------------------
 
 
-def _zipped(document: etree._Element, numbering: etree._Element | None) -> io.BytesIO:
-    """An archive of these parts and nothing else."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+def _zip_parts(document: etree._Element, numbering: etree._Element | None) -> io.BytesIO:
+    """Returns an archive in memory with these parts alone."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("word/document.xml", etree.tostring(document))
         if numbering is not None:
             archive.writestr("word/numbering.xml", etree.tostring(numbering))
-    return made
+    return buffer
 
 
-def _html(archive: Archive, made: io.BytesIO, languages: list[str]) -> etree._Element:
-    """What mammoth makes of an archive, as an element with a body."""
-    styles = [*wordml.LEFT_STYLES, *(f"in-{language}" for language in filter(None, languages))]
+def _convert_to_html(
+    archive: Archive, docx_file: io.BytesIO, languages: list[str]
+) -> etree._Element:
+    """Converts an archive to HTML by mammoth; returns the `html` element with its body."""
+    run_styles = [*wordml.LEFT_STYLES, *(f"in-{language}" for language in filter(None, languages))]
     try:
-        found = mammoth.convert_to_html(
-            made,
-            style_map="\n".join(f"r.{style} => span.{style}" for style in styles),
+        conversion = mammoth.convert_to_html(
+            docx_file,
+            style_map="\n".join(f"r.{style} => span.{style}" for style in run_styles),
             include_embedded_style_map=False,
             ignore_empty_paragraphs=False,
         )
-        root = markup.parse_xml(f"<html><body>{found.value}</body></html>")
+        root = markup.parse_xml(f"<html><body>{conversion.value}</body></html>")
         markup.check_depth(root)
-    except (*_FAULTS, etree.XMLSyntaxError) as error:
-        what = f"broken, its markup is not Word's: {markup.short(error)}"
-        raise archive.failed(what) from None
+    except (*_MAMMOTH_ERRORS, etree.XMLSyntaxError) as error:
+        message = f"broken, its markup is not Word's: {markup.short(error)}"
+        raise archive.failed(message) from None
     return root
 
 
-def _found(
-    root: etree._Element, prepared: wordml.Prepared, main: str
+def _resolve_markers(
+    root: etree._Element, details: wordml.WordDetails, main_language: str
 ) -> dict[etree._Element, ParagraphLook]:
-    """Write down what mammoth was told by numbers and styles; how each paragraph looks."""
+    """Replaces the bookmarks and styles set for mammoth by attributes and pictures.
+
+    Returns the look of each paragraph by its element.
+    """
     body = root[0]
     looks: dict[etree._Element, ParagraphLook] = {}
     for link in list(body.iter("a")):
-        mark = _MARK.fullmatch(link.get("id", ""))
-        holder = link.getparent()
-        if holder is None:
+        match = _BOOKMARK.fullmatch(link.get("id", ""))
+        parent = link.getparent()
+        if parent is None:
             continue
-        if mark and mark[1] == "p":
-            looks.setdefault(holder, prepared.looks[int(mark[2])])
-            _drop(link)
-        elif mark:
+        if match and match[1] == "p":
+            looks.setdefault(parent, details.looks[int(match[2])])
+            _unwrap(link)
+        elif match:
             link.tag = "img"
-            link.set("alt", prepared.pictures[int(mark[2])])
+            link.set("alt", details.pictures[int(match[2])])
         elif link.get("href", "").startswith("#n-"):
             link.set("class", "noteref")
     for span in list(body.iter("span")):
-        _tell(span, main)
+        _set_run_attributes(span, main_language)
     _gather_notes(body, looks)
     return looks
 
 
-def _tell(span: etree._Element, main: str) -> None:
-    """Make attributes of the style of a run."""
+def _set_run_attributes(span: etree._Element, main_language: str) -> None:
+    """Replaces the class that names a run's style by attributes."""
     style = span.attrib.pop("class", "")
     if style in wordml.LEFT_STYLES:
         span.set(LEFT, wordml.LEFT_STYLES[style])
-    elif style.startswith("in-") and style[3:] != main:
+    elif style.startswith("in-") and style[3:] != main_language:
         span.set(LANG, style[3:])
 
 
-def _drop(element: etree._Element) -> None:
-    """Remove an element, not what follows it."""
+def _unwrap(element: etree._Element) -> None:
+    """Removes an element's tags, and keeps the text after it."""
     parent = element.getparent()
     if parent is not None:
         element.tag = "drop"
@@ -331,13 +370,13 @@ def _drop(element: etree._Element) -> None:
 
 
 def _gather_notes(body: etree._Element, looks: dict[etree._Element, ParagraphLook]) -> None:
-    """Put each note into an element of its own, below the block that refers to it."""
+    """Moves each note into an `aside` element below the block that refers to it."""
     notes: dict[str, etree._Element] = {}
     note: etree._Element | None = None
     for child in list(body):
-        marks = [e for e in child.iter("a") if e.get("id", "").startswith("n-")]
-        if marks and not "".join(child.itertext()).strip():
-            note = etree.SubElement(body, "aside", id=marks[0].get("id", ""))
+        anchors = [element for element in child.iter("a") if element.get("id", "").startswith("n-")]
+        if anchors and not "".join(child.itertext()).strip():
+            note = etree.SubElement(body, "aside", id=anchors[0].get("id", ""))
             notes[note.get("id", "")] = note
             note.set("class", "footnote")
             looks.pop(child, None)
@@ -345,7 +384,10 @@ def _gather_notes(body: etree._Element, looks: dict[etree._Element, ParagraphLoo
         elif note is not None:
             note.append(child)
     for link in reversed(body.findall(".//a[@class='noteref']")):
-        held = notes.pop(link.get("href", "")[1:], None)
-        place = next((e for e in (link, *link.iterancestors()) if e.getparent() is body), None)
-        if held is not None and place is not None and held is not place:
-            place.addnext(held)
+        footnote = notes.pop(link.get("href", "")[1:], None)
+        block = next(
+            (element for element in (link, *link.iterancestors()) if element.getparent() is body),
+            None,
+        )
+        if footnote is not None and block is not None and footnote is not block:
+            block.addnext(footnote)

@@ -1,6 +1,6 @@
-"""How paragraphs of a word processor's file look, for all formats that have looks.
+"""The look of paragraphs in word processor files of all formats.
 
-Knows XHTML, no format of a source, and not what becomes of a paragraph (`judging.py`).
+Knows XHTML, but no source format, and not how paragraphs are classified (`classify.py`).
 """
 
 from __future__ import annotations
@@ -15,94 +15,100 @@ from narrator.importers.headings import Heading, read_heading
 from narrator.importers.readers.elements import LEFT
 
 CONTENTS = "table of contents"
-LONGEST = 15
-"""Words of a heading."""
-_LARGER = 1.15
+MAX_HEADING_WORDS = 15
+"""Maximum words of a heading."""
+_LARGE_RATIO = 1.15
+"""Size relative to the body text from which type counts as larger."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParagraphLook:
-    """How a paragraph looks, and what its style says of it."""
+    """The look of a paragraph, and what its style says about it."""
 
     level: int = 0
-    """Of a heading, by its style; 0 for none."""
+    """Heading level by its style; 0 for no heading."""
     role: str = ""
-    """title, subtitle, author or date, caption or code, by its style."""
+    """title, subtitle, author, date, caption, code or toc, by its style; "" for none."""
     centred: bool = False
     bold: bool = False
-    """All of it."""
+    """True if at least 90 % of its letters are bold."""
     size: float = 0
-    """Of most of its letters, in points; 0 where that is not known."""
-    page: bool = False
-    """Whether a page begins with it."""
-    space: float = 0
-    """Points of room above it."""
-    left: str = ""
-    """Why it is left out, if it is."""
+    """Type size of most of its letters, in points; 0 if unknown."""
+    starts_page: bool = False
+    """True if a page begins with this paragraph."""
+    space_above: float = 0
+    """Space above the paragraph, in points."""
+    omission_reason: str = ""
+    """Reason to leave the paragraph out; "" if it is read."""
 
 
 @dataclass(slots=True)
 class FirstPage:
-    """What a text's first page says of it."""
+    """Title and author as stated on the first page of a text."""
 
     title: str | None = None
     subtitle: str | None = None
     authors: tuple[str, ...] = ()
     likely_title: str | None = None
-    """Where nothing says it plainly."""
+    """A guess from the lines above the first heading, where no style or byline names the title."""
     likely_author: str | None = None
-    guessed: int = 0
-    """Headings that only look so."""
+    guessed_headings: int = 0
+    """Number of headings known by their look alone."""
 
 
 @dataclass(slots=True)
-class LookedAt:
-    """A paragraph that stands in no list and no table."""
+class ParagraphLine:
+    """A paragraph outside of lists and tables."""
 
     element: etree._Element
     look: ParagraphLook
     text: str
-    words: int
-    alone: bool = True
-    """Whether it may be a heading: no picture, no scene break, nothing that is left out."""
+    word_count: int
+    is_candidate: bool = True
+    """True if it may be a heading or title: no caption, code or scene break, and not left out."""
     gap: int = 0
-    """Empty paragraphs above it."""
+    """Number of empty paragraphs above it."""
     heading: Heading | None = None
     level: int = 0
 
 
-def heading_of(line: LookedAt) -> Heading | None:
-    """What a line says if it is a heading."""
-    parted = [row.strip() for row in line.text.split("\n") if row.strip()]
-    return read_heading(parted, 2 if line.look.page or line.gap or line.look.centred else 0)
+def parse_heading(line: ParagraphLine) -> Heading | None:
+    """Parses a line as a heading; None if it is none."""
+    rows = [row.strip() for row in line.text.split("\n") if row.strip()]
+    return read_heading(rows, 2 if line.look.starts_page or line.gap or line.look.centred else 0)
 
 
-def may_be(line: LookedAt) -> bool:
-    """Whether a line is short enough for a heading, and nothing else yet."""
-    return line.alone and not line.level and 0 < line.words <= LONGEST and len(line.text) <= 120
+def may_be_heading(line: ParagraphLine) -> bool:
+    """Returns whether a line is short enough for a heading and not classified yet."""
+    return (
+        line.is_candidate
+        and not line.level
+        and 0 < line.word_count <= MAX_HEADING_WORDS
+        and len(line.text) <= 120
+    )
 
 
-def usual_size(lines: Sequence[LookedAt]) -> float:
-    """The size of most words, in points."""
+def body_text_size(paragraphs: Sequence[ParagraphLine]) -> float:
+    """Returns the type size of most words, in points."""
     sizes: Counter[float] = Counter()
-    for line in lines:
-        sizes[line.look.size] += line.words
+    for line in paragraphs:
+        sizes[line.look.size] += line.word_count
     return sizes.most_common(1)[0][0] if sizes else 0
 
 
-def weight(line: LookedAt, usual: float) -> int:
-    """How much a line looks like a heading."""
+def heading_score(line: ParagraphLine, body_size: float) -> int:
+    """Scores how much a line looks like a heading, from 0 to 7."""
     look = line.look
-    larger = 2 * is_larger(line, usual)
-    return look.centred + look.bold + larger + 2 * look.page + line.text.isupper()
+    size_score = 2 * is_larger(line, body_size)
+    return look.centred + look.bold + size_score + 2 * look.starts_page + line.text.isupper()
 
 
-def is_larger(line: LookedAt, usual: float) -> bool:
-    """Whether a line is in larger type than most."""
-    return bool(usual) and line.look.size >= _LARGER * usual
+def is_larger(line: ParagraphLine, body_size: float) -> bool:
+    """Returns whether a line is set in larger type than the body text."""
+    return bool(body_size) and line.look.size >= _LARGE_RATIO * body_size
 
 
-def leave(line: LookedAt, why: str = "title page") -> None:
-    """Mark a line as one that is left out."""
-    line.alone, line.level = False, 0
-    line.element.set(LEFT, why)
+def omit_line(line: ParagraphLine, reason: str = "title page") -> None:
+    """Marks a line as left out, for a reason."""
+    line.is_candidate, line.level = False, 0
+    line.element.set(LEFT, reason)

@@ -1,8 +1,8 @@
-"""OpenDocument texts (.odt, and the flat .fodt) -> pages.
+"""Reads OpenDocument texts (.odt, and the flat .fodt).
 
-An own mapping of the text's XML to XHTML, style by style; how paragraphs look is judged after
-(`judging.py`). Comments, deleted text, tables of contents, and what stands at the top and bottom of
-pages, are left out and listed. Pictures and objects are not opened.
+Maps the text's XML to XHTML, style by style; headings are detected from the look of paragraphs
+afterwards (`classify.py`). Comments, deleted text, tables of contents, headers and footers are left
+out and listed. Pictures and objects are not opened.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
 from narrator.importers.readers.elements import INCOMPLETE, LANG, LEFT, name_of, say
 from narrator.importers.readers.facts import Metadata
-from narrator.importers.readers.office.judging import judge
+from narrator.importers.readers.office.classify import classify_paragraphs
 from narrator.importers.readers.office.looks import ParagraphLook
-from narrator.importers.readers.office.odf import OdfStyles, value_of
-from narrator.importers.readers.office.properties import facts_of, guessed, taken
-from narrator.importers.readers.office.styles import Properties, look_of, styled
+from narrator.importers.readers.office.odf import OdfStyles, attribute_of
+from narrator.importers.readers.office.properties import (
+    add_first_page,
+    guessed_heading_remarks,
+    metadata_of,
+)
+from narrator.importers.readers.office.styles import Properties, append_run_elements, look_of
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 
 _SKIPPED = names(
@@ -34,8 +38,8 @@ _SKIPPED = names(
     "event-listeners sequence-decls variable-decls user-field-decls dde-connection-decls "
     "title desc"
 )
-"""Elements whose text is none of the book's."""
-_LISTS = {
+"""Elements whose text is not part of the book and not listed either."""
+_OMITTED_BLOCKS = {
     "table-of-content": "table of contents",
     "alphabetical-index": "index",
     "illustration-index": "list of illustrations",
@@ -46,8 +50,8 @@ _LISTS = {
     "tracked-changes": "deleted by a tracked change",
     "annotation": "comment",
 }
-"""Elements that are left out whole, and why."""
-_INLINE_LEFT = {
+"""Block elements that are left out, with the reason."""
+_OMITTED_INLINE = {
     "annotation": "comment",
     "page-number": "page number",
     "page-count": "page number",
@@ -56,30 +60,32 @@ _INLINE_LEFT = {
     "hidden-text": "hidden",
     "hidden-paragraph": "hidden",
 }
-_ROWS = names("table-header-rows table-rows table-row-group")
-_BLOCKS = names("p h list table section numbered-paragraph index-body index-title") | set(_LISTS)
+_ROW_GROUPS = names("table-header-rows table-rows table-row-group")
+_BLOCKS = names("p h list table section numbered-paragraph index-body index-title") | set(
+    _OMITTED_BLOCKS
+)
 _SHAPES = names(
     "frame custom-shape rect ellipse circle line polyline polygon path regular-polygon connector "
     "measure caption g scene control page-thumbnail"
 )
-"""What is drawn, or holds what is."""
+"""Drawn elements, and elements that contain them."""
 _MATH = "http://www.w3.org/1998/Math/MathML"
-_ELEMENTS = 300_000
-"""Elements of a text. A long novel has 100,000."""
-_ASIDE = "header or footer of a page"
+_MAX_ELEMENTS = 300_000
+"""Limit on the elements of a text. A long novel has 100,000."""
+_HEADER_OR_FOOTER = "header or footer of a page"
 
 
 def read_odt(path: Path, choices: Choices) -> Book:
-    """The book in an OpenDocument text. Raises ImportFailed, Slow."""
+    """Reads the book in an OpenDocument text. Raises ImportFailed, Slow."""
     remarks: list[str] = []
     if zipfile.is_zipfile(path):
         with Archive(path, "an OpenDocument text") as archive:
-            parts = _parts(archive)
+            parts = _read_parts(archive)
             remarks = archive.remarks
     else:
-        root = _flat(path)
+        root = _parse_flat_file(path)
         parts = _OdtParts(root, root, root)
-    return read_pages(path, _pages(path, parts, remarks), choices)
+    return read_pages(path, _build_pages(path, parts, remarks), choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +95,21 @@ class _OdtParts:
     meta: etree._Element | None
 
 
-def _parts(archive: Archive) -> _OdtParts:
+def _read_parts(archive: Archive) -> _OdtParts:
+    """Parses the parts of a zipped text. Raises ImportFailed for encrypted or broken files."""
     manifest = archive.find("META-INF/manifest.xml")
     if manifest and any(True for _ in archive.xml(manifest).iter("{*}encryption-data")):
         raise archive.failed("locked with a password; save it without one first")
 
     def part(name: str) -> etree._Element | None:
-        found = archive.find(name)
-        if found is None:
+        """Parses a part; None if it is missing."""
+        part_name = archive.find(name)
+        if part_name is None:
             return None
         try:
-            return markup.bounded_xml(archive.text(found))
+            return markup.bounded_xml(archive.text(part_name))
         except markup.BadMarkup as error:
-            raise archive.failed(str(error), found) from None
+            raise archive.failed(str(error), part_name) from None
 
     content = part("content.xml")
     if content is None:
@@ -109,106 +117,119 @@ def _parts(archive: Archive) -> _OdtParts:
     return _OdtParts(content, part("styles.xml"), part("meta.xml"))
 
 
-def _flat(path: Path) -> etree._Element:
+def _parse_flat_file(path: Path) -> etree._Element:
     try:
         return markup.bounded_xml(markup.text_of(read_data(path))[0])
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, f"not OpenDocument, or broken: {error}")) from None
 
 
-def _pages(path: Path, parts: _OdtParts, remarks: list[str]) -> Pages:
+def _build_pages(path: Path, parts: _OdtParts, remarks: list[str]) -> Pages:
+    """Builds the main page, and pages for headers and footers."""
     text = next(parts.content.iter("{urn:oasis:names:tc:opendocument:xmlns:office:1.0}text"), None)
     if text is None:
         raise ImportFailed(Problem(path, None, "has no text; is it another OpenDocument file?"))
-    if sum(1 for _ in text.iter()) > _ELEMENTS:
+    if sum(1 for _ in text.iter()) > _MAX_ELEMENTS:
         raise ImportFailed(Problem(path, None, "has more elements than a book needs"))
     styles = OdfStyles([parts.content, *([] if parts.styles is None else [parts.styles])])
-    facts = _facts(parts.meta)
-    language = facts.language or styles.default.language
+    metadata = _read_metadata(parts.meta)
+    language = metadata.language or styles.default.language
     writer = _OdtWriter(styles, language)
     root = etree.Element("html")
     body = etree.SubElement(root, "body")
-    writer.blocks(text, body)
-    said = judge(body, writer.looks)
+    writer.write_blocks(text, body)
+    first_page = classify_paragraphs(body, writer.looks)
     if language:
         root.set(LANG, language)
-    asides = list(_asides(parts.styles))
+    omitted_pages = list(_headers_and_footers(parts.styles))
     return Pages(
-        [SourcePage("document", root), *asides],
-        taken(facts, said),
+        [SourcePage("document", root), *omitted_pages],
+        add_first_page(metadata, first_page),
         rules=OFFICE,
-        characters=_characters(text) + sum(_characters(page.root) for page in asides),
-        remarks=[*guessed(said), *_unopened(text), *remarks],
+        characters=_count_visible(text) + sum(_count_visible(page.root) for page in omitted_pages),
+        remarks=[*guessed_heading_remarks(first_page), *_unopened_objects_remark(text), *remarks],
     )
 
 
-def _facts(meta: etree._Element | None) -> Metadata:
+def _read_metadata(meta: etree._Element | None) -> Metadata:
+    """Reads the metadata of `meta.xml`."""
     if meta is None:
         return Metadata()
-    held = next(meta.iter("{urn:oasis:names:tc:opendocument:xmlns:office:1.0}meta"), meta)
+    properties = next(meta.iter("{urn:oasis:names:tc:opendocument:xmlns:office:1.0}meta"), meta)
 
-    def said(what: str) -> str:
-        return " ".join((held.findtext(f"{{*}}{what}") or "").split())
+    def property_text(name: str) -> str:
+        return " ".join((properties.findtext(f"{{*}}{name}") or "").split())
 
-    author = said("initial-creator") or said("creator")
-    return facts_of(said("title"), author, said("language"), said("description"), said("subject"))
+    author = property_text("initial-creator") or property_text("creator")
+    return metadata_of(
+        property_text("title"),
+        author,
+        property_text("language"),
+        property_text("description"),
+        property_text("subject"),
+    )
 
 
-def _asides(styles: etree._Element | None) -> Iterator[SourcePage]:
-    """What stands at the top and bottom of pages."""
-    kinds = [
-        f"{{*}}{side}{end}" for side in ("header", "footer") for end in ("", "-left", "-first")
+def _headers_and_footers(styles: etree._Element | None) -> Iterator[SourcePage]:
+    """Yields headers and footers, as pages outside of the reading order."""
+    tags = [
+        f"{{*}}{side}{variant}"
+        for side in ("header", "footer")
+        for variant in ("", "-left", "-first")
     ]
-    for master in () if styles is None else styles.iter("{*}master-page"):
-        for number, part in enumerate(master.iter(*kinds), 1):
+    for master_page in () if styles is None else styles.iter("{*}master-page"):
+        for number, part in enumerate(master_page.iter(*tags), 1):
             root = etree.Element("html")
-            line = etree.SubElement(etree.SubElement(root, "body"), "p")
-            line.text = " ".join("".join(_signs(part)).split())
-            if line.text:
-                name = f"{name_of(part)} {number} of {value_of(master, 'name') or 'pages'}"
-                yield SourcePage(name, root, _ASIDE)
+            paragraph = etree.SubElement(etree.SubElement(root, "body"), "p")
+            paragraph.text = " ".join("".join(_visible_text(part)).split())
+            if paragraph.text:
+                name = f"{name_of(part)} {number} of {attribute_of(master_page, 'name') or 'pages'}"
+                yield SourcePage(name, root, _HEADER_OR_FOOTER)
 
 
-def _signs(element: etree._Element) -> Iterator[str]:
-    """The words of an element, and what is said of its pictures."""
+def _visible_text(element: etree._Element) -> Iterator[str]:
+    """Yields the text of an element and the alternative texts of its pictures."""
     name = name_of(element)
     if not name or name in _SKIPPED:
         return
     if name in _SHAPES:
-        yield _alt(element)
+        yield _alt_text(element)
     yield " " if name in _BLOCKS else ""
     yield element.text or ""
     for child in element:
-        yield from _signs(child)
+        yield from _visible_text(child)
         yield child.tail or ""
 
 
-def _alt(shape: etree._Element) -> str:
-    """The title and the description of a picture, a drawn shape or an object."""
+def _alt_text(shape: etree._Element) -> str:
+    """Returns title and description of a picture, a drawn shape or an object; "" for neither."""
     texts = [" ".join((shape.findtext(f"{{*}}{name}") or "").split()) for name in ("title", "desc")]
     return ": ".join(dict.fromkeys(filter(None, texts)))
 
 
-def _unopened(text: etree._Element) -> Iterator[str]:
-    """A remark on objects in a text that say nothing of themselves, as formulas do not."""
+def _unopened_objects_remark(text: etree._Element) -> Iterator[str]:
+    """Yields a remark if a text has objects without alternative text, such as formulas."""
     objects = [
-        one
+        child
         for frame in text.iter("{*}frame")
-        for one in frame
-        if name_of(one) == "object" and not len(one) and not _alt(frame)
+        for child in frame
+        if name_of(child) == "object" and not len(child) and not _alt_text(frame)
     ]
     if objects:
-        which = "1 object" if len(objects) == 1 else f"{len(objects)} objects"
-        yield f"{which} in the text (formulas, charts) not opened: see whether sentences are whole."
+        object_count = "1 object" if len(objects) == 1 else f"{len(objects)} objects"
+        yield (
+            f"{object_count} in the text (formulas, charts) not opened: "
+            "see whether sentences are whole."
+        )
 
 
-def _characters(element: etree._Element) -> int:
-    return sum(map(count_characters, _signs(element)))
+def _count_visible(element: etree._Element) -> int:
+    return sum(map(count_characters, _visible_text(element)))
 
 
-def _spaces(source: etree._Element) -> int:
-    """How many spaces an element stands for."""
-    count = value_of(source, "c") or "1"
+def _space_count(source: etree._Element) -> int:
+    """Returns how many spaces an `s` element stands for."""
+    count = attribute_of(source, "c") or "1"
     return min(int(count), 80) if count.isdigit() and len(count) < 4 else 1
 
 
@@ -220,154 +241,183 @@ class _OdtWriter:
         self.language = language
         self.looks: dict[etree._Element, ParagraphLook] = {}
         self.notes = 0
-        self.shown: list[tuple[int, Properties]] = []
-        """Letters and properties of the runs of the paragraph in hand."""
+        self.runs: list[tuple[int, Properties]] = []
+        """Letter count and properties of the current paragraph's runs."""
         self.floating: list[etree._Element] = []
-        """Boxes that are anchored in the paragraph in hand, and its notes; they follow it."""
-        self.page = False
+        """Text boxes anchored in the current paragraph, and its notes; they are placed after it."""
+        self.starts_page = False
         self.lists: list[str] = []
-        """Styles of the lists around what is in hand."""
+        """Styles of the lists around the current element, outermost first."""
 
     # -- blocks ------------------------------------------------------------------------------------
 
-    def blocks(self, source: etree._Element, into: etree._Element) -> None:
-        """Write what stands in `source`."""
+    def write_blocks(self, source: etree._Element, parent: etree._Element) -> None:
+        """Writes the children of `source` as blocks."""
         for child in source:
             name = name_of(child)
             if name in _SKIPPED or not name:
                 continue
-            if name in _LISTS:
-                held = etree.SubElement(into, "div")
-                held.set(LEFT, _LISTS[name])
-                self.blocks(child, held)
-            elif (write := _WRITERS.get(name)) is not None:
-                write(self, child, into)
+            if name in _OMITTED_BLOCKS:
+                omitted = etree.SubElement(parent, "div")
+                omitted.set(LEFT, _OMITTED_BLOCKS[name])
+                self.write_blocks(child, omitted)
+            elif (write_block := _WRITERS.get(name)) is not None:
+                write_block(self, child, parent)
             elif name in _SHAPES or name == "a":
-                self._floated(child, into)
+                self._write_loose_shape(child, parent)
             else:
-                self.blocks(child, into)
+                self.write_blocks(child, parent)
 
-    def _floated(self, shape: etree._Element, into: etree._Element) -> None:
-        """What is drawn between paragraphs."""
-        line = etree.SubElement(into, "p")
-        self.inside(shape, line, Properties())
-        self._place(into)
-        if not (line.text or len(line)):
-            into.remove(line)
+    def _write_loose_shape(self, shape: etree._Element, parent: etree._Element) -> None:
+        """Writes a shape between paragraphs as a paragraph of its own."""
+        paragraph = etree.SubElement(parent, "p")
+        self.write_inline_element(shape, paragraph, Properties())
+        self._append_floating(parent)
+        if not (paragraph.text or len(paragraph)):
+            parent.remove(paragraph)
 
-    def section(self, source: etree._Element, into: etree._Element) -> None:
-        if value_of(source, "display") in ("none", "condition"):
-            into = etree.SubElement(into, "div")
-            into.set(LEFT, "hidden")
-        self.blocks(source, into)
+    def write_section(self, source: etree._Element, parent: etree._Element) -> None:
+        if attribute_of(source, "display") in ("none", "condition"):
+            parent = etree.SubElement(parent, "div")
+            parent.set(LEFT, "hidden")
+        self.write_blocks(source, parent)
 
-    def paragraph(self, source: etree._Element, into: etree._Element) -> None:
-        base = self.styles.paragraph(value_of(source, "style-name"))
-        line = etree.SubElement(into, "p")
-        self.shown = []
-        page, self.page = self.page or bool(base.page), False
-        self.inline(source, line, base)
-        level = base.level
+    def write_paragraph(self, source: etree._Element, parent: etree._Element) -> None:
+        """Writes a paragraph or heading, and records its look."""
+        properties = self.styles.paragraph_style(attribute_of(source, "style-name"))
+        paragraph = etree.SubElement(parent, "p")
+        self.runs = []
+        starts_page, self.starts_page = self.starts_page or bool(properties.starts_page), False
+        self.write_inline(source, paragraph, properties)
+        level = properties.level
         if name_of(source) == "h":
-            said = value_of(source, "outline-level") or ""
-            level = int(said) if said.isdigit() and 0 < len(said) < 3 else 1
-        look = look_of(base, self.shown, page)
-        why = "table of contents" if base.role == "toc" else "hidden" if base.hidden else ""
-        self.looks[line] = ParagraphLook(
-            min(6, level or 0), look.role, look.centred, look.bold, look.size, page, look.space, why
+            outline_level = attribute_of(source, "outline-level") or ""
+            level = (
+                int(outline_level) if outline_level.isdigit() and 0 < len(outline_level) < 3 else 1
+            )
+        look = look_of(properties, self.runs, starts_page)
+        reason = "hidden" if properties.hidden else ""
+        if properties.role == "toc":
+            reason = "table of contents"
+        self.looks[paragraph] = ParagraphLook(
+            min(6, level or 0),
+            look.role,
+            look.centred,
+            look.bold,
+            look.size,
+            starts_page,
+            look.space_above,
+            reason,
         )
-        self.page = self.styles.ends_page(value_of(source, "style-name"))
-        self._place(into)
+        self.starts_page = self.styles.ends_page(attribute_of(source, "style-name"))
+        self._append_floating(parent)
 
-    def _place(self, into: etree._Element) -> None:
-        """Put what floats below the paragraph."""
+    def _append_floating(self, parent: etree._Element) -> None:
+        """Appends text boxes and notes of the current paragraph."""
         floating, self.floating = self.floating, []
-        into.extend(floating)
+        parent.extend(floating)
 
-    def list(self, source: etree._Element, into: etree._Element) -> None:
-        style = value_of(source, "style-name") or (self.lists[-1] if self.lists else "")
+    def write_list(self, source: etree._Element, parent: etree._Element) -> None:
+        """Writes a list; one that contains headings, or shows no markers, as plain blocks."""
+        style = attribute_of(source, "style-name") or (self.lists[-1] if self.lists else "")
         self.lists.append(style)
-        kind = self.styles.list_kind(style, len(self.lists))
-        if kind is None or any(name_of(e) == "h" for e in source.iter()):
-            self.blocks(source, into)
+        list_tag = self.styles.list_kind(style, len(self.lists))
+        if list_tag is None or any(name_of(e) == "h" for e in source.iter()):
+            self.write_blocks(source, parent)
         else:
-            held = etree.SubElement(into, kind)
+            list_element = etree.SubElement(parent, list_tag)
             for child in source:
-                self.blocks(child, etree.SubElement(held, "li"))
+                self.write_blocks(child, etree.SubElement(list_element, "li"))
         self.lists.pop()
 
-    def table(self, source: etree._Element, into: etree._Element) -> None:
-        held = into if name_of(into) == "table" else etree.SubElement(into, "table")
+    def write_table(self, source: etree._Element, parent: etree._Element) -> None:
+        """Writes a table or a group of its rows."""
+        table = parent if name_of(parent) == "table" else etree.SubElement(parent, "table")
         for child in source:
             name = name_of(child)
-            if name in _ROWS:
-                self.table(child, held)
+            if name in _ROW_GROUPS:
+                self.write_table(child, table)
             elif name == "table-row":
-                row = etree.SubElement(held, "tr")
+                row = etree.SubElement(table, "tr")
                 for cell in child:
-                    self.blocks(cell, etree.SubElement(row, "td"))
+                    self.write_blocks(cell, etree.SubElement(row, "td"))
             else:
-                self.blocks(child, into)
+                self.write_blocks(child, parent)
 
     # -- words -------------------------------------------------------------------------------------
 
-    def inline(self, source: etree._Element, into: etree._Element, said: Properties) -> None:
-        """Write the words of an element, and of those in it."""
-        self._say(source.text, into, said)
+    def write_inline(
+        self, source: etree._Element, parent: etree._Element, properties: Properties
+    ) -> None:
+        """Writes the text of an element and of its children, with these text properties."""
+        self._write_text(source.text, parent, properties)
         for child in source:
-            self.inside(child, into, said)
-            self._say(child.tail, into, said)
+            self.write_inline_element(child, parent, properties)
+            self._write_text(child.tail, parent, properties)
 
-    def inside(self, source: etree._Element, into: etree._Element, said: Properties) -> None:
-        """Write one element within a paragraph."""
+    def write_inline_element(
+        self, source: etree._Element, parent: etree._Element, properties: Properties
+    ) -> None:
+        """Writes one element within a paragraph."""
         name = name_of(source)
         if not name or name in _SKIPPED:
             return
         if name == "s":
-            self._say(" " * _spaces(source), into, said)
+            self._write_text(" " * _space_count(source), parent, properties)
         elif name == "tab":
-            self._say("\t", into, said)
+            self._write_text("\t", parent, properties)
         elif name == "line-break":
-            etree.SubElement(into, "br")
+            etree.SubElement(parent, "br")
         elif name == "note":
-            self._note(source, into)
-        elif name in _INLINE_LEFT:
-            held = etree.SubElement(into, "span")
-            held.set(LEFT, _INLINE_LEFT[name])
-            say(held, " ".join("".join(_signs(source)).split()))
+            self._write_note(source, parent)
+        elif name in _OMITTED_INLINE:
+            omitted = etree.SubElement(parent, "span")
+            omitted.set(LEFT, _OMITTED_INLINE[name])
+            say(omitted, " ".join("".join(_visible_text(source)).split()))
         elif name in _SHAPES:
-            self._shape(source, into)
+            self._write_shape(source, parent)
         elif name in ("p", "h", "list", "table"):
-            self._float(source)
+            self._write_floating(source)
         elif name == "span":
-            self.inline(source, into, self.styles.words(value_of(source, "style-name")).over(said))
+            self.write_inline(
+                source,
+                parent,
+                self.styles.text_style(attribute_of(source, "style-name")).with_base(properties),
+            )
         elif name == "a":
-            self._link(source, into, said)
+            self._write_link(source, parent, properties)
         elif etree.QName(source).namespace == _MATH:
-            self._leave_formula(source, into)
+            self._omit_formula(source, parent)
         else:
-            self.inline(source, into, said)
+            self.write_inline(source, parent, properties)
 
-    def _link(self, source: etree._Element, into: etree._Element, said: Properties) -> None:
-        link = etree.SubElement(into, "a")
+    def _write_link(
+        self, source: etree._Element, parent: etree._Element, properties: Properties
+    ) -> None:
+        """Writes a link; addresses outside of the text are dropped."""
+        link = etree.SubElement(parent, "a")
         href = source.get("{http://www.w3.org/1999/xlink}href", "")
         link.set("href", href if href.startswith("#") else "http:")
-        self.inline(source, link, Properties(link=True).over(said))
+        self.write_inline(source, link, Properties(link=True).with_base(properties))
 
-    def _say(self, text: str | None, into: etree._Element, said: Properties) -> None:
+    def _write_text(self, text: str | None, parent: etree._Element, properties: Properties) -> None:
+        """Writes text with its properties, and counts its letters for the paragraph's look."""
         if not text:
             return
-        left = "hidden" if said.hidden else ""
-        if not text.isspace() and not left:
-            self.shown.append((len("".join(text.split())), said))
-        plain = not (left or said.bold or said.italic or said.underline) and (
-            said.language in (None, self.language)
-        )
-        say(into if plain else styled(into, said, self.language, left), text)
+        omission_reason = "hidden" if properties.hidden else ""
+        if not text.isspace() and not omission_reason:
+            self.runs.append((len("".join(text.split())), properties))
+        is_plain = not (
+            omission_reason or properties.bold or properties.italic or properties.underline
+        ) and (properties.language in (None, self.language))
+        if not is_plain:
+            parent = append_run_elements(parent, properties, self.language, omission_reason)
+        say(parent, text)
 
-    def _note(self, source: etree._Element, into: etree._Element) -> None:
+    def _write_note(self, source: etree._Element, parent: etree._Element) -> None:
+        """Writes the reference to a note; the note itself is placed after the paragraph."""
         self.notes += 1
-        link = etree.SubElement(into, "a", href=f"#note-{self.notes}")
+        link = etree.SubElement(parent, "a", href=f"#note-{self.notes}")
         link.set("class", "noteref")
         body = etree.Element("aside", id=f"note-{self.notes}")
         body.set("class", "footnote")
@@ -375,51 +425,51 @@ class _OdtWriter:
             if name_of(child) == "note-citation":
                 say(etree.SubElement(link, "sup"), "".join(child.itertext()))
             else:
-                self._apart(child, body)
+                self._write_nested_blocks(child, body)
         self.floating.append(body)
 
-    def _shape(self, source: etree._Element, into: etree._Element) -> None:
-        """Write what is said of a picture, a shape or an object, and the paragraphs in it."""
-        if alt := _alt(source):
-            etree.SubElement(into, "img", alt=alt)
+    def _write_shape(self, source: etree._Element, parent: etree._Element) -> None:
+        """Writes the alternative text of a picture, a shape or an object, and the text in it."""
+        if alt := _alt_text(source):
+            etree.SubElement(parent, "img", alt=alt)
         for child in source:
             if name_of(child) == "text-box":
-                self._float(child)
+                self._write_floating(child)
             elif name_of(child) not in ("image", *_SKIPPED):
-                self.inside(child, into, Properties())
+                self.write_inline_element(child, parent, Properties())
 
-    def _float(self, source: etree._Element) -> None:
-        """Write what a box holds, below the paragraph in hand."""
-        held = etree.Element("div")
+    def _write_floating(self, source: etree._Element) -> None:
+        """Writes the content of a text box, to be placed after the current paragraph."""
+        container = etree.Element("div")
         if name_of(source) in _WRITERS:
-            whole = etree.Element("box")
+            wrapper = etree.Element("box")
             parent = source.getparent()
-            place = parent.index(source) if parent is not None else 0
-            whole.append(source)
-            self._apart(whole, held)
+            position = parent.index(source) if parent is not None else 0
+            wrapper.append(source)
+            self._write_nested_blocks(wrapper, container)
             if parent is not None:
-                parent.insert(place, source)
+                parent.insert(position, source)
         else:
-            self._apart(source, held)
-        self.floating.append(held)
+            self._write_nested_blocks(source, container)
+        self.floating.append(container)
 
-    def _apart(self, source: etree._Element, into: etree._Element) -> None:
-        """Write blocks within a paragraph, which goes on after them."""
-        kept = self.shown, self.floating, self.page, self.lists
-        self.shown, self.floating, self.page, self.lists = [], [], False, []
-        self.blocks(source, into)
-        self.shown, self.floating, self.page, self.lists = kept
+    def _write_nested_blocks(self, source: etree._Element, parent: etree._Element) -> None:
+        """Writes blocks inside a paragraph, and restores the paragraph's state afterwards."""
+        paragraph_state = self.runs, self.floating, self.starts_page, self.lists
+        self.runs, self.floating, self.starts_page, self.lists = [], [], False, []
+        self.write_blocks(source, parent)
+        self.runs, self.floating, self.starts_page, self.lists = paragraph_state
 
-    def _leave_formula(self, source: etree._Element, into: etree._Element) -> None:
-        held = etree.SubElement(into, "span")
-        held.set(LEFT, INCOMPLETE)
-        say(held, " ".join("".join(_signs(source)).split()))
+    def _omit_formula(self, source: etree._Element, parent: etree._Element) -> None:
+        omitted = etree.SubElement(parent, "span")
+        omitted.set(LEFT, INCOMPLETE)
+        say(omitted, " ".join("".join(_visible_text(source)).split()))
 
 
 _WRITERS: Mapping[str, Callable[[_OdtWriter, etree._Element, etree._Element], None]] = {
-    "p": _OdtWriter.paragraph,
-    "h": _OdtWriter.paragraph,
-    "list": _OdtWriter.list,
-    "table": _OdtWriter.table,
-    "section": _OdtWriter.section,
+    "p": _OdtWriter.write_paragraph,
+    "h": _OdtWriter.write_paragraph,
+    "list": _OdtWriter.write_list,
+    "table": _OdtWriter.write_table,
+    "section": _OdtWriter.write_section,
 }

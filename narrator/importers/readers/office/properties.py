@@ -1,4 +1,4 @@
-"""What a word processor's file says of itself: title, author, language, without what programs say.
+"""Metadata from the properties of word processor files, without values that programs write.
 
 Knows no format.
 """
@@ -11,8 +11,10 @@ from narrator.importers.readers.facts import LANGUAGE, Metadata, author_of, titl
 from narrator.importers.readers.office.looks import FirstPage
 
 
-def facts_of(title: str, authors: str, language: str, description: str, subject: str) -> Metadata:
-    """What a file's properties say, where no program wrote it."""
+def metadata_of(
+    title: str, authors: str, language: str, description: str, subject: str
+) -> Metadata:
+    """Returns a file's properties as metadata, without values that a program wrote."""
     return Metadata(
         title=title_of(title),
         authors=tuple(filter(None, map(author_of, authors.split(";")))),
@@ -22,20 +24,20 @@ def facts_of(title: str, authors: str, language: str, description: str, subject:
     )
 
 
-def taken(facts: Metadata, said: FirstPage) -> Metadata:
-    """The facts, with what the first page says, which an author sees and properties do not."""
-    likely = (said.likely_author,) if said.likely_author else ()
+def add_first_page(metadata: Metadata, first_page: FirstPage) -> Metadata:
+    """Adds what the first page says, which is preferred: an author sees it, unlike properties."""
+    likely_authors = (first_page.likely_author,) if first_page.likely_author else ()
     return replace(
-        facts,
-        title=said.title or facts.title or said.likely_title,
-        subtitle=said.subtitle,
-        authors=said.authors or facts.authors or likely,
+        metadata,
+        title=first_page.title or metadata.title or first_page.likely_title,
+        subtitle=first_page.subtitle,
+        authors=first_page.authors or metadata.authors or likely_authors,
     )
 
 
-def guessed(said: FirstPage) -> list[str]:
-    """A remark on headings that only look so, if there are any."""
-    if said.guessed == 1:
+def guessed_heading_remarks(first_page: FirstPage) -> list[str]:
+    """Returns a remark on the number of headings known by their look alone, if there are any."""
+    if first_page.guessed_headings == 1:
         return ["1 heading has no style of headings; it was known by its looks and words."]
-    what = "headings have no style of headings; they were known by their looks and words."
-    return [f"{said.guessed} {what}"] if said.guessed else []
+    explanation = "headings have no style of headings; they were known by their looks and words."
+    return [f"{first_page.guessed_headings} {explanation}"] if first_page.guessed_headings else []

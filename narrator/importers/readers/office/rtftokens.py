@@ -1,6 +1,6 @@
-"""RTF -> its tokens: braces, control words, bytes of text; and what its numbers mean.
+"""Splits RTF into tokens: braces, control words, bytes of text; tables of RTF's code numbers.
 
-Knows how RTF is written, not what becomes of it.
+Knows the syntax of RTF, not its meaning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CODE_PAGES = {
     161: "cp1253", 162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257",
     204: "cp1251", 222: "cp874", 238: "cp1250", 254: "cp437",
 }  # fmt: skip
-"""Character sets of fonts -> Python's names of encodings; others are the document's own."""
+"""Python encoding names by RTF character set; other fonts use the document's encoding."""
 
 LANGUAGES = {
     1025: "ar", 1026: "bg", 1027: "ca", 1028: "zh-TW", 1029: "cs", 1030: "da", 1031: "de-DE",
@@ -37,58 +37,58 @@ LANGUAGES = {
     2060: "fr-BE", 2070: "pt-PT", 3079: "de-AT", 3081: "en-AU", 3082: "es-ES", 3084: "fr-CA",
     4105: "en-CA", 5129: "en-NZ", 6153: "en-IE",
 }  # fmt: skip
-"""Microsoft's numbers of languages."""
+"""Language tags by Microsoft's language identifiers."""
 
-SIGNS = {
+CHARACTER_WORDS = {
     "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’", "ldblquote": "“",
     "rdblquote": "”", "bullet": "•", "emspace": "\u2003", "enspace": "\u2002",
     "qmspace": "\u2005", "tab": "\t", "~": "\u00a0", "_": "\u2011", "-": "\u00ad",
     "zwj": "\u200d", "zwnj": "\u200c", "ltrmark": "\u200e", "rtlmark": "\u200f",
 }  # fmt: skip
-"""Characters that have a name."""
+"""Characters by the control word that stands for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RtfToken:
-    """A piece of RTF."""
+    """A token of RTF."""
 
     kind: Literal["open", "close", "word", "text", "code"]
-    """A code is a byte that is written as a number."""
+    """`code` is a byte written as a hexadecimal number."""
     word: str = ""
     number: int | None = None
-    data: bytes = b""
+    content: bytes = b""
 
 
 _OPEN, _CLOSE = RtfToken("open"), RtfToken("close")
 
 
-def tokens(data: bytes) -> Iterator[RtfToken]:
-    """The tokens of a document. Binary data is passed over."""
-    place = 0
-    while found := _TOKEN.match(data, place):
-        place = found.end()
-        kind = found.lastgroup
-        if kind == "text":
-            yield RtfToken("text", data=found["text"])
-        elif kind == "brace":
-            yield _OPEN if found["brace"] == b"{" else _CLOSE
-        elif kind == "code":
-            yield RtfToken("code", data=bytes([int(found["code"], 16)]))
-        elif kind == "sign":
-            yield _of_sign(found["sign"])
-        elif found["word"]:
-            number = None if found["number"] is None else int(found["number"][:10])
-            word = found["word"].decode("ascii")
+def tokenize(document: bytes) -> Iterator[RtfToken]:
+    """Yields the tokens of a document. Binary data is skipped."""
+    position = 0
+    while match := _TOKEN.match(document, position):
+        position = match.end()
+        token_kind = match.lastgroup
+        if token_kind == "text":
+            yield RtfToken("text", content=match["text"])
+        elif token_kind == "brace":
+            yield _OPEN if match["brace"] == b"{" else _CLOSE
+        elif token_kind == "code":
+            yield RtfToken("code", content=bytes([int(match["code"], 16)]))
+        elif token_kind == "sign":
+            yield _symbol_token(match["sign"])
+        elif match["word"]:
+            number = None if match["number"] is None else int(match["number"][:10])
+            word = match["word"].decode("ascii")
             if word == "bin":
-                place += min(max(number or 0, 0), _BINARY_LIMIT)
+                position += min(max(number or 0, 0), _BINARY_LIMIT)
             else:
                 yield RtfToken("word", word, number)
 
 
-def _of_sign(sign: bytes) -> RtfToken:
-    """A control sign: an escaped brace is text, an escaped line end a paragraph's."""
-    if sign in b"{}\\":
-        return RtfToken("text", data=sign)
-    if sign in b"\r\n":
+def _symbol_token(symbol: bytes) -> RtfToken:
+    """Converts a control symbol: an escaped brace is text, an escaped line end ends a paragraph."""
+    if symbol in b"{}\\":
+        return RtfToken("text", content=symbol)
+    if symbol in b"\r\n":
         return RtfToken("word", "par")
-    return RtfToken("word", sign.decode("latin-1"))
+    return RtfToken("word", symbol.decode("latin-1"))

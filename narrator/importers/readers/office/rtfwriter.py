@@ -1,6 +1,6 @@
-"""Paragraphs, lists, tables and notes of an RTF file, as XHTML.
+"""Writes paragraphs, lists, tables and notes of an RTF file as XHTML.
 
-Takes words with their properties and ends of paragraphs, in order; knows nothing of groups.
+Takes text with its properties and ends of paragraphs, in order; knows nothing of groups.
 """
 
 from __future__ import annotations
@@ -15,36 +15,40 @@ from lxml import etree
 from narrator.importers.book import count_characters
 from narrator.importers.readers.elements import last_of, say
 from narrator.importers.readers.office.looks import ParagraphLook
-from narrator.importers.readers.office.styles import Properties, look_of, styled
+from narrator.importers.readers.office.styles import Properties, append_run_elements, look_of
 from narrator.importers.readers.pages import SourcePage
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 
-_TYPED = re.compile(r"\s*([•·▪◦]|\d{1,3}[.)])\t")
-"""What a list has that an author or a program typed."""
+_TYPED_MARKER = re.compile(r"\s*([•·▪◦]|\d{1,3}[.)])\t")
+"""A list marker that was typed as text."""
 
 
-def whole(text: str) -> str:
-    """Text whose halves of characters are joined, without what XML cannot hold."""
-    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _CONTROL.sub("", joined)
+def clean_text(text: str) -> str:
+    """Joins surrogate pairs, and removes characters that XML does not allow."""
+    joined_text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _CONTROL.sub("", joined_text)
 
 
 @dataclass(slots=True)
 class _RtfText:
-    """A text that is written: the book's, a note, or one that stands beside it."""
+    """A text being written: the main text, a note, a comment, a header or a footer."""
 
-    into: etree._Element
-    why: str = ""
-    line: etree._Element | None = None
-    """The paragraph in hand."""
+    container: etree._Element
+    reason: str = ""
+    """Reason to leave the text out; "" for the main text and notes."""
+    paragraph: etree._Element | None = None
+    """The current paragraph."""
     text: list[str] = field(default_factory=list)
-    """Words in hand, which have these properties."""
-    said: tuple[Properties, str] = (Properties(), "")
-    shown: list[tuple[int, Properties]] = field(default_factory=list)
-    reasons: set[str] = field(default_factory=set)
+    """Pieces of the current run."""
+    run_format: tuple[Properties, str] = (Properties(), "")
+    """Properties of the current run, and the reason to leave it out or ""."""
+    runs: list[tuple[int, Properties]] = field(default_factory=list)
+    """Letter count and properties of the paragraph's runs."""
+    omission_reasons: set[str] = field(default_factory=set)
+    """Reasons to leave out its runs; "" for those that are read."""
     marker: str = ""
-    """What a list writes before the paragraph."""
+    """List marker before the paragraph."""
     notes: list[etree._Element] = field(default_factory=list)
     cell: etree._Element | None = None
     row: list[etree._Element] = field(default_factory=list)
@@ -57,203 +61,215 @@ class RtfWriter:
     def __init__(self) -> None:
         self.looks: dict[etree._Element, ParagraphLook] = {}
         self.characters = 0
-        """Visible characters that were taken."""
+        """Number of visible characters written."""
         self.languages: Counter[str | None] = Counter()
-        """Letters in each; None where none is marked."""
-        self.page = False
-        """Whether the next paragraph begins a page."""
-        self.taken = 0
-        """Characters that were taken, visible or not."""
+        """Letter count of each language; None for unmarked text."""
+        self.starts_page = False
+        """True if the next paragraph begins a page."""
+        self.character_count = 0
+        """Number of characters received, visible or not."""
         self.pieces = 0
-        """Paragraphs, and runs of words."""
-        self._page_after = False
-        self._notes = 0
-        self._sinks = [_RtfText(etree.Element("body"))]
-        self._asides: list[_RtfText] = []
+        """Number of paragraphs and text runs."""
+        self._breaks_page_after = False
+        self._note_count = 0
+        self._texts = [_RtfText(etree.Element("body"))]
+        self._side_texts: list[_RtfText] = []
 
-    def say(self, text: str, words: Properties, left: str) -> None:
-        """Add words to the paragraph in hand."""
-        sink = self._sinks[-1]
-        self.taken += len(text)
-        if sink.said != (words, left):
-            self._flush(sink)
-            sink.said = words, left
-        sink.text.append(text)
+    def add_text(self, text: str, properties: Properties, omission_reason: str) -> None:
+        """Adds text to the current paragraph; `omission_reason` is "" for text that is read."""
+        target = self._texts[-1]
+        self.character_count += len(text)
+        if target.run_format != (properties, omission_reason):
+            self._flush_run(target)
+            target.run_format = properties, omission_reason
+        target.text.append(text)
 
-    def _flush(self, sink: _RtfText) -> None:
-        text = whole("".join(sink.text))
-        sink.text.clear()
+    def _flush_run(self, target: _RtfText) -> None:
+        """Writes the current run to its paragraph."""
+        text = clean_text("".join(target.text))
+        target.text.clear()
         if not text:
             return
-        words, left = sink.said
+        properties, omission_reason = target.run_format
         self.pieces += 1
-        line = self._line(sink)
-        letters = count_characters(text)
-        self.characters += letters
-        self.languages[words.language] += letters
-        if letters:
-            sink.reasons.add(left)
-        if letters and not left:
-            sink.shown.append((letters, words))
-        plain = not (left or words.bold or words.italic or words.underline or words.language)
-        say(line if plain else styled(line, words, None, left), text)
+        paragraph = self._current_paragraph(target)
+        letter_count = count_characters(text)
+        self.characters += letter_count
+        self.languages[properties.language] += letter_count
+        if letter_count:
+            target.omission_reasons.add(omission_reason)
+        if letter_count and not omission_reason:
+            target.runs.append((letter_count, properties))
+        is_plain = not (
+            omission_reason
+            or properties.bold
+            or properties.italic
+            or properties.underline
+            or properties.language
+        )
+        if not is_plain:
+            paragraph = append_run_elements(paragraph, properties, None, omission_reason)
+        say(paragraph, text)
 
-    def _line(self, sink: _RtfText) -> etree._Element:
-        if sink.line is None:
-            sink.line = etree.Element("p")
-        return sink.line
+    def _current_paragraph(self, target: _RtfText) -> etree._Element:
+        if target.paragraph is None:
+            target.paragraph = etree.Element("p")
+        return target.paragraph
 
-    # -- notes, and what stands beside the text ----------------------------------------------------
+    # -- notes, comments, headers and footers ------------------------------------------------------
 
     def begin_note(self) -> None:
-        """Begin a note to the words in hand."""
-        sink = self._sinks[-1]
-        self._flush(sink)
-        self._notes += 1
-        link = etree.SubElement(self._line(sink), "a", href=f"#note-{self._notes}")
+        """Begins a note, with a link to it in the current paragraph."""
+        target = self._texts[-1]
+        self._flush_run(target)
+        self._note_count += 1
+        link = etree.SubElement(
+            self._current_paragraph(target), "a", href=f"#note-{self._note_count}"
+        )
         link.set("class", "noteref")
-        etree.SubElement(link, "sup").text = str(self._notes)
-        self.characters += len(str(self._notes))
-        body = etree.Element("aside", id=f"note-{self._notes}")
+        etree.SubElement(link, "sup").text = str(self._note_count)
+        self.characters += len(str(self._note_count))
+        body = etree.Element("aside", id=f"note-{self._note_count}")
         body.set("class", "footnote")
-        sink.notes.append(body)
-        self._sinks.append(_RtfText(body))
+        target.notes.append(body)
+        self._texts.append(_RtfText(body))
 
-    def begin_aside(self, why: str) -> None:
-        """Begin a text that stands beside the book's."""
-        self._sinks.append(_RtfText(etree.Element("body"), why))
+    def begin_side_text(self, reason: str) -> None:
+        """Begins a text outside of the main text."""
+        self._texts.append(_RtfText(etree.Element("body"), reason))
 
-    def end_aside(self) -> None:
-        """End a note, or what stands beside the text."""
-        if len(self._sinks) > 1:
-            self._finish(self._sinks[-1])
-            sink = self._sinks.pop()
-            if sink.why:
-                self._asides.append(sink)
+    def end_side_text(self) -> None:
+        """Ends a note or another text outside of the main text."""
+        if len(self._texts) > 1:
+            self._finish(self._texts[-1])
+            side_text = self._texts.pop()
+            if side_text.reason:
+                self._side_texts.append(side_text)
 
-    def asides(self) -> Iterator[SourcePage]:
-        """What stands beside the text, as pages."""
-        for number, sink in enumerate(self._asides, 1):
+    def side_pages(self) -> Iterator[SourcePage]:
+        """Yields the texts outside of the main text, except notes, as pages."""
+        for number, side_text in enumerate(self._side_texts, 1):
             root = etree.Element("html")
-            root.append(sink.into)
-            yield SourcePage(f"{sink.why} {number}", root, sink.why)
+            root.append(side_text.container)
+            yield SourcePage(f"{side_text.reason} {number}", root, side_text.reason)
 
-    def finished(self) -> etree._Element:
-        """The body of the document, once all is taken."""
-        while len(self._sinks) > 1:
-            self.end_aside()
-        self._finish(self._sinks[0])
-        return self._sinks[0].into
+    def finish(self) -> etree._Element:
+        """Ends all open texts and returns the body of the document."""
+        while len(self._texts) > 1:
+            self.end_side_text()
+        self._finish(self._texts[0])
+        return self._texts[0].container
 
-    def _finish(self, sink: _RtfText) -> None:
-        self._flush(sink)
-        if sink.line is not None or sink.notes:
-            self.end_paragraph(Properties(), sink.cell is not None, ends_cell=False)
-        if sink.row or sink.cell is not None:
+    def _finish(self, target: _RtfText) -> None:
+        self._flush_run(target)
+        if target.paragraph is not None or target.notes:
+            self.end_paragraph(Properties(), target.cell is not None, ends_cell=False)
+        if target.row or target.cell is not None:
             self.end_row()
 
     # -- paragraphs --------------------------------------------------------------------------------
 
     def break_line(self) -> None:
-        sink = self._sinks[-1]
-        self._flush(sink)
-        etree.SubElement(self._line(sink), "br")
+        target = self._texts[-1]
+        self._flush_run(target)
+        etree.SubElement(self._current_paragraph(target), "br")
 
     def break_page(self) -> None:
-        sink = self._sinks[-1]
-        self._flush(sink)
-        if sink.shown:
-            self._page_after = True
+        """Begins a page: with the current paragraph if it is empty, else with the next."""
+        target = self._texts[-1]
+        self._flush_run(target)
+        if target.runs:
+            self._breaks_page_after = True
         else:
-            self.page = True
+            self.starts_page = True
 
-    def show(self, alt: str) -> None:
-        """Place a picture of which this is said."""
-        sink = self._sinks[-1]
-        self._flush(sink)
-        alt = whole(alt)
-        etree.SubElement(self._line(sink), "img", alt=alt)
+    def add_picture(self, alt: str) -> None:
+        """Adds a picture with an alternative text to the current paragraph."""
+        target = self._texts[-1]
+        self._flush_run(target)
+        alt = clean_text(alt)
+        etree.SubElement(self._current_paragraph(target), "img", alt=alt)
         self.characters += count_characters(alt)
 
-    def mark(self, text: str) -> None:
-        """Add to what a list writes before the paragraph in hand."""
-        self._sinks[-1].marker += text
+    def add_marker(self, text: str) -> None:
+        """Adds to the list marker before the current paragraph."""
+        self._texts[-1].marker += text
 
-    def end_paragraph(self, block: Properties, in_cell: bool, ends_cell: bool) -> None:
-        """End the paragraph in hand, which may be empty."""
-        sink = self._sinks[-1]
+    def end_paragraph(self, properties: Properties, in_cell: bool, ends_cell: bool) -> None:
+        """Ends the current paragraph, which may be empty."""
+        target = self._texts[-1]
         self.pieces += 1
-        self._flush(sink)
-        line = self._line(sink)
-        marker = whole(sink.marker).strip() or self._typed(line)
-        page = self.page or bool(block.page)
-        why = next(iter(sink.reasons)) if len(sink.reasons) == 1 else ""
-        if block.role == "toc":
-            why = why or "table of contents"
-        look = look_of(block, sink.shown, page)
-        self.looks[line] = replace(look, left=why)
-        if len(self._sinks) == 1:
-            self.page, self._page_after = self._page_after, False
-        into = self._holder(sink, in_cell or ends_cell)
+        self._flush_run(target)
+        paragraph = self._current_paragraph(target)
+        marker = clean_text(target.marker).strip() or self._take_typed_marker(paragraph)
+        starts_page = self.starts_page or bool(properties.starts_page)
+        reason = next(iter(target.omission_reasons)) if len(target.omission_reasons) == 1 else ""
+        if properties.role == "toc":
+            reason = reason or "table of contents"
+        look = look_of(properties, target.runs, starts_page)
+        self.looks[paragraph] = replace(look, omission_reason=reason)
+        if len(self._texts) == 1:
+            self.starts_page, self._breaks_page_after = self._breaks_page_after, False
+        parent = self._paragraph_parent(target, in_cell or ends_cell)
         if marker and look.level:
             self.characters += count_characters(marker)
-            line.text = f"{marker} {line.text or ''}"
-        elif marker and sink.shown:
-            into = _item(into, marker)
-        into.append(line)
-        sink.into.extend(sink.notes)
-        sink.notes.clear()
-        sink.line, sink.marker = None, ""
-        sink.shown.clear()
-        sink.reasons.clear()
-        if ends_cell and sink.cell is not None:
-            sink.row.append(sink.cell)
-            sink.cell = None
+            paragraph.text = f"{marker} {paragraph.text or ''}"
+        elif marker and target.runs:
+            parent = _append_list_item(parent, marker)
+        parent.append(paragraph)
+        target.container.extend(target.notes)
+        target.notes.clear()
+        target.paragraph, target.marker = None, ""
+        target.runs.clear()
+        target.omission_reasons.clear()
+        if ends_cell and target.cell is not None:
+            target.row.append(target.cell)
+            target.cell = None
 
-    def _typed(self, line: etree._Element) -> str:
-        """What a list has before its words, taken from where an author has typed it."""
-        typed = _TYPED.match(line.text or "")
-        if typed is None:
+    def _take_typed_marker(self, paragraph: etree._Element) -> str:
+        """Removes a typed list marker from a paragraph and returns it; "" for none."""
+        match = _TYPED_MARKER.match(paragraph.text or "")
+        if match is None:
             return ""
-        line.text = (line.text or "")[typed.end() :]
-        self.characters -= count_characters(typed[1])
-        return typed[1]
+        paragraph.text = (paragraph.text or "")[match.end() :]
+        self.characters -= count_characters(match[1])
+        return match[1]
 
-    def _holder(self, sink: _RtfText, in_cell: bool) -> etree._Element:
-        """What a paragraph is put into: a cell, or the text."""
+    def _paragraph_parent(self, target: _RtfText, in_cell: bool) -> etree._Element:
+        """Returns the element for a paragraph: the current table cell or the text."""
         if in_cell:
-            if sink.cell is None:
-                sink.cell = etree.Element("td")
-            return sink.cell
-        if sink.row or sink.cell is not None:
+            if target.cell is None:
+                target.cell = etree.Element("td")
+            return target.cell
+        if target.row or target.cell is not None:
             self.end_row()
-        sink.in_table = False
-        return sink.into
+        target.in_table = False
+        return target.container
 
     def end_row(self) -> None:
-        """End a row of a table."""
-        sink = self._sinks[-1]
-        self._flush(sink)
-        if sink.line is not None:
+        """Ends a table row."""
+        target = self._texts[-1]
+        self._flush_run(target)
+        if target.paragraph is not None:
             self.end_paragraph(Properties(), in_cell=True, ends_cell=True)
-        cells = [*sink.row, *([] if sink.cell is None else [sink.cell])]
-        sink.row, sink.cell = [], None
+        cells = [*target.row, *([] if target.cell is None else [target.cell])]
+        target.row, target.cell = [], None
         if not cells:
             return
-        table = last_of(sink.into) if sink.in_table else None
+        table = last_of(target.container) if target.in_table else None
         if table is None or table.tag != "table":
-            table = etree.SubElement(sink.into, "table")
+            table = etree.SubElement(target.container, "table")
         etree.SubElement(table, "tr").extend(cells)
-        sink.in_table = True
+        target.in_table = True
 
 
-def _item(into: etree._Element, marker: str) -> etree._Element:
-    """A new item of the list that goes on, or of a new one."""
+def _append_list_item(container: etree._Element, marker: str) -> etree._Element:
+    """Appends an item to the list at the end of `container`, or to a new one."""
     number = re.match(r"\W*(\d{1,4})\b", marker)
-    kind = "ol" if any(map(str.isalnum, marker)) and number else "ul"
-    held = last_of(into)
-    if held is None or held.tag != kind:
-        held = etree.SubElement(into, kind)
+    list_tag = "ol" if any(map(str.isalnum, marker)) and number else "ul"
+    list_element = last_of(container)
+    if list_element is None or list_element.tag != list_tag:
+        list_element = etree.SubElement(container, list_tag)
         if number:
-            held.set("start", number[1])
-    return etree.SubElement(held, "li")
+            list_element.set("start", number[1])
+    return etree.SubElement(list_element, "li")

@@ -1,6 +1,7 @@
-"""What styles say, in word processors' files of any format: of words, and of a paragraph's look.
+"""Combines the properties of styles, in word processor files of any format.
 
-Knows no format: readers find styles and their parents, here is what they add up to.
+Knows no format: readers find styles and their parents; this module merges their properties, and
+derives the look of paragraphs and the markup of runs.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from lxml import etree
 from narrator.importers.readers.elements import LANG, LEFT
 from narrator.importers.readers.office.looks import ParagraphLook
 
-_HEADING = re.compile(
+_HEADING_NAME = re.compile(
     r"(?:heading|überschrift|titre|título|titolo|encabezado|kop|rubrik|otsikko|nagłówek|заголовок|"
     r"標題|标题|見出し)\s*(\d)",
     re.IGNORECASE,
 )
-_ROLES = {
+_ROLE_NAMES = {
     "title": r"(book )?title|titel|titre|título|titolo",
     "subtitle": r"subtitle|untertitel|sous-titre|subtítulo|sottotitolo",
     "author": r"author|authors?( name)?|by-?line|autor|auteur|autore",
@@ -28,20 +29,20 @@ _ROLES = {
     "code": r"(source )?code( block)?|html preformatted|preformatted text|macro text|quelltext",
     "toc": r"toc( heading)?( \d)?|contents( heading)?( \d)?|table of contents",
 }
-_ROLE = {role: re.compile(pattern, re.IGNORECASE) for role, pattern in _ROLES.items()}
+_ROLE_PATTERNS = {role: re.compile(pattern, re.IGNORECASE) for role, pattern in _ROLE_NAMES.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What a style, a paragraph or a run says of itself; None where it says nothing."""
+    """Properties set by a style, a paragraph or a run; None where it does not set one."""
 
     level: int | None = None
     role: str | None = None
     centred: bool | None = None
-    page: bool | None = None
-    space: float | None = None
-    number: tuple[str, str] | None = None
-    """List and level."""
+    starts_page: bool | None = None
+    space_above: float | None = None
+    numbering: tuple[str, str] | None = None
+    """List identifier and level."""
     bold: bool | None = None
     italic: bool | None = None
     underline: bool | None = None
@@ -50,54 +51,68 @@ class Properties:
     language: str | None = None
     link: bool | None = None
 
-    def over(self, base: Properties) -> Properties:
-        """What holds where these stand on those of a style."""
-        said = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
-        return replace(base, **said) if said else base
+    def with_base(self, base: Properties) -> Properties:
+        """Returns these properties, with those of `base` where these are None."""
+        overrides = {
+            field.name: setting
+            for field in fields(self)
+            if (setting := getattr(self, field.name)) is not None
+        }
+        return replace(base, **overrides) if overrides else base
 
 
-NONE = Properties()
+NO_PROPERTIES = Properties()
 
 
-def named(name: str, own: Properties) -> Properties:
-    """What a style says, by its name, too."""
-    if found := _HEADING.fullmatch(name.strip()):
-        return replace(own, level=min(9, int(found[1])) or 1)
-    role = next((role for role, said in _ROLE.items() if said.fullmatch(name.strip())), None)
+def apply_style_name(name: str, properties: Properties) -> Properties:
+    """Adds the properties that follow from a style's name, such as `Heading 1`."""
+    if match := _HEADING_NAME.fullmatch(name.strip()):
+        return replace(properties, level=min(9, int(match[1])) or 1)
+    role = next(
+        (role for role, pattern in _ROLE_PATTERNS.items() if pattern.fullmatch(name.strip())), None
+    )
     link = True if "hyperlink" in name.lower() or "internet" in name.lower() else None
-    return replace(own, role=role, link=link)
+    return replace(properties, role=role, link=link)
 
 
-def look_of(own: Properties, shown: Sequence[tuple[int, Properties]], page: bool) -> ParagraphLook:
-    """How a paragraph looks: by its own properties, and those of its runs with their letters."""
-    letters = sum(count for count, _ in shown)
+def look_of(
+    properties: Properties, runs: Sequence[tuple[int, Properties]], starts_page: bool
+) -> ParagraphLook:
+    """Returns a paragraph's look by its own properties, and its runs with their letter counts."""
+    total_letters = sum(letter_count for letter_count, _ in runs)
     sizes: dict[float, int] = {}
-    for count, said in shown:
-        sizes[said.size or 0] = sizes.get(said.size or 0, 0) + count
+    for letter_count, run in runs:
+        sizes[run.size or 0] = sizes.get(run.size or 0, 0) + letter_count
     return ParagraphLook(
-        level=min(6, own.level or 0),
-        role=own.role or "",
-        centred=bool(own.centred),
-        bold=bool(shown) and 10 * sum(n for n, said in shown if said.bold) >= 9 * letters,
-        size=max(sizes, key=lambda size: sizes[size], default=own.size or 0),
-        page=page,
-        space=own.space or 0,
+        level=min(6, properties.level or 0),
+        role=properties.role or "",
+        centred=bool(properties.centred),
+        bold=bool(runs) and 10 * sum(n for n, run in runs if run.bold) >= 9 * total_letters,
+        size=max(sizes, key=lambda size: sizes[size], default=properties.size or 0),
+        starts_page=starts_page,
+        space_above=properties.space_above or 0,
     )
 
 
-def styled(
-    parent: etree._Element, said: Properties, main: str | None, left: str = ""
+def append_run_elements(
+    parent: etree._Element,
+    properties: Properties,
+    main_language: str | None,
+    omission_reason: str = "",
 ) -> etree._Element:
-    """An element in `parent` for words with these properties; `main` is the text's language."""
-    language = said.language if said.language != main else None
-    if left or language:
+    """Appends elements to `parent` for a run with these properties; returns the innermost.
+
+    Returns `parent` itself where no element is needed. `main_language` is the language of the text.
+    """
+    language = properties.language if properties.language != main_language else None
+    if omission_reason or language:
         parent = etree.SubElement(parent, "span")
-        if left:
-            parent.set(LEFT, left)
+        if omission_reason:
+            parent.set(LEFT, omission_reason)
         elif language:
             parent.set(LANG, language)
-    if said.bold:
+    if properties.bold:
         parent = etree.SubElement(parent, "strong")
-    if said.italic or (said.underline and not said.link):
+    if properties.italic or (properties.underline and not properties.link):
         parent = etree.SubElement(parent, "em")
     return parent

@@ -1,7 +1,7 @@
-"""The title page of a word processor's file, and a list of chapters that an author typed.
+"""Detects the title page of a word processor file, and a table of contents typed by its author.
 
-By roles of styles, by who is named as the author, by few and short lines above the first heading.
-Knows how lines look, not which are headings.
+Signs are the roles of styles, a line that names the author, and few, short lines above the first
+heading. Knows how lines look, not which are headings.
 """
 
 from __future__ import annotations
@@ -18,204 +18,255 @@ from narrator.importers.prose import is_ordinal
 from narrator.importers.readers.elements import LEFT
 from narrator.importers.readers.office.looks import (
     CONTENTS,
-    LONGEST,
+    MAX_HEADING_WORDS,
     FirstPage,
-    LookedAt,
-    heading_of,
-    leave,
-    may_be,
-    usual_size,
-    weight,
+    ParagraphLine,
+    body_text_size,
+    heading_score,
+    may_be_heading,
+    omit_line,
+    parse_heading,
 )
 
-_FRONT = 30
-"""Lines from the top within which a title page is looked for."""
-_BY = re.compile(
+_MAX_FRONT_LINES = 30
+"""Lines from the top that are searched for a title page."""
+_BYLINE = re.compile(
     r"(?:an? [\w’' -]{1,30}|written|story|novel)?\s*(?<!\w)by:?\s+(?P<name>\S.{1,60})|"
     r"(?:von|par|por|di|de|от)\s+(?P<other>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
     re.IGNORECASE,
 )
-_BY_ALONE = re.compile(r"(?:an? [\w’' -]{1,30})?(?:written )?\b(?:by|von|par|por|di):?", re.I)
-_PERSON = re.compile(r"[^\W\d_a-z][\w’'.-]*(?: [^\W\d_a-z][\w’'.-]*| (?:de|von|van|di|la)){1,4}")
-_LISTED = re.compile(r"[.\s·…_]*\d{1,4}$")
-_COUNT = re.compile(
+_BYLINE_START = re.compile(r"(?:an? [\w’' -]{1,30})?(?:written )?\b(?:by|von|par|por|di):?", re.I)
+_PERSON_NAME = re.compile(
+    r"[^\W\d_a-z][\w’'.-]*(?: [^\W\d_a-z][\w’'.-]*| (?:de|von|van|di|la)){1,4}"
+)
+_ENTRY_PAGE = re.compile(r"[.\s·…_]*\d{1,4}$")
+_WORD_COUNT = re.compile(
     r"(?:about|approx\S*|ca\.?)?\s*[\d,. ]{3,9}\s*(?:words|wörter|mots|palabras)\b.*",
     re.IGNORECASE,
 )
 
 
-def take_title_page(lines: Sequence[LookedAt], said: FirstPage) -> Sequence[LookedAt]:
-    """Set aside what says title and author at the top; the lines after it."""
-    _take_roles(lines, said)
-    end = _end_of_title_page([line for line in lines if line.text][:_FRONT], said)
-    if end is None:
+def omit_title_page(
+    lines: Sequence[ParagraphLine], first_page: FirstPage
+) -> Sequence[ParagraphLine]:
+    """Marks the title page as left out and records title and author; returns the lines after it."""
+    _omit_role_lines(lines, first_page)
+    end_line = _find_title_page_end(
+        [line for line in lines if line.text][:_MAX_FRONT_LINES], first_page
+    )
+    if end_line is None:
         return lines
-    place = next(at for at, line in enumerate(lines) if line is end)
-    for line in lines[: place + 1]:
-        if line.alone:
-            leave(line)
-    return lines[place + 1 :]
+    end_position = next(position for position, line in enumerate(lines) if line is end_line)
+    for line in lines[: end_position + 1]:
+        if line.is_candidate:
+            omit_line(line)
+    return lines[end_position + 1 :]
 
 
-def _take_roles(lines: Sequence[LookedAt], said: FirstPage) -> None:
-    """Set aside the lines near the top whose styles say what they are."""
-    roles = [line for line in lines[: 2 * _FRONT] if line.look.role and line.alone]
-    if sum(line.look.role == "title" for line in roles) > 2:
-        # An author who takes the style for chapters.
+def _omit_role_lines(lines: Sequence[ParagraphLine], first_page: FirstPage) -> None:
+    """Leaves out lines near the top whose style has a role, and records what they say."""
+    role_lines = [
+        line for line in lines[: 2 * _MAX_FRONT_LINES] if line.look.role and line.is_candidate
+    ]
+    if sum(line.look.role == "title" for line in role_lines) > 2:
+        # This author uses the title style for chapters.
         for line in lines:
             if line.look.role == "title" and line.text:
                 line.level = 1
-    texts: dict[str, list[str]] = defaultdict(list)
-    for line in roles:
+    texts_by_role: dict[str, list[str]] = defaultdict(list)
+    for line in role_lines:
         if not line.level:
-            texts[line.look.role].append(line.text)
-            leave(line)
-    said.authors = tuple(texts["author"])
-    said.title = next(iter(texts["title"]), None)
-    said.subtitle = next(iter(texts["subtitle"]), None)
+            texts_by_role[line.look.role].append(line.text)
+            omit_line(line)
+    first_page.authors = tuple(texts_by_role["author"])
+    first_page.title = next(iter(texts_by_role["title"]), None)
+    first_page.subtitle = next(iter(texts_by_role["subtitle"]), None)
 
 
-def leave_contents(lines: Sequence[LookedAt]) -> None:
-    """Set aside a list of chapters that an author typed: lines in a row that come again below."""
-    said = [line for line in lines if line.text]
-    places = _places(said)
-    counts = Counter(_entry(line.text) for line in said if line.words <= LONGEST)
-    run: list[LookedAt] = []
-    last = 0
-    """Where the last of the run comes again: what is listed comes in its order."""
-    for place, line in enumerate(said[: 10 * _FRONT]):
-        found = places.get(_entry(line.text), place)
-        again = found > max(place, last if run else 0)
-        once = counts[_entry(line.text)] <= 2  # here and there; a name in a play comes often
-        if _may_be_listed(line, once) and (again or (run and _LISTED.search(line.text))):
+def omit_typed_contents(lines: Sequence[ParagraphLine]) -> None:
+    """Leaves out a typed table of contents: consecutive lines that are repeated below, in order."""
+    text_lines = [line for line in lines if line.text]
+    last_positions = _last_positions(text_lines)
+    counts = Counter(
+        _entry_key(line.text) for line in text_lines if line.word_count <= MAX_HEADING_WORDS
+    )
+    run: list[ParagraphLine] = []
+    last_repeat = 0
+    """Position where the last line of the run is repeated: entries are repeated in their order."""
+    for position, line in enumerate(text_lines[: 10 * _MAX_FRONT_LINES]):
+        repeat = last_positions.get(_entry_key(line.text), position)
+        is_repeated = repeat > max(position, last_repeat if run else 0)
+        # In the contents and in the text; a name in a play is repeated often.
+        is_repeated_once = counts[_entry_key(line.text)] <= 2
+        if _may_be_entry(line, is_repeated_once) and (
+            is_repeated or (run and _ENTRY_PAGE.search(line.text))
+        ):
             run.append(line)
-            last = found if again else last
+            last_repeat = repeat if is_repeated else last_repeat
             continue
         if len(run) > 2:
-            _leave_list(run, said[place - len(run) - 1] if place > len(run) else None)
+            _omit_entries(run, text_lines[position - len(run) - 1] if position > len(run) else None)
         run = []
-    _leave_heads_of_lists(said)
+    _omit_contents_titles(text_lines)
 
 
-def _leave_heads_of_lists(said: Sequence[LookedAt]) -> None:
-    """Set aside lines right above what is listed that say so."""
-    for above, below in pairwise(said):
-        if below.element.get(LEFT) == CONTENTS and matter.kind_of_title(above.text) == "toc":
-            leave(above, CONTENTS)
+def _omit_contents_titles(text_lines: Sequence[ParagraphLine]) -> None:
+    """Leaves out titles such as "Contents" right above the entries."""
+    for title_line, entry_line in pairwise(text_lines):
+        if (
+            entry_line.element.get(LEFT) == CONTENTS
+            and matter.kind_of_title(title_line.text) == "toc"
+        ):
+            omit_line(title_line, CONTENTS)
 
 
-def _places(said: Sequence[LookedAt]) -> dict[str, int]:
-    """Where each short line comes last, by its words; a number also with the title under it."""
-    places: dict[str, int] = {}
-    for place, line in enumerate(said):
-        if line.words <= LONGEST:
-            places[_entry(line.text)] = place
-            titled = said[place + 1 : place + 2] if is_ordinal(line.text) else []
-            for below in titled:  # "Chapter One: The Gate 3" in a list is two lines here
-                places[_entry(f"{line.text} {below.text}")] = place
-    return places
+def _last_positions(text_lines: Sequence[ParagraphLine]) -> dict[str, int]:
+    """Maps each short line to its last position; a number also with the title below it."""
+    positions: dict[str, int] = {}
+    for position, line in enumerate(text_lines):
+        if line.word_count <= MAX_HEADING_WORDS:
+            positions[_entry_key(line.text)] = position
+            title_lines = text_lines[position + 1 : position + 2] if is_ordinal(line.text) else []
+            # "Chapter One: The Gate 3" in a table of contents is two lines in the text.
+            for title_line in title_lines:
+                positions[_entry_key(f"{line.text} {title_line.text}")] = position
+    return positions
 
 
-def _may_be_listed(line: LookedAt, once: bool) -> bool:
-    """Whether a line may be the title of a chapter, which comes `once` besides."""
-    return may_be(line) and ((once and is_title(line.text)) or heading_of(line) is not None)
+def _may_be_entry(line: ParagraphLine, is_repeated_once: bool) -> bool:
+    """Returns whether a line may be an entry of a typed table of contents.
+
+    `is_repeated_once`: the text has it at most once besides.
+    """
+    return may_be_heading(line) and (
+        (is_repeated_once and is_title(line.text)) or parse_heading(line) is not None
+    )
 
 
-def _leave_list(entries: Sequence[LookedAt], above: LookedAt | None) -> None:
-    """Set aside the lines of a list, and what is above if it says that they are one."""
-    if above is not None and matter.kind_of_title(above.text) == "toc":
-        leave(above, CONTENTS)
+def _omit_entries(entries: Sequence[ParagraphLine], title_line: ParagraphLine | None) -> None:
+    """Leaves out the entries of a table of contents, and the line above if it is its title."""
+    if title_line is not None and matter.kind_of_title(title_line.text) == "toc":
+        omit_line(title_line, CONTENTS)
     for entry in entries:
-        leave(entry, CONTENTS)
+        omit_line(entry, CONTENTS)
 
 
-def _entry(text: str) -> str:
-    """A heading as a list of contents has it, without its page."""
-    return re.sub(r"[\W_]+", "", _LISTED.sub("", text)).casefold()
+def _entry_key(text: str) -> str:
+    """Normalizes a heading or an entry for comparison, without a page number."""
+    return re.sub(r"[\W_]+", "", _ENTRY_PAGE.sub("", text)).casefold()
 
 
-def _end_of_title_page(front: Sequence[LookedAt], said: FirstPage) -> LookedAt | None:
-    """The line of a title page that says who wrote it, by which its title is found, too."""
-    for place, line in enumerate(front):
-        if (line.words > LONGEST and not line.look.role) or (not line.alone and place):
+def _find_title_page_end(
+    front: Sequence[ParagraphLine], first_page: FirstPage
+) -> ParagraphLine | None:
+    """Finds the line that names the author, the last of a title page; records title and author."""
+    for position, line in enumerate(front):
+        if (line.word_count > MAX_HEADING_WORDS and not line.look.role) or (
+            not line.is_candidate and position
+        ):
             break
-        above = [other for other in front[:place] if other.alone and not _is_contact(other)]
-        name, end = _author(front, place)
-        if name and above:
-            said.authors = said.authors or (_unshouted(name.strip(" .")),)
-            said.title = said.title or _title_of(above)
-            return end
+        title_lines = [
+            candidate
+            for candidate in front[:position]
+            if candidate.is_candidate and not _is_contact(candidate)
+        ]
+        name, name_line = _parse_byline(front, position)
+        if name and title_lines:
+            first_page.authors = first_page.authors or (_to_title_case(name.strip(" .")),)
+            first_page.title = first_page.title or _pick_title(title_lines)
+            return name_line
     return None
 
 
-def _author(front: Sequence[LookedAt], place: int) -> tuple[str, LookedAt]:
-    """Whom a line names as the author, and the line that has the name, which may be the next one;
-    "" for nobody."""
-    line = front[place]
-    by = _BY.fullmatch(line.text) if place < 15 else None
-    name = (by["name"] or by["other"]) if by else None
-    after = front[place + 1 : place + 2]
-    if name is None and _BY_ALONE.fullmatch(line.text) and after and after[0].words <= 6:
-        name, line = after[0].text, after[0]
+def _parse_byline(front: Sequence[ParagraphLine], position: int) -> tuple[str, ParagraphLine]:
+    """Returns the author that a line names, and the line with the name, which may be the next.
+
+    The name is "" where a line names nobody.
+    """
+    line = front[position]
+    match = _BYLINE.fullmatch(line.text) if position < 15 else None
+    name = (match["name"] or match["other"]) if match else None
+    next_lines = front[position + 1 : position + 2]
+    if (
+        name is None
+        and _BYLINE_START.fullmatch(line.text)
+        and next_lines
+        and next_lines[0].word_count <= 6
+    ):
+        name, line = next_lines[0].text, next_lines[0]
     if name and count_words(name) <= 8 and name[:1].isupper():
         return name, line
     return "", line
 
 
-def _is_contact(line: LookedAt) -> bool:
-    """Whether a line is of an address, or says how long the manuscript is."""
+def _is_contact(line: ParagraphLine) -> bool:
+    """Returns whether a line is part of an address, or states the length of the manuscript."""
     text = line.text
-    return bool(_COUNT.fullmatch(text) or "@" in text or re.search(r"\d{3}", text)) or (
-        not line.look.centred and line.gap == 0 and not line.look.page and not line.look.role
+    return bool(_WORD_COUNT.fullmatch(text) or "@" in text or re.search(r"\d{3}", text)) or (
+        not line.look.centred and line.gap == 0 and not line.look.starts_page and not line.look.role
     )
 
 
-def _title_of(above: Sequence[LookedAt]) -> str | None:
-    """The title among the lines above the author's: the largest, or the nearest that is centred."""
-    shown = [line for line in above if line.look.centred or line.look.page] or list(above[-1:])
-    most = max((line.look.size for line in shown), default=0)
-    found = next((line for line in shown if line.look.size == most), None)
-    return _unshouted(found.text) if found else None
+def _pick_title(lines: Sequence[ParagraphLine]) -> str | None:
+    """Returns the title among the lines above the author's: the largest, or the last line."""
+    prominent_lines = [
+        line for line in lines if line.look.centred or line.look.starts_page
+    ] or list(lines[-1:])
+    largest_size = max((line.look.size for line in prominent_lines), default=0)
+    title_line = next((line for line in prominent_lines if line.look.size == largest_size), None)
+    return _to_title_case(title_line.text) if title_line else None
 
 
-def _unshouted(text: str) -> str:
+def _to_title_case(text: str) -> str:
+    """Changes text in capitals to title case."""
     return text.title() if text.isupper() and len(text) > 3 else text
 
 
-def leave_front(lines: Sequence[LookedAt], said: FirstPage) -> None:
-    """Set aside a few lines above the first heading that nothing but a title page says."""
-    first = next((place for place, line in enumerate(lines) if line.level), 0)
-    front = [line for line in lines[:first] if line.text and line.alone]
-    if not front or said.title or not _is_short(front):
+def omit_front_lines(lines: Sequence[ParagraphLine], first_page: FirstPage) -> None:
+    """Leaves out a few lines above the first heading that look like a title page."""
+    heading_position = next((position for position, line in enumerate(lines) if line.level), 0)
+    front = [line for line in lines[:heading_position] if line.text and line.is_candidate]
+    if not front or first_page.title or not _is_short_front(front):
         return
-    usual = usual_size(lines)
-    if not any(weight(line, usual) for line in front):
-        _leave_plain(front, said)
+    body_size = body_text_size(lines)
+    if not any(heading_score(line, body_size) for line in front):
+        _omit_plain_front(front, first_page)
         return
-    named = [line for line in front if not _is_contact(line)]
-    said.likely_title = _title_of(named)
-    said.likely_author = _only_person([line.text for line in named], said.likely_title)
+    title_lines = [line for line in front if not _is_contact(line)]
+    first_page.likely_title = _pick_title(title_lines)
+    first_page.likely_author = _only_person(
+        [line.text for line in title_lines], first_page.likely_title
+    )
     for line in front:
-        leave(line)
+        omit_line(line)
 
 
 def _only_person(texts: Sequence[str], title: str | None) -> str | None:
-    """The one line, besides the title, that is a person's name."""
-    rest = [text for text in texts if _unshouted(text) != title and _PERSON.fullmatch(text)]
-    people = [text for text in rest if not matter.says_kind_of_book(text)]
-    return _unshouted(people[0]) if len(people) == 1 else None
+    """Returns the only line, besides the title, that is a person's name."""
+    names = [
+        text for text in texts if _to_title_case(text) != title and _PERSON_NAME.fullmatch(text)
+    ]
+    person_names = [text for text in names if not matter.says_kind_of_book(text)]
+    return _to_title_case(person_names[0]) if len(person_names) == 1 else None
 
 
-def _is_short(front: Sequence[LookedAt]) -> bool:
-    """Whether lines are few and short, as those of a title page are."""
-    short = all(line.words <= LONGEST + 5 for line in front)
-    return short and matter.may_be_title_page(" ".join(line.text for line in front))
+def _is_short_front(front: Sequence[ParagraphLine]) -> bool:
+    """Returns whether lines are few and short, as those of a title page are."""
+    are_short = all(line.word_count <= MAX_HEADING_WORDS + 5 for line in front)
+    return are_short and matter.may_be_title_page(" ".join(line.text for line in front))
 
 
-def _leave_plain(front: Sequence[LookedAt], said: FirstPage) -> None:
-    """Set aside a title and a name above the first heading, which look as all lines do."""
-    title, *below = front
-    if len(below) == 1 and is_title(title.text) and _PERSON.fullmatch(below[0].text):
-        said.likely_title, said.likely_author = _unshouted(title.text), _unshouted(below[0].text)
+def _omit_plain_front(front: Sequence[ParagraphLine], first_page: FirstPage) -> None:
+    """Leaves out a title and a name above the first heading that look like body text."""
+    title_line, *following_lines = front
+    if (
+        len(following_lines) == 1
+        and is_title(title_line.text)
+        and _PERSON_NAME.fullmatch(following_lines[0].text)
+    ):
+        first_page.likely_title, first_page.likely_author = (
+            _to_title_case(title_line.text),
+            _to_title_case(following_lines[0].text),
+        )
         for line in front:
-            leave(line)
+            omit_line(line)

@@ -1,6 +1,6 @@
-"""Lines of all pages -> what a book is made of: paragraphs, headings, scene breaks, notes.
+"""Builds paragraphs, headings, scene breaks and notes from the lines of all pages.
 
-Goes by where lines begin and end, the room between them, and their type. Knows no markup.
+Relies on where lines begin and end, the space between them, and their type. Knows no markup.
 """
 
 from __future__ import annotations
@@ -16,275 +16,342 @@ from narrator.importers import matter
 from narrator.importers.counting import bare_value, counted
 from narrator.importers.headings import END, is_prose, is_title
 from narrator.importers.prose import is_ordinal, is_scene_break
-from narrator.importers.readers.pdf.lines import CELL, TextLine
+from narrator.importers.readers.pdf.lines import CELL_SEPARATOR, TextLine
 from narrator.importers.readers.pdf.typesetting import INDENT, Typesetting
 
-_LARGER = 1.12
-"""Times the size of the text: a heading."""
-_HEADING_WORDS = 30
-_BOLD_WORDS = 14
-_APART = 1.35
-"""Times the usual room between two bases: more than that parts paragraphs."""
-_SCENE = 0.65
-"""Of that room, more than stands between paragraphs: a scene break."""
-_FAR = 0.3
-"""Of a column's width: a line that ends as far before its end is the last, whatever it says."""
-_ENDS = re.compile(r"[.!?…:;—–*\])][”’\"'»“)\]\d*]*\s*$|[”»\"]\s*$")
-_LEVELS = 4
-_OFTEN = 3
-"""So often no heading of the same words comes, in the size of the text."""
-_COUNTED = 3
-"""Numbers that plainly count chapters."""
-_FILLED = 0.7
-"""Of a page's height; one that ends above goes on with something new."""
+_LARGE_RATIO = 1.12
+"""Size relative to the body text from which a line is a heading."""
+_MAX_HEADING_WORDS = 30
+_MAX_BOLD_WORDS = 14
+_PARAGRAPH_RATIO = 1.35
+"""Distance of baselines, relative to the usual, above which paragraphs are separate."""
+_SCENE_SPACE = 0.65
+"""Extra space beyond that between paragraphs, in leadings, from which it is a scene break."""
+_SHORT_SHARE = 0.3
+"""Share of a column's width; a line that leaves as much free is the last of its paragraph."""
+_SENTENCE_END = re.compile(r"[.!?…:;—–*\])][”’\"'»“)\]\d*]*\s*$|[”»\"]\s*$")
+_MAX_LEVEL = 4
+_MIN_REPEATS = 3
+"""Occurrences from which a repeated line in body size is no heading."""
+_MIN_COUNTED = 3
+"""Minimum of consecutive bare numbers that count chapters."""
+_FILLED_SHARE = 0.7
+"""Share of a page's height; after a page filled less, the next one begins something new."""
 
 
 @dataclass(slots=True)
-class Portion:
-    """A paragraph, a heading, a scene break, or lines that are left out for a reason."""
+class LayoutBlock:
+    """A paragraph, a heading, a scene break, a note, or left-out lines."""
 
-    kind: Literal["text", "heading", "scene", "left", "note"]
+    kind: Literal["text", "heading", "scene", "omitted", "note"]
     lines: list[TextLine] = field(default_factory=list)
     level: int = 0
     begins_page: bool = False
-    """Whether something new begins with its page."""
+    """True if it begins a page after one that ended early."""
 
     @property
     def text(self) -> str:
         return " ".join(line.text.strip() for line in self.lines)
 
 
-# -- parts -----------------------------------------------------------------------------------------
+# -- blocks ----------------------------------------------------------------------------------------
 
 
-def parts_of(pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> list[Portion]:
-    """The parts of a book in reading order."""
-    parts = list(_join(pages, habits))
-    _find_headings(parts, habits)
-    return list(_with_scenes(parts, habits))
+def build_blocks(
+    pages: Sequence[Sequence[TextLine]], typesetting: Typesetting
+) -> list[LayoutBlock]:
+    """Builds the blocks of a book in reading order."""
+    blocks = list(_join_lines(pages, typesetting))
+    _find_headings(blocks, typesetting)
+    return list(_add_scene_breaks(blocks, typesetting))
 
 
-def _join(pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> Iterator[Portion]:
-    """Lines joined to paragraphs; notes and what is left out follow the paragraph around them."""
-    part = Portion("text")
-    asides: list[Portion] = []
-    """Of the paragraph in hand."""
+def _join_lines(
+    pages: Sequence[Sequence[TextLine]], typesetting: Typesetting
+) -> Iterator[LayoutBlock]:
+    """Joins lines to paragraphs; notes and left-out lines follow the paragraph around them."""
+    block = LayoutBlock("text")
+    asides: list[LayoutBlock] = []
+    """Notes and left-out lines within the current paragraph."""
     for lines in pages:
         for line in lines:
-            if line.left is not None or line.note is not None:
+            if line.omission_reason is not None or line.note_id is not None:
                 _add_aside(asides, line)
                 continue
-            if part.lines and not _goes_on(part.lines[-1], line, habits):
-                yield part
+            if block.lines and not _continues(block.lines[-1], line, typesetting):
+                yield block
                 yield from asides
-                part, asides = Portion("text"), []
-            if not part.lines:
-                part.begins_page = _begins_page(line, pages, habits)
-            part.lines.append(line)
-    if part.lines:
-        yield part
+                block, asides = LayoutBlock("text"), []
+            if not block.lines:
+                block.begins_page = _begins_page(line, pages, typesetting)
+            block.lines.append(line)
+    if block.lines:
+        yield block
     yield from asides
 
 
-def _add_aside(asides: list[Portion], line: TextLine) -> None:
-    kind: Literal["left", "note"] = "left" if line.left is not None else "note"
-    last = asides[-1] if asides else None
-    same = last is not None and last.kind == kind and (
-        last.lines[0].note == line.note and last.lines[0].left == line.left
+def _add_aside(asides: list[LayoutBlock], line: TextLine) -> None:
+    """Adds a note's or left-out line to the last of these blocks, or to a new one."""
+    kind: Literal["omitted", "note"] = "omitted" if line.omission_reason is not None else "note"
+    last_aside = asides[-1] if asides else None
+    is_same = last_aside is not None and last_aside.kind == kind and (
+        last_aside.lines[0].note_id == line.note_id
+        and last_aside.lines[0].omission_reason == line.omission_reason
     )  # fmt: skip
-    if last is not None and same and (kind == "note" or last.lines[0].page == line.page):
-        last.lines.append(line)
+    if (
+        last_aside is not None
+        and is_same
+        and (kind == "note" or last_aside.lines[0].page == line.page)
+    ):
+        last_aside.lines.append(line)
     else:
-        asides.append(Portion(kind, [line]))
+        asides.append(LayoutBlock(kind, [line]))
 
 
-def _begins_page(line: TextLine, pages: Sequence[Sequence[TextLine]], habits: Typesetting) -> bool:
-    """Whether a line is the first of its page, and the page before ends early."""
-    if next(one for one in pages[line.page] if one.left is None and one.note is None) is not line:
+def _begins_page(
+    line: TextLine, pages: Sequence[Sequence[TextLine]], typesetting: Typesetting
+) -> bool:
+    """Returns whether a line is the first of its page, and the previous page ends early."""
+    if (
+        next(
+            page_line
+            for page_line in pages[line.page]
+            if page_line.omission_reason is None and page_line.note_id is None
+        )
+        is not line
+    ):
         return False
     if not line.page:
         return True
-    before = [one for one in pages[line.page - 1] if one.left is None and one.note is None]
-    if not before:
+    previous_lines = [
+        page_line
+        for page_line in pages[line.page - 1]
+        if page_line.omission_reason is None and page_line.note_id is None
+    ]
+    if not previous_lines:
         return True
-    lowest = min(one.base for one in before)
-    return lowest > habits.foot + (habits.top - habits.foot) * (1 - _FILLED)
+    lowest = min(page_line.baseline for page_line in previous_lines)
+    return lowest > typesetting.foot + (typesetting.top - typesetting.foot) * (1 - _FILLED_SHARE)
 
 
-def _goes_on(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
-    """Whether a line goes on with the paragraph of the line above."""
-    if _begins_anew(above, line):
+def _continues(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether a line continues the paragraph of the line above."""
+    if _starts_block(previous, line):
         return False
-    together = _is_right_above(above, line, habits)
-    leading = habits.leading * max(1.0, line.size / habits.size)
-    if together and above.base - line.base > leading * _APART:
+    is_right_above = _is_right_above(previous, line, typesetting)
+    leading = typesetting.leading * max(1.0, line.size / typesetting.size)
+    if is_right_above and previous.baseline - line.baseline > leading * _PARAGRAPH_RATIO:
         return False
     if line.initial:
         return line.initial == 2
-    if above.text.rstrip().endswith("-") and line.text.lstrip()[:1].islower():
+    if previous.text.rstrip().endswith("-") and line.text.lstrip()[:1].islower():
         return True
-    if any(is_scene_break(one.text) or CELL in one.text for one in (above, line)):
+    if any(
+        is_scene_break(either_line.text) or CELL_SEPARATOR in either_line.text
+        for either_line in (previous, line)
+    ):
         return False
-    if _is_displayed(above, line, habits):
-        return together and not is_ordinal(above.text)
-    if _is_set_otherwise(above, line, habits):
+    if _is_displayed(previous, line, typesetting):
+        return is_right_above and not is_ordinal(previous.text)
+    if _differs_in_style(previous, line, typesetting):
         return False
-    return not (_is_indented(line, habits) or _is_short(above, line, habits))
+    return not (_is_indented(line, typesetting) or _ends_paragraph(previous, line, typesetting))
 
 
-def _is_right_above(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
-    """Whether two lines stand in one column, or under a heading over both columns."""
-    if above.page != line.page:
+def _is_right_above(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether two lines are in the same column, or below a heading across both."""
+    if previous.page != line.page:
         return False
-    over = above.size >= habits.size * _LARGER and above.base > line.base
-    return above.column == line.column or over
+    is_spanning_heading = (
+        previous.size >= typesetting.size * _LARGE_RATIO and previous.baseline > line.baseline
+    )
+    return previous.column == line.column or is_spanning_heading
 
 
-def _begins_anew(above: TextLine, line: TextLine) -> bool:
-    """Whether a line is of another size, or a chapter's at the top of a page."""
-    other = abs(above.size - line.size) > max(above.size, line.size) * 0.08
-    return other or (above.page != line.page and _is_chapter(line.text))
+def _starts_block(previous: TextLine, line: TextLine) -> bool:
+    """Returns whether a line differs in size, or is a chapter heading at the top of a page."""
+    differs_in_size = abs(previous.size - line.size) > max(previous.size, line.size) * 0.08
+    return differs_in_size or (previous.page != line.page and _is_chapter_number(line.text))
 
 
-def _is_displayed(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
-    """Whether lines are set as headings are: larger than the text, or smaller and centred."""
-    if line.size >= habits.size * _LARGER:
+def _is_displayed(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether lines are set like headings: larger than the text, or smaller and centred."""
+    if line.size >= typesetting.size * _LARGE_RATIO:
         return True
-    return line.size < habits.size * 0.95 and _is_centred([above, line], habits)
+    return line.size < typesetting.size * 0.95 and _is_centred([previous, line], typesetting)
 
 
-def _is_set_otherwise(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
-    """Whether one of two lines is bold or quoted, and the other is not."""
-    if above.is_strong != line.is_strong and min(len(above.text), len(line.text)) < 60:
+def _differs_in_style(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether only one of two lines is bold, or only one is in an indented block."""
+    if previous.is_bold != line.is_bold and min(len(previous.text), len(line.text)) < 60:
         return True
-    quoted = (id(above) in habits.quoted) != (id(line) in habits.quoted)
-    return quoted and above.page == line.page
+    differs_in_indent = (id(previous) in typesetting.indented_frames) != (
+        id(line) in typesetting.indented_frames
+    )
+    return differs_in_indent and previous.page == line.page
 
 
-def _is_indented(line: TextLine, habits: Typesetting) -> bool:
-    """Whether a line begins farther in than the lines of its column do."""
-    return line.x0 - habits.frame(line).left > habits.size * INDENT
+def _is_indented(line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether a line is indented relative to its column."""
+    return line.x0 - typesetting.frame(line).x0 > typesetting.size * INDENT
 
 
-def _is_short(above: TextLine, line: TextLine, habits: Typesetting) -> bool:
-    """Whether a line ends where the first word below would have found room, and a sentence does."""
-    frame = habits.frame(above)
-    room = frame.right - above.x1
-    word = line.text.strip().split(" ", 1)[0]
-    width = (line.x1 - line.x0) * len(word) / max(1, len(line.text.strip()))
-    least = max(habits.size * 1.5, width + habits.size * 0.5)
-    ends = _ENDS.search(above.text) is not None
-    return room > (least if ends else max(least, (frame.right - frame.left) * _FAR))
+def _ends_paragraph(line: TextLine, next_line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether a line is short enough to end its paragraph.
+
+    It is if the first word of the next line would have fit; without the end of a sentence, more
+    space must be free.
+    """
+    frame = typesetting.frame(line)
+    free_width = frame.x1 - line.x1
+    word = next_line.text.strip().split(" ", 1)[0]
+    word_width = (next_line.x1 - next_line.x0) * len(word) / max(1, len(next_line.text.strip()))
+    min_free_width = max(typesetting.size * 1.5, word_width + typesetting.size * 0.5)
+    ends_sentence = _SENTENCE_END.search(line.text) is not None
+    return free_width > (
+        min_free_width
+        if ends_sentence
+        else max(min_free_width, (frame.x1 - frame.x0) * _SHORT_SHARE)
+    )
 
 
 # -- headings --------------------------------------------------------------------------------------
 
 
-def _find_headings(parts: Sequence[Portion], habits: Typesetting) -> None:
-    """Make headings of short parts in larger or heavier type, or that name chapters."""
-    found: list[tuple[Portion, float]] = []
-    texts = [part for part in parts if part.kind == "text"]
-    counts = Counter(part.text for part in texts if len(part.lines) == 1)
-    for above, part, below in zip((None, *texts), texts, (*texts[1:], None), strict=False):
-        rank = _rank(part, above, below, habits)
-        often = counts[part.text] >= _OFTEN and rank < habits.size * _LARGER
-        is_speaker = often and not counted(part.text)  # at the top of a page
+def _find_headings(blocks: Sequence[LayoutBlock], typesetting: Typesetting) -> None:
+    """Marks short blocks as headings that are in larger or bold type, or name chapters."""
+    ranked_blocks: list[tuple[LayoutBlock, float]] = []
+    text_blocks = [block for block in blocks if block.kind == "text"]
+    counts = Counter(block.text for block in text_blocks if len(block.lines) == 1)
+    for previous, block, following in zip(
+        (None, *text_blocks), text_blocks, (*text_blocks[1:], None), strict=False
+    ):
+        rank = _heading_rank(block, previous, following, typesetting)
+        is_repeated = counts[block.text] >= _MIN_REPEATS and rank < typesetting.size * _LARGE_RATIO
+        is_speaker = is_repeated and not counted(block.text)  # at the top of a page
         if rank and not is_speaker:
-            found.append((part, rank))
-    if max((rank for _, rank in found), default=math.inf) > habits.size + 0.3:
-        found += [(part, habits.size + 0.3) for part in _count_up(texts, habits)]
-    _mark_headings(found)
+            ranked_blocks.append((block, rank))
+    if max((rank for _, rank in ranked_blocks), default=math.inf) > typesetting.size + 0.3:
+        ranked_blocks += [
+            (block, typesetting.size + 0.3) for block in _counting_numbers(text_blocks, typesetting)
+        ]
+    _set_levels(ranked_blocks)
 
 
-def _mark_headings(found: Sequence[tuple[Portion, float]]) -> None:
-    ranks = _levels([rank for _, rank in found])
-    for part, rank in found:
-        part.kind, part.level = "heading", ranks[rank]
+def _set_levels(ranked_blocks: Sequence[tuple[LayoutBlock, float]]) -> None:
+    levels = _levels_by_rank([rank for _, rank in ranked_blocks])
+    for block, rank in ranked_blocks:
+        block.kind, block.level = "heading", levels[rank]
 
 
-def _rank(
-    part: Portion, above: Portion | None, below: Portion | None, habits: Typesetting
+def _heading_rank(
+    block: LayoutBlock,
+    previous: LayoutBlock | None,
+    following: LayoutBlock | None,
+    typesetting: Typesetting,
 ) -> float:
-    """How large a heading is, its size and a little more for bold; 0 for what is none."""
-    text = part.text
-    words = len(text.split())
-    if words > _HEADING_WORDS or _is_no_title(text):
+    """Ranks a heading by its size, with a little more for bold; 0 for no heading."""
+    text = block.text
+    word_count = len(text.split())
+    if word_count > _MAX_HEADING_WORDS or _cannot_be_title(text):
         return 0.0
-    size = max(line.size for line in part.lines)
-    strong = all(line.is_strong for line in part.lines)
-    if size >= habits.size * _LARGER and not (is_prose(text) and words > 14):
-        return size + 0.1 * strong
-    opens = part.begins_page and strong and not is_prose(text)
-    if size < habits.size * 0.9 or (words > _BOLD_WORDS and not opens) or len(part.lines) > 3:
+    size = max(line.size for line in block.lines)
+    is_bold = all(line.is_bold for line in block.lines)
+    if size >= typesetting.size * _LARGE_RATIO and not (is_prose(text) and word_count > 14):
+        return size + 0.1 * is_bold
+    opens_page = block.begins_page and is_bold and not is_prose(text)
+    if (
+        size < typesetting.size * 0.9
+        or (word_count > _MAX_BOLD_WORDS and not opens_page)
+        or len(block.lines) > 3
+    ):
         return 0.0
-    if _is_chapter(text) and _room(above, part) > habits.leading * 1.1:
-        return habits.size + 0.3
-    if not _is_isolated(part, above, below, habits):
+    if _is_chapter_number(text) and _space_between(previous, block) > typesetting.leading * 1.1:
+        return typesetting.size + 0.3
+    if not _is_isolated(block, previous, following, typesetting):
         return 0.0
-    return _rank_in_text_size(part, strong, habits)
+    return _body_size_rank(block, is_bold, typesetting)
 
 
-def _is_no_title(text: str) -> bool:
-    """Whether a line has no letters, leads to a page, or says that the book ends."""
+def _cannot_be_title(text: str) -> bool:
+    """Returns whether a text has no letters, ends with a dot leader, or says that the book ends."""
     no_words = not any(map(str.isalnum, text))
     return no_words or _is_leader(text) or END.fullmatch(text.strip(". ")) is not None
 
 
-def _rank_in_text_size(part: Portion, strong: bool, habits: Typesetting) -> float:
-    """How large a heading is in type as large as the text: by its words, capitals, bold."""
-    text = part.text
-    said = counted(text) if len(text) <= 120 else None
-    names = bool(said and (not said.title or said.mark or is_title(said.title)))
-    names = names or matter.kind_of_title(text) is not None
-    shouts = text.isupper() and sum(map(str.isalpha, text)) > 3
-    if (names or shouts) and (strong or shouts or _is_centred(part.lines, habits)):
-        return habits.size + 0.3
-    if strong and not text.rstrip().endswith((",", ";")):
-        return habits.size + 0.1
+def _body_size_rank(block: LayoutBlock, is_bold: bool, typesetting: Typesetting) -> float:
+    """Ranks a heading in body size by its words, capitals and bold; 0 for no heading."""
+    text = block.text
+    numbered_heading = counted(text) if len(text) <= 120 else None
+    is_named = bool(
+        numbered_heading
+        and (
+            not numbered_heading.title or numbered_heading.mark or is_title(numbered_heading.title)
+        )
+    )
+    is_named = is_named or matter.kind_of_title(text) is not None
+    is_capitals = text.isupper() and sum(map(str.isalpha, text)) > 3
+    if (is_named or is_capitals) and (
+        is_bold or is_capitals or _is_centred(block.lines, typesetting)
+    ):
+        return typesetting.size + 0.3
+    if is_bold and not text.rstrip().endswith((",", ";")):
+        return typesetting.size + 0.1
     return 0.0
 
 
-def _is_chapter(text: str) -> bool:
-    """Whether a line says that it counts, and nothing else: `Chapter One`, `第一章`."""
+def _is_chapter_number(text: str) -> bool:
+    """Returns whether a text is a numbered heading without a title: `Chapter One`, `第一章`."""
     text = text.strip()
-    said = counted(text) if len(text) <= 40 and not text[:1].islower() else None
-    return said is not None and not said.title and text[-1] not in ".,;"
+    numbered_heading = counted(text) if len(text) <= 40 and not text[:1].islower() else None
+    return numbered_heading is not None and not numbered_heading.title and text[-1] not in ".,;"
 
 
-def _count_up(texts: Sequence[Portion], habits: Typesetting) -> list[Portion]:
-    """Numbers in lines of their own, centred, that count chapters: 1, 2, 3 and so on."""
-    bare: list[tuple[Portion, int]] = []
-    for part in texts:
-        value = bare_value(part.text.strip().rstrip(".").lower())
-        if value is not None and _is_centred(part.lines, habits):
-            bare.append((part, value))
-    run = len(bare) >= _COUNTED and all(value == n for n, (_, value) in enumerate(bare, 1))
-    return [part for part, _ in bare] if run else []
+def _counting_numbers(
+    text_blocks: Sequence[LayoutBlock], typesetting: Typesetting
+) -> list[LayoutBlock]:
+    """Returns the centred lines that are bare numbers and count chapters from 1; [] for none."""
+    bare_numbers: list[tuple[LayoutBlock, int]] = []
+    for block in text_blocks:
+        number = bare_value(block.text.strip().rstrip(".").lower())
+        if number is not None and _is_centred(block.lines, typesetting):
+            bare_numbers.append((block, number))
+    is_count = len(bare_numbers) >= _MIN_COUNTED and all(
+        number == expected for expected, (_, number) in enumerate(bare_numbers, 1)
+    )
+    return [block for block, _ in bare_numbers] if is_count else []
 
 
 def _is_isolated(
-    part: Portion, above: Portion | None, below: Portion | None, habits: Typesetting
+    block: LayoutBlock,
+    previous: LayoutBlock | None,
+    following: LayoutBlock | None,
+    typesetting: Typesetting,
 ) -> bool:
-    """Whether there is room above a part, or its page begins with it, and some below."""
-    return _room(above, part) > habits.between * 1.1 and (
-        _room(part, below) > habits.leading * 1.1 or part.begins_page
+    """Returns whether there is space above a block, and below it unless it begins a page."""
+    return _space_between(previous, block) > typesetting.paragraph_step * 1.1 and (
+        _space_between(block, following) > typesetting.leading * 1.1 or block.begins_page
     )
 
 
-def _room(above: Portion | None, below: Portion | None) -> float:
-    if above is None or below is None:
+def _space_between(previous: LayoutBlock | None, following: LayoutBlock | None) -> float:
+    """Returns the distance of baselines between two blocks; 1000 across columns or pages."""
+    if previous is None or following is None:
         return 1000.0
-    last, first = above.lines[-1], below.lines[0]
-    if (last.page, last.column) != (first.page, first.column):
+    last_line, first_line = previous.lines[-1], following.lines[0]
+    if (last_line.page, last_line.column) != (first_line.page, first_line.column):
         return 1000.0
-    return last.base - first.base
+    return last_line.baseline - first_line.baseline
 
 
-def _is_centred(lines: Sequence[TextLine], habits: Typesetting) -> bool:
+def _is_centred(lines: Sequence[TextLine], typesetting: Typesetting) -> bool:
+    """Returns whether all lines are centred in their column."""
     for line in lines:
-        frame = habits.frame(line)
-        before, after = line.x0 - frame.left, frame.right - line.x1
-        if before < habits.size or abs(before - after) > max(habits.size * 2, before * 0.2):
+        frame = typesetting.frame(line)
+        left_space, right_space = line.x0 - frame.x0, frame.x1 - line.x1
+        if left_space < typesetting.size or abs(left_space - right_space) > max(
+            typesetting.size * 2, left_space * 0.2
+        ):
             return False
     return True
 
@@ -293,45 +360,63 @@ def _is_leader(text: str) -> bool:
     return re.search(r"(?:[.·…_]\s?){5,}\s*\S{0,6}$", text) is not None
 
 
-def _levels(ranks: Sequence[float]) -> dict[float, int]:
-    """Level of each rank, the largest first."""
+def _levels_by_rank(ranks: Sequence[float]) -> dict[float, int]:
+    """Maps ranks to heading levels; the largest rank is level 1."""
     levels: dict[float, int] = {}
-    level, last = 0, 0.0
+    level, last_rank = 0, 0.0
     for rank in sorted(set(ranks), reverse=True):
-        if not level or last - rank > 0.25:
-            level = min(level + 1, _LEVELS)
-        levels[rank], last = level, rank
+        if not level or last_rank - rank > 0.25:
+            level = min(level + 1, _MAX_LEVEL)
+        levels[rank], last_rank = level, rank
     return levels
 
 
 # -- scenes ----------------------------------------------------------------------------------------
 
 
-def _with_scenes(parts: Sequence[Portion], habits: Typesetting) -> Iterator[Portion]:
-    """Parts, with a scene break where much room is between two paragraphs of a page."""
-    above: Portion | None = None
-    for part in parts:
-        if part.kind == "text":
-            if above is not None and _is_scene(above, part, habits):
-                yield Portion("scene")
-            above = part
-        elif part.kind == "heading":
-            above = None
-        yield part
+def _add_scene_breaks(
+    blocks: Sequence[LayoutBlock], typesetting: Typesetting
+) -> Iterator[LayoutBlock]:
+    """Yields blocks, with scene breaks where two paragraphs of a page are far apart."""
+    previous: LayoutBlock | None = None
+    for block in blocks:
+        if block.kind == "text":
+            if previous is not None and _is_scene(previous, block, typesetting):
+                yield LayoutBlock("scene")
+            previous = block
+        elif block.kind == "heading":
+            previous = None
+        yield block
 
 
-def _is_scene(above: Portion, below: Portion, habits: Typesetting) -> bool:
-    last, first = above.lines[-1], below.lines[0]
-    body = all(abs(line.size - habits.size) <= habits.size * 0.06 for line in (last, first))
-    if not body or last.page != first.page or last.column != first.column:
+def _is_scene(previous: LayoutBlock, following: LayoutBlock, typesetting: Typesetting) -> bool:
+    """Returns whether the space between two paragraphs is a scene break."""
+    last_line, first_line = previous.lines[-1], following.lines[0]
+    is_body_text = all(
+        abs(line.size - typesetting.size) <= typesetting.size * 0.06
+        for line in (last_line, first_line)
+    )
+    if (
+        not is_body_text
+        or last_line.page != first_line.page
+        or last_line.column != first_line.column
+    ):
         return False
-    if is_scene_break(above.text) or is_scene_break(below.text):
+    if is_scene_break(previous.text) or is_scene_break(following.text):
         return False
-    if id(last) in habits.quoted or id(first) in habits.quoted:
+    if (
+        id(last_line) in typesetting.indented_frames
+        or id(first_line) in typesetting.indented_frames
+    ):
         return False
     if any(
-        p.lines[0].x0 - habits.frame(p.lines[0]).left > habits.size * 2.2 for p in (above, below)
+        block.lines[0].x0 - typesetting.frame(block.lines[0]).x0 > typesetting.size * 2.2
+        for block in (previous, following)
     ):
-        return False  # what is set in stands apart anyway
-    room = last.base - first.base
-    return habits.between + habits.leading * _SCENE < room < habits.between + habits.leading * 4
+        return False  # indented blocks have extra space around them anyway
+    space = last_line.baseline - first_line.baseline
+    return (
+        typesetting.paragraph_step + typesetting.leading * _SCENE_SPACE
+        < space
+        < typesetting.paragraph_step + typesetting.leading * 4
+    )

@@ -1,6 +1,6 @@
-"""The pieces of a page -> its lines, in reading order: columns, raised marks, initials.
+"""Builds the lines of a page in reading order, with its columns, raised marks and initials.
 
-Knows one page, not what stands on others.
+Knows a single page.
 """
 
 from __future__ import annotations
@@ -20,44 +20,46 @@ from narrator.importers.readers.pdf.characters import (
     is_leftward,
 )
 
-_SAME_BASE = 0.15
-"""Ems by which the bases of one line may differ."""
-_RAISED = 0.12
-_SMALLER = 0.85
-_SPACE = 0.22
-"""Ems between two pieces of a line that are a space."""
-_CELL = 2.0
-"""Ems between two cells of a table."""
-_FAR = 4.0
-"""Ems between them, however far apart the words of the line are."""
-CELL = "\t"
-"""What stands between them in a line."""
-_STRIP = 2.0
-"""Points: the grain in which columns are looked for."""
-_COLUMN_LINES = 5
-_COLUMN_CHARACTERS = 14
-"""Of its lines in the middle: columns of tables are narrower."""
-_DEEPEST = 3
-_INITIAL = 1.7
-"""Times the size of the text beside it."""
-_INITIALS = 20
-"""Of a page; with more, large letters are something else."""
-_SPACED_LETTERS = 5
-_CROWDED = 500
-"""Pieces of a row that is no line of text; looking for raised ones in it would take long."""
+_BASELINE_TOLERANCE = 0.15
+"""Maximum difference of baselines within a line, in ems."""
+_MIN_RISE = 0.12
+"""Minimum rise of a raised snippet, in ems of the line."""
+_SMALL_RATIO = 0.85
+"""Maximum size of a raised or lowered snippet, relative to the line."""
+_MIN_SPACE = 0.22
+"""Minimum width of a space between two snippets, in ems."""
+_MIN_CELL_GAP = 2.0
+"""Minimum gap between two table cells, in ems."""
+_SURE_CELL_GAP = 4.0
+"""Gap that always separates table cells, however loose the line is, in ems."""
+CELL_SEPARATOR = "\t"
+"""Separator of table cells in the text of a line."""
+_STRIP_WIDTH = 2.0
+"""Resolution of the search for columns, in points."""
+_MIN_COLUMN_LINES = 5
+_MIN_COLUMN_CHARACTERS = 14
+"""Minimum median characters of a column's lines; columns of tables are narrower."""
+_MAX_COLUMN_DEPTH = 3
+_INITIAL_RATIO = 1.7
+"""Minimum size of an initial, relative to the text."""
+_MAX_INITIALS = 20
+"""Maximum initials of a page; with more, large letters are something else."""
+_MIN_SPACED_LETTERS = 5
+_MAX_ROW_SNIPPETS = 500
+"""Snippets of a row above which raised ones are not searched, as that would take long."""
 _CJK = re.compile(r"[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]|[\U00020000-\U0003ffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Words in one face."""
+    """Text in one style."""
 
     text: str
-    em: bool = False
-    strong: bool = False
-    raised: bool = False
-    note: str | None = None
-    """The id of the note that it is the mark of; "" where that is not known."""
+    is_italic: bool = False
+    is_bold: bool = False
+    is_raised: bool = False
+    note_id: str | None = None
+    """Id of the note to which this mark refers, "" if unknown; None for text that is no mark."""
 
 
 @dataclass(slots=True)
@@ -65,331 +67,368 @@ class TextLine:
     """A line of a page."""
 
     page: int
-    """From 0."""
+    """Page index, from 0."""
     runs: list[Run]
     x0: float
     x1: float
-    base: float
+    baseline: float
     size: float
     column: int = 0
-    """From the left, as far as it stands beside others; 0 for one as wide as the page."""
+    """Number of the column from the left, from 1; 0 for a line across the page."""
     is_leftward: bool = False
-    """Whether it runs from right to left; then it begins and ends at places below 0."""
+    """True if it runs from right to left; then `x0` and `x1` are negated."""
     initial: int = 0
-    """1 where it begins with an initial, 2 where it stands beside one."""
-    left: str | None = None
-    """Why it is left out."""
-    note: str | None = None
-    """The id of the note that it belongs to."""
+    """1 for a line that begins with an initial, 2 for a further line beside one, else 0."""
+    omission_reason: str | None = None
+    """Reason to leave the line out; None if it is read."""
+    note_id: str | None = None
+    """Id of the note that it is part of."""
 
     @property
     def text(self) -> str:
         return "".join(run.text for run in self.runs)
 
     @property
-    def is_strong(self) -> bool:
-        return all(run.strong for run in self.runs if run.text.strip() and not run.raised)
+    def is_bold(self) -> bool:
+        return all(run.is_bold for run in self.runs if run.text.strip() and not run.is_raised)
 
 
-def lines_of(page: PageText, number: int) -> list[TextLine]:
-    """The lines of a page in reading order; those that are turned come last, left out."""
-    upright = [piece for piece in page.pieces if piece.glyphs[0].face.is_upright]
-    initials, rest = _initials(upright)
+def build_lines(page: PageText, page_index: int) -> list[TextLine]:
+    """Returns the lines of a page in reading order; turned text is last and left out."""
+    upright = [snippet for snippet in page.snippets if snippet.glyphs[0].face.is_upright]
+    initials, body_snippets = _find_initials(upright)
     lines: list[TextLine] = []
-    for column, pieces in _columns(rest, 0):
-        lines += [_line(row, number, column) for row in _rows(pieces)]
+    for column, column_snippets in _split_columns(body_snippets, 0):
+        lines += [_build_line(row, page_index, column) for row in _group_rows(column_snippets)]
     for initial in initials:
-        _give(initial, lines)
+        _attach_initial(initial, lines)
     for line in lines:
         if _is_outside(line, page.box):
-            line.left = "outside of the page"
+            line.omission_reason = "outside of the page"
         if line.is_leftward:
             line.x0, line.x1 = -line.x1, -line.x0
-    turned = (piece for piece in page.pieces if not piece.glyphs[0].face.is_upright)
-    for piece in turned:
-        line = _line([piece], number, 0)
-        line.left = "text turned on its side"
+    turned_snippets = (
+        snippet for snippet in page.snippets if not snippet.glyphs[0].face.is_upright
+    )
+    for snippet in turned_snippets:
+        line = _build_line([snippet], page_index, 0)
+        line.omission_reason = "text turned on its side"
         lines.append(line)
     return lines
 
 
 def _is_outside(line: TextLine, box: Box) -> bool:
-    """Whether a line cannot be seen, as marks of printers beside the page cannot."""
+    """Returns whether a line is outside of the visible page, such as printer's marks."""
     left, foot, right, top = box
     middle = (line.x0 + line.x1) / 2
-    return not (left <= middle <= right and foot - line.size <= line.base <= top)
+    return not (left <= middle <= right and foot - line.size <= line.baseline <= top)
 
 
 def is_cjk(text: str) -> bool:
-    """Whether a character is of a script that has no spaces."""
+    """Returns whether a text begins with a character of a script without spaces."""
     return text >= "\u2e80" and bool(_CJK.match(text))
 
 
 # -- columns ---------------------------------------------------------------------------------------
 
 
-def _columns(pieces: Sequence[Snippet], depth: int) -> Iterator[tuple[int, list[Snippet]]]:
-    """Pieces in reading order of their columns, each with its number; what is as wide as two
-    columns parts them."""
-    strip = _gutter(pieces) if depth < _DEEPEST else None
-    if strip is None:
-        if pieces:
-            yield 0, list(pieces)
-        return
-    begin, end = strip
-    left: list[Snippet] = []
-    right: list[Snippet] = []
-    wide: list[Snippet] = []
+def _split_columns(snippets: Sequence[Snippet], depth: int) -> Iterator[tuple[int, list[Snippet]]]:
+    """Yields column numbers and their snippets in reading order.
 
-    def beside() -> Iterator[tuple[int, list[Snippet]]]:
-        if wide:
-            yield 0, list(wide)
-        for number, side in enumerate((left, right), 1):
-            for column, held in _columns(side, depth + 1):
-                yield number + 2 * column, held
-        for side in (left, right, wide):
+    Snippets across two columns separate the columns above from those below.
+    """
+    gutter = _find_gutter(snippets) if depth < _MAX_COLUMN_DEPTH else None
+    if gutter is None:
+        if snippets:
+            yield 0, list(snippets)
+        return
+    gutter_start, gutter_end = gutter
+    left_side: list[Snippet] = []
+    right_side: list[Snippet] = []
+    wide_snippets: list[Snippet] = []
+
+    def column_groups() -> Iterator[tuple[int, list[Snippet]]]:
+        """Yields the wide snippets and the columns collected so far, and clears them."""
+        if wide_snippets:
+            yield 0, list(wide_snippets)
+        for number, side in enumerate((left_side, right_side), 1):
+            for column, column_snippets in _split_columns(side, depth + 1):
+                yield number + 2 * column, column_snippets
+        for side in (left_side, right_side, wide_snippets):
             side.clear()
 
-    for piece in sorted(pieces, key=lambda one: -one.base):
-        if piece.x1 <= end:
-            left.append(piece)
-        elif piece.x0 >= begin:
-            right.append(piece)
+    for snippet in sorted(snippets, key=lambda snippet: -snippet.baseline):
+        if snippet.x1 <= gutter_end:
+            left_side.append(snippet)
+        elif snippet.x0 >= gutter_start:
+            right_side.append(snippet)
         else:
-            if left or right:
-                yield from beside()
-            wide.append(piece)
-    yield from beside()
+            if left_side or right_side:
+                yield from column_groups()
+            wide_snippets.append(snippet)
+    yield from column_groups()
 
 
-def _gutter(pieces: Sequence[Snippet]) -> tuple[float, float] | None:
-    """The white strip between two columns, if there is one."""
-    if len(pieces) < 2 * _COLUMN_LINES:
+def _find_gutter(snippets: Sequence[Snippet]) -> tuple[float, float] | None:
+    """Returns the left and right edge of the white strip between two columns; None for none."""
+    if len(snippets) < 2 * _MIN_COLUMN_LINES:
         return None
-    spans = [(piece.x0, piece.x1, len(piece.glyphs)) for piece in pieces]
-    left, right = min(s[0] for s in spans), max(s[1] for s in spans)
-    count = int((right - left) / _STRIP) + 1
-    if count > 5000:
+    spans = [(snippet.x0, snippet.x1, len(snippet.glyphs)) for snippet in snippets]
+    left, right = min(span[0] for span in spans), max(span[1] for span in spans)
+    strip_count = int((right - left) / _STRIP_WIDTH) + 1
+    if strip_count > 5000:
         return None
-    changes = [0] * (count + 1)
+    count_changes = [0] * (strip_count + 1)
     for x0, x1, _ in spans:
-        changes[int((x0 - left) / _STRIP)] += 1
-        changes[min(count, int((x1 - left) / _STRIP) + 1)] -= 1
-    low, high = int(count * 0.15), int(count * 0.85)
-    middle = list(accumulate(changes))[low:high]
-    least = min(middle, default=0)
-    if not middle or least > len(pieces) * 0.4:
+        count_changes[int((x0 - left) / _STRIP_WIDTH)] += 1
+        count_changes[min(strip_count, int((x1 - left) / _STRIP_WIDTH) + 1)] -= 1
+    first_strip, last_strip = int(strip_count * 0.15), int(strip_count * 0.85)
+    middle_counts = list(accumulate(count_changes))[first_strip:last_strip]
+    lowest_count = min(middle_counts, default=0)
+    if not middle_counts or lowest_count > len(snippets) * 0.4:
         return None
-    # More than the least: a title, the number of the page.
-    begin, end = _longest(middle, least + max(1, len(pieces) // 30))
-    strip = left + (low + begin) * _STRIP, left + (low + end) * _STRIP
-    size = median(piece.size for piece in pieces)
+    # A little more than the minimum, for a title or a page number across the strip.
+    begin, end = _longest_run(middle_counts, lowest_count + max(1, len(snippets) // 30))
+    strip = left + (first_strip + begin) * _STRIP_WIDTH, left + (first_strip + end) * _STRIP_WIDTH
+    size = median(snippet.size for snippet in snippets)
     if strip[1] - strip[0] < size * 0.5:
         return None
-    return strip if _parts(spans, *strip, size) else None
+    return strip if _separates_columns(spans, *strip, size) else None
 
 
-def _longest(counts: Sequence[int], most: int) -> tuple[int, int]:
-    """Where the longest row of counts up to `most` begins and ends."""
-    best, begin = (0, 0), 0
-    for place, count in enumerate((*counts, most + 1)):
-        if count > most:
-            best = max(best, (begin, place), key=lambda row: row[1] - row[0])
-            begin = place + 1
-    return best
+def _longest_run(counts: Sequence[int], limit: int) -> tuple[int, int]:
+    """Returns start and end of the longest run of counts that are at most `limit`."""
+    longest, begin = (0, 0), 0
+    for position, count in enumerate((*counts, limit + 1)):
+        if count > limit:
+            longest = max(longest, (begin, position), key=lambda row: row[1] - row[0])
+            begin = position + 1
+    return longest
 
 
-def _parts(
+def _separates_columns(
     spans: Sequence[tuple[float, float, int]], begin: float, end: float, size: float
 ) -> bool:
-    """Whether a strip parts columns of text: lines on both sides, those on the right flush."""
-    before = [span for span in spans if span[1] <= end]
-    after = [span for span in spans if span[0] >= begin]
-    if min(len(before), len(after)) < _COLUMN_LINES:
+    """Returns whether a strip separates columns of text: enough lines, the right ones flush."""
+    left_spans = [span for span in spans if span[1] <= end]
+    right_spans = [span for span in spans if span[0] >= begin]
+    if min(len(left_spans), len(right_spans)) < _MIN_COLUMN_LINES:
         return False
-    if min(median(s[2] for s in side) for side in (before, after)) < _COLUMN_CHARACTERS:
+    if (
+        min(median(s[2] for s in side_spans) for side_spans in (left_spans, right_spans))
+        < _MIN_COLUMN_CHARACTERS
+    ):
         return False
-    flush = sum(x0 - end < size * 2.5 for x0, _, _ in after)
-    return flush * 5 >= len(after) * 3
+    flush_count = sum(x0 - end < size * 2.5 for x0, _, _ in right_spans)
+    return flush_count * 5 >= len(right_spans) * 3
 
 
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def _rows(pieces: Iterable[Snippet]) -> list[list[Snippet]]:
-    """Pieces on one line each, from the top; raised and lowered ones with those beside them."""
+def _group_rows(snippets: Iterable[Snippet]) -> list[list[Snippet]]:
+    """Groups snippets by line, from the top; raised and lowered ones join their neighbours."""
     rows: list[list[Snippet]] = []
-    for piece in sorted(pieces, key=lambda one: -one.base):
-        if rows and rows[-1][0].base - piece.base < piece.size * _SAME_BASE:
-            rows[-1].append(piece)
+    for snippet in sorted(snippets, key=lambda snippet: -snippet.baseline):
+        if rows and rows[-1][0].baseline - snippet.baseline < snippet.size * _BASELINE_TOLERANCE:
+            rows[-1].append(snippet)
         else:
-            rows.append([piece])
-    for place, row in enumerate(rows):
-        if len(row) <= _CROWDED:
-            around = rows[max(0, place - 2) : place + 3]
-            _join_raised(row, [o for o in around if o is not row and len(o) <= _CROWDED])
+            rows.append([snippet])
+    for row_index, row in enumerate(rows):
+        if len(row) <= _MAX_ROW_SNIPPETS:
+            nearby_rows = rows[max(0, row_index - 2) : row_index + 3]
+            _join_raised(
+                row,
+                [
+                    nearby_row
+                    for nearby_row in nearby_rows
+                    if nearby_row is not row and len(nearby_row) <= _MAX_ROW_SNIPPETS
+                ],
+            )
     return [row for row in rows if row]
 
 
-def _join_raised(row: list[Snippet], near: Sequence[list[Snippet]]) -> None:
-    """Put small pieces of a row in the row near it beside whose pieces they stand."""
-    for piece in list(row):
-        beside = next((other for other in near if other and _is_beside(piece, other)), None)
-        if beside is not None:
-            row.remove(piece)
-            piece.raised = piece.base - beside[0].base > beside[0].size * _RAISED
-            beside.append(piece)
+def _join_raised(row: list[Snippet], nearby_rows: Sequence[list[Snippet]]) -> None:
+    """Moves small snippets of a row to a nearby row with adjacent larger ones."""
+    for snippet in list(row):
+        target_row = next(
+            (
+                nearby_row
+                for nearby_row in nearby_rows
+                if nearby_row and _is_attached(snippet, nearby_row)
+            ),
+            None,
+        )
+        if target_row is not None:
+            row.remove(snippet)
+            snippet.is_raised = (
+                snippet.baseline - target_row[0].baseline > target_row[0].size * _MIN_RISE
+            )
+            target_row.append(snippet)
 
 
-def _is_beside(piece: Snippet, row: Sequence[Snippet]) -> bool:
-    """Whether a small piece stands right beside larger ones, a little above or below them."""
-    sizes = [other.size for other in row if not other.raised]
-    size = max(sizes, default=0.0)
-    above = piece.base - row[0].base
-    if piece.size > size * _SMALLER or not -0.4 * size < above < 0.8 * size:
+def _is_attached(snippet: Snippet, row: Sequence[Snippet]) -> bool:
+    """Returns whether a small snippet is adjacent to larger ones, slightly above or below."""
+    sizes = [neighbour.size for neighbour in row if not neighbour.is_raised]
+    row_size = max(sizes, default=0.0)
+    rise = snippet.baseline - row[0].baseline
+    if snippet.size > row_size * _SMALL_RATIO or not -0.4 * row_size < rise < 0.8 * row_size:
         return False
-    near = size * 0.5
+    tolerance = row_size * 0.5
     return any(
-        -near < piece.x0 - other.x1 < near or -near < other.x0 - piece.x1 < near
-        for other in row
-        if other.size > piece.size
+        -tolerance < snippet.x0 - neighbour.x1 < tolerance
+        or -tolerance < neighbour.x0 - snippet.x1 < tolerance
+        for neighbour in row
+        if neighbour.size > snippet.size
     )
 
 
-def _line(row: Sequence[Snippet], page: int, column: int) -> TextLine:
-    letters = [c for piece in row for c in piece.text if c.isalpha()]  # no dots of a leader
-    leftward = 2 * sum(map(is_leftward, letters)) > len(letters)
-    ordered = sorted(row, key=lambda one: -one.x1 if leftward else one.x0)
-    gaps = _gaps(ordered)
+def _build_line(row: Sequence[Snippet], page: int, column: int) -> TextLine:
+    """Builds a line from its snippets, with spaces and cell separators between them."""
+    letters = [
+        letter for snippet in row for letter in snippet.text if letter.isalpha()
+    ]  # without the dots of a leader
+    runs_leftward = 2 * sum(map(is_leftward, letters)) > len(letters)
+    sorted_row = sorted(row, key=lambda snippet: -snippet.x1 if runs_leftward else snippet.x0)
+    gaps = _word_gaps(sorted_row)
     runs: list[Run] = []
-    for number, piece in enumerate(ordered):
+    for index, snippet in enumerate(sorted_row):
         gap = 0.0
-        if number:
-            last = ordered[number - 1]
-            gap = last.x0 - piece.x1 if leftward else piece.x0 - last.x1
-        size = max(piece.size, ordered[number - 1].size)
-        if _parts_cells(gap, size, gaps):
-            runs.append(Run(CELL))
-        spaced = gap > size * _SPACE or (piece.glyphs[0].spaced and gap > 0)
-        runs += _runs(piece, bool(number) and spaced)
-    flat = [piece for piece in row if not piece.raised] or row
-    widest = max(flat, key=lambda piece: len(piece.glyphs))
+        if index:
+            previous = sorted_row[index - 1]
+            gap = previous.x0 - snippet.x1 if runs_leftward else snippet.x0 - previous.x1
+        size = max(snippet.size, sorted_row[index - 1].size)
+        if _separates_cells(gap, size, gaps):
+            runs.append(Run(CELL_SEPARATOR))
+        has_space = gap > size * _MIN_SPACE or (snippet.glyphs[0].follows_space and gap > 0)
+        runs += _split_runs(snippet, bool(index) and has_space)
+    level_snippets = [snippet for snippet in row if not snippet.is_raised] or row
+    longest = max(level_snippets, key=lambda snippet: len(snippet.glyphs))
     return TextLine(
-        page, _merged(runs), min(piece.x0 for piece in row), max(piece.x1 for piece in row),
-        widest.base, widest.size, column, leftward,
+        page, _merge_runs(runs),
+        min(snippet.x0 for snippet in row), max(snippet.x1 for snippet in row),
+        longest.baseline, longest.size, column, runs_leftward,
     )  # fmt: skip
 
 
-def _parts_cells(gap: float, size: float, gaps: Sequence[float]) -> bool:
-    """Whether a space is too wide for one between words, also for those of its line."""
-    if gap <= size * _CELL:
+def _separates_cells(gap: float, size: float, gaps: Sequence[float]) -> bool:
+    """Returns whether a gap is too wide for a word space, also by the other gaps of its line."""
+    if gap <= size * _MIN_CELL_GAP:
         return False
-    return gap > size * _FAR or len(gaps) == 1 or gap > 2.5 * min(gaps)
+    return gap > size * _SURE_CELL_GAP or len(gaps) == 1 or gap > 2.5 * min(gaps)
 
 
-def _gaps(row: Sequence[Snippet]) -> list[float]:
-    """The spaces between the words of a line: in a loose one all are wide."""
-    within = [
-        glyph.x0 - last.x1
-        for piece in row
-        for last, glyph in pairwise(piece.glyphs)
-        if glyph.spaced
+def _word_gaps(row: Sequence[Snippet]) -> list[float]:
+    """Returns the gaps between the words of a line; in a loose line all are wide."""
+    inner_gaps = [
+        glyph.x0 - previous.x1
+        for snippet in row
+        for previous, glyph in pairwise(snippet.glyphs)
+        if glyph.follows_space
     ]
-    return within + [abs(piece.x0 - last.x1) for last, piece in pairwise(row)]
+    return inner_gaps + [abs(snippet.x0 - previous.x1) for previous, snippet in pairwise(row)]
 
 
-def _runs(piece: Snippet, spaced: bool) -> Iterator[Run]:
-    """The characters of a piece, those of one look together."""
-    said: list[str] = []
-    last: Glyph | None = None
-    for glyph, between in zip(piece.glyphs, (spaced, *_spaces(piece.glyphs)), strict=True):
-        if last is not None and _style(last.face) != _style(glyph.face):
-            yield Run("".join(said), *_style(last.face), piece.raised)
-            said = []
-        if between and not (last is not None and is_cjk(last.text) and is_cjk(glyph.text)):
-            said.append(" ")
-        said.append(glyph.text)
-        last = glyph
-    if last is not None:
-        yield Run("".join(said), *_style(last.face), piece.raised)
+def _split_runs(snippet: Snippet, follows_space: bool) -> Iterator[Run]:
+    """Splits a snippet into runs of one style; `follows_space`: a space precedes it."""
+    characters: list[str] = []
+    previous: Glyph | None = None
+    for glyph, has_space in zip(
+        snippet.glyphs, (follows_space, *_space_flags(snippet.glyphs)), strict=True
+    ):
+        if previous is not None and _face_style(previous.face) != _face_style(glyph.face):
+            yield Run("".join(characters), *_face_style(previous.face), snippet.is_raised)
+            characters = []
+        if has_space and not (
+            previous is not None and is_cjk(previous.text) and is_cjk(glyph.text)
+        ):
+            characters.append(" ")
+        characters.append(glyph.text)
+        previous = glyph
+    if previous is not None:
+        yield Run("".join(characters), *_face_style(previous.face), snippet.is_raised)
 
 
-def _style(face: Face) -> tuple[bool, bool]:
-    return face.em, face.strong
+def _face_style(face: Face) -> tuple[bool, bool]:
+    return face.is_italic, face.is_bold
 
 
-def _spaces(glyphs: Sequence[Glyph]) -> list[bool]:
-    """Whether spaces stand between characters, but for those that set apart `C H A P T E R`."""
-    gaps = [glyph.x0 - last.x1 for last, glyph in pairwise(glyphs)]
-    spaced = sum(glyph.spaced for glyph in glyphs[1:])
-    if spaced + 1 >= _SPACED_LETTERS and spaced > len(glyphs) * 0.7:
-        usual = median(gaps)
-        return [gap > usual * 1.6 for gap in gaps]
-    near = zip(gaps, glyphs, glyphs[1:], strict=False)
-    return [glyph.spaced or gap > last.face.size * 0.5 for gap, last, glyph in near]
+def _space_flags(glyphs: Sequence[Glyph]) -> list[bool]:
+    """Returns whether each gap is a space; letter-spacing as in `C H A P T E R` is none."""
+    gaps = [glyph.x0 - previous.x1 for previous, glyph in pairwise(glyphs)]
+    space_count = sum(glyph.follows_space for glyph in glyphs[1:])
+    if space_count + 1 >= _MIN_SPACED_LETTERS and space_count > len(glyphs) * 0.7:
+        usual_gap = median(gaps)
+        return [gap > usual_gap * 1.6 for gap in gaps]
+    neighbours = zip(gaps, glyphs, glyphs[1:], strict=False)
+    return [
+        glyph.follows_space or gap > previous.face.size * 0.5 for gap, previous, glyph in neighbours
+    ]
 
 
-def _merged(runs: Iterable[Run]) -> list[Run]:
-    """Runs of one face as one."""
-    merged: list[Run] = []
+def _merge_runs(runs: Iterable[Run]) -> list[Run]:
+    """Merges adjacent runs of one style."""
+    merged_runs: list[Run] = []
     for run in runs:
-        if merged and _look(merged[-1]) == _look(run):
-            merged[-1] = replace(run, text=merged[-1].text + run.text)
+        if merged_runs and _run_style(merged_runs[-1]) == _run_style(run):
+            merged_runs[-1] = replace(run, text=merged_runs[-1].text + run.text)
         else:
-            merged.append(run)
-    return merged
+            merged_runs.append(run)
+    return merged_runs
 
 
-def _look(run: Run) -> tuple[bool, bool, bool]:
-    return run.em, run.strong, run.raised
+def _run_style(run: Run) -> tuple[bool, bool, bool]:
+    return run.is_italic, run.is_bold, run.is_raised
 
 
 # -- initials --------------------------------------------------------------------------------------
 
 
-def _initials(pieces: Sequence[Snippet]) -> tuple[list[Snippet], list[Snippet]]:
-    """Large letters with lines beside them, and the rest."""
-    sizes = [piece.size for piece in pieces]
-    usual = median(sizes) if sizes else 0.0
+def _find_initials(snippets: Sequence[Snippet]) -> tuple[list[Snippet], list[Snippet]]:
+    """Separates initials, large letters with lines beside them, from the other snippets."""
+    sizes = [snippet.size for snippet in snippets]
+    usual_size = median(sizes) if sizes else 0.0
     large = [
-        piece
-        for piece in pieces
-        if piece.size >= usual * _INITIAL and re.fullmatch(r"\W*[^\W\d_]\W*", piece.text)
+        snippet
+        for snippet in snippets
+        if snippet.size >= usual_size * _INITIAL_RATIO
+        and re.fullmatch(r"\W*[^\W\d_]\W*", snippet.text)
     ]
-    few = large if len(large) <= _INITIALS else []
-    initials = [piece for piece in few if len(_lines_beside(piece, pieces)) >= 2]
-    held = set(map(id, initials))
-    return initials, [piece for piece in pieces if id(piece) not in held]
+    candidates = large if len(large) <= _MAX_INITIALS else []
+    initials = [snippet for snippet in candidates if len(_baselines_beside(snippet, snippets)) >= 2]
+    initial_ids = set(map(id, initials))
+    return initials, [snippet for snippet in snippets if id(snippet) not in initial_ids]
 
 
-def _lines_beside(initial: Snippet, pieces: Iterable[Snippet]) -> set[float]:
-    top = initial.base + initial.size * 0.9
+def _baselines_beside(initial: Snippet, snippets: Iterable[Snippet]) -> set[float]:
+    """Returns the rounded baselines of snippets right of an initial."""
+    top = initial.baseline + initial.size * 0.9
     return {
-        round(piece.base)
-        for piece in pieces
-        if piece is not initial
-        and piece.x0 >= initial.x1 - initial.size * 0.2
-        and piece.x0 - initial.x1 < initial.size
-        and initial.base - piece.size * 0.2 < piece.base < top
+        round(snippet.baseline)
+        for snippet in snippets
+        if snippet is not initial
+        and snippet.x0 >= initial.x1 - initial.size * 0.2
+        and snippet.x0 - initial.x1 < initial.size
+        and initial.baseline - snippet.size * 0.2 < snippet.baseline < top
     }
 
 
-def _give(initial: Snippet, lines: list[TextLine]) -> None:
-    """Put an initial before the first of the lines beside it."""
-    top = initial.base + initial.size * 0.9
-    beside = [
+def _attach_initial(initial: Snippet, lines: list[TextLine]) -> None:
+    """Adds an initial to the first of the lines beside it."""
+    top = initial.baseline + initial.size * 0.9
+    lines_beside = [
         line
         for line in lines
-        if initial.base - line.size * 0.2 < line.base < top
+        if initial.baseline - line.size * 0.2 < line.baseline < top
         and -initial.size * 0.2 <= line.x0 - initial.x1 < initial.size
     ]
-    if not beside:
-        lines.append(_line([initial], lines[0].page if lines else 0, 0))
+    if not lines_beside:
+        lines.append(_build_line([initial], lines[0].page if lines else 0, 0))
         return
-    first = beside[0]
-    spaced = first.x0 - initial.x1 > first.size * 0.4 and initial.text in ("A", "I", "O")
-    letter = initial.text.strip() + " " * spaced
-    first.runs = [Run(letter), *first.runs]
-    for number, line in enumerate(beside):
-        line.initial = 2 if number else 1
+    first_line = lines_beside[0]
+    is_word = first_line.x0 - initial.x1 > first_line.size * 0.4 and initial.text in ("A", "I", "O")
+    letter = initial.text.strip() + " " * is_word
+    first_line.runs = [Run(letter), *first_line.runs]
+    for index, line in enumerate(lines_beside):
+        line.initial = 2 if index else 1
         line.x0 = initial.x0

@@ -1,4 +1,4 @@
-"""Footnotes: lines in small type at the foot of a page, and the raised marks that lead to them."""
+"""Detects footnotes in small type at the foot of a page, and the marks that refer to them."""
 
 from __future__ import annotations
 
@@ -9,115 +9,124 @@ from itertools import groupby
 
 from narrator.importers.readers.pdf.lines import Run, TextLine
 
-_SMALLER = 0.93
-"""Times the size of the text."""
-_MARK = re.compile(r"\s*[\[(]?(\d{1,3}|[*∗†‡§¶‖#]{1,3}|[a-z](?=[\s).\]]))(?![\d,:])[\])]?[.)]?\s*")
+_SMALL_RATIO = 0.93
+"""Maximum size of notes, relative to the text."""
+_NOTE_MARK = re.compile(
+    r"\s*[\[(]?(\d{1,3}|[*∗†‡§¶‖#]{1,3}|[a-z](?=[\s).\]]))(?![\d,:])[\])]?[.)]?\s*"
+)
 _RAISED_MARK = re.compile(r"\s*[\[(]?(\d{1,3}|[*∗†‡§¶‖#]{1,3}|[a-z])[\])]?,?\s*")
-_SIGNS = re.compile(r"(?<=\S)([*∗†‡§¶‖]{1,3})(?=[\s.,;:!?”’\"')\]—–-]|$)")
+_SYMBOLS = re.compile(r"(?<=\S)([*∗†‡§¶‖]{1,3})(?=[\s.,;:!?”’\"')\]—–-]|$)")
 
 
-def find_notes(pages: Sequence[Sequence[TextLine]], size: float) -> None:
-    """Mark the lines of footnotes, and what refers to them; `size` is that of the text."""
-    last: str | None = None
-    """Of the page before, if it ends with a note."""
-    for number, lines in enumerate(pages):
-        kept = [line for line in lines if line.left is None]
+def mark_notes(pages: Sequence[Sequence[TextLine]], size: float) -> None:
+    """Marks the lines of footnotes and the references to them; `size` is that of the text."""
+    last_note: str | None = None
+    """Id of the note at the end of the previous page; None if it ends without one."""
+    for page_index, lines in enumerate(pages):
+        remaining_lines = [line for line in lines if line.omission_reason is None]
         notes: dict[str, str] = {}
-        ended = None
-        for _, column in groupby(kept, key=lambda line: line.column):
-            found = _notes_of(list(column), size, f"{number + 1}", last, len(notes))
-            notes |= found
-            ended = next((line.note for line in reversed(kept) if line.note), None)
-        last = ended
-        for line in kept:
-            if line.note is None:
-                line.runs = list(_referring(line, notes))
+        page_end_note = None
+        for _, column in groupby(remaining_lines, key=lambda line: line.column):
+            column_notes = _mark_column_notes(
+                list(column), size, f"{page_index + 1}", last_note, len(notes)
+            )
+            notes |= column_notes
+            page_end_note = next(
+                (line.note_id for line in reversed(remaining_lines) if line.note_id), None
+            )
+        last_note = page_end_note
+        for line in remaining_lines:
+            if line.note_id is None:
+                line.runs = list(_split_references(line, notes))
 
 
-def _notes_of(
-    lines: Sequence[TextLine], size: float, page: str, last: str | None, count: int
+def _mark_column_notes(
+    lines: Sequence[TextLine], size: float, page: str, last_note: str | None, count: int
 ) -> dict[str, str]:
-    """Marks and ids of the notes at the foot of a column, whose lines are marked."""
-    first = len(lines)
-    while first and lines[first - 1].size <= size * _SMALLER:
-        first -= 1
-    if not first:
-        return {}  # all in small type: no foot of anything
+    """Sets the note id of lines at the foot of a column; returns ids of new notes by mark.
+
+    `last_note` is the note that the previous page ends with, `count` the number of notes so far.
+    """
+    first_note_line = len(lines)
+    while first_note_line and lines[first_note_line - 1].size <= size * _SMALL_RATIO:
+        first_note_line -= 1
+    if not first_note_line:
+        return {}  # all in small type: nothing that the notes could be below
     notes: dict[str, str] = {}
-    edge = min((line.x0 for line in lines[first:]), default=0.0)
-    current = last
-    if last is not None and not _begins(lines[first:]):
+    left_edge = min((line.x0 for line in lines[first_note_line:]), default=0.0)
+    current = last_note
+    if last_note is not None and not _is_note_start(lines[first_note_line:]):
         current = None
-    for line in lines[first:]:
-        mark = _mark_of(line, edge, size)
+    for line in lines[first_note_line:]:
+        mark = _leading_mark(line, left_edge, size)
         if mark is not None and mark not in notes:
             current = f"note-{page}-{count + len(notes) + 1}"
             notes[mark] = current
-            _set_apart(line)
-        line.note = current
+            _add_space_after_mark(line)
+        line.note_id = current
     return notes
 
 
-def _set_apart(line: TextLine) -> None:
-    """A space behind the raised mark of a note."""
-    if line.runs[0].raised and len(line.runs) > 1 and not line.runs[1].text[:1].isspace():
+def _add_space_after_mark(line: TextLine) -> None:
+    """Adds a space after the raised mark of a note."""
+    if line.runs[0].is_raised and len(line.runs) > 1 and not line.runs[1].text[:1].isspace():
         line.runs[1] = replace(line.runs[1], text=f" {line.runs[1].text}")
 
 
-def _begins(lines: Sequence[TextLine]) -> bool:
-    """Whether what is in small type goes on with a note or begins one: some mark is near."""
+def _is_note_start(lines: Sequence[TextLine]) -> bool:
+    """Returns whether lines in small type begin or continue a note."""
     return bool(lines) and (
         len(lines) > 1
         or lines[0].text.lstrip()[:1].islower()
-        or _MARK.match(lines[0].text) is not None
+        or _NOTE_MARK.match(lines[0].text) is not None
     )
 
 
-def _mark_of(line: TextLine, edge: float, size: float) -> str | None:
-    """The mark that a line of a note begins with."""
-    first = line.runs[0]
-    if first.raised and (found := _RAISED_MARK.fullmatch(first.text)):
-        return found[1]
-    if line.x0 - edge > size * 2.5:
+def _leading_mark(line: TextLine, left_edge: float, size: float) -> str | None:
+    """Returns the mark at the beginning of a note's line; None for none."""
+    first_run = line.runs[0]
+    if first_run.is_raised and (match := _RAISED_MARK.fullmatch(first_run.text)):
+        return match[1]
+    if line.x0 - left_edge > size * 2.5:
         return None
-    found = _MARK.match(line.text)
-    if found is None or found.end() == len(line.text):
+    match = _NOTE_MARK.match(line.text)
+    if match is None or match.end() == len(line.text):
         return None
-    return found[1] if not found[1].isalpha() else None
+    return match[1] if not match[1].isalpha() else None
 
 
-def _referring(line: TextLine, notes: dict[str, str]) -> Iterator[Run]:
-    """The runs of a line, marks of notes apart."""
-    before = ""
+def _split_references(line: TextLine, notes: dict[str, str]) -> Iterator[Run]:
+    """Yields the runs of a line, with references to notes as separate runs."""
+    previous_text = ""
     for run in line.runs:
-        raised = _RAISED_MARK.fullmatch(run.text) if run.raised else None
-        if raised is not None and _is_mark(raised[1], before, raised[1] in notes):
-            yield replace(run, note=notes.get(raised[1], ""))
-        elif not run.raised and notes:
-            yield from _with_signs(run, notes)
+        match = _RAISED_MARK.fullmatch(run.text) if run.is_raised else None
+        if match is not None and _is_reference(match[1], previous_text, match[1] in notes):
+            yield replace(run, note_id=notes.get(match[1], ""))
+        elif not run.is_raised and notes:
+            yield from _split_at_symbols(run, notes)
         else:
             yield run
-        before = run.text or before
+        previous_text = run.text or previous_text
 
 
-def _is_mark(mark: str, before: str, is_known: bool) -> bool:
-    """Whether a raised mark is a note's, on this page or elsewhere: no power, and no unit's."""
-    word = re.search(r"(\w*)\W*$", before)
+def _is_reference(mark: str, previous_text: str, is_known: bool) -> bool:
+    """Returns whether a raised mark refers to a note, and is no exponent of a number or unit."""
+    word = re.search(r"(\w*)\W*$", previous_text)
     letters = word[1] if word else ""
-    if letters.isdigit() and len(letters) < 4 and before.endswith(letters):
+    if letters.isdigit() and len(letters) < 4 and previous_text.endswith(letters):
         return False
     if is_known:
         return True
-    closed = before.rstrip()[-1:] in ".,;:!?”’\"')"
-    return mark.isdigit() and (closed or (len(letters) > 2 and letters.isalpha()))
+    follows_punctuation = previous_text.rstrip()[-1:] in ".,;:!?”’\"')"
+    return mark.isdigit() and (follows_punctuation or (len(letters) > 2 and letters.isalpha()))
 
 
-def _with_signs(run: Run, notes: dict[str, str]) -> Iterator[Run]:
-    """A run, the signs of notes in it apart that are not raised: `word*`."""
-    place = 0
-    for found in _SIGNS.finditer(run.text):
-        if found[1] in notes:
-            yield replace(run, text=run.text[place : found.start()])
-            yield replace(run, text=found[1], note=notes[found[1]])
-            place = found.end()
-    yield replace(run, text=run.text[place:])
+def _split_at_symbols(run: Run, notes: dict[str, str]) -> Iterator[Run]:
+    """Splits a run at note symbols that are not raised: `word*`."""
+    position = 0
+    for match in _SYMBOLS.finditer(run.text):
+        if match[1] in notes:
+            yield replace(run, text=run.text[position : match.start()])
+            yield replace(run, text=match[1], note_id=notes[match[1]])
+            position = match.end()
+    yield replace(run, text=run.text[position:])

@@ -1,8 +1,8 @@
-"""What stands on many pages at one height: running heads and feet, and the numbers of pages.
+"""Detects running heads and feet and page numbers, by lines at the same height on many pages.
 
-A head comes again, has the number of its page, or says what a heading in larger type says. In type
-larger than the text, all of its place on most pages must: chapters may have such headings there.
-Knows lines, not what they are lines of.
+A running head is repeated, has the number of its page, or repeats a heading in larger type. In type
+larger than the text, most lines at its height must do so, as they could be headings of chapters.
+Knows lines, not paragraphs or headings.
 """
 
 from __future__ import annotations
@@ -17,267 +17,337 @@ from narrator.importers.chapters.outline import letters
 from narrator.importers.counting import ROMAN, bare_value, counted
 from narrator.importers.readers.pdf.lines import TextLine
 
-HEAD = "running head or foot"
-NUMBER = "page number"
-_EDGE = 2
-"""Lines at the top and at the foot of a page that may come again."""
-_NEAR = 3.0
-"""Points by which the heights of what comes again differ."""
-_OFTEN = 3
-_LONGEST = 120
-"""Characters of a running head."""
-_LARGER = 1.15
-"""Times the size of the text: a running head in larger type may be a heading."""
-_HEADING = 1.05
-"""Times the size of a running head: the headings of its book are larger at least so much."""
-_COVERED = 0.4
-"""Of the pages: so many have a head in larger type, as headings of chapters have not."""
-_INTERRUPTED = 0.15
-"""Of them: so many stand amid a sentence, where no type is larger."""
-_ENDS = re.compile(r"[.!?…:][\W\d]*$")
-_WRAPPED = 3
-"""Lines of a running head."""
-_PART = 8
-"""Letters of a part of a heading that is known again."""
-_SHORT = 6
-"""Pages of a source in which two are enough."""
+RUNNING_HEAD = "running head or foot"
+PAGE_NUMBER = "page number"
+_MAX_EDGE_LINES = 2
+"""Maximum lines of running heads at the top, and of feet at the bottom, of a page."""
+_HEIGHT_TOLERANCE = 3.0
+"""Tolerance for the height of repeated lines, in points."""
+_MIN_PAGES = 3
+"""Minimum number of pages with a running head."""
+_MAX_CHARACTERS = 120
+"""Maximum characters of a running head."""
+_LARGE_RATIO = 1.15
+"""Size relative to the text above which a running head may instead be a heading."""
+_HEADING_RATIO = 1.05
+"""Minimum size of headings relative to running heads."""
+_COVERED_SHARE = 0.4
+"""Minimum share of pages with a running head in larger type, above that of chapter headings."""
+_INTERRUPTED_SHARE = 0.15
+"""Minimum share of these that interrupt a sentence, if the book has no larger type."""
+_SENTENCE_END = re.compile(r"[.!?…:][\W\d]*$")
+_MAX_HEAD_LINES = 3
+"""Maximum lines of a wrapped running head."""
+_MIN_PART_LETTERS = 8
+"""Minimum letters of a running head that is part of a heading."""
+_FEW_PAGES = 6
+"""Number of pages of a source up to which two repetitions are enough."""
 _PAGE_NUMBER = re.compile(r"^\W*(\d{1,4})(?!\d)")
 _NUMBER_AT_EDGE = re.compile(r"^\W*\d{1,4}\b|\b\d{1,4}\W*$")
 _SLOT_SHARE = 0.25
-"""Of the pages that have a running head at a height: then what else stands there is one."""
-_FIGURES = re.compile(rf"\d+|\b{ROMAN}\b", re.IGNORECASE)
-_BARE = re.compile(
+"""Share of pages with a running head at a height, from which all lines there are one."""
+_NUMERAL = re.compile(rf"\d+|\b{ROMAN}\b", re.IGNORECASE)
+_BARE_PAGE_NUMBER = re.compile(
     rf"\W*(?:\d{{1,4}}|{ROMAN}|(?:page|seite|p\.|pag\.|página|s\.)?\s*\d{{1,4}}"
     r"(?:\s*(?:/|of|von|de|di|van)\s*\d{1,4})?)\W*",
     re.IGNORECASE,
 )
 
 
-def leave_repeated(pages: Sequence[Sequence[TextLine]]) -> None:
-    """Set aside running heads, feet and page numbers."""
+def omit_repeated(pages: Sequence[Sequence[TextLine]]) -> None:
+    """Marks running heads, feet and page numbers as left out."""
     for at_top in (True, False):
-        for _ in range(_EDGE):
-            kept = [[line for line in lines if line.left is None] for lines in pages]
-            if not _leave_outermost(kept, at_top, _Headings(kept)):
+        for _ in range(_MAX_EDGE_LINES):
+            remaining_lines = [
+                [line for line in lines if line.omission_reason is None] for lines in pages
+            ]
+            if not _omit_outermost(remaining_lines, at_top, _LargeHeadings(remaining_lines)):
                 break
 
 
-class _Headings:
-    """What stands in large type, by which running heads are known that say the same."""
+class _LargeHeadings:
+    """The lines in large type, to detect running heads that repeat them."""
 
     def __init__(self, pages: Sequence[Sequence[TextLine]]) -> None:
         sizes = Counter(round(line.size, 1) for lines in pages for line in lines for _ in line.text)
-        self.usual = usual = max(sizes, key=sizes.__getitem__, default=0.0)
-        """Size of the text."""
-        self.large: list[tuple[float, int, str]] = []
-        """Size, page and letters."""
-        for number, lines in enumerate(pages):
-            for size, group in groupby(lines, key=lambda line: round(line.size, 1)):
-                if size > usual * _HEADING:
-                    text = letters(" ".join(line.text for line in group))
-                    self.large.append((size, number, text))
+        self.body_size = body_size = max(sizes, key=sizes.__getitem__, default=0.0)
+        """Size of the body text, in points."""
+        self.headings: list[tuple[float, int, str]] = []
+        """Size, page index and letters of each heading."""
+        for page_index, lines in enumerate(pages):
+            for size, size_lines in groupby(lines, key=lambda line: round(line.size, 1)):
+                if size > body_size * _HEADING_RATIO:
+                    text = letters(" ".join(line.text for line in size_lines))
+                    self.headings.append((size, page_index, text))
 
-    def are_above(self, size: float) -> bool:
-        """Whether there are headings on several pages in type larger than this."""
-        return len({page for large, page, _ in self.large if large > size * _HEADING}) > 1
+    def has_larger(self, size: float) -> bool:
+        """Returns whether several pages have headings in type larger than this."""
+        pages = {page for large, page, _ in self.headings if large > size * _HEADING_RATIO}
+        return len(pages) > 1
 
-    def say(self, *lines: TextLine) -> bool:
-        """Whether a heading in larger type says what lines do, or a part of it does."""
+    def contains(self, *lines: TextLine) -> bool:
+        """Returns whether lines repeat a heading in larger type, or a part of one."""
         text = letters("".join(_NUMBER_AT_EDGE.sub("", line.text) for line in lines))
         return bool(text) and any(
-            size > lines[0].size * _HEADING
-            and (text == heading or (len(text) >= _PART and text in heading))
-            for size, _, heading in self.large
+            size > lines[0].size * _HEADING_RATIO
+            and (text == heading or (len(text) >= _MIN_PART_LETTERS and text in heading))
+            for size, _, heading in self.headings
         )
 
 
-def _leave_outermost(
-    pages: Sequence[Sequence[TextLine]], at_top: bool, headings: _Headings
+def _omit_outermost(
+    pages: Sequence[Sequence[TextLine]], at_top: bool, headings: _LargeHeadings
 ) -> bool:
-    edges = [list(_outermost(lines, at_top)) for lines in pages]
-    shown = sum(bool(edge) for edge in edges)
-    few = 2 if shown <= _SHORT else _OFTEN
-    lines = [line for edge in edges for line in edge if len(line.text) <= _LONGEST]
-    small = [line for line in lines if line.size <= headings.usual * _LARGER]
-    inside = _inside(pages, {id(line) for line in small})
-    again = [*_coming_again(small, inside), *_numbered(small, few)]
-    again += _saying_headings(small, headings, few)
-    large = [line for line in lines if line.size > headings.usual * _LARGER]
-    heads = list(_large_heads(pages, large, headings, shown))
-    _mark(small, again, max(_OFTEN, shown * _SLOT_SHARE))
+    """Marks running heads or feet in the outermost lines; returns whether there were any."""
+    edges = [list(_outermost_lines(lines, at_top)) for lines in pages]
+    page_count = sum(bool(edge) for edge in edges)
+    min_pages = 2 if page_count <= _FEW_PAGES else _MIN_PAGES
+    lines = [line for edge in edges for line in edge if len(line.text) <= _MAX_CHARACTERS]
+    small_lines = [line for line in lines if line.size <= headings.body_size * _LARGE_RATIO]
+    inner_counts = _inner_text_counts(pages, {id(line) for line in small_lines})
+    repeated_lines = [
+        *_repeated_lines(small_lines, inner_counts),
+        *_lines_with_page_number(small_lines, min_pages),
+    ]
+    repeated_lines += _lines_repeating_headings(small_lines, headings, min_pages)
+    large_lines = [line for line in lines if line.size > headings.body_size * _LARGE_RATIO]
+    heads = list(_large_running_heads(pages, large_lines, headings, page_count))
+    _omit_running_heads(small_lines, repeated_lines, max(_MIN_PAGES, page_count * _SLOT_SHARE))
     for line in heads:
-        line.left = NUMBER if _BARE.fullmatch(line.text.strip()) else HEAD
-    for line in _wrapped_heads(pages, (*again, *heads), headings) if at_top else ():
-        line.left = HEAD
-    return bool(again or heads)
+        line.omission_reason = (
+            PAGE_NUMBER if _BARE_PAGE_NUMBER.fullmatch(line.text.strip()) else RUNNING_HEAD
+        )
+    for line in (
+        _wrapped_running_heads(pages, (*repeated_lines, *heads), headings) if at_top else ()
+    ):
+        line.omission_reason = RUNNING_HEAD
+    return bool(repeated_lines or heads)
 
 
-def _saying_headings(
-    lines: Iterable[TextLine], headings: _Headings, few: int
+def _lines_repeating_headings(
+    lines: Iterable[TextLine], headings: _LargeHeadings, min_pages: int
 ) -> Iterator[TextLine]:
-    """Lines that say what headings do, at a height where some pages have such."""
-    alike = [line for line in lines if headings.say(line)]
-    heights = _pages_by_height(alike)
-    yield from (line for line in alike if len(heights[round(line.base)]) >= few)
+    """Yields lines that repeat headings, at a height where several pages have such lines."""
+    heading_lines = [line for line in lines if headings.contains(line)]
+    heights = _pages_by_height(heading_lines)
+    yield from (line for line in heading_lines if len(heights[round(line.baseline)]) >= min_pages)
 
 
-def _wrapped_heads(
-    pages: Sequence[Sequence[TextLine]], heads: Iterable[TextLine], headings: _Headings
+def _wrapped_running_heads(
+    pages: Sequence[Sequence[TextLine]], heads: Iterable[TextLine], headings: _LargeHeadings
 ) -> Iterator[TextLine]:
-    """Heads of several lines, as those of long titles are, about where the others stand."""
-    places = {(round(line.size), line.base) for line in heads if line.left == HEAD}
+    """Yields the lines of wrapped running heads, near the height of known ones."""
+    known_places = {
+        (round(line.size), line.baseline) for line in heads if line.omission_reason == RUNNING_HEAD
+    }
 
     def is_near(line: TextLine) -> bool:
-        sizes = (size for size, base in places if abs(line.base - base) < 2 * size)
+        sizes = (size for size, base in known_places if abs(line.baseline - base) < 2 * size)
         return round(line.size) in sizes
 
     for lines in pages:
-        kept = [line for line in lines if line.left is None]
-        first = sorted(kept, key=lambda line: -line.base)[:_WRAPPED]
-        group = list(takewhile(is_near, first))
-        for count in range(len(group), 1, -1):
-            if headings.say(*group[:count]):
-                yield from group[:count]
+        remaining_lines = [line for line in lines if line.omission_reason is None]
+        top_lines = sorted(remaining_lines, key=lambda line: -line.baseline)[:_MAX_HEAD_LINES]
+        head_lines = list(takewhile(is_near, top_lines))
+        for count in range(len(head_lines), 1, -1):
+            if headings.contains(*head_lines[:count]):
+                yield from head_lines[:count]
                 break
 
 
-def _large_heads(
+def _large_running_heads(
     pages: Sequence[Sequence[TextLine]],
     lines: Sequence[TextLine],
-    headings: _Headings,
-    shown: int,
+    headings: _LargeHeadings,
+    page_count: int,
 ) -> Iterator[TextLine]:
-    """Heads in type larger than the text: they stand at one height on many pages, most come again
-    soon, have the page's number or say what a larger heading does."""
-    slots: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
+    """Yields running heads in type larger than the text.
+
+    They are at one height on many pages, and most are repeated soon, have the number of the page,
+    or repeat a larger heading.
+    """
+    lines_by_slot: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
     for line in lines:
-        near = (
-            key for key in slots if abs(key[0] - line.base) < _NEAR and key[1] == round(line.size)
+        near_slots = (
+            key
+            for key in lines_by_slot
+            if abs(key[0] - line.baseline) < _HEIGHT_TOLERANCE and key[1] == round(line.size)
         )
-        slots[next(near, (round(line.base), round(line.size)))].append(line)
-    for (_, size), slot in slots.items():
-        count = len({line.page for line in slot})
-        if count < max(_OFTEN, shown * _COVERED):
+        lines_by_slot[next(near_slots, (round(line.baseline), round(line.size)))].append(line)
+    for (_, size), slot_lines in lines_by_slot.items():
+        slot_page_count = len({line.page for line in slot_lines})
+        if slot_page_count < max(_MIN_PAGES, page_count * _COVERED_SHARE):
             continue
-        amid = _interrupted(pages, slot)
-        if not headings.are_above(size) and amid < max(2, count * _INTERRUPTED):
+        interruption_count = _count_interruptions(pages, slot_lines)
+        if not headings.has_larger(size) and interruption_count < max(
+            2, slot_page_count * _INTERRUPTED_SHARE
+        ):
             continue
-        alike: dict[str, list[int]] = defaultdict(list)
-        for line in slot:
-            alike[_without_figures(line.text)].append(line.page)
-        numbered = {id(line) for line in _numbered(slot, _OFTEN) if counted(line.text) is None}
-        known = {
+        pages_by_text: dict[str, list[int]] = defaultdict(list)
+        for line in slot_lines:
+            pages_by_text[_mask_numbers(line.text)].append(line.page)
+        numbered_ids = {
+            id(line)
+            for line in _lines_with_page_number(slot_lines, _MIN_PAGES)
+            if counted(line.text) is None
+        }
+        confirmed_pages = {
             line.page
-            for line in slot
-            if id(line) in numbered or headings.say(line)
-            or any(0 < abs(page - line.page) <= 2 for page in alike[_without_figures(line.text)])
+            for line in slot_lines
+            if id(line) in numbered_ids or headings.contains(line)
+            or any(
+                0 < abs(page - line.page) <= 2 for page in pages_by_text[_mask_numbers(line.text)]
+            )
         }  # fmt: skip
-        if 2 * len(known) >= count:
-            yield from slot
+        if 2 * len(confirmed_pages) >= slot_page_count:
+            yield from slot_lines
 
 
-def _interrupted(pages: Sequence[Sequence[TextLine]], slot: Iterable[TextLine]) -> int:
-    """How many of these lines stand amid a sentence, as no heading does."""
+def _count_interruptions(pages: Sequence[Sequence[TextLine]], lines: Iterable[TextLine]) -> int:
+    """Counts the lines that interrupt a sentence, as no heading does."""
     count = 0
-    for line in slot:
-        kept = [other for other in pages[line.page] if other is not line and other.left is None]
-        before = pages[line.page - 1] if line.page else []
-        last = next((other for other in reversed(before) if other.left is None), None)
-        goes_on = bool(kept) and kept[0].text.lstrip()[:1].islower()
-        count += goes_on and last is not None and not _ENDS.search(last.text)
+    for line in lines:
+        page_lines = [
+            page_line
+            for page_line in pages[line.page]
+            if page_line is not line and page_line.omission_reason is None
+        ]
+        previous_page = pages[line.page - 1] if line.page else []
+        last_line = next(
+            (
+                page_line
+                for page_line in reversed(previous_page)
+                if page_line.omission_reason is None
+            ),
+            None,
+        )
+        is_continued = bool(page_lines) and page_lines[0].text.lstrip()[:1].islower()
+        count += is_continued and last_line is not None and not _SENTENCE_END.search(last_line.text)
     return count
 
 
-def _mark(lines: Iterable[TextLine], again: Sequence[TextLine], often: float) -> None:
-    """Set aside those that come again, and what stands where they do on other pages."""
-    heights = _pages_by_height(again)
-    taken = {id(line) for line in again}
-    sizes = {round(line.size) for line in again}
+def _omit_running_heads(
+    lines: Iterable[TextLine], repeated_lines: Sequence[TextLine], min_pages: float
+) -> None:
+    """Marks repeated lines as left out, and lines at the same height on other pages."""
+    heights = _pages_by_height(repeated_lines)
+    repeated_ids = {id(line) for line in repeated_lines}
+    sizes = {round(line.size) for line in repeated_lines}
     for line in lines:
-        of_slot = len(heights[round(line.base)]) >= often and round(line.size) in sizes
-        if id(line) in taken or (of_slot and _is_apart(line)):
-            line.left = NUMBER if _BARE.fullmatch(line.text.strip()) else HEAD
+        is_in_slot = len(heights[round(line.baseline)]) >= min_pages and round(line.size) in sizes
+        if id(line) in repeated_ids or (is_in_slot and _is_complete(line)):
+            line.omission_reason = (
+                PAGE_NUMBER if _BARE_PAGE_NUMBER.fullmatch(line.text.strip()) else RUNNING_HEAD
+            )
 
 
-def _inside(pages: Sequence[Sequence[TextLine]], at_edge: Collection[int]) -> Counter[str]:
-    """How often the words of short lines come that are not at the edge of a page."""
-    kept = (line for page in pages for line in page if line.left is None)
-    short = (line for line in kept if id(line) not in at_edge and len(line.text) <= _LONGEST)
-    return Counter(_without_figures(line.text) for line in short)
+def _inner_text_counts(
+    pages: Sequence[Sequence[TextLine]], edge_ids: Collection[int]
+) -> Counter[str]:
+    """Counts the texts of short lines that are not at the edge of a page."""
+    remaining_lines = (line for page in pages for line in page if line.omission_reason is None)
+    short_lines = (
+        line
+        for line in remaining_lines
+        if id(line) not in edge_ids and len(line.text) <= _MAX_CHARACTERS
+    )
+    return Counter(_mask_numbers(line.text) for line in short_lines)
 
 
 def _pages_by_height(lines: Iterable[TextLine]) -> Mapping[int, set[int]]:
-    """The pages on which one of these lines stands about at a height."""
-    heights: dict[int, set[int]] = defaultdict(set)
+    """Maps heights to the pages with one of these lines near that height."""
+    pages_by_height: dict[int, set[int]] = defaultdict(set)
     for line in lines:
-        for near in range(round(line.base - _NEAR), round(line.base + _NEAR) + 1):
-            heights[near].add(line.page)
-    return heights
+        for height in range(
+            round(line.baseline - _HEIGHT_TOLERANCE), round(line.baseline + _HEIGHT_TOLERANCE) + 1
+        ):
+            pages_by_height[height].add(line.page)
+    return pages_by_height
 
 
-def _outermost(lines: Iterable[TextLine], at_top: bool) -> Iterator[TextLine]:
-    """The lines at the top or at the foot of a page, side by side."""
-    kept = [line for line in lines if line.left is None]
-    if kept:
-        edge = max(x.base for x in kept) if at_top else min(x.base for x in kept)
-        yield from (x for x in kept if abs(x.base - edge) < _NEAR)
+def _outermost_lines(lines: Iterable[TextLine], at_top: bool) -> Iterator[TextLine]:
+    """Yields the top or bottom lines of a page that are at the same height."""
+    remaining_lines = [line for line in lines if line.omission_reason is None]
+    if remaining_lines:
+        edge_height = (
+            max(x.baseline for x in remaining_lines)
+            if at_top
+            else min(x.baseline for x in remaining_lines)
+        )
+        yield from (x for x in remaining_lines if abs(x.baseline - edge_height) < _HEIGHT_TOLERANCE)
 
 
-def _is_apart(line: TextLine) -> bool:
-    """Whether a line does not end as one of a text does that goes on."""
+def _is_complete(line: TextLine) -> bool:
+    """Returns whether a line does not end like a line of continuing text."""
     return not line.text.rstrip().endswith(("-", ",", ";"))
 
 
-def _coming_again(lines: Iterable[TextLine], inside: Mapping[str, int]) -> list[TextLine]:
-    """Of lines those whose words come again at the same height on other pages, but for figures;
-    not what pages have `inside` as often, as a play has its speakers."""
-    alike: dict[str, list[TextLine]] = defaultdict(list)
+def _repeated_lines(lines: Iterable[TextLine], inner_counts: Mapping[str, int]) -> list[TextLine]:
+    """Returns lines that are repeated at the same height on other pages, apart from numbers.
+
+    Excludes texts as frequent inside of pages (`inner_counts`), such as the speakers of a play.
+    """
+    lines_by_text: dict[str, list[TextLine]] = defaultdict(list)
     for line in lines:
-        if len(line.text) <= _LONGEST and _is_apart(line):
-            alike[_without_figures(line.text)].append(line)
-    again: list[TextLine] = []
-    for words, group in alike.items():
-        middle = median(line.base for line in group)
-        level = [line for line in group if abs(line.base - middle) < _NEAR]
-        often = len(level) >= _OFTEN and inside.get(words, 0) < len(level)
-        if often and ("#" not in words or _is_head(level)):
-            again += level
-    return again
+        if len(line.text) <= _MAX_CHARACTERS and _is_complete(line):
+            lines_by_text[_mask_numbers(line.text)].append(line)
+    repeated_lines: list[TextLine] = []
+    for text, text_lines in lines_by_text.items():
+        median_height = median(line.baseline for line in text_lines)
+        level_lines = [
+            line for line in text_lines if abs(line.baseline - median_height) < _HEIGHT_TOLERANCE
+        ]
+        is_frequent = len(level_lines) >= _MIN_PAGES and inner_counts.get(text, 0) < len(
+            level_lines
+        )
+        if is_frequent and ("#" not in text or _are_running_heads(level_lines)):
+            repeated_lines += level_lines
+    return repeated_lines
 
 
-def _without_figures(text: str) -> str:
-    return " ".join(_FIGURES.sub("#", text).casefold().split())
+def _mask_numbers(text: str) -> str:
+    return " ".join(_NUMERAL.sub("#", text).casefold().split())
 
 
-def _numbered(lines: Sequence[TextLine], often: int) -> Iterator[TextLine]:
-    """Lines that begin or end with the number of their page, at a height where others do, or that
-    are nothing else."""
-    found: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
+def _lines_with_page_number(lines: Sequence[TextLine], min_pages: int) -> Iterator[TextLine]:
+    """Yields lines that begin or end with a page number, at a height where others do.
+
+    Also yields lines that are just the number of their page.
+    """
+    lines_by_slot: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
     for line in lines:
-        for number in filter(None, map(_PAGE_NUMBER.search, (line.text, line.text[::-1]))):
-            figures = number[1] if line.text.lstrip().startswith(number[1]) else number[1][::-1]
-            for near in (-1, 0, 1):
-                height = round(line.base / _NEAR) + near
-                found[height, int(figures) - line.page].append(line)
-    for group in found.values():
-        if len({line.page for line in group}) >= often:
-            yield from group
+        for match in filter(None, map(_PAGE_NUMBER.search, (line.text, line.text[::-1]))):
+            digits = match[1] if line.text.lstrip().startswith(match[1]) else match[1][::-1]
+            for slot_offset in (-1, 0, 1):
+                height = round(line.baseline / _HEIGHT_TOLERANCE) + slot_offset
+                lines_by_slot[height, int(digits) - line.page].append(line)
+    for slot_lines in lines_by_slot.values():
+        if len({line.page for line in slot_lines}) >= min_pages:
+            yield from slot_lines
     for line in lines:
-        figures = line.text.strip(" -–—[]()|")
-        if line.page and figures == str(line.page + 1):
+        digits = line.text.strip(" -–—[]()|")
+        if line.page and digits == str(line.page + 1):
             yield line
 
 
-def _is_head(lines: Sequence[TextLine]) -> bool:
-    """Whether lines with figures are no headings of chapters, which have a figure each: their
-    figures grow with the pages, or they come again with the same."""
+def _are_running_heads(lines: Sequence[TextLine]) -> bool:
+    """Returns whether lines with numbers are running heads rather than chapter headings.
+
+    Their numbers grow with the pages, or repeat.
+    """
     texts = Counter(line.text.strip() for line in lines)
-    again = sum(count for count in texts.values() if count > 1)
-    return 2 * again >= len(lines) or _count_on(lines, 0) or _count_on(lines, -1)
+    repeat_count = sum(count for count in texts.values() if count > 1)
+    return (
+        2 * repeat_count >= len(lines)
+        or _numbers_follow_pages(lines, 0)
+        or _numbers_follow_pages(lines, -1)
+    )
 
 
-def _count_on(lines: Sequence[TextLine], place: int) -> bool:
-    """Whether the first or the last figures of lines grow as their pages do, most of them."""
-    values = [(line.page, bare_value(_FIGURES.findall(line.text)[place])) for line in lines]
-    offsets = Counter(value - page for page, value in values if value is not None)
+def _numbers_follow_pages(lines: Sequence[TextLine], numeral_index: int) -> bool:
+    """Returns whether the first or last numbers of most lines grow with their pages."""
+    page_numerals = [
+        (line.page, bare_value(_NUMERAL.findall(line.text)[numeral_index])) for line in lines
+    ]
+    offsets = Counter(number - page for page, number in page_numerals if number is not None)
     return bool(offsets) and offsets.most_common(1)[0][1] * 2 >= len(lines)

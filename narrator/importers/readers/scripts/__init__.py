@@ -1,1 +1,1 @@
-"""What is said by named speakers -> pages: screenplays in Fountain and Final Draft, subtitles."""
+"""Readers of texts with named speakers: screenplays in Fountain and Final Draft, subtitles."""

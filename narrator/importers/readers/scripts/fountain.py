@@ -1,6 +1,6 @@
-"""Fountain screenplays -> a book: the plain text whose capitals and blank lines say who speaks.
+"""Reads Fountain screenplays, plain text with names in capitals and blank lines between elements.
 
-Knows Fountain 1.1 as fountain.io/syntax has it; what becomes of its elements, `script.py` says.
+Knows Fountain 1.1 as described at fountain.io/syntax; `script.py` converts the elements.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from narrator.importers.readers.scripts.script import (
     ScriptItem,
     ScriptRun,
     SpeechPart,
-    begins_within,
-    counted_apart,
-    document_of_script,
-    left,
+    begins_mid_sentence,
+    expected_characters,
+    omitted_item,
     read_script,
     text_of,
+    write_script,
 )
 
-_OPEN, _CLOSE = "\ufdd0", "\ufdd1"
-"""Characters of no text, around the number of something that is cut out of it."""
-_CUT = re.compile(rf"{_OPEN}(\d+){_CLOSE}")
+_CUT_START, _CUT_END = "\ufdd0", "\ufdd1"
+"""Noncharacters around the number of a cut-out text, in place of it."""
+_CUT = re.compile(rf"{_CUT_START}(\d+){_CUT_END}")
 _NOTE, _BONEYARD, _NUMBER = "note of the author", "cut by the author", "number of a scene"
-_OPENS = re.compile(r"/\*|\[\[")
-_LONGEST_NOTE = 20_000
+_COMMENT_START = re.compile(r"/\*|\[\[")
+_MAX_NOTE_CHARACTERS = 20_000
 
 _KEYS = names(
     "title credit author authors source notes date contact copyright revision subtitle language "
@@ -64,304 +64,341 @@ _EMPHASIS = re.compile(
     re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\([*_\\~@!.>#=\[\]/()-])")
-_ASIDE_ROWS = 8
-"""Lines that a parenthetical has at most."""
+_MAX_PARENTHETICAL_ROWS = 8
+"""Maximum lines of a parenthetical."""
 
 
 def read_fountain(path: Path, choices: Choices) -> Book:
-    """The book in a screenplay. Raises ImportFailed, Slow."""
+    """Reads the book in a screenplay. Raises ImportFailed, Slow."""
     decoded = read_script(path, choices.encoding)
     script = _Screenplay(file_name(path), decoded.text)
-    items = list(script.items())
-    root, remarks = document_of_script(items)
+    script_items = list(script.read_items())
+    root, remarks = write_script(script_items)
     pages = Pages(
         [SourcePage(path.name, root)],
-        script.facts(),
+        script.metadata(),
         rules=SCRIPT,
         is_script=True,
-        characters=counted_apart(root, decoded.text),
+        characters=expected_characters(root, decoded.text),
         remarks=[*filter(None, [decoded.remark]), *remarks],
     )
     return read_pages(path, pages, choices)
 
 
 @dataclass(frozen=True, slots=True)
-class _ScriptRow:
-    """A line that has more than what is cut out of the text."""
+class _SourceRow:
+    """A line of the source, with its number from 1."""
 
     text: str
     number: int
 
     @property
-    def bare(self) -> str:
+    def stripped(self) -> str:
         return self.text.strip()
 
 
 class _Screenplay:
-    """A screenplay, from its lines to its elements."""
+    """Parses the lines of a screenplay into elements."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
-        self.cut: list[tuple[str, str]] = []
-        """What is cut out, and why."""
-        self.asides: deque[ScriptItem] = deque()
-        """What is cut out and stands alone, until there is a place for it."""
-        self.titles: dict[str, list[str]] = {}
-        self.rows = list(self._rows(seen(text).replace(_OPEN, "").replace(_CLOSE, "")))
-        self.at = 0
+        self.cut_texts: list[tuple[str, str]] = []
+        """Cut-out texts, with the reason."""
+        self.pending_items: deque[ScriptItem] = deque()
+        """Cut-out texts on lines of their own, to be inserted between elements."""
+        self.title_fields: dict[str, list[str]] = {}
+        self.rows = list(self._read_rows(seen(text).replace(_CUT_START, "").replace(_CUT_END, "")))
+        self.row_index = 0
 
-    def _rows(self, text: str) -> Iterator[_ScriptRow]:
-        """Lines; those that have nothing but what is cut out are none, for they part nothing."""
+    def _read_rows(self, text: str) -> Iterator[_SourceRow]:
+        """Yields lines, without those that contain only cut-out text, as they separate nothing."""
         number = 1
-        for row in "".join(self._pieces(text)).split("\n"):
-            here = number
+        for row in "".join(self._cut_comments(text)).split("\n"):
+            row_number = number
             number += 1
-            for found in _CUT.finditer(row):
-                number += self.cut[int(found[1])][0].count("\n")
+            for cut in _CUT.finditer(row):
+                number += self.cut_texts[int(cut[1])][0].count("\n")
             if _CUT.search(row) and not _CUT.sub("", row).strip():
-                for found in _CUT.finditer(row):
-                    self.asides.append(left(*self.cut[int(found[1])], f"{self.name}:{here}"))
+                for cut in _CUT.finditer(row):
+                    self.pending_items.append(
+                        omitted_item(*self.cut_texts[int(cut[1])], f"{self.name}:{row_number}")
+                    )
             else:
-                yield _ScriptRow(row, here)
+                yield _SourceRow(row, row_number)
 
-    def _pieces(self, text: str) -> Iterator[str]:
-        """A text in pieces, with signs for what is cut out of it: notes, and the boneyard."""
-        at = done = 0
-        last, last_note = text.rfind("*/"), text.rfind("]]")
-        while opened := _OPENS.search(text, at):
-            begin = opened.end()
-            if opened[0] == "/*":
-                end, why = (text.find("*/", begin) if begin <= last else -1), _BONEYARD
+    def _cut_comments(self, text: str) -> Iterator[str]:
+        """Yields the text in pieces, with placeholders for cut-out notes and boneyards."""
+        position = copied_end = 0
+        last_boneyard_end, last_note_end = text.rfind("*/"), text.rfind("]]")
+        while comment := _COMMENT_START.search(text, position):
+            start = comment.end()
+            if comment[0] == "/*":
+                end, reason = (
+                    (text.find("*/", start) if start <= last_boneyard_end else -1),
+                    _BONEYARD,
+                )
             else:
-                most = begin + _LONGEST_NOTE if begin <= last_note else begin
-                end, why = text.find("]]", begin, most), _NOTE
-                end = -1 if re.search(r"\[\[|\n\n", text[begin : max(end, begin)]) else end
-            at = begin
+                limit = start + _MAX_NOTE_CHARACTERS if start <= last_note_end else start
+                end, reason = text.find("]]", start, limit), _NOTE
+                end = -1 if re.search(r"\[\[|\n\n", text[start : max(end, start)]) else end
+            position = start
             if end >= 0:
-                yield text[done : opened.start()]
-                self.cut.append((text[begin:end], why))
-                yield f"{_OPEN}{len(self.cut) - 1}{_CLOSE}"
-                at = done = end + 2
-        yield text[done:]
+                yield text[copied_end : comment.start()]
+                self.cut_texts.append((text[start:end], reason))
+                yield f"{_CUT_START}{len(self.cut_texts) - 1}{_CUT_END}"
+                position = copied_end = end + 2
+        yield text[copied_end:]
 
     # -- the title page ----------------------------------------------------------------------------
 
-    def _title_page(self) -> Iterator[ScriptItem]:
-        """Facts, from keys in the first lines to the first blank one; they are left out."""
-        while self.at < len(self.rows) and not self.rows[self.at].bare:
-            self.at += 1
-        first = _KEY.match(self.rows[self.at].text) if self.at < len(self.rows) else None
+    def _read_title_page(self) -> Iterator[ScriptItem]:
+        """Reads the keys of the title page, up to the first blank line, which are left out."""
+        while self.row_index < len(self.rows) and not self.rows[self.row_index].stripped:
+            self.row_index += 1
+        first = (
+            _KEY.match(self.rows[self.row_index].text) if self.row_index < len(self.rows) else None
+        )
         if first is None or first["key"].casefold() not in _KEYS:
             return
-        values: list[str] = []
-        for row in self.rows[self.at :]:
-            if not row.bare:
+        field_lines: list[str] = []
+        for row in self.rows[self.row_index :]:
+            if not row.stripped:
                 break
-            found = _KEY.match(row.text)
-            if found:
-                values = self.titles.setdefault(found["key"].strip().casefold(), [])
-            value = text_of(self._runs(found["value"] if found else row.text))
-            values += [value] if value else []
-            yield self._item("left", self._left(row.bare, "title page"), row)
-            self.at += 1
+            field = _KEY.match(row.text)
+            if field:
+                field_lines = self.title_fields.setdefault(field["key"].strip().casefold(), [])
+            line = text_of(self._styled_runs(field["value"] if field else row.text))
+            field_lines += [line] if line else []
+            yield self._make_item("omitted", self._omitted_runs(row.stripped, "title page"), row)
+            self.row_index += 1
 
-    def facts(self) -> Metadata:
-        """What the title page says."""
-        authors = "\n".join(self._said("author", "authors", "writer", "writers", "written by"))
+    def metadata(self) -> Metadata:
+        """Returns the metadata of the title page."""
+        authors = "\n".join(
+            self._field_lines("author", "authors", "writer", "writers", "written by")
+        )
         return Metadata(
-            title=self._fact("title"),
-            subtitle=self._fact("subtitle"),
+            title=self._field("title"),
+            subtitle=self._field("subtitle"),
             authors=tuple(filter(None, _AND.split(authors))),
-            language=self._fact("language"),
-            date=self._fact("draft date", "date"),
-            copyright=self._fact("copyright"),
+            language=self._field("language"),
+            date=self._field("draft date", "date"),
+            copyright=self._field("copyright"),
         )
 
-    def _said(self, *keys: str) -> list[str]:
-        return next((self.titles[key] for key in keys if self.titles.get(key)), [])
+    def _field_lines(self, *keys: str) -> list[str]:
+        return next((self.title_fields[key] for key in keys if self.title_fields.get(key)), [])
 
-    def _fact(self, *keys: str) -> str | None:
-        return " ".join(self._said(*keys)) or None
+    def _field(self, *keys: str) -> str | None:
+        return " ".join(self._field_lines(*keys)) or None
 
     # -- elements ----------------------------------------------------------------------------------
 
-    def items(self) -> Iterator[ScriptItem]:
-        """The elements, in order."""
-        yield from self._title_page()
+    def read_items(self) -> Iterator[ScriptItem]:
+        """Yields the elements in order."""
+        yield from self._read_title_page()
         is_free = True
-        while self.at < len(self.rows):
-            row = self.rows[self.at]
-            yield from self._asides(row.number)
-            if not row.bare:
-                self.at += 1
+        while self.row_index < len(self.rows):
+            row = self.rows[self.row_index]
+            yield from self._take_pending(row.number)
+            if not row.stripped:
+                self.row_index += 1
                 is_free = True
-            elif found := list(self._single(row, is_free)):
-                self.at += 1
+            elif row_items := list(self._single_row_item(row, is_free)):
+                self.row_index += 1
                 is_free = True
-                yield from found[0]
+                yield from row_items[0]
             elif self._is_cue(row, is_free):
-                yield self._speech(row)
+                yield self._read_speech(row)
             else:
-                yield self._action(row)
+                yield self._read_action(row)
                 is_free = False
-        yield from self._asides(None)
+        yield from self._take_pending(None)
 
-    def _asides(self, before: int | None) -> Iterator[ScriptItem]:
-        """What stands alone, cut out, above a line."""
-        while self.asides and (
-            before is None or int(self.asides[0].source.rpartition(":")[2]) < before
+    def _take_pending(self, row_number: int | None) -> Iterator[ScriptItem]:
+        """Yields cut-out texts above a line; all remaining ones for None."""
+        while self.pending_items and (
+            row_number is None or int(self.pending_items[0].source.rpartition(":")[2]) < row_number
         ):
-            yield self.asides.popleft()
+            yield self.pending_items.popleft()
 
-    def _single(self, row: _ScriptRow, is_free: bool) -> Iterator[list[ScriptItem]]:
-        """The element that a line is by itself, if it is one; a page's end has no words."""
-        text = row.bare
+    def _single_row_item(self, row: _SourceRow, is_free: bool) -> Iterator[list[ScriptItem]]:
+        """Yields a list with the element that a line is by itself; nothing if it is none.
+
+        The list is empty for a page break.
+        """
+        text = row.stripped
         if _PAGE_BREAK.fullmatch(text):
             yield []
-        elif found := _SYNOPSIS.fullmatch(text):
-            yield [self._item("left", self._left(found["text"], "synopsis"), row)]
-        elif found := _SECTION.fullmatch(text):
+        elif match := _SYNOPSIS.fullmatch(text):
+            yield [self._make_item("omitted", self._omitted_runs(match["text"], "synopsis"), row)]
+        elif match := _SECTION.fullmatch(text):
             yield [
-                self._item("section", self._runs(found["text"].strip()), row, len(found["level"]))
+                self._make_item(
+                    "section", self._styled_runs(match["text"].strip()), row, len(match["level"])
+                )
             ]
-        elif found := _CENTRED.fullmatch(text):
-            yield [self._item("centred", self._runs(found["text"].strip()), row)]
-        elif found := _FORCED_TRANSITION.fullmatch(text) or self._transition(row, is_free):
-            yield [self._item("left", self._left(found["text"], "transition"), row)]
-        elif found := _FORCED_SCENE.fullmatch(text) or self._scene(row, is_free):
-            number = found.groupdict().get("number") or ""
-            yield [self._item("scene", self._numbered(number, found["text"].strip()), row)]
+        elif match := _CENTRED.fullmatch(text):
+            yield [self._make_item("centred", self._styled_runs(match["text"].strip()), row)]
+        elif match := _FORCED_TRANSITION.fullmatch(text) or self._match_transition(row, is_free):
+            yield [self._make_item("omitted", self._omitted_runs(match["text"], "transition"), row)]
+        elif match := _FORCED_SCENE.fullmatch(text) or self._match_scene(row, is_free):
+            number = match.groupdict().get("number") or ""
+            yield [self._make_item("scene", self._scene_runs(number, match["text"].strip()), row)]
 
-    def _transition(self, row: _ScriptRow, is_free: bool) -> re.Match[str] | None:
+    def _match_transition(self, row: _SourceRow, is_free: bool) -> re.Match[str] | None:
         if not is_free or self._is_followed():
             return None
-        return transition(row.bare)
+        return transition(row.stripped)
 
-    def _scene(self, row: _ScriptRow, is_free: bool) -> re.Match[str] | None:
-        found = _SCENE.fullmatch(row.bare)
-        shouted = bool(found) and _SCENE_NUMBER.sub("", row.bare).isupper()
-        return found if found and (shouted or (is_free and not found["number"])) else None
+    def _match_scene(self, row: _SourceRow, is_free: bool) -> re.Match[str] | None:
+        match = _SCENE.fullmatch(row.stripped)
+        is_capitals = bool(match) and _SCENE_NUMBER.sub("", row.stripped).isupper()
+        return match if match and (is_capitals or (is_free and not match["number"])) else None
 
     def _is_followed(self) -> bool:
-        """Whether the line below is not blank."""
-        return self.at + 1 < len(self.rows) and bool(self.rows[self.at + 1].bare)
+        """Returns whether the next line is not blank."""
+        return self.row_index + 1 < len(self.rows) and bool(self.rows[self.row_index + 1].stripped)
 
-    def _is_cue(self, row: _ScriptRow, is_free: bool) -> bool:
-        """Whether a line is a speaker's name: forced, or capitals above a line."""
+    def _is_cue(self, row: _SourceRow, is_free: bool) -> bool:
+        """Returns whether a line is a speaker's name: forced, or capitals above another line."""
         if not self._is_followed():
             return False
-        name = _CUT.sub("", row.bare).partition("(")[0]
-        shouted = name == name.upper() and any(map(str.isupper, name))
-        return row.bare[0] == "@" or (is_free and shouted and not _FORCED.match(row.bare))
+        name = _CUT.sub("", row.stripped).partition("(")[0]
+        is_capitals = name == name.upper() and any(map(str.isupper, name))
+        return row.stripped[0] == "@" or (
+            is_free and is_capitals and not _FORCED.match(row.stripped)
+        )
 
-    def _speech(self, row: _ScriptRow) -> ScriptItem:
-        self.at += 1
-        cue = row.bare.removeprefix("@")
+    def _read_speech(self, row: _SourceRow) -> ScriptItem:
+        """Reads a speech whose name is in this row."""
+        self.row_index += 1
+        cue = row.stripped.removeprefix("@")
         is_dual = cue.endswith("^")
-        parts = list(self._parts())
-        runs = self._runs(cue.rstrip("^").rstrip())
+        parts = list(self._read_speech_parts())
+        runs = self._styled_runs(cue.rstrip("^").rstrip())
         return ScriptItem("speech", runs, self._source(row), parts=parts, is_dual=is_dual)
 
-    def _parts(self) -> Iterator[SpeechPart]:
-        """Paragraphs and parentheticals of a speech, to the first blank line."""
-        said: list[str] = []
-        while self.at < len(self.rows):
-            row = self.rows[self.at]
-            held = not row.bare and len(row.text) > 1
-            ends = (not row.bare and not held) or _ENDS_SPEECH.match(row.bare)
-            aside = 0 if ends else self._aside_rows()
-            if (held or ends or aside) and said:
-                yield SpeechPart(self._runs(_joined(said)))
-                said = []
-            if ends:
+    def _read_speech_parts(self) -> Iterator[SpeechPart]:
+        """Yields paragraphs and parentheticals of a speech, up to the first blank line."""
+        lines: list[str] = []
+        while self.row_index < len(self.rows):
+            row = self.rows[self.row_index]
+            is_kept_blank = not row.stripped and len(row.text) > 1
+            is_end = (not row.stripped and not is_kept_blank) or _ENDS_SPEECH.match(row.stripped)
+            parenthetical_rows = 0 if is_end else self._parenthetical_row_count()
+            if (is_kept_blank or is_end or parenthetical_rows) and lines:
+                yield SpeechPart(self._styled_runs(_join_rows(lines)))
+                lines = []
+            if is_end:
                 return
-            if aside:
-                rows = self.rows[self.at : self.at + aside]
-                yield SpeechPart(self._runs(" ".join(one.bare for one in rows)), True)
-            elif not held:
-                said.append(row.bare)
-            self.at += max(1, aside)
-        if said:
-            yield SpeechPart(self._runs(_joined(said)))
+            if parenthetical_rows:
+                rows = self.rows[self.row_index : self.row_index + parenthetical_rows]
+                yield SpeechPart(
+                    self._styled_runs(
+                        " ".join(parenthetical_row.stripped for parenthetical_row in rows)
+                    ),
+                    True,
+                )
+            elif not is_kept_blank:
+                lines.append(row.stripped)
+            self.row_index += max(1, parenthetical_rows)
+        if lines:
+            yield SpeechPart(self._styled_runs(_join_rows(lines)))
 
-    def _aside_rows(self) -> int:
-        """How many lines the parenthetical has that begins here."""
-        if not self.rows[self.at].bare.startswith("("):
+    def _parenthetical_row_count(self) -> int:
+        """Returns the number of lines of the parenthetical at the current line; 0 for none."""
+        if not self.rows[self.row_index].stripped.startswith("("):
             return 0
-        for count, row in enumerate(self.rows[self.at : self.at + _ASIDE_ROWS], 1):
-            text = _CUT.sub("", row.bare).rstrip()
+        for count, row in enumerate(
+            self.rows[self.row_index : self.row_index + _MAX_PARENTHETICAL_ROWS], 1
+        ):
+            text = _CUT.sub("", row.stripped).rstrip()
             if not text:
                 return 0
             if ")" in text:
                 return count if text.index(")") == len(text) - 1 else 0
         return 0
 
-    def _action(self, row: _ScriptRow) -> ScriptItem:
-        """A paragraph that is told, or lyrics that nobody is named for."""
-        is_sung = row.bare.startswith("~")
-        rows = [row.bare]
-        self.at += 1
-        while self.at < len(self.rows) and self._goes_on(self.rows[self.at], is_sung):
-            rows.append(self.rows[self.at].bare)
-            self.at += 1
-        kind: ItemKind = "sung" if is_sung else "told"
-        said = [text if is_sung else text.removeprefix("!") for text in rows]
-        return self._item(kind, self._runs(_joined(said)), row)
+    def _read_action(self, row: _SourceRow) -> ScriptItem:
+        """Reads a paragraph of action, or lyrics without a speaker."""
+        is_sung = row.stripped.startswith("~")
+        rows = [row.stripped]
+        self.row_index += 1
+        while self.row_index < len(self.rows) and self._continues_action(
+            self.rows[self.row_index], is_sung
+        ):
+            rows.append(self.rows[self.row_index].stripped)
+            self.row_index += 1
+        kind: ItemKind = "sung" if is_sung else "action"
+        lines = [text if is_sung else text.removeprefix("!") for text in rows]
+        return self._make_item(kind, self._styled_runs(_join_rows(lines)), row)
 
-    def _goes_on(self, row: _ScriptRow, is_sung: bool) -> bool:
-        bare = row.bare
-        if not bare or bare.startswith("~") != is_sung:
+    def _continues_action(self, row: _SourceRow, is_sung: bool) -> bool:
+        """Returns whether a row continues the current paragraph of action or lyrics."""
+        text = row.stripped
+        if not text or text.startswith("~") != is_sung:
             return False
         return is_sung or (
-            not _FORCED.match(bare.lstrip("!"))
-            and not self._scene(row, False)
-            and not (bare.startswith("@") and bare[1:2].isalpha())
+            not _FORCED.match(text.lstrip("!"))
+            and not self._match_scene(row, False)
+            and not (text.startswith("@") and text[1:2].isalpha())
         )
 
-    # -- words -------------------------------------------------------------------------------------
+    # -- text --------------------------------------------------------------------------------------
 
-    def _item(self, kind: ItemKind, runs: Runs, row: _ScriptRow, level: int = 0) -> ScriptItem:
+    def _make_item(self, kind: ItemKind, runs: Runs, row: _SourceRow, level: int = 0) -> ScriptItem:
         return ScriptItem(kind, runs, self._source(row), level)
 
-    def _source(self, row: _ScriptRow) -> str:
+    def _source(self, row: _SourceRow) -> str:
         return f"{self.name}:{row.number}"
 
-    def _left(self, text: str, why: str) -> list[ScriptRun]:
-        return [ScriptRun(run.text, left=run.left or why) for run in self._runs(text)]
+    def _omitted_runs(self, text: str, reason: str) -> list[ScriptRun]:
+        return [
+            ScriptRun(run.text, omission_reason=run.omission_reason or reason)
+            for run in self._styled_runs(text)
+        ]
 
-    def _numbered(self, number: str, text: str) -> list[ScriptRun]:
-        """The heading of a scene, with the number before or after it."""
-        made = [ScriptRun(number, left=_NUMBER)] if number else []
-        after = _SCENE_NUMBER.search(text)
-        made += self._runs(text[: after.start()] if after else text)
-        return [*made, ScriptRun(f" {after[1]}", left=_NUMBER)] if after else made
+    def _scene_runs(self, number: str, text: str) -> list[ScriptRun]:
+        """Returns the runs of a scene heading; a number before or after it is left out."""
+        runs = [ScriptRun(number, omission_reason=_NUMBER)] if number else []
+        number_match = _SCENE_NUMBER.search(text)
+        runs += self._styled_runs(text[: number_match.start()] if number_match else text)
+        return (
+            [*runs, ScriptRun(f" {number_match[1]}", omission_reason=_NUMBER)]
+            if number_match
+            else runs
+        )
 
-    def _runs(self, text: str, em: bool = False, strong: bool = False) -> list[ScriptRun]:
-        """Words with their emphasis."""
-        made: list[ScriptRun] = []
-        at = 0
-        for found in _EMPHASIS.finditer(text):
-            made += self._plain(text[at : found.start()], em, strong)
-            stars = len(found["stars"] or "_")
-            inside = found["starred"] or found["lined"]
-            made += self._runs(inside, em or stars != 2, strong or stars > 1)
-            at = found.end()
-        return [*made, *self._plain(text[at:], em, strong)]
+    def _styled_runs(
+        self, text: str, is_italic: bool = False, is_bold: bool = False
+    ) -> list[ScriptRun]:
+        """Splits text into runs by its emphasis."""
+        runs: list[ScriptRun] = []
+        position = 0
+        for match in _EMPHASIS.finditer(text):
+            runs += self._plain_runs(text[position : match.start()], is_italic, is_bold)
+            stars = len(match["stars"] or "_")
+            inner_text = match["starred"] or match["lined"]
+            runs += self._styled_runs(inner_text, is_italic or stars != 2, is_bold or stars > 1)
+            position = match.end()
+        return [*runs, *self._plain_runs(text[position:], is_italic, is_bold)]
 
-    def _plain(self, text: str, em: bool, strong: bool) -> Iterator[ScriptRun]:
+    def _plain_runs(self, text: str, is_italic: bool, is_bold: bool) -> Iterator[ScriptRun]:
+        """Yields text without emphasis, with cut-out texts as left-out runs."""
         for number, piece in enumerate(_CUT.split(text)):
             if number % 2:
-                words, why = self.cut[int(piece)]
-                yield ScriptRun(f" {words} ", left=why)
+                cut_text, reason = self.cut_texts[int(piece)]
+                yield ScriptRun(f" {cut_text} ", omission_reason=reason)
             elif piece:
-                yield ScriptRun(_ESCAPED.sub(r"\1", piece), em, strong)
+                yield ScriptRun(_ESCAPED.sub(r"\1", piece), is_italic, is_bold)
 
 
-def _joined(rows: Sequence[str]) -> str:
-    """Lines as they stand; those that go on with a sentence, in small letters, are one."""
-    made = rows[0].removeprefix("~").strip()
+def _join_rows(rows: Sequence[str]) -> str:
+    """Joins lines by line ends, or by spaces where a line continues a sentence in lower case."""
+    joined_text = rows[0].removeprefix("~").strip()
     for row in rows[1:]:
-        text = row.removeprefix("~").strip()
-        goes_on = begins_within(text) and not row.startswith("~")
-        made += f"{' ' if goes_on else chr(10)}{text}"
-    return made
+        line = row.removeprefix("~").strip()
+        is_continuation = begins_mid_sentence(line) and not row.startswith("~")
+        joined_text += f"{' ' if is_continuation else chr(10)}{line}"
+    return joined_text

@@ -1,7 +1,7 @@
-"""What a script says, in its order -> a document: chapters, scenes, names, speeches, what is told.
+"""Converts the elements of a script to a document: chapters, scenes, names, speeches, action.
 
-What screenplays share, whatever file they are read from: which headings part them, what becomes of
-a name's extensions, which words are left out. Knows no file format.
+Shared by all formats of screenplays: which headings begin chapters, how extensions of names are
+read, which words are left out. Knows no file format.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from narrator.importers.readers import stage
 from narrator.importers.readers.elements import LEFT, SOURCE, say
 from narrator.importers.readers.facts import Metadata
 
-ItemKind = Literal["section", "scene", "told", "sung", "centred", "speech", "break", "left"]
+ItemKind = Literal["section", "scene", "action", "sung", "centred", "speech", "break", "omitted"]
 
 _SIZE_LIMIT = 4_000_000
-"""Characters. A day of subtitles has 3 million."""
-_NO_TEXT = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
-_LONGEST_NAME = 60
-"""Characters that a label has at most."""
+"""Limit on characters. A day of subtitles has 3 million."""
+_FORBIDDEN_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
+_MAX_NAME_CHARACTERS = 60
+"""Maximum characters of a speaker's label."""
 _EXTENSION = re.compile(r"\([^()]*\)?")
-_ACTS = names("act acte acto akt atto ato episode teil part chapter kapitel bedrijf akten")
-_ACT = re.compile(
+_ACT_WORDS = names("act acte acto akt atto ato episode teil part chapter kapitel bedrijf akten")
+_ACT_NAME = re.compile(
     r"(?:the )?(?:teaser|cold open(?:ing)?|tag|prologue|epilogue|prolog|epilog)", re.IGNORECASE
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptRun:
-    """Words in one style."""
+    """Text in one style."""
 
     text: str
-    em: bool = False
-    strong: bool = False
-    left: str | None = None
-    """Why they are left out, if they are."""
+    is_italic: bool = False
+    is_bold: bool = False
+    omission_reason: str | None = None
+    """Reason to leave the text out; None if it is read."""
 
 
 Runs = Sequence[ScriptRun]
@@ -65,19 +65,19 @@ class SpeechPart:
 
 @dataclass(frozen=True, slots=True)
 class ScriptItem:
-    """One element of a script."""
+    """An element of a script."""
 
     kind: ItemKind
     runs: Runs
-    """Of a speech: the line of its name, with the extensions."""
+    """Text of the element; for a speech, the line with the name and its extensions."""
     source: str
-    """Where it stands, for people."""
+    """Position in the source, for people, such as `play.fountain:12`."""
     level: int = 0
-    """Of a section, 1 for the highest."""
+    """Level of a section, 1 for the highest."""
     parts: Sequence[SpeechPart] = ()
-    """Of a speech."""
+    """Paragraphs and parentheticals of a speech."""
     is_dual: bool = False
-    """Whether a speech is said while the one above is."""
+    """True if a speech is simultaneous with the one before."""
 
     @property
     def text(self) -> str:
@@ -85,11 +85,11 @@ class ScriptItem:
 
 
 def text_of(runs: Runs) -> str:
-    """Words without their styles, and without what is left out."""
-    return " ".join("".join(run.text for run in runs if run.left is None).split())
+    """Returns the text of runs on one line, without styles and left-out runs."""
+    return " ".join("".join(run.text for run in runs if run.omission_reason is None).split())
 
 
-_BY = re.compile(
+_BYLINE = re.compile(
     r"(?:(?:an? |the )?(?:screenplay|teleplay|script|play|book|original|adapted|written|created)\b"
     r".{0,40}?\s)?by\b[\s:]*",
     re.IGNORECASE,
@@ -98,78 +98,92 @@ _AND = re.compile(r"\s*(?:,|;|&|\band\b|\bund\b|\bet\b)\s*")
 _AUTHOR = re.compile(r"[^\W\d_][^\d@:/]{1,60}")
 
 
-def facts_of(rows: Sequence[str]) -> Metadata:
-    """The title and the authors of a title page in its usual shape: `by` between them."""
-    shown = list(dropwhile(lambda row: not row, rows))
-    title = list(takewhile(lambda row: row and not _BY.match(row), shown))
-    by = next((row for row in shown if _BY.match(row)), None)
-    if by is None:
+def parse_title_page(lines: Sequence[str]) -> Metadata:
+    """Returns title and authors of a title page in the usual form, with `byline` between them."""
+    text_lines = list(dropwhile(lambda row: not row, lines))
+    title = list(takewhile(lambda row: row and not _BYLINE.match(row), text_lines))
+    byline = next((line for line in text_lines if _BYLINE.match(line)), None)
+    if byline is None:
         return Metadata(title=" ".join(title) or None)
-    below = dropwhile(lambda row: not row, shown[shown.index(by) + 1 :])
-    named = [_BY.sub("", by, count=1), *takewhile(bool, below)]
-    authors = [name for row in named for name in _AND.split(row)]
-    known = tuple(name for name in authors if _AUTHOR.fullmatch(name))
-    return Metadata(title=" ".join(title) or None, authors=known)
+    lines_below = dropwhile(lambda row: not row, text_lines[text_lines.index(byline) + 1 :])
+    author_lines = [_BYLINE.sub("", byline, count=1), *takewhile(bool, lines_below)]
+    authors = [name for line in author_lines for name in _AND.split(line)]
+    author_names = tuple(name for name in authors if _AUTHOR.fullmatch(name))
+    return Metadata(title=" ".join(title) or None, authors=author_names)
 
 
 def read_script(path: Path, encoding: str | None) -> Decoded:
-    """The text of a script. Raises ImportFailed."""
+    """Reads the text of a script. Raises ImportFailed."""
     decoded = read_text(path, encoding)
     if len(decoded.text) > _SIZE_LIMIT:
         raise ImportFailed(Problem(path, None, "larger than 4 MB, which no script is"))
     return decoded
 
 
-def left(text: str, why: str, source: str) -> ScriptItem:
-    """Words that are left out."""
-    return ScriptItem("left", [ScriptRun(text, left=why)], source)
+def omitted_item(text: str, reason: str, source: str) -> ScriptItem:
+    """Returns an item for text that is left out, with the reason."""
+    return ScriptItem("omitted", [ScriptRun(text, omission_reason=reason)], source)
 
 
-def document_of_script(items: Sequence[ScriptItem]) -> tuple[etree._Element, list[str]]:
-    """The document of a script, and remarks on what was done."""
+def write_script(script_items: Sequence[ScriptItem]) -> tuple[etree._Element, list[str]]:
+    """Returns the document of a script, and remarks."""
     writer = _ScriptWriter()
-    chapters = _chapters(items)
-    for number, item in enumerate(items):
-        writer.write(item, number in chapters)
+    chapters = _chapter_starts(script_items)
+    for number, script_item in enumerate(script_items):
+        writer.write(script_item, number in chapters)
     return writer.root, list(writer.remarks())
 
 
-def counted_apart(root: etree._Element, source: str) -> int:
-    """Visible characters that a document should have by the letters and digits of its source, of
-    which its signs, which are not in the document, have none."""
+def expected_characters(root: etree._Element, source: str) -> int:
+    """Returns the visible characters that a document should have by the letters of its source.
+
+    Compares letters and digits alone, since the markup of a source, which is not in the document,
+    is made of symbols.
+    """
     texts = "".join(root.itertext())
-    return count_characters(texts) + _alphanumeric(source) - _alphanumeric(texts)
+    return count_characters(texts) + _count_alphanumeric(source) - _count_alphanumeric(texts)
 
 
-def _alphanumeric(text: str) -> int:
+def _count_alphanumeric(text: str) -> int:
+    """Counts letters and digits."""
     return sum(map(str.isalnum, seen(text)))
 
 
 # -- chapters --------------------------------------------------------------------------------------
 
 
-def _chapters(items: Sequence[ScriptItem]) -> frozenset[int]:
-    """The numbers of the items that begin chapters: the sections of the highest level that comes
-    twice, else the acts that are printed."""
-    sections = [number for number, item in enumerate(items) if item.kind == "section"]
-    for level in sorted({items[number].level for number in sections}):
-        same = [number for number in sections if items[number].level == level]
-        if len(same) > 1:
-            return frozenset(same)
-    acts = [number for number, item in enumerate(items) if _is_act(item)]
-    is_counted = any(counted(items[number].text) for number in acts)
+def _chapter_starts(script_items: Sequence[ScriptItem]) -> frozenset[int]:
+    """Returns the indices of items that begin chapters.
+
+    These are the sections of the highest level with more than one, else the printed acts.
+    """
+    sections = [
+        number for number, script_item in enumerate(script_items) if script_item.kind == "section"
+    ]
+    for level in sorted({script_items[number].level for number in sections}):
+        sections_of_level = [number for number in sections if script_items[number].level == level]
+        if len(sections_of_level) > 1:
+            return frozenset(sections_of_level)
+    acts = [number for number, script_item in enumerate(script_items) if _is_act(script_item)]
+    is_counted = any(counted(script_items[number].text) for number in acts)
     return frozenset(acts if len(acts) > 1 and is_counted else ())
 
 
-def _is_act(item: ScriptItem) -> bool:
-    if item.kind not in ("told", "centred", "scene") or len(item.text) > _LONGEST_NAME:
+def _is_act(script_item: ScriptItem) -> bool:
+    """Returns whether an element is the heading of an act, such as `ACT ONE` or `TEASER`."""
+    if (
+        script_item.kind not in ("action", "centred", "scene")
+        or len(script_item.text) > _MAX_NAME_CHARACTERS
+    ):
         return False
-    text = item.text.strip(" .:—–-")
-    said = counted(text)
-    act = said is not None and said.value is not None and said.word.casefold() in _ACTS
-    titled = act and said is not None and bool(said.title) and not said.mark
-    shown = item.kind != "told" or text.isupper()
-    return shown and ((act and not titled) or bool(_ACT.fullmatch(text)))
+    text = script_item.text.strip(" .:—–-")
+    heading = counted(text)
+    is_act = (
+        heading is not None and heading.value is not None and heading.word.casefold() in _ACT_WORDS
+    )
+    has_title = is_act and heading is not None and bool(heading.title) and not heading.mark
+    is_displayed = script_item.kind != "action" or text.isupper()
+    return is_displayed and ((is_act and not has_title) or bool(_ACT_NAME.fullmatch(text)))
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -181,156 +195,186 @@ class _ScriptWriter:
     def __init__(self) -> None:
         self.root = etree.Element("html")
         self.body = etree.SubElement(self.root, "body")
-        self.duals = 0
-        self.lowered: tuple[str, str] | None = None
+        self.dual_count = 0
+        self.lowered_heading: tuple[str, str] | None = None
 
     def remarks(self) -> Iterable[str]:
-        """What a listener should know."""
-        if self.duals:
-            many = "speeches are" if self.duals > 1 else "speech is"
-            yield f"{self.duals} {many} said after the one that the script sets beside it."
-        if self.lowered:
-            before, after = self.lowered
+        """Yields remarks on what a listener should know."""
+        if self.dual_count:
+            phrase = "speeches are" if self.dual_count > 1 else "speech is"
+            yield f"{self.dual_count} {phrase} said after the one that the script sets beside it."
+        if self.lowered_heading:
+            original, lowered = self.lowered_heading
             yield (
-                f"Headings of scenes are read by the narrator, in ordinary letters: “{before}” as "
-                f"“{after}”. What `Int.` and `Ext.` sound like, `lexicon` in book.yaml can say."
+                "Headings of scenes are read by the narrator, in ordinary letters: "
+                f"“{original}” as "
+                f"“{lowered}”. What `Int.` and `Ext.` sound like, `lexicon` in book.yaml can say."
             )
 
-    def write(self, item: ScriptItem, is_chapter: bool) -> None:
-        """Add an element."""
+    def write(self, script_item: ScriptItem, is_chapter: bool) -> None:
+        """Appends the elements of an item."""
         if is_chapter:
-            runs = [ScriptRun(run.text, left=run.left) for run in item.runs]
-            self._paragraph(item, _in_ordinary_letters(runs), name="h1")
-        elif item.kind == "section":
-            why = "heading of an outline, which is not printed"
-            self._paragraph(item, [ScriptRun(run.text, left=run.left or why) for run in item.runs])
-        elif item.kind == "scene":
-            self._scene(item)
-        elif item.kind == "break":
+            runs = [
+                ScriptRun(run.text, omission_reason=run.omission_reason) for run in script_item.runs
+            ]
+            self._write_paragraph(script_item, _lower_capitals(runs), tag="h1")
+        elif script_item.kind == "section":
+            reason = "heading of an outline, which is not printed"
+            self._write_paragraph(
+                script_item,
+                [
+                    ScriptRun(run.text, omission_reason=run.omission_reason or reason)
+                    for run in script_item.runs
+                ],
+            )
+        elif script_item.kind == "scene":
+            self._write_scene(script_item)
+        elif script_item.kind == "break":
             etree.SubElement(self.body, "hr")
-        elif item.kind == "speech":
-            self._speech(item)
-        elif item.kind == "left":
-            self._paragraph(item, item.runs)
+        elif script_item.kind == "speech":
+            self._write_speech(script_item)
+        elif script_item.kind == "omitted":
+            self._write_paragraph(script_item, script_item.runs)
         else:
-            shown = stage.NARRATED if item.kind == "sung" else "direction"
-            self._paragraph(item, item.runs, shown)
+            css_class = stage.NARRATED if script_item.kind == "sung" else "direction"
+            self._write_paragraph(script_item, script_item.runs, css_class)
 
-    def _scene(self, item: ScriptItem) -> None:
+    def _write_scene(self, script_item: ScriptItem) -> None:
         etree.SubElement(self.body, "hr")
-        runs = _in_ordinary_letters(item.runs)
-        if self.lowered is None and text_of(runs) != item.text:
-            self.lowered = item.text, text_of(runs)
-        self._paragraph(item, runs, stage.NARRATED)
+        runs = _lower_capitals(script_item.runs)
+        if self.lowered_heading is None and text_of(runs) != script_item.text:
+            self.lowered_heading = script_item.text, text_of(runs)
+        self._write_paragraph(script_item, runs, stage.NARRATED)
 
-    def _speech(self, item: ScriptItem) -> None:
-        name, extensions, behind = _cue(item.text)
-        if not _is_said(item.parts) or not _may_be_label(name):
-            for runs in (item.runs, *(part.runs for part in item.parts)):
-                self._paragraph(item, runs, "direction")
+    def _write_speech(self, script_item: ScriptItem) -> None:
+        """Writes the name, the parentheticals and the paragraphs of a speech."""
+        name, extensions, trailing_text = _split_cue(script_item.text)
+        if not _has_dialogue(script_item.parts) or not _may_be_label(name):
+            for runs in (script_item.runs, *(part.runs for part in script_item.parts)):
+                self._write_paragraph(script_item, runs, "direction")
             return
-        self.duals += item.is_dual
-        left_out = [run for run in item.runs if run.left is not None]
-        where = [text for text in extensions if is_extension(text)]
-        asides = [text for text in (*extensions, behind) if text and text not in where]
-        outside = [ScriptRun(f" {text}", left=EXTENSION) for text in where]
-        self._paragraph(item, [ScriptRun(name), *outside, *left_out], "speaker")
-        styled = False
+        self.dual_count += script_item.is_dual
+        omitted_runs = [run for run in script_item.runs if run.omission_reason is not None]
+        location_extensions = [text for text in extensions if is_extension(text)]
+        asides = [
+            text
+            for text in (*extensions, trailing_text)
+            if text and text not in location_extensions
+        ]
+        location_runs = [
+            ScriptRun(f" {text}", omission_reason=EXTENSION) for text in location_extensions
+        ]
+        self._write_paragraph(
+            script_item, [ScriptRun(name), *location_runs, *omitted_runs], "speaker"
+        )
+        is_styled = False
         for aside in asides:
-            said = [ScriptRun(lowered_capitals(aside, False))]
-            styled = self._aside(item, said, styled)
-        parts = list(_rejoined(item.parts))
+            aside_runs = [ScriptRun(lowered_capitals(aside, False))]
+            is_styled = self._write_parenthetical(script_item, aside_runs, is_styled)
+        parts = list(_rejoin_parts(script_item.parts))
         for number, part in enumerate(parts):
             if part.is_aside:
-                is_last = all(below.is_aside for below in parts[number:])
-                styled = self._aside(item, part.runs, styled or is_last)
+                is_last = all(following.is_aside for following in parts[number:])
+                is_styled = self._write_parenthetical(script_item, part.runs, is_styled or is_last)
             else:
-                self._paragraph(item, part.runs)
-                styled = False
+                self._write_paragraph(script_item, part.runs)
+                is_styled = False
 
-    def _aside(self, item: ScriptItem, runs: Runs, is_styled: bool) -> bool:
-        """Write a parenthetical: the style of what follows, which has but one, else left out;
-        returns whether what follows has one."""
+    def _write_parenthetical(self, script_item: ScriptItem, runs: Runs, is_styled: bool) -> bool:
+        """Writes a parenthetical, as the style of the following text if that has none yet.
+
+        Otherwise it is left out. Returns whether the following text has a style.
+        """
         text = text_of(runs)
         if not is_styled and not is_extension(text) and style_of(text) is not None:
-            self._paragraph(item, runs, "direction")
+            self._write_paragraph(script_item, runs, "direction")
             return True
-        why = EXTENSION if is_extension(text) else PARENTHETICAL
-        self._paragraph(item, [ScriptRun(run.text, left=run.left or why) for run in runs])
+        reason = EXTENSION if is_extension(text) else PARENTHETICAL
+        self._write_paragraph(
+            script_item,
+            [ScriptRun(run.text, omission_reason=run.omission_reason or reason) for run in runs],
+        )
         return is_styled
 
-    def _paragraph(self, item: ScriptItem, runs: Runs, shown: str = "", name: str = "p") -> None:
-        element = etree.SubElement(self.body, name)
-        element.set(SOURCE, item.source)
-        if shown:
-            element.set("class", shown)
+    def _write_paragraph(
+        self, script_item: ScriptItem, runs: Runs, css_class: str = "", tag: str = "p"
+    ) -> None:
+        """Appends an element of this tag and class with the runs and the source of an item."""
+        element = etree.SubElement(self.body, tag)
+        element.set(SOURCE, script_item.source)
+        if css_class:
+            element.set("class", css_class)
         for run in runs:
-            _add(element, run)
+            _append_run(element, run)
 
 
-def _cue(text: str) -> tuple[str, list[str], str]:
-    """A name, the extensions in brackets behind it, and what else stands there."""
-    name, bracket, rest = text.partition("(")
-    extensions = [" ".join(found.split()) for found in _EXTENSION.findall(bracket + rest)]
-    return name.strip(), extensions, _EXTENSION.sub("", bracket + rest).strip()
+def _split_cue(text: str) -> tuple[str, list[str], str]:
+    """Splits the line of a name into the name, its extensions in brackets, and remaining text."""
+    name, bracket, remainder = text.partition("(")
+    extensions = [
+        " ".join(extension.split()) for extension in _EXTENSION.findall(bracket + remainder)
+    ]
+    return name.strip(), extensions, _EXTENSION.sub("", bracket + remainder).strip()
 
 
-def _rejoined(parts: Sequence[SpeechPart]) -> Iterable[SpeechPart]:
-    """The paragraphs of a speech; what goes on with a sentence is none by itself."""
-    made: list[SpeechPart] = []
+def _rejoin_parts(parts: Sequence[SpeechPart]) -> Iterable[SpeechPart]:
+    """Joins the parts of a speech that continue a sentence or a parenthetical."""
+    joined_parts: list[SpeechPart] = []
     for part in parts:
-        above = made[-1] if made else part
-        before, text = text_of(above.runs), text_of(part.runs)
+        previous = joined_parts[-1] if joined_parts else part
+        previous_text, text = text_of(previous.runs), text_of(part.runs)
         if part.is_aside:
-            goes_on = ")" not in before
+            is_continuation = ")" not in previous_text
         else:
-            goes_on = begins_within(text) and before[-1:] not in ".!?…"
-        if made and part.is_aside == above.is_aside and goes_on:
-            made[-1] = SpeechPart([*above.runs, ScriptRun(" "), *part.runs], part.is_aside)
+            is_continuation = begins_mid_sentence(text) and previous_text[-1:] not in ".!?…"
+        if joined_parts and part.is_aside == previous.is_aside and is_continuation:
+            joined_parts[-1] = SpeechPart(
+                [*previous.runs, ScriptRun(" "), *part.runs], part.is_aside
+            )
         else:
-            made.append(part)
-    return made
+            joined_parts.append(part)
+    return joined_parts
 
 
-def begins_within(text: str) -> bool:
-    """Whether a text begins within a sentence: in small letters, after dashes or not."""
+def begins_mid_sentence(text: str) -> bool:
+    """Returns whether a text begins within a sentence: in lower case, perhaps after dashes."""
     return text.lstrip(" -–—….'’")[:1].islower()
 
 
-def _is_said(parts: Sequence[SpeechPart]) -> bool:
-    """Whether a speech has more than directions."""
+def _has_dialogue(parts: Sequence[SpeechPart]) -> bool:
+    """Returns whether a speech has more than directions."""
     return any(text_of(part.runs) and not part.is_aside for part in parts)
 
 
 def _may_be_label(name: str) -> bool:
-    said = ordinary(name).strip(" .")
-    return any(map(str.isalnum, said)) and len(name) <= _LONGEST_NAME
+    label = ordinary(name).strip(" .")
+    return any(map(str.isalnum, label)) and len(name) <= _MAX_NAME_CHARACTERS
 
 
-def _in_ordinary_letters(runs: Runs) -> list[ScriptRun]:
-    """A heading that is all in capitals, in ordinary ones."""
+def _lower_capitals(runs: Runs) -> list[ScriptRun]:
+    """Converts a heading that is all in capitals to ordinary case."""
     if not text_of(runs).isupper():
         return list(runs)
-    made: list[ScriptRun] = []
+    lowered_runs: list[ScriptRun] = []
     for run in runs:
-        first = not any(run.left is None for run in made)
-        text = run.text if run.left else lowered_capitals(run.text, first)
-        made.append(ScriptRun(text, run.em, run.strong, run.left))
-    return made
+        is_first = not any(run.omission_reason is None for run in lowered_runs)
+        text = run.text if run.omission_reason else lowered_capitals(run.text, is_first)
+        lowered_runs.append(ScriptRun(text, run.is_italic, run.is_bold, run.omission_reason))
+    return lowered_runs
 
 
-def _add(element: etree._Element, run: ScriptRun) -> None:
-    """Append words to an element, in elements for their style."""
-    text = _NO_TEXT.sub("", run.text)
-    if run.left is not None:
+def _append_run(element: etree._Element, run: ScriptRun) -> None:
+    """Appends a run to an element, within elements for its style."""
+    text = _FORBIDDEN_IN_XML.sub("", run.text)
+    if run.omission_reason is not None:
         span = etree.SubElement(element, "span")
         span.text = text
-        span.set(LEFT, run.left)
+        span.set(LEFT, run.omission_reason)
         return
-    inside = element
-    for name in ("em",) * run.em + ("strong",) * run.strong:
-        inside = etree.SubElement(inside, name)
-    for number, row in enumerate(text.split("\n")):
+    innermost = element
+    for name in ("em",) * run.is_italic + ("strong",) * run.is_bold:
+        innermost = etree.SubElement(innermost, name)
+    for number, line in enumerate(text.split("\n")):
         if number:
-            etree.SubElement(inside, "br")
-        say(inside, row)
+            etree.SubElement(innermost, "br")
+        say(innermost, line)

@@ -1,4 +1,4 @@
-"""Pages of the web and their kin -> pages: HTML, FB2, feeds.
+"""Readers of HTML, FB2 and feeds.
 
-A reader for each, and what they share: what is no text of a page, what its style sheets say.
+They share the detection of boilerplate and the evaluation of style sheets.
 """

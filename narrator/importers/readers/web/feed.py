@@ -1,6 +1,6 @@
-"""A series feed (RSS, RDF, Atom, JSON Feed) -> pages: each item is a chapter, the oldest first.
+"""Reads series feeds (RSS, RDF, Atom, JSON Feed); each item is a chapter, the oldest first.
 
-Reads what the feed holds, and texts that lie beside it and that it names. Nothing on the network.
+Reads the texts in the feed, and local files that it links to. Nothing on the network.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ from narrator.importers.readers import markup
 from narrator.importers.readers.elements import LANG, SOURCE, row_of
 from narrator.importers.readers.facts import LANGUAGE, Metadata, TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.web.furniture import leave_furniture
+from narrator.importers.readers.web.boilerplate import omit_boilerplate
 
 _CONTENT = "{http://purl.org/rss/1.0/modules/content/}encoded"
-_TAGGED = re.compile(r"</?[A-Za-z][^<>]*>|&(?:#\d+|#x[0-9A-Fa-f]+|[A-Za-z]\w+);")
-_EXCERPT = re.compile(r"(?:\[?(?:…|\.\.\.)\]?|(?:continue|keep) reading\W*|read more\W*)\s*$", re.I)
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&(?:#\d+|#x[0-9A-Fa-f]+|[A-Za-z]\w+);")
+_EXCERPT_END = re.compile(
+    r"(?:\[?(?:…|\.\.\.)\]?|(?:continue|keep) reading\W*|read more\W*)\s*$", re.I
+)
 _NUMBER = re.compile(r"\d{1,6}")
-_SHOWN = 3
-_LOCAL = {
+_MAX_LISTED_TITLES = 3
+_LOCAL_FORMATS = {
     ".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown",
     ".txt": "text", ".text": "text",
 }  # fmt: skip
@@ -44,253 +46,264 @@ _LOCAL = {
 
 @dataclass(slots=True)
 class _FeedItem:
-    """An episode or a chapter, as a feed has it."""
+    """An episode or a chapter in a feed."""
 
     title: str = ""
-    shape: str = "text"
-    """Of `content`: "text", "html", "markdown" or "element"."""
+    content_format: str = "text"
+    """Format of `content`: "text", "html", "markdown" or "element"."""
     content: Any = None
     links: list[str] = field(default_factory=list)
-    """Addresses where its text may lie, the likeliest first."""
+    """Addresses where its text may be, the likeliest first."""
     summary: str = ""
     date: float | None = None
     number: float | None = None
     is_recording: bool = False
     is_summary: bool = False
-    """Whether there was no more than a summary."""
+    """True if `content` is only the summary."""
 
 
 @dataclass(slots=True)
 class _SeriesFeed:
-    facts: Metadata
-    items: list[_FeedItem]
+    metadata: Metadata
+    feed_items: list[_FeedItem]
 
 
 def read_feed(path: Path, choices: Choices) -> Book:
-    """The series in a feed. Raises ImportFailed, Slow."""
+    """Reads the series in a feed. Raises ImportFailed, Slow."""
     text = read_text(path, choices.encoding).text
     try:
-        feed = _of_json(text) if text.lstrip()[:1] == "{" else _of_xml(text)
+        feed = _read_json_feed(text) if text.lstrip()[:1] == "{" else _read_xml_feed(text)
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, str(error))) from None
     remarks: list[str] = []
-    items = _ordered(feed.items, remarks)
-    for item in items:
-        _fill(item, path, choices)
-    kept = [item for item in items if item.content is not None]
-    remarks += _remarks(items, kept)
-    if not kept:
-        what = "holds no texts, only links" if items else "a feed without items"
-        raise ImportFailed(Problem(path, None, f"{what}; {_SAVE}"))
+    feed_items = _sort_items(feed.feed_items, remarks)
+    for feed_item in feed_items:
+        _fill_content(feed_item, path, choices)
+    readable_items = [feed_item for feed_item in feed_items if feed_item.content is not None]
+    remarks += _list_remarks(feed_items, readable_items)
+    if not readable_items:
+        problem = "holds no texts, only links" if feed_items else "a feed without items"
+        raise ImportFailed(Problem(path, None, f"{problem}; {_ADVICE}"))
     pages, contents = [], []
-    for number, item in enumerate(kept, 1):
+    for number, feed_item in enumerate(readable_items, 1):
         try:
-            root = _page(item)
+            root = _build_page(feed_item)
         except markup.BadMarkup as error:
-            raise ImportFailed(Problem(path, None, f"“{item.title}”: {error}")) from None
+            raise ImportFailed(Problem(path, None, f"“{feed_item.title}”: {error}")) from None
         next(root.iter("{*}body"), root).set(SOURCE, f"{file_name(path)}, item {number}")
         pages.append(SourcePage(f"item-{number}", root))
-        contents.append(TocEntry(item.title, f"item-{number}", ""))
-    return read_pages(path, Pages(pages, feed.facts, contents, remarks=remarks), choices)
+        contents.append(TocEntry(feed_item.title, f"item-{number}", ""))
+    return read_pages(path, Pages(pages, feed.metadata, contents, remarks=remarks), choices)
 
 
 # -- kinds of feeds --------------------------------------------------------------------------------
 
 
-def _of_xml(text: str) -> _SeriesFeed:
+def _read_xml_feed(text: str) -> _SeriesFeed:
+    """Reads RSS, RDF or Atom. Raises BadMarkup."""
     try:
         root = markup.xml_of(text)
     except markup.BadMarkup:
         root = markup.mended_xml(markup.safe(text))
     markup.check_depth(root)
-    if _name(root) == "feed":
+    if _local_name(root) == "feed":
         return _SeriesFeed(
-            _facts(root, root), [_of_entry(entry) for entry in root.iter("{*}entry")]
+            _read_metadata(root, root), [_read_atom_entry(entry) for entry in root.iter("{*}entry")]
         )
     channel = next(root.iter("{*}channel"), None)
     if channel is None:
-        raise markup.BadMarkup(f"no feed, but <{_name(root)}>")
-    items = [_of_item(item) for item in root.iter("{*}item") if _is_post(item)]
-    return _SeriesFeed(_facts(channel, root), items)
+        raise markup.BadMarkup(f"no feed, but <{_local_name(root)}>")
+    feed_items = [
+        _read_rss_item(feed_item) for feed_item in root.iter("{*}item") if _is_post(feed_item)
+    ]
+    return _SeriesFeed(_read_metadata(channel, root), feed_items)
 
 
-def _is_post(item: etree._Element) -> bool:
-    """Whether an item is one: exports of blogs hold their pictures and menus as well."""
-    return _first(item, "post_type") in (None, "post", "page")
+def _is_post(element: etree._Element) -> bool:
+    """Returns whether an item is a post; exports of blogs also contain pictures and menus."""
+    return _child_text(element, "post_type") in (None, "post", "page")
 
 
-def _of_item(element: etree._Element) -> _FeedItem:
-    """An item of RSS."""
-    title = _first(element, "title") or ""
-    item = _FeedItem(_plain(title) if _TAGGED.search(title) else title)
+def _read_rss_item(element: etree._Element) -> _FeedItem:
+    """Converts an item of RSS."""
+    title = _child_text(element, "title") or ""
+    feed_item = _FeedItem(_strip_tags(title) if _MARKUP.search(title) else title)
     encoded = element.find(_CONTENT)
-    if encoded is not None and (written := "".join(encoded.itertext()).strip()):
-        item.content, item.shape = written, "html"
-    item.summary = _first(element, "description", lines=True) or ""
+    if encoded is not None and (content := "".join(encoded.itertext()).strip()):
+        feed_item.content, feed_item.content_format = content, "html"
+    feed_item.summary = _child_text(element, "description", keep_lines=True) or ""
     for enclosure in element.iterchildren("{*}enclosure"):
-        item.links.append(enclosure.get("url", ""))
-        item.is_recording |= enclosure.get("type", "").startswith(("audio/", "video/"))
-    item.links.append(_first(element, "link") or "")
-    item.date = _date(_first(element, "pubDate") or _first(element, "date"))
-    item.number = _number(_first(element, "episode"), item.title)
-    return item
+        feed_item.links.append(enclosure.get("url", ""))
+        feed_item.is_recording |= enclosure.get("type", "").startswith(("audio/", "video/"))
+    feed_item.links.append(_child_text(element, "link") or "")
+    feed_item.date = _parse_date(_child_text(element, "pubDate") or _child_text(element, "date"))
+    feed_item.number = _episode_number(_child_text(element, "episode"), feed_item.title)
+    return feed_item
 
 
-def _of_entry(element: etree._Element) -> _FeedItem:
-    """An entry of Atom."""
+def _read_atom_entry(element: etree._Element) -> _FeedItem:
+    """Converts an entry of Atom."""
     title, content = element.find("{*}title"), element.find("{*}content")
-    item = _FeedItem(_title_of_atom(title))
+    feed_item = _FeedItem(_atom_title(title))
     if content is not None:
         if source := content.get("src"):
-            item.links.append(source)
+            feed_item.links.append(source)
         elif content.get("type", "text") in ("xhtml", "application/xhtml+xml") and len(content):
-            item.content, item.shape = content[0], "element"
-        elif written := "".join(content.itertext()).strip():
-            item.content = written
-            item.shape = "html" if "html" in content.get("type", "text") else "text"
-    item.summary = _first(element, "summary", lines=True) or ""
+            feed_item.content, feed_item.content_format = content[0], "element"
+        elif text := "".join(content.itertext()).strip():
+            feed_item.content = text
+            feed_item.content_format = "html" if "html" in content.get("type", "text") else "text"
+    feed_item.summary = _child_text(element, "summary", keep_lines=True) or ""
     for link in element.iterchildren("{*}link"):
         if link.get("rel", "alternate") in ("alternate", "enclosure"):
-            item.links.append(link.get("href", ""))
-            item.is_recording |= link.get("type", "").startswith(("audio/", "video/"))
-    item.date = _date(_first(element, "published") or _first(element, "updated"))
-    item.number = _number(None, item.title)
-    return item
+            feed_item.links.append(link.get("href", ""))
+            feed_item.is_recording |= link.get("type", "").startswith(("audio/", "video/"))
+    feed_item.date = _parse_date(
+        _child_text(element, "published") or _child_text(element, "updated")
+    )
+    feed_item.number = _episode_number(None, feed_item.title)
+    return feed_item
 
 
-def _title_of_atom(title: etree._Element | None) -> str:
-    said = row_of(title)
-    return _plain(said) if title is not None and title.get("type") == "html" else said
+def _atom_title(title: etree._Element | None) -> str:
+    text = row_of(title)
+    return _strip_tags(text) if title is not None and title.get("type") == "html" else text
 
 
-def _of_json(text: str) -> _SeriesFeed:
+def _read_json_feed(text: str) -> _SeriesFeed:
+    """Reads a JSON Feed. Raises BadMarkup."""
     try:
         feed = json.loads(text.lstrip())
     except (ValueError, RecursionError) as error:
         raise markup.BadMarkup(f"broken JSON: {markup.short(error)}") from None
-    listed = feed.get("items") if isinstance(feed, dict) else None
-    items = [_of_object(one) for one in listed or () if isinstance(one, dict)]
-    authors = [feed.get("author"), *_list(feed.get("authors"))]
-    named = (_string(one.get("name")) for one in authors if isinstance(one, dict))
-    language = _string(feed.get("language"))
-    facts = Metadata(
-        title=_string(feed.get("title")) or None,
-        authors=tuple(dict.fromkeys(filter(None, named))),
+    entries = feed.get("items") if isinstance(feed, dict) else None
+    feed_items = [_read_json_item(entry) for entry in entries or () if isinstance(entry, dict)]
+    authors = [feed.get("author"), *_as_list(feed.get("authors"))]
+    author_names = (_as_text(entry.get("name")) for entry in authors if isinstance(entry, dict))
+    language = _as_text(feed.get("language"))
+    metadata = Metadata(
+        title=_as_text(feed.get("title")) or None,
+        authors=tuple(dict.fromkeys(filter(None, author_names))),
         language=language if LANGUAGE.fullmatch(language) else None,
-        description=_string(feed.get("description")) or None,
+        description=_as_text(feed.get("description")) or None,
     )
-    return _SeriesFeed(facts, items)
+    return _SeriesFeed(metadata, feed_items)
 
 
-def _of_object(one: dict[str, Any]) -> _FeedItem:
-    """An item of a JSON Feed."""
-    item = _FeedItem(_string(one.get("title")))
-    marked, plain = one.get("content_html"), one.get("content_text")
-    if isinstance(marked, str) and marked.strip():
-        item.content, item.shape = marked, "html"
-    elif isinstance(plain, str) and plain.strip():
-        item.content = plain
-    item.summary = _string(one.get("summary"))
-    for attached in _list(one.get("attachments")):
-        if isinstance(attached, dict):
-            item.links.append(_string(attached.get("url")))
-            kind = _string(attached.get("mime_type"))
-            item.is_recording |= kind.startswith(("audio/", "video/"))
-    item.links.append(_string(one.get("url")))
-    item.date = _date(_string(one.get("date_published")))
-    item.number = _number(None, item.title)
-    return item
+def _read_json_item(entry: dict[str, Any]) -> _FeedItem:
+    """Converts an item of a JSON Feed."""
+    feed_item = _FeedItem(_as_text(entry.get("title")))
+    html_content, text_content = entry.get("content_html"), entry.get("content_text")
+    if isinstance(html_content, str) and html_content.strip():
+        feed_item.content, feed_item.content_format = html_content, "html"
+    elif isinstance(text_content, str) and text_content.strip():
+        feed_item.content = text_content
+    feed_item.summary = _as_text(entry.get("summary"))
+    for attachment in _as_list(entry.get("attachments")):
+        if isinstance(attachment, dict):
+            feed_item.links.append(_as_text(attachment.get("url")))
+            media_type = _as_text(attachment.get("mime_type"))
+            feed_item.is_recording |= media_type.startswith(("audio/", "video/"))
+    feed_item.links.append(_as_text(entry.get("url")))
+    feed_item.date = _parse_date(_as_text(entry.get("date_published")))
+    feed_item.number = _episode_number(None, feed_item.title)
+    return feed_item
 
 
-def _facts(channel: etree._Element, root: etree._Element) -> Metadata:
-    """What a channel says of the series."""
-    names = [_first(channel, "author"), _first(channel, "creator")]
+def _read_metadata(channel: etree._Element, root: etree._Element) -> Metadata:
+    """Returns a channel's metadata of the series."""
+    names = [_child_text(channel, "author"), _child_text(channel, "creator")]
     authors = [row_of(name) for name in channel.iterfind("{*}author/{*}name")] or names[:1]
     authors = authors if any(authors) else names[1:]
-    authors = authors if any(authors) else _same_of_all(channel)
-    tag = _first(channel, "language") or root.get(LANG) or ""
+    authors = authors if any(authors) else _common_creator(channel)
+    tag = _child_text(channel, "language") or root.get(LANG) or ""
     tag = tag.replace("_", "-")
-    description = _first(channel, "description") or _first(channel, "subtitle")
+    description = _child_text(channel, "description") or _child_text(channel, "subtitle")
     return Metadata(
-        title=_plain(_first(channel, "title") or "") or None,
+        title=_strip_tags(_child_text(channel, "title") or "") or None,
         authors=tuple(filter(None, authors)),
         language=tag if LANGUAGE.fullmatch(tag) else None,
-        description=_plain(description) if description else None,
-        copyright=_first(channel, "copyright") or _first(channel, "rights"),
+        description=_strip_tags(description) if description else None,
+        copyright=_child_text(channel, "copyright") or _child_text(channel, "rights"),
     )
 
 
-def _same_of_all(channel: etree._Element) -> list[str | None]:
-    """Who wrote every item of a series, where the same name stands at each."""
-    items = [item for item in channel.iter("{*}item") if _is_post(item)]
-    names = {_first(item, "creator") for item in items}
+def _common_creator(channel: etree._Element) -> list[str | None]:
+    """Returns the author of all items, if all have the same."""
+    item_elements = [
+        item_element for item_element in channel.iter("{*}item") if _is_post(item_element)
+    ]
+    names = {_child_text(item_element, "creator") for item_element in item_elements}
     return list(names) if len(names) == 1 else []
 
 
 # -- texts of items --------------------------------------------------------------------------------
 
-_SAVE = "save the pages beside the feed, name these files in its links, or import the pages alone"
+_ADVICE = "save the pages beside the feed, name these files in its links, or import the pages alone"
 
 
-def _fill(item: _FeedItem, path: Path, choices: Choices) -> None:
-    """Give an item its text: its own, that of a file beside the feed, or its summary."""
-    if item.content is not None:
+def _fill_content(feed_item: _FeedItem, path: Path, choices: Choices) -> None:
+    """Sets an item's content if it has none: from a linked local file, or the summary."""
+    if feed_item.content is not None:
         return
-    for link in item.links:
-        if found := _beside(path, link):
-            item.content = read_text(found, choices.encoding).text
-            item.shape = _LOCAL[found.suffix.lower()]
+    for link in feed_item.links:
+        if file := _find_local_file(path, link):
+            feed_item.content = read_text(file, choices.encoding).text
+            feed_item.content_format = _LOCAL_FORMATS[file.suffix.lower()]
             return
-    if item.summary.strip():
-        item.content, item.is_summary = item.summary, True
-        item.shape = "html" if _TAGGED.search(item.summary) else "text"
+    if feed_item.summary.strip():
+        feed_item.content, feed_item.is_summary = feed_item.summary, True
+        feed_item.content_format = "html" if _MARKUP.search(feed_item.summary) else "text"
 
 
-def _beside(path: Path, link: str) -> Path | None:
-    """The text in the feed's folder, or below, that a link names."""
+def _find_local_file(path: Path, link: str) -> Path | None:
+    """Returns the file in the feed's folder, or below, that a link points to."""
     link = unquote(link.strip().partition("#")[0])
     if not link or ":" in link or link.startswith(("/", "\\")) or "\0" in link:
         return None
     folder = path.parent.resolve()
     try:
-        found = (folder / link).resolve()
-        inside = found.is_relative_to(folder) and found.is_file()
+        file = (folder / link).resolve()
+        is_inside = file.is_relative_to(folder) and file.is_file()
     except (OSError, RuntimeError, ValueError):
         return None
-    return found if inside and found.suffix.lower() in _LOCAL else None
+    return file if is_inside and file.suffix.lower() in _LOCAL_FORMATS else None
 
 
-def _page(item: _FeedItem) -> etree._Element:
-    """An item as XHTML, its title above it. Raises BadMarkup."""
+def _build_page(feed_item: _FeedItem) -> etree._Element:
+    """Converts an item to XHTML, with its title as a heading. Raises BadMarkup."""
     root = etree.Element("html")
     body = etree.SubElement(root, "body")
-    content = _body_of(item)
-    first = next(content.iter(*(f"{{*}}h{level}" for level in range(1, 7))), None)
-    if item.title and (first is None or row_of(first).casefold() != item.title.casefold()):
-        etree.SubElement(body, "h1").text = item.title
+    content = _content_body(feed_item)
+    heading = next(content.iter(*(f"{{*}}h{level}" for level in range(1, 7))), None)
+    if feed_item.title and (
+        heading is None or row_of(heading).casefold() != feed_item.title.casefold()
+    ):
+        etree.SubElement(body, "h1").text = feed_item.title
     content.tag = "div"
     body.append(content)
-    leave_furniture(root, "item")
+    omit_boilerplate(root, "item")
     return root
 
 
-def _body_of(item: _FeedItem) -> etree._Element:
-    if item.shape == "element":
-        content = deepcopy(item.content)
+def _content_body(feed_item: _FeedItem) -> etree._Element:
+    """Returns the content of an item as a body element. Raises BadMarkup."""
+    if feed_item.content_format == "element":
+        content = deepcopy(feed_item.content)
         content.tail = None
         return content
-    text = str(item.content)
-    if item.shape == "markdown":
+    text = str(feed_item.content)
+    if feed_item.content_format == "markdown":
         text = MarkdownIt("commonmark").enable("table").render(text)
-    elif item.shape == "text":
-        text = "".join(f"<p>{html.escape(part)}</p>" for part in _paragraphs(text))
+    elif feed_item.content_format == "text":
+        text = "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in _paragraphs(text))
     page, _ = markup.document_of(f"<html><body>{seen(text)}</body></html>" if
                                  "<body" not in text else seen(text))  # fmt: skip
     return next(page.iter("{*}body"), page)
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Those that blank lines part, or lines where there are none."""
+    """Splits text into paragraphs at blank lines, or into lines where there are none."""
     parts = re.split(r"\n[ \t]*\n", text.strip())
     return (part for part in (parts if len(parts) > 1 else text.split("\n")) if part.strip())
 
@@ -298,75 +311,88 @@ def _paragraphs(text: str) -> Iterator[str]:
 # -- order and remarks -----------------------------------------------------------------------------
 
 
-def _ordered(items: Sequence[_FeedItem], remarks: list[str]) -> list[_FeedItem]:
-    """Items as they are read: by date, or by their numbers."""
-    placed = list(enumerate(items))
-    if all(item.date is not None for item in items):
-        placed.sort(key=lambda one: (one[1].date or 0.0, one[1].number or 0.0, -one[0]))
-        return [item for _, item in placed]
-    numbers = [item.number for item in items if item.number is not None]
-    if 2 * len(numbers) > len(items) > 1:
-        falling = sum(a > b for a, b in pairwise(numbers))
-        return list(items) if 2 * falling < len(numbers) else list(reversed(items))
-    if len(items) > 1:
+def _sort_items(feed_items: Sequence[_FeedItem], remarks: list[str]) -> list[_FeedItem]:
+    """Returns items in reading order: by date, or by their numbers."""
+    numbered_items = list(enumerate(feed_items))
+    if all(feed_item.date is not None for feed_item in feed_items):
+        numbered_items.sort(key=lambda pair: (pair[1].date or 0.0, pair[1].number or 0.0, -pair[0]))
+        return [feed_item for _, feed_item in numbered_items]
+    numbers = [feed_item.number for feed_item in feed_items if feed_item.number is not None]
+    if 2 * len(numbers) > len(feed_items) > 1:
+        falling = sum(previous > following for previous, following in pairwise(numbers))
+        return list(feed_items) if 2 * falling < len(numbers) else list(reversed(feed_items))
+    if len(feed_items) > 1:
         remarks.append("Not all items have dates, so they stand in the feed's order: look at it.")
-    return list(items)
+    return list(feed_items)
 
 
-def _remarks(items: Sequence[_FeedItem], kept: Sequence[_FeedItem]) -> Iterator[str]:
-    lost = [item.title or "?" for item in items if item.content is None]
-    if lost:
-        named = ", ".join(f"“{title}”" for title in lost[:_SHOWN])
-        more = "…" if len(lost) > _SHOWN else ""
-        yield f"{len(lost)} of {len(items)} items hold no text ({named}{more}): {_SAVE}."
-    cut = sum(item.is_summary and bool(_EXCERPT.search(_plain(item.summary))) for item in kept)
-    if cut:
-        yield f"{cut} of {len(items)} items are excerpts that end in the middle: {_SAVE}."
-    spoken = sum(item.is_recording for item in kept)
-    if 2 * spoken > len(kept):
-        yield f"{spoken} of {len(items)} items are recordings; what is read are the notes to them."
+def _list_remarks(
+    feed_items: Sequence[_FeedItem], readable_items: Sequence[_FeedItem]
+) -> Iterator[str]:
+    """Yields remarks on items without text, excerpts, and recordings."""
+    missing_titles = [
+        feed_item.title or "?" for feed_item in feed_items if feed_item.content is None
+    ]
+    if missing_titles:
+        title_list = ", ".join(f"“{title}”" for title in missing_titles[:_MAX_LISTED_TITLES])
+        ellipsis = "…" if len(missing_titles) > _MAX_LISTED_TITLES else ""
+        count = f"{len(missing_titles)} of {len(feed_items)} items"
+        yield f"{count} hold no text ({title_list}{ellipsis}): {_ADVICE}."
+    excerpt_count = sum(
+        feed_item.is_summary and bool(_EXCERPT_END.search(_strip_tags(feed_item.summary)))
+        for feed_item in readable_items
+    )
+    if excerpt_count:
+        count = f"{excerpt_count} of {len(feed_items)} items"
+        yield f"{count} are excerpts that end in the middle: {_ADVICE}."
+    recording_count = sum(feed_item.is_recording for feed_item in readable_items)
+    if 2 * recording_count > len(readable_items):
+        yield (
+            f"{recording_count} of {len(feed_items)} items are recordings; "
+            "what is read are the notes to them."
+        )
 
 
-# -- small things ----------------------------------------------------------------------------------
+# -- helpers ---------------------------------------------------------------------------------------
 
 
-def _name(element: etree._Element) -> str:
+def _local_name(element: etree._Element) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def _first(element: etree._Element, name: str, lines: bool = False) -> str | None:
-    """The text of the first child of this name that has one."""
+def _child_text(element: etree._Element, name: str, keep_lines: bool = False) -> str | None:
+    """Returns the text of the first non-empty child of a name; `keep_lines` keeps its line ends."""
     for child in element.iterchildren(f"{{*}}{name}"):
-        if said := seen("".join(child.itertext())).strip():
-            return said if lines else " ".join(said.split())
+        if text := seen("".join(child.itertext())).strip():
+            return text if keep_lines else " ".join(text.split())
     return None
 
 
-def _plain(text: str) -> str:
-    """A text without tags and entities."""
+def _strip_tags(text: str) -> str:
+    """Returns text without tags and entities, on one line."""
     return " ".join(seen(html.unescape(re.sub(r"<[^<>]*>", " ", text))).split())
 
 
-def _string(value: object) -> str:
-    return seen(value).strip() if isinstance(value, str) else ""
+def _as_text(json_value: object) -> str:
+    return seen(json_value).strip() if isinstance(json_value, str) else ""
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _as_list(json_value: object) -> list[Any]:
+    return json_value if isinstance(json_value, list) else []
 
 
-def _number(said: str | None, title: str) -> float | None:
-    """The number of an episode, as it is said or as its title has it."""
-    found = _NUMBER.search(said or "") or _NUMBER.search(title)
-    return float(found[0]) if found else None
+def _episode_number(stated: str | None, title: str) -> float | None:
+    """Returns the number of an episode, as stated or in its title."""
+    match = _NUMBER.search(stated or "") or _NUMBER.search(title)
+    return float(match[0]) if match else None
 
 
-def _date(said: str | None) -> float | None:
-    """A moment in seconds; None where none is told."""
+def _parse_date(text: str | None) -> float | None:
+    """Parses a date as seconds since 1970; None for no valid date."""
     for parse in (datetime.fromisoformat, parsedate_to_datetime):
         try:
-            found = parse((said or "").strip())
-            return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+            moment = parse((text or "").strip())
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
         except (ValueError, TypeError, IndexError, OverflowError):
             continue
     return None

@@ -1,7 +1,7 @@
-"""FictionBook 2 (FB2), plain or zipped -> pages: each section of the text is one.
+"""Reads FictionBook 2 (FB2), plain or zipped; each section of the text becomes a page.
 
 Knows sections, titles, notes and verse of the format, and that many files are not well-formed.
-Pictures are left where they are, but for the cover.
+Pictures are not extracted, except for the cover.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from narrator.importers.readers.archive import Archive
 from narrator.importers.readers.elements import LEFT, SOURCE, name_of, say
 from narrator.importers.readers.facts import TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
-from narrator.importers.readers.web.fb2facts import (
-    cover_in,
-    facts_of_book,
+from narrator.importers.readers.web.fb2_metadata import (
+    find_cover,
     href_of,
-    said_in,
-    without_pictures,
+    metadata_of_book,
+    remove_pictures,
+    text_in,
 )
-from narrator.importers.readers.web.fb2repair import well_formed
+from narrator.importers.readers.web.fb2_repair import repair
 
-_TYPE = "{http://www.idpf.org/2007/ops}type"
+_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _BODY = re.compile(r"<body\b.*?</body\s*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _ALT = re.compile(r"<(?:\w+:)?image\b[^<>]*?\salt\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')")
-_NOTES = names("notes comments footnotes endnotes note comment")
-_DEEPEST = 99
-"""The depth that notes have, whose titles are no headings."""
+_NOTE_BODY_NAMES = names("notes comments footnotes endnotes note comment")
+_NOTE_DEPTH = 99
+"""Depth for notes, whose titles are no headings."""
 _INLINE = {
     "strong": "strong", "emphasis": "em", "strikethrough": "span", "sub": "sub", "sup": "sup",
     "code": "code", "style": "span",
@@ -57,100 +57,107 @@ _BLOCK = {
 
 
 def read_fictionbook(path: Path, choices: Choices) -> Book:
-    """The book in a FictionBook file. Raises ImportFailed, Slow."""
-    return _read(path, read_data(path), choices)
+    """Reads the book in a FictionBook file. Raises ImportFailed, Slow."""
+    return _read_book(path, read_data(path), choices)
 
 
 def read_fictionbook_archive(path: Path, choices: Choices) -> Book:
-    """The book in a zipped FictionBook file. Raises ImportFailed, Slow."""
+    """Reads the book in a zipped FictionBook file. Raises ImportFailed, Slow."""
     with Archive(path, "a zipped FB2") as archive:
-        found = [name for name in archive.names if name.lower().endswith(".fb2")]
-        found = [name for name in found if not name.startswith("__MACOSX")] or found
-        if len(found) > 1:
-            what = f"holds {len(found):,} books; unpack it and import one of them"
-            raise archive.failed(what)
-        data = archive.read(found[0])
-    return _read(path, data, choices)
+        book_names = [name for name in archive.names if name.lower().endswith(".fb2")]
+        book_names = [name for name in book_names if not name.startswith("__MACOSX")] or book_names
+        if len(book_names) > 1:
+            message = f"holds {len(book_names):,} books; unpack it and import one of them"
+            raise archive.failed(message)
+        content = archive.read(book_names[0])
+    return _read_book(path, content, choices)
 
 
-def _read(path: Path, data: bytes, choices: Choices) -> Book:
+def _read_book(path: Path, content: bytes, choices: Choices) -> Book:
+    """Reads the book in the bytes of a file. Raises ImportFailed, Slow."""
     try:
-        whole, remarks = _text(data, choices.encoding)
-        text, root, told = _root(without_pictures(whole))
+        full_text, remarks = _decode_text(content, choices.encoding)
+        text, root, parse_remarks = _parse(remove_pictures(full_text))
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, str(error))) from None
-    remarks += told
+    remarks += parse_remarks
     book = _FictionBook(root, file_name(path))
-    book.read()
-    cover, told = cover_in(whole, root)
+    book.convert()
+    cover, parse_remarks = find_cover(full_text, root)
     return read_pages(
         path,
         Pages(
             book.pages,
-            facts_of_book(root),
+            metadata_of_book(root),
             book.contents,
-            characters=_count(text),
+            characters=_count_characters(text),
             cover=cover,
-            remarks=[*remarks, *told],
+            remarks=[*remarks, *parse_remarks],
         ),
         choices,
     )
 
 
-def _text(data: bytes, encoding: str | None) -> tuple[str, list[str]]:
-    """The text of a file, and what is odd about its encoding. Raises BadMarkup, ImportFailed."""
+def _decode_text(content: bytes, encoding: str | None) -> tuple[str, list[str]]:
+    """Decodes a file; returns its text and remarks on the encoding.
+
+    Raises BadMarkup, ImportFailed.
+    """
     if encoding is None:
         try:
-            text, told = markup.text_of(data)
+            text, remark = markup.text_of(content)
         except markup.BadMarkup:
             pass
         else:
-            return text, [f"The file {told}"] if told else []
+            return text, [f"The file {remark}"] if remark else []
     try:
-        decoded = decode(data, encoding)
+        decoded = decode(content, encoding)
     except NoText as error:
         raise markup.BadMarkup(str(error)) from None
     return decoded.text, [decoded.remark] if decoded.remark else []
 
 
-def _root(text: str) -> tuple[str, etree._Element, list[str]]:
-    """A file's text and root, and a remark if it is not well-formed. Raises BadMarkup."""
-    told = []
+def _parse(text: str) -> tuple[str, etree._Element, list[str]]:
+    """Parses a file; returns its text, perhaps repaired, its root, and remarks on repairs.
+
+    Raises BadMarkup.
+    """
+    remarks = []
     try:
         root = markup.xml_of(text)
     except markup.BadMarkup as error:
-        text = well_formed(markup.safe(text))
+        text = repair(markup.safe(text))
         root = markup.xml_of(text)
-        told = [f"The file is {error}; it was read as well as it can be: look at its chapters."]
+        remarks = [f"The file is {error}; it was read as well as it can be: look at its chapters."]
     markup.check_depth(root)
     if name_of(root) != "fictionbook":
         raise markup.BadMarkup(f"no FB2, but <{name_of(root)}>")
-    return text, root, told
+    return text, root, remarks
 
 
-def _count(text: str) -> int | None:
-    """Visible characters of the text in all bodies, counted apart from the elements."""
-    total = 0
+def _count_characters(text: str) -> int | None:
+    """Counts the visible characters in all bodies, independently of the parsed elements."""
+    count = 0
     for body in _BODY.finditer(markup.safe(text)):
         inner = re.sub(r"<!--.*?-->|<\?.*?\?>", "", body[0], flags=re.DOTALL)
         alts = [a or b for a, b in _ALT.findall(inner)]
-        written = _TAG.sub("", _CDATA.sub(lambda found: escape(found[1]), inner))
-        total += sum(count_characters(_unescaped(piece)) for piece in (*alts, written))
-    return total
+        plain_text = _TAG.sub("", _CDATA.sub(lambda match: escape(match[1]), inner))
+        count += sum(count_characters(_unescape(piece)) for piece in (*alts, plain_text))
+    return count
 
 
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 
 
-def _unescaped(text: str) -> str:
-    text = re.sub(r"&#(?:x([0-9A-Fa-f]{1,6})|(\d{1,7}));", _character, text)
-    for name, sign in (("lt", "<"), ("gt", ">"), ("quot", '"'), ("apos", "'"), ("amp", "&")):
-        text = text.replace(f"&{name};", sign)
+def _unescape(text: str) -> str:
+    text = re.sub(r"&#(?:x([0-9A-Fa-f]{1,6})|(\d{1,7}));", _decode_reference, text)
+    for name, character in (("lt", "<"), ("gt", ">"), ("quot", '"'), ("apos", "'"), ("amp", "&")):
+        text = text.replace(f"&{name};", character)
     return text
 
 
-def _character(found: re.Match[str]) -> str:
-    code = int(found[1], 16) if found[1] else int(found[2])
+def _decode_reference(reference: re.Match[str]) -> str:
+    code = int(reference[1], 16) if reference[1] else int(reference[2])
     return chr(code) if code < 0x110000 else ""
 
 
@@ -159,206 +166,221 @@ def _character(found: re.Match[str]) -> str:
 
 @dataclass(slots=True)
 class _FictionBook:
-    """The bodies of a file, which become pages."""
+    """Converts the bodies of a file to pages."""
 
     root: etree._Element
     name: str
     pages: list[SourcePage] = field(default_factory=list)
     contents: list[TocEntry] = field(default_factory=list)
-    places: dict[str, str] = field(default_factory=dict)
-    """Ids -> the page that they are on."""
-    notes: set[str] = field(default_factory=set)
+    pages_by_id: dict[str, str] = field(default_factory=dict)
+    """Page of each id."""
+    note_ids: set[str] = field(default_factory=set)
     """Ids of notes."""
 
-    def read(self) -> None:
+    def convert(self) -> None:
+        """Writes the pages and the table of contents; notes come last."""
         bodies = [element for element in self.root if name_of(element) == "body"]
         bodies.sort(key=_is_notes)
         for number, section in enumerate(self.root.iter("{*}section")):
             if not section.get("id"):
                 section.set("id", f"section-{number}")
-        sources = [(_is_notes(body), part) for body in bodies for part in _parts(body)]
-        for number, (is_note, part) in enumerate(sources):
-            self._find_places(part, f"p{number}", is_note)
+        sources = [
+            (_is_notes(body), elements) for body in bodies for elements in _split_pages(body)
+        ]
+        for number, (is_note, elements) in enumerate(sources):
+            self._record_ids(elements, f"p{number}", is_note)
         section = 0
-        for number, (is_note, part) in enumerate(sources):
+        for number, (is_note, elements) in enumerate(sources):
             root = etree.Element("html")
             body = etree.SubElement(root, "body")
-            section += name_of(part[0]) == "section" and not is_note
+            section += name_of(elements[0]) == "section" and not is_note
             body.set(SOURCE, f"{self.name}, {'notes' if is_note else f'section {section}'}")
             page = f"p{number}"
-            say(body, None if is_note or number else self._beginning())
-            for element in part:
+            say(body, None if is_note or number else self._stray_text())
+            for element in elements:
                 if is_note:
-                    self._note(element, body)
+                    self._write_note(element, body)
                 else:
-                    self._block(element, body, 1)
-                    self.contents += self._entries(element, page)
+                    self._write_block(element, body, 1)
+                    self.contents += self._contents_entries(element, page)
             self.pages.append(SourcePage(page, root))
 
-    def _find_places(self, part: Sequence[etree._Element], page: str, is_note: bool) -> None:
-        """Write down what ids are on a page, and which are of notes."""
-        for one in (e for element in part for e in element.iter("{*}*")):
-            if key := one.get("id"):
-                self.places.setdefault(key, page)
+    def _record_ids(self, elements: Sequence[etree._Element], page: str, is_note: bool) -> None:
+        """Records the ids on a page, and which of them belong to notes."""
+        for descendant in (e for element in elements for e in element.iter("{*}*")):
+            if element_id := descendant.get("id"):
+                self.pages_by_id.setdefault(element_id, page)
                 if is_note:
-                    self.notes.add(key)
+                    self.note_ids.add(element_id)
 
-    def _beginning(self) -> str:
-        """What stands in bodies before their first elements, where nothing should."""
+    def _stray_text(self) -> str:
+        """Returns text in bodies before their first elements, where none should be."""
         bodies = (element for element in self.root if name_of(element) == "body")
         return " ".join(body.text or "" for body in bodies if not _is_notes(body))
 
-    def _entries(self, element: etree._Element, page: str) -> Iterator[TocEntry]:
-        """The titles of a section and those in it, as a table of contents."""
+    def _contents_entries(self, element: etree._Element, page: str) -> Iterator[TocEntry]:
+        """Yields the titles of a section and its subsections as entries of a table of contents."""
         if name_of(element) != "section":
             return
-        inside = tuple(entry for child in element for entry in self._entries(child, page))
+        inner_entries = tuple(
+            entry for child in element for entry in self._contents_entries(child, page)
+        )
         title = next((child for child in element if name_of(child) == "title"), None)
-        said = "" if title is None else said_in(title)
-        if said:
-            yield TocEntry(said, page, element.get("id", ""), inside)
+        title_text = "" if title is None else text_in(title)
+        if title_text:
+            yield TocEntry(title_text, page, element.get("id", ""), inner_entries)
         else:
-            yield from inside
+            yield from inner_entries
 
-    def _note(self, element: etree._Element, parent: etree._Element) -> None:
-        """A note, or what holds notes."""
-        holds = any(name_of(child) == "section" for child in element)
-        if name_of(element) == "section" and not holds:
-            made = etree.SubElement(parent, "aside", id=element.get("id", ""))
-            made.set(_TYPE, "footnote")
-            self._blocks(element, made, _DEEPEST)
+    def _write_note(self, element: etree._Element, parent: etree._Element) -> None:
+        """Writes a note, or a section that contains notes."""
+        holds_notes = any(name_of(child) == "section" for child in element)
+        if name_of(element) == "section" and not holds_notes:
+            container = etree.SubElement(parent, "aside", id=element.get("id", ""))
+            container.set(_EPUB_TYPE, "footnote")
+            self._write_blocks(element, container, _NOTE_DEPTH)
         elif name_of(element) in ("section", "body"):
-            made = etree.SubElement(parent, "div")
-            say(made, element.text)
+            container = etree.SubElement(parent, "div")
+            say(container, element.text)
             for child in element:
-                self._note(child, made)
+                self._write_note(child, container)
         else:
-            made = etree.SubElement(parent, "div")
-            made.set(LEFT, "note")
-            self._block(element, made, _DEEPEST)
+            container = etree.SubElement(parent, "div")
+            container.set(LEFT, "note")
+            self._write_block(element, container, _NOTE_DEPTH)
             return
         if name_of(element) != "body":
             say(parent, element.tail)
 
-    def _block(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
-        """An element of blocks, as XHTML; `depth` is that of the sections around it."""
+    def _write_block(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
+        """Writes a block element as XHTML; `depth` is that of the sections around it."""
         name = name_of(element)
         if name == "section":
-            made = self._made(parent, "section", element)
-            self._blocks(element, made, depth + 1)
+            container = self._append_with_id(parent, "section", element)
+            self._write_blocks(element, container, depth + 1)
         elif name == "title":
-            self._title(element, parent, depth)
+            self._write_title(element, parent, depth)
         elif name == "subtitle":
-            self._subtitle(element, parent, depth)
+            self._write_subtitle(element, parent, depth)
         elif name == "empty-line":
             etree.SubElement(parent, "p").text = "\xa0"
         elif name == "epigraph":
-            made = self._made(parent, "div", element)
-            made.set(_TYPE, "epigraph")
-            self._blocks(element, made, depth)
+            container = self._append_with_id(parent, "div", element)
+            container.set(_EPUB_TYPE, "epigraph")
+            self._write_blocks(element, container, depth)
         elif name == "stanza":
-            made = self._made(parent, "div", element)
-            made.set("class", "stanza")
-            self._blocks(element, made, depth)
+            container = self._append_with_id(parent, "div", element)
+            container.set("class", "stanza")
+            self._write_blocks(element, container, depth)
         elif name in ("cite", "poem", "table", "tr", "annotation"):
-            self._blocks(element, self._made(parent, _BLOCK[name], element), depth)
+            self._write_blocks(element, self._append_with_id(parent, _BLOCK[name], element), depth)
         elif name in _BLOCK:
-            self._spans(element, self._made(parent, _BLOCK[name], element))
+            self._write_inline(element, self._append_with_id(parent, _BLOCK[name], element))
         else:
-            self._span(element, parent)
+            self._write_inline_element(element, parent)
         say(parent, element.tail)
 
-    def _made(self, parent: etree._Element, name: str, element: etree._Element) -> etree._Element:
-        made = etree.SubElement(parent, name)
-        if key := element.get("id"):
-            made.set("id", key)
-        return made
+    def _append_with_id(
+        self, parent: etree._Element, name: str, element: etree._Element
+    ) -> etree._Element:
+        """Appends a child of this name, with the id of a source element."""
+        child = etree.SubElement(parent, name)
+        if element_id := element.get("id"):
+            child.set("id", element_id)
+        return child
 
-    def _blocks(self, element: etree._Element, made: etree._Element, depth: int) -> None:
-        say(made, element.text)
+    def _write_blocks(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
+        say(parent, element.text)
         for child in element:
             if isinstance(child.tag, str):
-                self._block(child, made, depth)
+                self._write_block(child, parent, depth)
 
-    def _title(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
-        """A heading, of the book where no section is around; in verse and notes a line."""
-        around = name_of(element.getparent()) if element.getparent() is not None else ""
-        if depth == _DEEPEST:
-            made = self._made(parent, "p", element)
-        elif around in ("poem", "stanza", "cite", "epigraph"):
-            made = etree.SubElement(etree.SubElement(parent, "p"), "strong")
+    def _write_title(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
+        """Writes a title as a heading; in verse and notes as a line.
+
+        The title of a body is left out, as the title page.
+        """
+        parent_name = name_of(element.getparent()) if element.getparent() is not None else ""
+        if depth == _NOTE_DEPTH:
+            heading = self._append_with_id(parent, "p", element)
+        elif parent_name in ("poem", "stanza", "cite", "epigraph"):
+            heading = etree.SubElement(etree.SubElement(parent, "p"), "strong")
         else:
-            made = self._made(parent, f"h{min(6, max(1, depth - 1))}", element)
-            if around == "body":
-                made.set(LEFT, "title page")
-        say(made, element.text)
+            heading = self._append_with_id(parent, f"h{min(6, max(1, depth - 1))}", element)
+            if parent_name == "body":
+                heading.set(LEFT, "title page")
+        say(heading, element.text)
         for number, line in enumerate(e for e in element if isinstance(e.tag, str)):
             if number:
-                etree.SubElement(made, "br")
-            self._spans(line, made)
-            say(made, line.tail)
+                etree.SubElement(heading, "br")
+            self._write_inline(line, heading)
+            say(heading, line.tail)
 
-    def _subtitle(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
-        """A heading within a section, or what parts scenes."""
-        said = " ".join("".join(element.itertext()).split())
-        shape = "p" if not said or is_scene_break(said) else f"h{min(6, depth)}"
-        self._spans(element, self._made(parent, shape, element))
+    def _write_subtitle(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
+        """Writes a subtitle as a heading within a section, or as a scene break."""
+        text = " ".join("".join(element.itertext()).split())
+        tag = "p" if not text or is_scene_break(text) else f"h{min(6, depth)}"
+        self._write_inline(element, self._append_with_id(parent, tag, element))
 
     # -- inside a paragraph ------------------------------------------------------------------------
 
-    def _spans(self, element: etree._Element, made: etree._Element) -> None:
-        say(made, element.text)
+    def _write_inline(self, element: etree._Element, parent: etree._Element) -> None:
+        say(parent, element.text)
         for child in element:
             if isinstance(child.tag, str):
-                self._span(child, made)
-                say(made, child.tail)
+                self._write_inline_element(child, parent)
+                say(parent, child.tail)
 
-    def _span(self, element: etree._Element, parent: etree._Element) -> None:
+    def _write_inline_element(self, element: etree._Element, parent: etree._Element) -> None:
+        """Writes an inline element, a picture or a link."""
         name = name_of(element)
         if name == "image":
             etree.SubElement(parent, "img", alt=element.get("alt", ""))
-            self._spans(element, parent)
+            self._write_inline(element, parent)
         elif name == "a":
-            self._link(element, parent)
+            self._write_link(element, parent)
         else:
-            made = self._made(parent, _INLINE.get(name, "span"), element)
+            inline = self._append_with_id(parent, _INLINE.get(name, "span"), element)
             if name == "style" and element.get("name"):
-                made.set("class", element.get("name", ""))
-            self._spans(element, made)
+                inline.set("class", element.get("name", ""))
+            self._write_inline(element, inline)
 
-    def _link(self, element: etree._Element, parent: etree._Element) -> None:
+    def _write_link(self, element: etree._Element, parent: etree._Element) -> None:
+        """Writes a link, to the page of its target if that is in the file."""
         target = href_of(element)
-        key = target.removeprefix("#")
-        made = self._made(parent, "a", element)
-        is_note = target.startswith("#") and (element.get("type") == "note" or key in self.notes)
-        if target.startswith("#") and key in self.places:
-            made.set("href", f"{self.places[key]}#{key}")
+        target_id = target.removeprefix("#")
+        link = self._append_with_id(parent, "a", element)
+        is_note = target.startswith("#") and (
+            element.get("type") == "note" or target_id in self.note_ids
+        )
+        if target.startswith("#") and target_id in self.pages_by_id:
+            link.set("href", f"{self.pages_by_id[target_id]}#{target_id}")
         elif target:
-            made.set("href", target)
+            link.set("href", target)
         if is_note:
-            made.set(_TYPE, "noteref")
-        self._spans(element, made)
+            link.set(_EPUB_TYPE, "noteref")
+        self._write_inline(element, link)
 
 
 def _is_notes(body: etree._Element) -> bool:
-    return (body.get("name") or "").strip().lower() in _NOTES
+    return (body.get("name") or "").strip().lower() in _NOTE_BODY_NAMES
 
 
-def _parts(body: etree._Element) -> Iterator[list[etree._Element]]:
-    """What becomes a page each: the sections of a body, and what stands between them."""
+def _split_pages(body: etree._Element) -> Iterator[list[etree._Element]]:
+    """Yields the elements of each page: a section, or what is between sections."""
     if _is_notes(body):
         yield [body]
         return
-    between: list[etree._Element] = []
+    loose_elements: list[etree._Element] = []
     for child in body:
         if not isinstance(child.tag, str):
             continue
         if name_of(child) != "section":
-            between.append(child)
+            loose_elements.append(child)
             continue
-        if between:
-            yield between
-        between = []
+        if loose_elements:
+            yield loose_elements
+        loose_elements = []
         yield [child]
-    if between:
-        yield between
+    if loose_elements:
+        yield loose_elements
