@@ -42,10 +42,10 @@ _WRITTEN_IN = {
 }
 """Script, by the word that begins the Unicode names of its letters -> languages written in it."""
 
-_TAGGED = {"latn": "LATIN", "cyrl": "CYRILLIC", "arab": "ARABIC", "deva": "DEVANAGARI"}
+_SCRIPT_SUBTAGS = {"latn": "LATIN", "cyrl": "CYRILLIC", "arab": "ARABIC", "deva": "DEVANAGARI"}
 """Script of a language tag (ISO 15924) that settles which of several scripts is meant."""
 
-USUAL = {
+DEFAULT_LANGUAGE = {
     "LATIN": "en", "CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "HEBREW": "he",
     "DEVANAGARI": "hi", "BENGALI": "bn", "GURMUKHI": "pa", "GUJARATI": "gu", "ORIYA": "or",
     "TAMIL": "ta", "TELUGU": "te", "KANNADA": "kn", "MALAYALAM": "ml", "SINHALA": "si",
@@ -59,10 +59,13 @@ USUAL = {
 @functools.cache
 def alphabets_of(language: str) -> frozenset[str] | None:
     """Scripts that a language is written in; None: not known."""
-    first, *others = re.split("[-_]", language.lower())
-    tagged = {_TAGGED[part] for part in others if part in _TAGGED}
+    first, *subtags = re.split("[-_]", language.lower())
+    tagged_scripts = {_SCRIPT_SUBTAGS[part] for part in subtags if part in _SCRIPT_SUBTAGS}
     return (
-        frozenset(tagged or {s for s, langs in _WRITTEN_IN.items() if first in langs.split()})
+        frozenset(
+            tagged_scripts
+            or {script for script, languages in _WRITTEN_IN.items() if first in languages.split()}
+        )
         or None
     )
 

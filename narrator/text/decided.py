@@ -27,13 +27,13 @@ from narrator.text.matching import matched
 
 NOBODY = "-"
 UNKNOWN = "?"
-_SAME = "+"
+_SAME_SPEAKER = "+"
 ENDING = ".speakers.txt"
 
-_LARGEST = 32_000_000
+_MAX_BYTES = 32_000_000
 """Bytes; a long novel's rows have one."""
-_HEAD = "# Who says what in "
-_WHOLE, _FIRST, _LAST = 100, 60, 30
+_HEADER = "# Who says what in "
+_MAX_LENGTH, _HEAD_LENGTH, _TAIL_LENGTH = 100, 60, 30
 """Characters of a quotation that is given whole, else of its beginning and its end."""
 _COLUMNS = re.compile(r"(?<!\\)\|")
 _ORIGIN = re.compile(
@@ -87,25 +87,28 @@ class Decided:
     def matched(self, words: Sequence[str]) -> list[int | None]:
         """For each quotation of the text, in order, the place of its row; of rows that stand twice,
         as they do after a conflict of versions, a person's."""
-        found = matched([row.words for row in self.rows], [shortened(one) for one in words])
-        quotations = {row: place for place, row in enumerate(found) if row is not None}
-        for lost, twin in self._twins(quotations):
-            if self.rows[lost].is_yours and not self.rows[twin].is_yours:
-                found[quotations[twin]] = lost
-        return found
+        row_places = matched(
+            [row.words for row in self.rows],
+            [shortened(quotation_words) for quotation_words in words],
+        )
+        quotations = {row: place for place, row in enumerate(row_places) if row is not None}
+        for row_index, twin_index in self._twins(quotations):
+            if self.rows[row_index].is_yours and not self.rows[twin_index].is_yours:
+                row_places[quotations[twin_index]] = row_index
+        return row_places
 
-    def _twins(self, taken: Collection[int]) -> Iterator[tuple[int, int]]:
+    def _twins(self, taken_rows: Collection[int]) -> Iterator[tuple[int, int]]:
         """Rows that are not taken, in runs, and the same in a run before or behind that are."""
         places = range(len(self.rows))
-        for is_taken, run in groupby(places, lambda place: place in taken):
-            own = list(run)
-            for by in (-len(own), len(own)) if not is_taken else ():
-                twins = [place + by for place in own]
+        for is_taken, run in groupby(places, lambda place: place in taken_rows):
+            row_indices = list(run)
+            for shift in (-len(row_indices), len(row_indices)) if not is_taken else ():
+                twins = [index + shift for index in row_indices]
                 if all(
-                    twin in taken and self.rows[twin].words == self.rows[place].words
-                    for place, twin in zip(own, twins, strict=True)
+                    twin in taken_rows and self.rows[twin].words == self.rows[index].words
+                    for index, twin in zip(row_indices, twins, strict=True)
                 ):
-                    yield from zip(own, twins, strict=True)
+                    yield from zip(row_indices, twins, strict=True)
                     break
 
 
@@ -116,10 +119,10 @@ def place_of(chapter: Path) -> Path:
 
 def column(names: Sequence[str]) -> str:
     """Names of the cast as the first column has them."""
-    plain = (re.sub(r"[\\|]", r"\\\g<0>", squeeze(name)) for name in names)
-    written = " & ".join(plain)
-    special = written in (_SAME, NOBODY, UNKNOWN) or written.startswith("#")
-    return f"\\{written}" if special else written
+    escaped = (re.sub(r"[\\|]", r"\\\g<0>", squeeze(name)) for name in names)
+    joined = " & ".join(escaped)
+    is_special = joined in (_SAME_SPEAKER, NOBODY, UNKNOWN) or joined.startswith("#")
+    return f"\\{joined}" if is_special else joined
 
 
 def names_in(speaker: str) -> str:
@@ -129,8 +132,12 @@ def names_in(speaker: str) -> str:
 
 def shortened(words: str) -> str:
     """The words of a quotation as a row gives them."""
-    plain = squeeze(seen(words))
-    return plain if len(plain) <= _WHOLE else f"{plain[:_FIRST]} … {plain[-_LAST:]}"
+    squeezed = squeeze(seen(words))
+    return (
+        squeezed
+        if len(squeezed) <= _MAX_LENGTH
+        else f"{squeezed[:_HEAD_LENGTH]} … {squeezed[-_TAIL_LENGTH:]}"
+    )
 
 
 # -- reading
@@ -139,35 +146,35 @@ def shortened(words: str) -> str:
 def read(path: Path) -> Decided:
     """What a file says. Nothing is refused: what cannot be read is a problem, and no row."""
     try:
-        data = files.read_whole(path, _LARGEST)
+        data = files.read_whole(path, _MAX_BYTES)
     except FileNotFoundError:
         return Decided(path)
     except files.TooLarge:
-        return _broken(path, "larger than 32 MB, which no list of quotations is")
+        return _unreadable(path, "larger than 32 MB, which no list of quotations is")
     except OSError as error:
-        return _broken(path, f"cannot be read: {error.strerror}")
+        return _unreadable(path, f"cannot be read: {error.strerror}")
     return said(path, data)
 
 
 def said(path: Path, data: bytes) -> Decided:
     """What the bytes of a file say, as `read` does."""
-    text, foreign = decoded(data)
+    text, invalid_offset = decoded(data)
     problems: list[Problem] = []
-    if foreign is not None:
-        what = "is not UTF-8 and is read as Windows-1252; save the file as UTF-8"
-        problems.append(Problem(path, data.count(b"\n", 0, foreign) + 1, what))
+    if invalid_offset is not None:
+        message = "is not UTF-8 and is read as Windows-1252; save the file as UTF-8"
+        problems.append(Problem(path, data.count(b"\n", 0, invalid_offset) + 1, message))
     newline = "\r\n" if "\r\n" in text else "\n"
-    found = _Lines()
+    reader = _RowReader()
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
-        found.add(line, number)
-    problems += found.problems(path)
+        reader.add(line, number)
+    problems += reader.problems(path)
     return Decided(
-        path, tuple(found.rows), tuple(found.above), tuple(problems), True, newline=newline
+        path, tuple(reader.rows), tuple(reader.above), tuple(problems), True, newline=newline
     )
 
 
 @dataclass(slots=True)
-class _Lines:
+class _RowReader:
     """The lines of a file as they are read, one after the other."""
 
     rows: list[Row] = field(default_factory=list)
@@ -178,11 +185,11 @@ class _Lines:
     is_after_fault: bool = False
 
     def add(self, line: str, number: int) -> None:
-        is_head = line.startswith(_HEAD) and not (self.rows or self.above)
+        is_head = line.startswith(_HEADER) and not (self.rows or self.above)
         if not line.strip() or is_head:
             return
-        before = None if self.is_after_fault or not self.rows else self.rows[-1]
-        row, fault = _row(line, number, before)
+        previous_row = None if self.is_after_fault or not self.rows else self.rows[-1]
+        row, fault = _parse_row(line, number, previous_row)
         if fault:
             self.faults.setdefault(fault, []).append(number)
         if row is None:
@@ -193,51 +200,51 @@ class _Lines:
         self.above, self.is_after_fault = [], False
 
     def problems(self, path: Path) -> Iterator[Problem]:
-        for fault, places in self.faults.items():
-            more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-            yield Problem(path, places[0], fault + more)
+        for fault, line_numbers in self.faults.items():
+            suffix = f" (and {len(line_numbers) - 1} more)" if len(line_numbers) > 1 else ""
+            yield Problem(path, line_numbers[0], fault + suffix)
 
 
-def _broken(path: Path, what: str) -> Decided:
-    what += "; the narrator speaks its quotations"
-    return Decided(path, problems=(Problem(path, None, what),), exists=True, broken=True)
+def _unreadable(path: Path, message: str) -> Decided:
+    message += "; the narrator speaks its quotations"
+    return Decided(path, problems=(Problem(path, None, message),), exists=True, broken=True)
 
 
-_ROW = "is no row: who speaks | who decided | the words of the quotation"
+_NOT_A_ROW = "is no row: who speaks | who decided | the words of the quotation"
 _NO_SAME = "“+” is for the speaker of the row before, and there is none"
 _NO_ORIGIN = "has no “you”, “print”, “rule …” or “model …” in its second column: taken for yours"
 
 
-def _row(line: str, number: int, before: Row | None) -> tuple[Row | None, str]:
+def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | None, str]:
     """A row after another one, and what is wrong with it; None for a comment, and for no row."""
     if line.lstrip().startswith("#"):
         return None, ""
-    columns = [squeeze(seen(one)) for one in _COLUMNS.split(line, maxsplit=2)]
+    columns = [squeeze(seen(column)) for column in _COLUMNS.split(line, maxsplit=2)]
     if len(columns) < 3 or not all((columns[0], columns[2])):
-        return None, _ROW
-    first, second, words = columns
-    first = NOBODY if first in "–—" else first
-    row, fault = _decided_by(second, Row(first, "you", words, number=number))
-    if first != _SAME:
+        return None, _NOT_A_ROW
+    speaker, origin, words = columns
+    speaker = NOBODY if speaker in "–—" else speaker
+    row, fault = _apply_origin(origin, Row(speaker, "you", words, number=number))
+    if speaker != _SAME_SPEAKER:
         return row, fault
-    if before is None:  # a person's stays as it stands, until the row before is mended
+    if previous_row is None:  # a person's stays as it stands, until the row before is mended
         return (None if row.is_yours else replace(row, speaker=UNKNOWN)), _NO_SAME
     # who changes a quotation's first row means all of it
-    if before.is_yours:
+    if previous_row.is_yours:
         row = replace(row, by="you", name="", sure=1.0)
-    return replace(row, speaker=before.speaker, goes_on=True), fault
+    return replace(row, speaker=previous_row.speaker, goes_on=True), fault
 
 
-def _decided_by(second: str, row: Row) -> tuple[Row, str]:
+def _apply_origin(origin_text: str, row: Row) -> tuple[Row, str]:
     """A row with who decided it, and what is wrong with what its second column says of it."""
-    origin = _ORIGIN.fullmatch(second)
-    named = origin is not None and origin["name"] is not None
-    if origin is None or named != (origin["by"] in ("rule", "model")):
+    match = _ORIGIN.fullmatch(origin_text)
+    has_name = match is not None and match["name"] is not None
+    if match is None or has_name != (match["by"] in ("rule", "model")):
         return row, _NO_ORIGIN
-    if origin["decided"] not in (None, row.speaker):
+    if match["decided"] not in (None, row.speaker):
         return row, ""
-    sure = min(1.0, float(origin["sure"] or 1))
-    return replace(row, by=origin["by"], name=origin["name"] or "", sure=sure), ""
+    certainty = min(1.0, float(match["sure"] or 1))
+    return replace(row, by=match["by"], name=match["name"] or "", sure=certainty), ""
 
 
 # -- writing
@@ -249,44 +256,61 @@ def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> 
 
     A person's row that finds its quotation no more stays in its place; others go.
     """
-    found = old.matched(words)
-    places = {i: j for j, i in enumerate(found) if i is not None}
+    row_places = old.matched(words)
+    quotation_of_row = {i: j for j, i in enumerate(row_places) if i is not None}
     rows: list[Row | None] = []
-    for said, place, new in zip(words, found, fresh, strict=True):
-        here = old.rows[place] if place is not None else None
-        kept = here if here is not None and (new is None or here.is_yours) else new
-        rows.append(kept and replace(kept, words=shortened(said), above=()))
-    lost: dict[int, list[Row]] = {}
-    above: dict[int, tuple[str, ...]] = {}
-    carried: tuple[str, ...] = ()
-    after = -1
+    for quotation_words, place, fresh_row in zip(words, row_places, fresh, strict=True):
+        current = old.rows[place] if place is not None else None
+        chosen = (
+            current
+            if current is not None and (fresh_row is None or current.is_yours)
+            else fresh_row
+        )
+        rows.append(chosen and replace(chosen, words=shortened(quotation_words), above=()))
+    unmatched_rows: dict[int, list[Row]] = {}
+    comments_above: dict[int, tuple[str, ...]] = {}
+    pending_comments: tuple[str, ...] = ()
+    last_quotation = -1
     for i, row in enumerate(old.rows):
-        carried += row.above
-        if i in places:
-            after = places[i]
-            above[after], carried = carried, ()
+        pending_comments += row.above
+        if i in quotation_of_row:
+            last_quotation = quotation_of_row[i]
+            comments_above[last_quotation], pending_comments = pending_comments, ()
         elif row.is_yours:
-            lost.setdefault(after, []).append(replace(row, above=carried))
-            carried = ()
-    whole = list(lost.get(-1, ()))
-    for j, one in enumerate(rows):
-        whole += [replace(one, above=above.get(j, ()))] if one is not None else []
-        whole += lost.get(j, ())
-    return replace(old, rows=tuple(whole), below=(*carried, *old.below))
+            unmatched_rows.setdefault(last_quotation, []).append(
+                replace(row, above=pending_comments)
+            )
+            pending_comments = ()
+    all_rows = list(unmatched_rows.get(-1, ()))
+    for j, row_or_none in enumerate(rows):
+        all_rows += (
+            [replace(row_or_none, above=comments_above.get(j, ()))]
+            if row_or_none is not None
+            else []
+        )
+        all_rows += unmatched_rows.get(j, ())
+    return replace(old, rows=tuple(all_rows), below=(*pending_comments, *old.below))
 
 
 def answered(
-    file: Decided, words: Sequence[str], fresh: Sequence[Row | None], own: Collection[int]
+    file: Decided,
+    words: Sequence[str],
+    fresh: Sequence[Row | None],
+    answered_places: Collection[int],
 ) -> Decided:
-    """The file after a person has said who says the quotations at `own`, of those of its text.
+    """The file after a person has said who says the quotations at `answered_places`, of those of its text.
 
     `fresh` are rows for `words`: theirs, and others for what no person has decided.
     """
-    there = list(file.rows)
+    rows = list(file.rows)
     for n, (row, place) in enumerate(zip(fresh, file.matched(words), strict=True)):
-        if row is not None and place is not None and (n in own or not there[place].is_yours):
-            there[place] = replace(row, above=there[place].above)
-    return renewed(replace(file, rows=tuple(there)), words, fresh)
+        if (
+            row is not None
+            and place is not None
+            and (n in answered_places or not rows[place].is_yours)
+        ):
+            rows[place] = replace(row, above=rows[place].above)
+    return renewed(replace(file, rows=tuple(rows)), words, fresh)
 
 
 def write(decided: Decided, chapter: str) -> bool:
@@ -299,12 +323,12 @@ def write(decided: Decided, chapter: str) -> bool:
         return False
     data = written(decided, chapter)
     try:
-        same = files.read_whole(decided.path, _LARGEST) == data
+        is_same = files.read_whole(decided.path, _MAX_BYTES) == data
     except (OSError, files.TooLarge):
-        same = False
-    if not same:
+        is_same = False
+    if not is_same:
         files.write(files.behind(decided.path), data)
-    return not same
+    return not is_same
 
 
 def written(decided: Decided, chapter: str) -> bytes:
@@ -316,24 +340,28 @@ def written(decided: Decided, chapter: str) -> bytes:
         raise StorageError(
             f"{decided.path}: cannot be read, and is not replaced; mend or remove it"
         )
-    text = decided.newline.join((*_lines(decided, chapter), ""))
+    text = decided.newline.join((*_format_lines(decided, chapter), ""))
     return text.encode(errors="replace")
 
 
-def _lines(decided: Decided, chapter: str) -> Iterator[str]:
-    yield f"{_HEAD}{chapter}. Change a name, and it is yours: no run changes it again."
-    before: Row | None = None
+def _format_lines(decided: Decided, chapter: str) -> Iterator[str]:
+    yield f"{_HEADER}{chapter}. Change a name, and it is yours: no run changes it again."
+    previous_row: Row | None = None
     for row in decided.rows:
-        first = row.speaker
+        speaker = row.speaker
         # what follows a person's row with a `+` is that person's, too
-        if row.goes_on and before and (before.speaker, before.is_yours) == (first, row.is_yours):
-            first = _SAME
-        before = row
-        second = row.by
+        if (
+            row.goes_on
+            and previous_row
+            and (previous_row.speaker, previous_row.is_yours) == (speaker, row.is_yours)
+        ):
+            speaker = _SAME_SPEAKER
+        previous_row = row
+        origin = row.by
         if row.by in ("rule", "model"):
-            second += f" {row.name} {row.sure:.2f} {first}"
+            origin += f" {row.name} {row.sure:.2f} {speaker}"
         elif row.by == "print":
-            second += f" {first}"
+            origin += f" {speaker}"
         yield from row.above
-        yield f"{first} | {second} | {row.words}"
+        yield f"{speaker} | {origin} | {row.words}"
     yield from decided.below

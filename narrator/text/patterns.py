@@ -35,13 +35,13 @@ def limited(pattern: str) -> Iterator[None]:
         yield
         return
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def raise_slow(number: int, frame: FrameType | None) -> None:
         raise Slow(pattern)
 
-    held = signal.signal(signal.SIGVTALRM, stop)
-    left = signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+    previous_handler = signal.signal(signal.SIGVTALRM, raise_slow)
+    previous_timer = signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, *left)
-        signal.signal(signal.SIGVTALRM, held)
+        signal.setitimer(signal.ITIMER_VIRTUAL, *previous_timer)
+        signal.signal(signal.SIGVTALRM, previous_handler)

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from narrator.text.alphabets import USUAL, alphabet_of, alphabets_of, is_written_in
+from narrator.text.alphabets import DEFAULT_LANGUAGE, alphabet_of, alphabets_of, is_written_in
 from narrator.text.recognise import SMALL_WORDS
 from narrator.text.sentences import primary
 
@@ -210,7 +210,7 @@ def _language_of(alphabet: str, texts: Iterable[str], declared: Sequence[str]) -
         found = recognised(" ".join(texts), among or COMMON)
         if found is not None:
             return among.get(found, found)
-    return likely[0] if likely else USUAL[alphabet]
+    return likely[0] if likely else DEFAULT_LANGUAGE[alphabet]
 
 
 def _borrows(tag: str, alphabet: str) -> bool:

@@ -15,7 +15,7 @@ from narrator.installation import install_command
 from narrator.text.sentences import primary
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_SHORT = 3
+_SHORT_LENGTH = 3
 """Letters of a small word that is never a name, whatever a list lacks."""
 _CLITICS = frozenset("ll re ve em".split())
 """What follows an apostrophe and is no word of its own, beside single letters."""
@@ -29,36 +29,38 @@ def require() -> None:
 
 def has(language: str) -> bool:
     """Whether there is a list for a language, a BCP 47 tag."""
-    return _known(primary(language), "a") is not None
+    return _is_known(primary(language), "a") is not None
 
 
 def strangers(text: str, language: str) -> Iterator[tuple[int, str]]:
     """Words that the language's list lacks, with their offsets, in order; of a compound with a
     hyphen or an apostrophe those parts that it lacks. None where there is no list."""
     code = primary(language)
-    for found in _WORD.finditer(text):
-        if _known(code, found[0]) is not False:
+    for match in _WORD.finditer(text):
+        if _is_known(code, match[0]) is not False:
             continue
-        at = found.start()
-        for part in re.split("(['’])", found[0]):
-            if not _is_small(part) and _known(code, part) is False:
-                yield at, part
-            at += len(part)
+        offset = match.start()
+        for part in re.split("(['’])", match[0]):
+            if not _is_small(part) and _is_known(code, part) is False:
+                yield offset, part
+            offset += len(part)
 
 
 def _is_small(part: str) -> bool:
     """Whether a part is too small to be a name."""
     clitic = len(part) < 2 or part.casefold() in _CLITICS
-    return clitic or (len(part) <= _SHORT and part.islower())
+    return clitic or (len(part) <= _SHORT_LENGTH and part.islower())
 
 
 @lru_cache(maxsize=1 << 16)
-def _known(code: str, word: str) -> bool | None:
+def _is_known(code: str, word: str) -> bool | None:
     """Whether a list has a word, as it stands, in small letters or with a capital; None where there
     is no list."""
     from simplemma import is_known
 
     try:
-        return any(is_known(one, lang=code) for one in (word, word.lower(), word.capitalize()))
+        return any(
+            is_known(spelling, lang=code) for spelling in (word, word.lower(), word.capitalize())
+        )
     except ValueError:
         return None

@@ -20,7 +20,7 @@ __all__ = ["NO_SPEECH", "Attribution", "Character", "Said", "attribute"]
 
 NO_SPEECH = "no-speech"
 """The rule by which a quotation is a title, an inscription or a word in scare quotes."""
-NO_SPEECH_SURE = 0.9
+NO_SPEECH_CERTAINTY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,16 @@ def attribute(
     `find`. `first_person` says "I" in the narration. `was_found`: the cast is what was found in an
     earlier run, so that decisions are less sure than with one that a person gave.
     """
-    every = [quotations(paragraphs, language) for paragraphs in chapters]
-    quoted = [[one for one in own if one.is_speech] for own in every]
-    searched = was_found or find or not cast
+    chapter_quotations = [quotations(paragraphs, language) for paragraphs in chapters]
+    chapter_speech = [
+        [quotation for quotation in chapter_group if quotation.is_speech]
+        for chapter_group in chapter_quotations
+    ]
+    has_found_cast = was_found or find or not cast
     if find or not cast:
-        cast = (*cast, *_others(roster(chapters, quoted, language), cast))
+        cast = (*cast, *_new_characters(roster(chapters, chapter_speech, language), cast))
     names = KnownNames(cast, language)
-    passages = mentions.passages(chapters, quoted, names, language)
+    passages = mentions.passages(chapters, chapter_speech, names, language)
     groups = tags.turns(passages)
     story = Story(passages, names, groups)
     if first_person is not None:
@@ -82,38 +85,46 @@ def attribute(
     else:
         story.find_first_person(passages, groups)
     decisions = ranking.decide(situations(passages, groups, story), story)
-    said = [row for decision in decisions for row in _rows(decision, names, searched)]
+    said = [
+        row for decision in decisions for row in _decision_rows(decision, names, has_found_cast)
+    ]
     said += (
-        Said(chapter, one, None, NO_SPEECH_SURE, NO_SPEECH)
-        for chapter, own in enumerate(every)
-        for one in own
-        if not one.is_speech
+        Said(chapter, quotation, None, NO_SPEECH_CERTAINTY, NO_SPEECH)
+        for chapter, chapter_group in enumerate(chapter_quotations)
+        for quotation in chapter_group
+        if not quotation.is_speech
     )
     said.sort(key=lambda row: (row.chapter, row.quotation.paragraph, row.quotation.start))
     return Attribution(tuple(cast), tuple(said))
 
 
-def _rows(decision: ranking.Decision, names: KnownNames, searched: bool) -> Iterator[Said]:
+def _decision_rows(
+    decision: ranking.Decision, names: KnownNames, has_found_cast: bool
+) -> Iterator[Said]:
     """A decision as a row for each piece of its quotation."""
-    who = decision.who
-    for place, piece in enumerate(decision.turn.pieces):
+    character_index = decision.who
+    for index, piece in enumerate(decision.turn.pieces):
         yield Said(
             decision.turn.passage.chapter,
             piece,
-            None if who is None else names.cast[who].name,
-            ranking.sure(decision.by, decision.odds, found=searched),
+            None if character_index is None else names.cast[character_index].name,
+            ranking.certainty(decision.by, decision.odds, has_found_cast=has_found_cast),
             decision.by,
-            place > 0 or decision.by == "goes-on",
+            index > 0 or decision.by == "goes-on",
             decision.odds,
-            tuple((names.cast[other].name, odds) for other, odds in decision.others),
+            tuple((names.cast[candidate].name, odds) for candidate, odds in decision.others),
         )
 
 
-def _others(found: Sequence[Character], known: Sequence[Character]) -> list[Character]:
+def _new_characters(
+    found_characters: Sequence[Character], known_characters: Sequence[Character]
+) -> list[Character]:
     """Those found who bear none of the names that are known."""
-    names = {name_words(name) for member in known for name in (member.name, *member.aliases)}
+    known_names = {
+        name_words(name) for member in known_characters for name in (member.name, *member.aliases)
+    }
     return [
         member
-        for member in found
-        if not any(name_words(name) in names for name in (member.name, *member.aliases))
+        for member in found_characters
+        if not any(name_words(name) in known_names for name in (member.name, *member.aliases))
     ]

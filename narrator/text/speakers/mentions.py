@@ -65,7 +65,7 @@ class Prose:
         first = bisect_left(self.words, start, key=lambda word: word.start)
         return range(first, bisect_left(self.words, stop, key=lambda word: word.start))
 
-    def mentioned(self, words: range) -> list[Mention]:
+    def mentions_in(self, words: range) -> list[Mention]:
         """The mentions that begin within some of its words."""
         first = bisect_left(self.mentions, words.start, key=lambda mention: mention.first)
         last = bisect_left(self.mentions, words.stop, key=lambda mention: mention.first)
@@ -89,37 +89,46 @@ def passages(
     language: str,
 ) -> list[Prose]:
     """The paragraphs of all chapters, with their quotations and mentions."""
-    found: list[Prose] = []
+    all_passages: list[Prose] = []
     scene = 0
-    for number, (paragraphs, quotations) in enumerate(zip(chapters, quoted, strict=True)):
+    for chapter_index, (paragraphs, quotations) in enumerate(zip(chapters, quoted, strict=True)):
         pieces: dict[int, list[Quotation]] = {}
         for quotation in quotations:
             pieces.setdefault(quotation.paragraph, []).append(quotation)
-        for place, text in enumerate(paragraphs):
-            own = pieces.get(place, [])
-            passage = Prose(len(found), number, scene, text, tokens(text), own, [], language)
-            passage.mentions = list(_Finder(passage, names).mentions())
-            found.append(passage)
-            scene += bool(text.strip()) and not (passage.words or own)
+        for index, text in enumerate(paragraphs):
+            paragraph_pieces = pieces.get(index, [])
+            passage = Prose(
+                len(all_passages),
+                chapter_index,
+                scene,
+                text,
+                tokens(text),
+                paragraph_pieces,
+                [],
+                language,
+            )
+            passage.mentions = list(_MentionFinder(passage, names).mentions())
+            all_passages.append(passage)
+            scene += bool(text.strip()) and not (passage.words or paragraph_pieces)
         scene += 1
-    return found
+    return all_passages
 
 
 _POSSESSIVE = frozenset("his her my our their its".split())
 _DETERMINERS = frozenset("the a an that this another".split()) | _POSSESSIVE
-_OTHERS = frozenset("other latter companion".split())
-_SELF = frozenset("i me my myself".split())
+_OTHER_PERSON_WORDS = frozenset("other latter companion".split())
+_NARRATOR_PRONOUNS = frozenset("i me my myself".split())
 _AGES = frozenset("old young other one elder younger".split())
-_WORDS_TOO = frozenset("will may grace hope mark frank rose violet joy dick art".split())
+_AMBIGUOUS_NAMES = frozenset("will may grace hope mark frank rose violet joy dick art".split())
 """Names that begin sentences as other words do."""
-_ACTS = frozenset(
+_ACTION_WORDS = frozenset(
     "was had did came went took gave got shook sat stood rose ran felt knew saw made heard held "
     "kept left let threw turned who and himself herself is has does could would might".split()
 )
 """Words that follow a name rather than such a word; with verbs of speech, and those in -ed."""
 
 
-class _Finder:
+class _MentionFinder:
     """Finds the mentions of one passage."""
 
     def __init__(self, passage: Prose, names: KnownNames) -> None:
@@ -129,15 +138,15 @@ class _Finder:
         self._piece = 0
 
     def mentions(self) -> Iterator[Mention]:
-        at = 0
-        while at < len(self.words):
-            quoted = self._is_quoted(self.words[at].start)
-            mention = self._named(at, quoted)
-            if mention is None and not quoted and self.passage.is_english:
-                mention = self._noun(at) or self._pronoun(at)
+        index = 0
+        while index < len(self.words):
+            is_quoted = self._is_quoted(self.words[index].start)
+            mention = self._match_name(index, is_quoted)
+            if mention is None and not is_quoted and self.passage.is_english:
+                mention = self._match_noun(index) or self._match_pronoun(index)
             if mention is not None:
                 yield mention
-            at = mention.last if mention is not None else at + 1
+            index = mention.last if mention is not None else index + 1
 
     def _is_quoted(self, start: int) -> bool:
         pieces = self.passage.pieces
@@ -145,90 +154,98 @@ class _Finder:
             self._piece += 1
         return self._piece < len(pieces) and pieces[self._piece].start <= start
 
-    def _named(self, at: int, quoted: bool) -> Mention | None:
-        hit = self.names.at(self.words, at, self.text)
-        if hit is None:
+    def _match_name(self, index: int, is_quoted: bool) -> Mention | None:
+        name_match = self.names.at(self.words, index, self.text)
+        if name_match is None:
             return None
-        size, entry = hit
-        first, last = self.words[at], self.words[at + size - 1]
-        if size == 1 and first.norm in _WORDS_TOO and self._is_word(at):
+        word_count, entry = name_match
+        first_word, last_word = self.words[index], self.words[index + word_count - 1]
+        if word_count == 1 and first_word.norm in _AMBIGUOUS_NAMES and self._is_word(index):
             return None
         # "the painter" may be anybody who paints: the cast's own is the likeliest
-        loose = (entry.common or entry.noun) and last.norm in PERSONS and not last.capital
+        is_loose = (
+            (entry.common or entry.noun) and last_word.norm in PERSONS and not last_word.capital
+        )
         return Mention(
-            "noun" if loose else "name",
-            first.start,
-            last.stop,
-            at,
-            at + size,
-            quoted,
+            "noun" if is_loose else "name",
+            first_word.start,
+            last_word.stop,
+            index,
+            index + word_count,
+            is_quoted,
             entry.characters,
-            (PERSONS[last.norm] or None) if loose else None,
-            last.possessive,
+            (PERSONS[last_word.norm] or None) if is_loose else None,
+            last_word.possessive,
         )
 
-    def _is_word(self, at: int) -> bool:
+    def _is_word(self, index: int) -> bool:
         """Whether what may be a name begins a sentence as a word: no comma or act follows."""
-        word = self.words[at]
-        before = self.text[self.words[at - 1].stop if at else 0 : word.start].strip()
-        if word.possessive or (at and (not before or before[-1] not in ".!?\"“”‘’'—:;")):
+        word = self.words[index]
+        text_before = self.text[self.words[index - 1].stop if index else 0 : word.start].strip()
+        if word.possessive or (
+            index and (not text_before or text_before[-1] not in ".!?\"“”‘’'—:;")
+        ):
             return False
-        after = self.passage.norm(at + 1)
-        if after in SAID or after in _ACTS or after.endswith("ed"):
+        next_norm = self.passage.norm(index + 1)
+        if next_norm in SAID or next_norm in _ACTION_WORDS or next_norm.endswith("ed"):
             return False
         return self.text[word.stop : word.stop + 1] not in tuple(",.!?;:")
 
-    def _noun(self, at: int) -> Mention | None:
+    def _match_noun(self, index: int) -> Mention | None:
         """ "the poor old man", within five words of its article."""
-        article = self.words[at]
+        article = self.words[index]
         if article.norm not in _DETERMINERS:
             return None
-        end = None
-        for place in range(at + 1, min(at + 6, len(self.words))):
-            word = self.words[place]
-            if self.text[self.words[place - 1].stop : word.start].strip(" -"):
+        end_index = None
+        for word_index in range(index + 1, min(index + 6, len(self.words))):
+            word = self.words[word_index]
+            if self.text[self.words[word_index - 1].stop : word.start].strip(" -"):
                 break
             if word.norm in PERSONS:
-                end = place + 1
+                end_index = word_index + 1
                 if word.norm not in _AGES:
                     break
-            elif word.norm in SAID and place > at + 1:
+            elif word.norm in SAID and word_index > index + 1:
                 break
-        if end is None:
+        if end_index is None:
             return None
-        named = self._named(end - 1, False)
-        if named is not None and named.kind == "name":  # "the old Captain"
-            return replace(named, start=article.start, first=at)
-        head = self.words[end - 1]
+        name_mention = self._match_name(end_index - 1, False)
+        if name_mention is not None and name_mention.kind == "name":  # "the old Captain"
+            return replace(name_mention, start=article.start, first=index)
+        head = self.words[end_index - 1]
         return Mention(
             "noun",
             article.start,
             head.stop,
-            at,
-            end,
+            index,
+            end_index,
             False,
             (),
             PERSONS[head.norm] or None,
             head.possessive,
-            article.norm in _POSSESSIVE or head.norm in _OTHERS,
+            article.norm in _POSSESSIVE or head.norm in _OTHER_PERSON_WORDS,
         )
 
-    def _pronoun(self, at: int) -> Mention | None:
-        word = self.words[at]
+    def _match_pronoun(self, index: int) -> Mention | None:
+        word = self.words[index]
         if word.norm in PRONOUNS:
-            owns = word.norm in _POSSESSIVE and not (word.norm == "her" and self._ends(at))
+            is_possessive = word.norm in _POSSESSIVE and not (
+                word.norm == "her" and self._ends_clause(index)
+            )
             pronoun, kind = PRONOUNS[word.norm], "pronoun"
-        elif word.norm in _SELF and (word.norm != "i" or word.capital):
-            owns, pronoun, kind = word.norm == "my", "i", "self"
+        elif word.norm in _NARRATOR_PRONOUNS and (word.norm != "i" or word.capital):
+            is_possessive, pronoun, kind = word.norm == "my", "i", "self"
         else:
             return None
-        return Mention(kind, word.start, word.stop, at, at + 1, False, (), pronoun, owns)
+        return Mention(
+            kind, word.start, word.stop, index, index + 1, False, (), pronoun, is_possessive
+        )
 
-    def _ends(self, at: int) -> bool:
+    def _ends_clause(self, index: int) -> bool:
         """Whether a clause ends with this word, so that "her" is no possessive."""
-        if at + 1 >= len(self.words):
+        if index + 1 >= len(self.words):
             return True
-        return bool(self.text[self.words[at].stop : self.words[at + 1].start].strip())
+        return bool(self.text[self.words[index].stop : self.words[index + 1].start].strip())
 
 
 def is_title(word: str) -> bool:

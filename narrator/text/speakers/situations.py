@@ -12,7 +12,7 @@ from narrator.text.speakers.mentions import Mention, Prose
 from narrator.text.speakers.names import KnownNames
 from narrator.text.speakers.tags import Talk
 
-FAR = 99
+NO_GAP = 99
 """Passages since the last turn, where a scene begins."""
 
 
@@ -29,8 +29,8 @@ class Story:
         """Mentions in what is said."""
         self.tagged = Counter[int]()
         """Tags that name somebody."""
-        _settle(passages)
-        for mention in _all(passages):
+        _drop_unnamed_bearers(passages)
+        for mention in _all_mentions(passages):
             if mention.characters:
                 count = self.quoted if mention.quoted else self.told
                 count[mention.characters[0]] += 1
@@ -45,81 +45,96 @@ class Story:
 
     def find_first_person(self, passages: Sequence[Prose], groups: Sequence[Talk]) -> None:
         """Whoever tells a book is called by name by those to whom "I said" something."""
-        told = {number for number, share in _shares_of_i(passages).items() if share >= 0.01}
-        calls = _called_beside_i(groups)
+        first_person_chapters = {
+            number for number, share in _first_person_shares(passages).items() if share >= 0.01
+        }
+        calls = _count_calls_near_i(groups)
         for group in groups:
             # whom the narrator tells of as another is not the narrator
-            if group.tag and group.passage.chapter in told and group.tag.is_explicit:
+            if (
+                group.tag
+                and group.passage.chapter in first_person_chapters
+                and group.tag.is_explicit
+            ):
                 for who in group.tag.mention.characters[:1]:
                     calls[who] -= 1
-        best = max(calls, key=lambda who: (calls[who], self.quoted[who]), default=None)
-        if told and best is not None and calls[best] > 0:
-            self.first_person = best
+        likeliest = max(calls, key=lambda who: (calls[who], self.quoted[who]), default=None)
+        if first_person_chapters and likeliest is not None and calls[likeliest] > 0:
+            self.first_person = likeliest
 
 
-def _called_beside_i(groups: Sequence[Talk]) -> Counter[int]:
+def _count_calls_near_i(groups: Sequence[Talk]) -> Counter[int]:
     """Who is addressed by name just before or after what the narrator's I says."""
     calls = Counter[int]()
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         if group.tag is None or group.tag.mention.kind != "self":
             continue
-        for near in (*groups[max(0, place - 1) : place], *groups[place + 1 : place + 2]):
-            if abs(near.passage.number - group.passage.number) <= 2:
-                calls.update(near.vocatives)
+        for neighbour in (*groups[max(0, index - 1) : index], *groups[index + 1 : index + 2]):
+            if abs(neighbour.passage.number - group.passage.number) <= 2:
+                calls.update(neighbour.vocatives)
     return calls
 
 
-def _shares_of_i(passages: Sequence[Prose]) -> dict[int, float]:
+def _first_person_shares(passages: Sequence[Prose]) -> dict[int, float]:
     """By chapter, how much of its narration is the narrator's I."""
-    own, words = Counter[int](), Counter[int]()
+    first_person_counts, word_counts = Counter[int](), Counter[int]()
     for passage in passages:
-        own[passage.chapter] += sum(m.kind == "self" for m in passage.mentions)
-        words[passage.chapter] += len(passage.words) if not passage.pieces else 0
-    return {number: count / max(200, words[number]) for number, count in own.items()}
+        first_person_counts[passage.chapter] += sum(
+            mention.kind == "self" for mention in passage.mentions
+        )
+        word_counts[passage.chapter] += len(passage.words) if not passage.pieces else 0
+    return {
+        chapter: count / max(200, word_counts[chapter])
+        for chapter, count in first_person_counts.items()
+    }
 
 
-def _all(passages: Sequence[Prose]) -> Iterator[Mention]:
+def _all_mentions(passages: Sequence[Prose]) -> Iterator[Mention]:
     return (mention for passage in passages for mention in passage.mentions)
 
 
-def _settle(passages: Sequence[Prose]) -> None:
+def _drop_unnamed_bearers(passages: Sequence[Prose]) -> None:
     """Take from mentions of several those whom no other name ever names."""
-    alone = {m.characters[0] for m in _all(passages) if len(m.characters) == 1}
-    for mention in _all(passages):
+    sole_bearers = {m.characters[0] for m in _all_mentions(passages) if len(m.characters) == 1}
+    for mention in _all_mentions(passages):
         if len(mention.characters) > 1:
-            known = tuple(who for who in mention.characters if who in alone)
-            mention.characters = known or mention.characters
+            known_bearers = tuple(who for who in mention.characters if who in sole_bearers)
+            mention.characters = known_bearers or mention.characters
 
 
 def _pronouns(passages: Sequence[Prose], names: KnownNames) -> Iterator[str | None]:
     """Of each character: as given, as its names tell, or as the narration goes on after it."""
     votes: list[Counter[str]] = [Counter() for _ in names.cast]
     for passage in passages:
-        for who, pronoun in _followed(passage):
+        for who, pronoun in _pronouns_after_names(passage):
             votes[who][pronoun] += 1
-    for prior, found in zip(names.pronouns, votes, strict=True):
-        he, she = found["he"], found["she"]
-        if prior or max(he, she) < max(2, 2 * min(he, she) + 1):
+    for prior, pronoun_votes in zip(names.pronouns, votes, strict=True):
+        he_votes, she_votes = pronoun_votes["he"], pronoun_votes["she"]
+        if prior or max(he_votes, she_votes) < max(2, 2 * min(he_votes, she_votes) + 1):
             yield prior
         else:
-            yield "he" if he > she else "she"
+            yield "he" if he_votes > she_votes else "she"
 
 
-def _followed(passage: Prose) -> Iterator[tuple[int, str]]:
+def _pronouns_after_names(passage: Prose) -> Iterator[tuple[int, str]]:
     """Characters whose name a pronoun follows in the same sentence, with nobody between."""
-    last: Mention | None = None
-    for m in passage.mentions:
-        if m.quoted or m.kind == "self":
+    last_name: Mention | None = None
+    for mention in passage.mentions:
+        if mention.quoted or mention.kind == "self":
             continue
-        if m.kind == "name":
-            alone = len(m.characters) == 1 and not m.possessive
-            same = last is None or last.characters == m.characters
-            last = m if alone and same else None
+        if mention.kind == "name":
+            is_sole = len(mention.characters) == 1 and not mention.possessive
+            is_same_person = last_name is None or last_name.characters == mention.characters
+            last_name = mention if is_sole and is_same_person else None
             continue
-        tells = m.kind == "pronoun" and m.pronoun in ("he", "she")
-        if last and tells and not re.search(r"[.!?]", passage.text[last.stop : m.start]):
-            yield last.characters[0], str(m.pronoun)
-        last = None
+        is_gendered = mention.kind == "pronoun" and mention.pronoun in ("he", "she")
+        if (
+            last_name
+            and is_gendered
+            and not re.search(r"[.!?]", passage.text[last_name.stop : mention.start])
+        ):
+            yield last_name.characters[0], str(mention.pronoun)
+        last_name = None
 
 
 @dataclass(slots=True)
@@ -134,7 +149,7 @@ class Situation:
     pronoun: str | None = None
     other: bool = False
     """Whether the tag tells of another than the one told of before."""
-    gap: int = FAR
+    gap: int = NO_GAP
     """Passages of narration since the last turn."""
     recent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """Character -> passages, and mentions, since the last mention in the narration."""
@@ -158,7 +173,7 @@ class Situation:
         return self.turn.pieces[0].goes_on
 
 
-class _Follower:
+class _MentionTracker:
     """Goes through a book and keeps who was named lately."""
 
     def __init__(self, story: Story) -> None:
@@ -167,103 +182,121 @@ class _Follower:
 
     def begin(self) -> None:
         """Forget what another scene told."""
-        self.seen: dict[int, tuple[int, int]] = {}
+        self.last_seen: dict[int, tuple[int, int]] = {}
         self.mentions = 0
         self.subjects: list[int] = []
-        self.gap = FAR
+        self.gap = NO_GAP
         self.lead: tuple[int, ...] = ()
 
     def situation(self, group: Talk) -> Situation:
         number = group.passage.number
         tag = group.tag
-        s = Situation(
+        situation = Situation(
             group,
             "bare",
             gap=self.gap,
-            recent={who: (number - p, self.mentions - n) for who, (p, n) in self.seen.items()},
+            recent={
+                who: (number - passage, self.mentions - mention_count)
+                for who, (passage, mention_count) in self.last_seen.items()
+            },
             subjects=tuple(self.subjects[:4]),
-            here=self._here(group),
+            here=self._nearby_characters(group),
             lead=self.lead,
-            tells_i=any(m.kind == "self" for m in _around(group)),
+            tells_i=any(mention.kind == "self" for mention in _surrounding_mentions(group)),
         )
         if tag is not None and tag.is_explicit:
-            s.kind, s.pronoun, s.other = tag.mention.kind, tag.mention.pronoun, tag.mention.other
-            s.named = self._settled(tag.mention)
+            situation.kind, situation.pronoun, situation.other = (
+                tag.mention.kind,
+                tag.mention.pronoun,
+                tag.mention.other,
+            )
+            situation.named = self._resolve_name(tag.mention)
         self.gap = 0
-        return s
+        return situation
 
-    def _settled(self, mention: Mention) -> tuple[int, ...]:
+    def _resolve_name(self, mention: Mention) -> tuple[int, ...]:
         """Whom a name of several stands for: the one seen last, else the one named most."""
         if len(mention.characters) < 2:
             return mention.characters
-        told, seen = self.story.told, self.seen
-        best = max(mention.characters, key=lambda who: (seen.get(who, (-1, -1))[1], told[who]))
-        return (best,)
+        narration_counts, last_seen = self.story.told, self.last_seen
+        likeliest = max(
+            mention.characters,
+            key=lambda who: (last_seen.get(who, (-1, -1))[1], narration_counts[who]),
+        )
+        return (likeliest,)
 
-    def _here(self, group: Talk) -> dict[int, str]:
-        here: dict[int, str] = {}
+    def _nearby_characters(self, group: Talk) -> dict[int, str]:
+        positions: dict[int, str] = {}
         tag = group.tag
-        for m in _around(group):
-            who = self.story.first_person if m.kind == "self" else next(iter(m.characters), None)
-            if m.quoted or who is None:
+        for mention in _surrounding_mentions(group):
+            who = (
+                self.story.first_person
+                if mention.kind == "self"
+                else next(iter(mention.characters), None)
+            )
+            if mention.quoted or who is None:
                 continue
-            where = "before" if m.start < group.pieces[0].start else "after"
-            beat = tag is not None and m is tag.mention and not tag.is_explicit
-            subject = not m.possessive and _is_subject(group.passage, m)
-            if beat or (m.characters and where == "after" and subject):
-                here[who] = f"{where} subject"
-            elif m.possessive and m.characters:
-                here.setdefault(who, f"{where} possessive")
+            side = "before" if mention.start < group.pieces[0].start else "after"
+            is_beat = tag is not None and mention is tag.mention and not tag.is_explicit
+            is_subject = not mention.possessive and _is_subject(group.passage, mention)
+            if is_beat or (mention.characters and side == "after" and is_subject):
+                positions[who] = f"{side} subject"
+            elif mention.possessive and mention.characters:
+                positions.setdefault(who, f"{side} possessive")
             else:
-                here.setdefault(who, where)
-        return here
+                positions.setdefault(who, side)
+        return positions
 
     def read(self, passage: Prose) -> None:
         """Keep whom the narration of a passage names."""
-        last: int | None = None
-        for m in passage.mentions:
-            who = self._meant(passage, m)
+        last_named: int | None = None
+        for mention in passage.mentions:
+            who = self._resolve_mention(passage, mention)
             if who is None:
                 continue
-            if m.kind != "pronoun":
+            if mention.kind != "pronoun":
                 self.mentions += 1
-                self.seen[who] = (passage.number, self.mentions)
-                last = who if m.characters else last
-            if m.kind != "self" and not m.possessive and _is_subject(passage, m):
-                self.subjects = [who, *(s for s in self.subjects if s != who)][:6]
+                self.last_seen[who] = (passage.number, self.mentions)
+                last_named = who if mention.characters else last_named
+            if mention.kind != "self" and not mention.possessive and _is_subject(passage, mention):
+                self.subjects = [who, *(subject for subject in self.subjects if subject != who)][:6]
         if passage.pieces:
-            tail = passage.text[passage.pieces[-1].stop :].rstrip()[-1:]
-            leads = tail != "" and tail in ":,"
+            last_mark = passage.text[passage.pieces[-1].stop :].rstrip()[-1:]
+            leads_in = last_mark != "" and last_mark in ":,"
         else:
             self.gap += 1
-            leads = passage.text.rstrip()[-1:] in ":,—-"
-        self.lead = (last,) if leads and last is not None else ()
+            leads_in = passage.text.rstrip()[-1:] in ":,—-"
+        self.lead = (last_named,) if leads_in and last_named is not None else ()
 
-    def _meant(self, passage: Prose, m: Mention) -> int | None:
+    def _resolve_mention(self, passage: Prose, mention: Mention) -> int | None:
         """Who is mentioned in the narration; a pronoun is that of the last subject it fits."""
-        if m.quoted:
+        if mention.quoted:
             return None
-        if m.characters:
-            return m.characters[0]
-        if m.kind == "self":
+        if mention.characters:
+            return mention.characters[0]
+        if mention.kind == "self":
             return self.story.first_person
-        if m.kind == "pronoun" and m.pronoun in ("he", "she"):
-            fitting = (w for w in self.subjects if self.story.pronouns[w] == m.pronoun)
-            return next(fitting, None)
+        if mention.kind == "pronoun" and mention.pronoun in ("he", "she"):
+            matching_subjects = (
+                subject
+                for subject in self.subjects
+                if self.story.pronouns[subject] == mention.pronoun
+            )
+            return next(matching_subjects, None)
         return None
 
 
-_NEAR = 100
+_MENTION_REACH = 100
 """Mentions of a passage that are looked at before and after a turn."""
 
 
-def _around(group: Talk) -> list[Mention]:
+def _surrounding_mentions(group: Talk) -> list[Mention]:
     """The mentions around a turn in its passage."""
     passage = group.passage
     words = passage.between(group.pieces[0].start, group.pieces[-1].stop)
     first = bisect_left(passage.mentions, words.start, key=lambda mention: mention.first)
-    last = first + len(passage.mentioned(words))
-    return passage.mentions[max(0, first - _NEAR) : last + _NEAR]
+    last = first + len(passage.mentions_in(words))
+    return passage.mentions[max(0, first - _MENTION_REACH) : last + _MENTION_REACH]
 
 
 _CLAUSE_OPENERS = frozenset("and then but when as while so for that".split())
@@ -273,9 +306,11 @@ def _is_subject(passage: Prose, mention: Mention) -> bool:
     """Whether a mention begins a sentence or a clause."""
     if mention.first == 0:
         return True
-    before = passage.words[mention.first - 1]
-    between = passage.text[before.stop : mention.start]
-    return before.norm in _CLAUSE_OPENERS or any(c in '.!?;"”' for c in between)
+    previous_word = passage.words[mention.first - 1]
+    gap_text = passage.text[previous_word.stop : mention.start]
+    return previous_word.norm in _CLAUSE_OPENERS or any(
+        character in '.!?;"”' for character in gap_text
+    )
 
 
 def situations(passages: Sequence[Prose], groups: Sequence[Talk], book: Story) -> list[Situation]:
@@ -283,11 +318,11 @@ def situations(passages: Sequence[Prose], groups: Sequence[Talk], book: Story) -
     by_passage: dict[int, list[Talk]] = {}
     for group in groups:
         by_passage.setdefault(group.passage.number, []).append(group)
-    found: list[Situation] = []
-    reader = _Follower(book)
-    for place, passage in enumerate(passages):
-        if place and passage.scene != passages[place - 1].scene:
-            reader.begin()
-        found += map(reader.situation, by_passage.get(passage.number, ()))
-        reader.read(passage)
-    return found
+    all_situations: list[Situation] = []
+    follower = _MentionTracker(book)
+    for index, passage in enumerate(passages):
+        if index and passage.scene != passages[index - 1].scene:
+            follower.begin()
+        all_situations += map(follower.situation, by_passage.get(passage.number, ()))
+        follower.read(passage)
+    return all_situations

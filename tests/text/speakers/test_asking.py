@@ -396,7 +396,7 @@ def test_a_network_answers_within_the_list_and_writes_a_plain_line(tmp_path):
         assert read > 500
         assert asking.ask([TALK], before, model, answers=answers) == after
         assert model.read == read
-        line = proposing.plain(answers.line(model, "Describe Ada's voice.", 20))
+        line = proposing.clean_description(answers.line(model, "Describe Ada's voice.", 20))
     assert after.said[0] == before.said[0]
     assert {one.speaker for one in after.said} <= {"Ada", "Ben", "Cy", None}
-    assert len(line) <= proposing.LONGEST
+    assert len(line) <= proposing.MAX_DESCRIPTION
