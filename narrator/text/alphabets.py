@@ -58,7 +58,7 @@ DEFAULT_LANGUAGE = {
 
 @functools.cache
 def alphabets_of(language: str) -> frozenset[str] | None:
-    """Scripts that a language is written in; None: not known."""
+    """Return scripts that a language is written in; None: not known."""
     first, *subtags = re.split("[-_]", language.lower())
     tagged_scripts = {_SCRIPT_SUBTAGS[part] for part in subtags if part in _SCRIPT_SUBTAGS}
     return (
@@ -75,12 +75,12 @@ _KNOWN = frozenset(language for languages in _WRITTEN_IN.values() for language i
 
 
 def is_language(tag: str) -> bool:
-    """Whether a tag is well-formed BCP 47, of a language that is known here."""
+    """Return True if a tag is well-formed BCP 47, of a language that is known here."""
     return bool(_TAG.fullmatch(tag)) and tag.lower().partition("-")[0] in _KNOWN
 
 
 def is_written_in(language: str, alphabet: str) -> bool:
-    """Whether an alphabet is one of a language's, whatever script its tag names."""
+    """Return True if an alphabet is one of a language's, whatever script its tag names."""
     return language.lower().partition("-")[0] in _WRITTEN_IN.get(alphabet, "").split()
 
 

@@ -83,7 +83,7 @@ class Chunk:
 
     @property
     def with_before(self) -> bool:
-        """Whether it is said at the same time as the chunk before."""
+        """True if it is said at the same time as the chunk before."""
         return bool(self.unison) and self.speaker != self.unison[0]
 
     @property
@@ -226,7 +226,7 @@ class _Unit:
 def cut(
     scene: Scene, *, apart: bool = False, target: tuple[float, float] = (8.0, 14.0)
 ) -> tuple[Chunk, ...]:
-    """The chunks of a scene, in reading order.
+    """Return the chunks of a scene, in reading order.
 
     With `apart` no two lines share one: there is a pause between them that is to be heard. `target`
     is in seconds of speech, and four seconds more are allowed for a sentence that would have to be
@@ -255,7 +255,7 @@ def cut(
 
 
 def _unison_chunks(first: Chunk, other_lines: Sequence[Line]) -> Iterator[Chunk]:
-    """A chunk of one line, and what others say at the same time."""
+    """Yield a chunk of one line, and what others say at the same time."""
     first = replace(first, unison=(first.speaker, *(line.speaker for line in other_lines)))
     yield first
     for line in other_lines:
@@ -270,9 +270,9 @@ _BOUNDARIES = ("clause", "sentence", "line", "heading", "scene")
 
 
 def without(chunks: Sequence[Chunk], omitted: Collection[int]) -> list[Chunk]:
-    """The chunks of a chapter but for those at these places: pauses that the author set around
-    them, the end of their scene and their marks go to the chunk before or after; those of one who
-    speaks with others, to these."""
+    """Return the chunks of a chapter but for those at these places: pauses that the author set
+    around them, the end of their scene and their marks go to the chunk before or after; those of
+    one who speaks with others, to these."""
     kept_chunks = _KeptChunks()
     indices = iter(range(len(chunks)))
     for group in together(chunks):
@@ -335,7 +335,7 @@ def _shrink_unison(first: Chunk, remaining: Sequence[Chunk]) -> list[Chunk]:
 
 
 def _absorb_omitted(chunk: Chunk, omitted: Chunk) -> Chunk:
-    """A chunk that what comes after one that is left out follows now."""
+    """Return a chunk that what comes after one that is left out follows now."""
     pauses = [neighbour.rest for neighbour in (chunk, omitted) if neighbour.rest is not None]
     return replace(
         chunk,
@@ -345,7 +345,8 @@ def _absorb_omitted(chunk: Chunk, omitted: Chunk) -> Chunk:
 
 
 def halve(text: str, language: str) -> tuple[str, str] | None:
-    """A chunk's spoken text in two parts, or None where it is too short: for a second chance.
+    """Return a chunk's spoken text in two parts, or None where it is too short: for a second
+    chance.
 
     Cut where a sentence ends, as near to the middle as may be, else at a clause mark, else at a
     space, else in a script without spaces.
@@ -373,7 +374,7 @@ def halve(text: str, language: str) -> tuple[str, str] | None:
 
 
 def _merge_pieces(units: Sequence[_Unit]) -> tuple[Piece, ...]:
-    """One piece of each line."""
+    """Return one piece of each line."""
     parts = [list(line_units) for _, line_units in groupby(units, key=lambda unit: unit.block)]
     return tuple(
         Piece(line_units[0].block.line, line_units[0].start, line_units[-1].stop)
@@ -385,7 +386,7 @@ def _merge_pieces(units: Sequence[_Unit]) -> tuple[Piece, ...]:
 
 
 def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
-    """The blocks of a scene, and the seconds of a pause set by hand before all of them."""
+    """Return the blocks of a scene, and the seconds of a pause set by hand before all of them."""
     blocks: list[_Block] = []
     lead = 0.0
     unison_groups = list(together(scene.lines))
@@ -415,7 +416,7 @@ def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
 
 
 def _sentence_end_lines(lines: Sequence[Line]) -> frozenset[int]:
-    """Places of the lines that end a sentence of a paragraph that the next one goes on.
+    """Return places of the lines that end a sentence of a paragraph that the next one goes on.
 
     Whether they do depends on what follows: “Really?” said Ada.
     """
@@ -438,7 +439,8 @@ def _sentence_end_lines(lines: Sequence[Line]) -> frozenset[int]:
 
 
 def _pause_offsets(line: Line) -> list[tuple[int, float]]:
-    """The line's pauses by offset; none parts a mark from its word, or leaves nothing to speak."""
+    """Return the line's pauses by offset; none parts a mark from its word, or leaves nothing to
+    speak."""
     pauses: list[tuple[int, float]] = []
     start = 0
     for pause in sorted(line.rests, key=lambda rest: rest.at):
@@ -477,7 +479,7 @@ def _split_sentences(
 
 
 def _speech_seconds(line: Line, start: int, stop: int, language: str) -> float:
-    """Expected seconds of `line.text[start:stop]`, as it is to be spoken."""
+    """Return expected seconds of `line.text[start:stop]`, as it is to be spoken."""
     parts: list[str] = []
     for say in line.says:
         if start <= say.start and say.stop <= stop:
@@ -498,7 +500,7 @@ _MAX_DENSITY = 100.0
 def _split_clauses(
     block: _Block, start: int, stop: int, language: str, limits: _Limits
 ) -> Iterator[_Unit]:
-    """The units of a sentence that is too long: clauses of a second and more."""
+    """Yield the units of a sentence that is too long: clauses of a second and more."""
     line = block.line
     for offset, cost in (*_clause_ends(line.text, start, stop), (stop, 0.0)):
         if offset < stop and (offset <= start or offset != _move_out_of_say(line, offset)):
@@ -523,7 +525,8 @@ def _clause_ends(text: str, start: int, stop: int) -> Iterator[tuple[int, float]
 
 
 def _halve_unit(unit: _Unit, language: str, limits: _Limits) -> Iterator[_Unit]:
-    """A unit without clause marks: halved at spaces, or anywhere, until it is short enough."""
+    """Yield a unit without clause marks: halved at spaces, or anywhere, until it is short
+    enough."""
     line, start, stop = unit.block.line, unit.start, unit.stop
     middle, cost = _find_middle_cut(line, start, stop)
     if unit.seconds <= limits.longest or not start < middle < stop:
@@ -535,7 +538,7 @@ def _halve_unit(unit: _Unit, language: str, limits: _Limits) -> Iterator[_Unit]:
 
 
 def _find_middle_cut(line: Line, start: int, stop: int) -> tuple[int, float]:
-    """The best place to cut near the middle, and what it costs."""
+    """Return the best place to cut near the middle, and what it costs."""
     text, middle, reach = line.text, (start + stop) // 2, (stop - start) // 4
     spaces = (
         text.rfind(" ", middle - reach, middle) + 1,
@@ -570,7 +573,7 @@ def _is_between_graphemes(text: str, offset: int) -> bool:
 
 
 def _group_units(blocks: Sequence[_Block], limits: _Limits, apart: bool) -> Iterator[list[_Unit]]:
-    """The units of each chunk."""
+    """Yield the units of each chunk."""
     run_blocks: list[_Block] = []
     for block in blocks:
         starts_chunk = apart and not block.line.goes_on
@@ -582,7 +585,7 @@ def _group_units(blocks: Sequence[_Block], limits: _Limits, apart: bool) -> Iter
 
 
 def _chunk_run(run_blocks: Sequence[_Block], limits: _Limits) -> Iterator[list[_Unit]]:
-    """Chunks of blocks that may share them, which only short ones do.
+    """Yield chunks of blocks that may share them, which only short ones do.
 
     Several short blocks in a row make chunks of their own. What is too little for that goes to the
     neighbour whose chunk is the lesser, and is divided together with that block.
@@ -622,7 +625,7 @@ def _chunk_run(run_blocks: Sequence[_Block], limits: _Limits) -> Iterator[list[_
 
 
 def _gather_short_blocks(blocks: Sequence[_Block]) -> list[list[_Unit]]:
-    """A run of short blocks in groups of RUN seconds and a little more."""
+    """Return a run of short blocks in groups of RUN seconds and a little more."""
     groups: list[list[_Unit]] = [[]]
     for block in blocks:
         if _total_seconds(groups[-1]) >= RUN:
@@ -638,7 +641,7 @@ def _total_seconds(units: Iterable[_Unit]) -> float:
 
 
 def _divide_evenly(units: Sequence[_Unit], limits: _Limits) -> list[list[_Unit]]:
-    """Units in chunks of even length: those with the least sum of costs."""
+    """Return units in chunks of even length: those with the least sum of costs."""
     costs = [0.0]
     starts = [0]
     for stop in range(1, len(units) + 1):

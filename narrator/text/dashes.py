@@ -80,7 +80,7 @@ def speech_start(text: str) -> int:
 
 
 def speech_after_dash(text: str, speech_start: int, language: str) -> list[tuple[int, int]]:
-    """The pieces of speech in a paragraph that speaks from `speech_start`, after a dash."""
+    """Return the pieces of speech in a paragraph that speaks from `speech_start`, after a dash."""
     words = _dash_words(language)
     lead = text[:speech_start].strip(" \t_*\u00a0")
     is_hyphen = lead.endswith("-") and not lead.endswith("--")
@@ -122,7 +122,7 @@ def _join_pieces(
 
 
 def _separates_clauses(text: str, dash: re.Match[str]) -> bool:
-    """Whether a dash parts clauses, and not the halves of a word or a range of numbers."""
+    """Return True if a dash parts clauses, and not the halves of a word or a range of numbers."""
     before, after = text[dash.start() - 1 : dash.start()], text[dash.end() : dash.end() + 1]
     return not (before.isalnum() and after.isalnum())
 
@@ -142,7 +142,7 @@ def _ends_sentence(text: str, offset: int) -> bool:
 
 
 def _classify_parts(text: str, parts: Sequence[tuple[int, int]], words: _DashWords) -> list[bool]:
-    """Whether each part between dashes is speech: the likeliest way through them."""
+    """Return True if each part between dashes is speech: the likeliest way through them."""
     speech_cost, narration_cost = 0.0, 1e9
     history: list[tuple[bool, bool]] = []
     for index, (start, stop) in enumerate(parts):
@@ -214,7 +214,7 @@ _TAG_CONTINUATION = {
 def split_off_tags(
     text: str, start: int, stop: int, language: str, *, in_marks: bool = False
 ) -> Iterator[tuple[int, int]]:
-    """The pieces of speech of `text[start:stop]` without the tags that stand in it.
+    """Yield the pieces of speech of `text[start:stop]` without the tags that stand in it.
 
     `speech_between_marks`: a mark closes it, so that what follows a tag's sentence is speech again.
     """
@@ -234,7 +234,7 @@ def split_off_tags(
 
 
 def is_tag(text: str, offset: int, stop: int, language: str) -> bool:
-    """Whether a tag begins here: “said Ada”, “he said.”, « dit-il », demanda Anna."""
+    """Return True if a tag begins here: “said Ada”, “he said.”, « dit-il », demanda Anna."""
     tag_text = text[offset : min(stop, offset + 120)]
     words = list(WORD.finditer(tag_text))[:4]
     folded_words = [word[0].casefold() for word in words]
@@ -304,7 +304,7 @@ def _skip_narration(text: str, offset: int, stop: int, words: _DashWords) -> int
 
 
 def speech_between_marks(text: str, start: int, stop: int, language: str) -> list[tuple[int, int]]:
-    """The pieces of speech between two marks, without tags that stand there too."""
+    """Return the pieces of speech between two marks, without tags that stand there too."""
     code = primary(language)
     if code in _COMMA_TAG_LANGUAGES:
         return list(split_off_tags(text, start, stop, language, in_marks=True)) or [(start, stop)]

@@ -57,7 +57,7 @@ class Row:
     sure: float = 1.0
     """0 to 1."""
     goes_on: bool = False
-    """Whether it goes on the quotation of the row before."""
+    """True if it goes on the quotation of the row before."""
     number: int = 0
     """Of its line in the file; 0 for a new one."""
     above: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Row:
 
     @property
     def is_yours(self) -> bool:
-        """Whether a person decided it, whom no run overrules."""
+        """True if a person decided it, whom no run overrules."""
         return self.by == "you"
 
 
@@ -81,7 +81,7 @@ class Decided:
     """What could not be read; it costs nothing else."""
     exists: bool = False
     broken: bool = False
-    """Whether nothing of the file could be read."""
+    """True if nothing of the file could be read."""
     newline: str = "\n"
 
     def matched(self, words: Sequence[str]) -> list[int | None]:
@@ -98,7 +98,8 @@ class Decided:
         return row_places
 
     def _twins(self, taken_rows: Collection[int]) -> Iterator[tuple[int, int]]:
-        """Rows that are not taken, in runs, and the same in a run before or behind that are."""
+        """Yield rows that are not taken, in runs, and the same in a run before or behind that
+        are."""
         places = range(len(self.rows))
         for is_taken, run in groupby(places, lambda place: place in taken_rows):
             row_indices = list(run)
@@ -113,12 +114,12 @@ class Decided:
 
 
 def place_of(chapter: Path) -> Path:
-    """The file that belongs to a chapter's text."""
+    """Return the file that belongs to a chapter's text."""
     return chapter.parent / f"{chapter.stem}{ENDING}"
 
 
 def column(names: Sequence[str]) -> str:
-    """Names of the cast as the first column has them."""
+    """Return names of the cast as the first column has them."""
     escaped = (re.sub(r"[\\|]", r"\\\g<0>", squeeze(name)) for name in names)
     joined = " & ".join(escaped)
     is_special = joined in (_SAME_SPEAKER, NOBODY, UNKNOWN) or joined.startswith("#")
@@ -131,7 +132,7 @@ def names_in(speaker: str) -> str:
 
 
 def shortened(words: str) -> str:
-    """The words of a quotation as a row gives them."""
+    """Return the words of a quotation as a row gives them."""
     squeezed = squeeze(seen(words))
     return (
         squeezed
@@ -216,7 +217,8 @@ _NO_ORIGIN = "has no “you”, “print”, “rule …” or “model …” i
 
 
 def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | None, str]:
-    """A row after another one, and what is wrong with it; None for a comment, and for no row."""
+    """Return a row after another one, and what is wrong with it; None for a comment, and for no
+    row."""
     if line.lstrip().startswith("#"):
         return None, ""
     columns = [squeeze(seen(column)) for column in _COLUMNS.split(line, maxsplit=2)]
@@ -236,7 +238,8 @@ def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | 
 
 
 def _apply_origin(origin_text: str, row: Row) -> tuple[Row, str]:
-    """A row with who decided it, and what is wrong with what its second column says of it."""
+    """Return a row with who decided it, and what is wrong with what its second column says of
+    it."""
     match = _ORIGIN.fullmatch(origin_text)
     has_name = match is not None and match["name"] is not None
     if match is None or has_name != (match["by"] in ("rule", "model")):
@@ -251,8 +254,8 @@ def _apply_origin(origin_text: str, row: Row) -> tuple[Row, str]:
 
 
 def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> Decided:
-    """The rows for the quotations of a text as it is now: a person's where there is one, else the
-    fresh one, else the one that is there.
+    """Return the rows for the quotations of a text as it is now: a person's where there is one,
+    else the fresh one, else the one that is there.
 
     A person's row that finds its quotation no more stays in its place; others go.
     """
@@ -298,7 +301,8 @@ def answered(
     fresh: Sequence[Row | None],
     answered_places: Collection[int],
 ) -> Decided:
-    """The file after a person has said who says the quotations at `answered_places`, of those of its text.
+    """Return the file after a person has said who says the quotations at `answered_places`, of
+    those of its text.
 
     `fresh` are rows for `words`: theirs, and others for what no person has decided.
     """
@@ -332,7 +336,7 @@ def write(decided: Decided, chapter: str) -> bool:
 
 
 def written(decided: Decided, chapter: str) -> bytes:
-    """The bytes of the file of the chapter of that name.
+    """Return the bytes of the file of the chapter of that name.
 
     Raises StorageError where one is in the way that could not be read.
     """

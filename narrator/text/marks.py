@@ -68,7 +68,7 @@ class Pair:
     stop: int
     is_closed: bool
     is_cut: bool = False
-    """Whether the next one began before it was closed."""
+    """True if the next one began before it was closed."""
 
 
 class Usage:
@@ -96,7 +96,7 @@ class Usage:
         self.opening, self.closing = frozenset(opening), frozenset(closing)
 
     def begins_quotation(self, text: str, family: str) -> bool:
-        """Whether a paragraph begins with a mark that may open a quotation."""
+        """Return True if a paragraph begins with a mark that may open a quotation."""
         start = text.lstrip(" \t\n\u00a0\u202f" + _TRANSPARENT)[:14]
         if not start or start[0] not in FAMILIES[family] or start[0] in self.closing - {"»", "«"}:
             return False
@@ -104,7 +104,8 @@ class Usage:
         return not (elision and elision[0].casefold() in _SURE_ELISIONS)
 
     def marks(self, text: str) -> dict[str, list[Mark]]:
-        """The marks of a paragraph by their family, in order; no apostrophes within words."""
+        """Return the marks of a paragraph by their family, in order; no apostrophes within
+        words."""
         marks_by_family: dict[str, list[Mark]] = {}
         for match in _MARK_PATTERN.finditer(text):
             mark, offset = match[1], match.start()
@@ -140,7 +141,7 @@ class Usage:
 def _guillemets_point_inwards(
     paragraphs: Sequence[str], left_mark: str, right_mark: str, language: str
 ) -> bool:
-    """Whether a text's guillemets point inwards: »Ja«."""
+    """Return True if a text's guillemets point inwards: »Ja«."""
     is_inward = Counter[bool]()
     for text in paragraphs:
         offsets = text.find(left_mark), text.find(right_mark)
@@ -179,7 +180,8 @@ def _costs_by_context(previous_character: str, next_character: str) -> tuple[flo
 def _single_mark_costs(
     text: str, offset: int, opening_cost: float, closing_cost: float
 ) -> tuple[float, float, float]:
-    """The costs of a single mark, which may be an apostrophe; the last is that of its being one."""
+    """Return the costs of a single mark, which may be an apostrophe; the last is that of its being
+    one."""
     previous_character, next_character = _neighbours(text, offset)
     if _CLIPPED_AND.match(text, offset) or _CLIPPED_AND.match(text, offset - 2):
         return opening_cost + 3, closing_cost + 3, 0.0
@@ -225,7 +227,7 @@ class Reading:
     strays: tuple[Mark, ...]
     """Marks that neither open nor close one."""
     is_open: bool
-    """Whether the last one has no end."""
+    """True if the last one has no end."""
 
 
 def read_pairs(

@@ -77,15 +77,15 @@ def _trim_equal_ends(
 
 @lru_cache(maxsize=1 << 15)
 def _comparison_key(text: str) -> str:
-    """A text as it is compared: its words in small letters; its marks where it has none."""
+    """Return a text as it is compared: its words in small letters; its marks where it has none."""
     return " ".join(re.findall(r"\w+", text.casefold())) or text.strip()
 
 
 def _find_anchors(
     old_keys: Sequence[str], new_keys: Sequence[str], stretch: _Stretch
 ) -> list[tuple[int, int]]:
-    """Equal pairs: of texts that stand once on either side, with their neighbours first; where
-    there are none, each first one with the first, each second with the second."""
+    """Return equal pairs: of texts that stand once on either side, with their neighbours first;
+    where there are none, each first one with the first, each second with the second."""
     old_start, old_end, new_start, new_end = stretch
     for gram_size in (3, 2, 1):
         old_places = _gram_places(old_keys, old_start, old_end, gram_size)
@@ -108,7 +108,7 @@ def _find_anchors(
 def _gram_places(
     keys: Sequence[str], begin: int, end: int, gram_size: int
 ) -> dict[tuple[str, ...], list[int]]:
-    """Rows of so many keys -> where they begin."""
+    """Return rows of so many keys -> where they begin."""
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for index in range(begin, end - gram_size + 1):
         places[tuple(keys[index : index + gram_size])].append(index)
@@ -116,7 +116,7 @@ def _gram_places(
 
 
 def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest row of pairs in which both places rise."""
+    """Return the longest row of pairs in which both places rise."""
     sorted_pairs = sorted(pairs)
     tail_places: list[int] = []
     tail_indices: list[int] = []
@@ -137,7 +137,7 @@ def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int
 def _align_stretch(
     old_keys: Sequence[str], new_keys: Sequence[str], stretch: _Stretch
 ) -> Iterator[tuple[int, int]]:
-    """The pairs of a small stretch that are worth most: each with each compared."""
+    """Yield the pairs of a small stretch that are worth most: each with each compared."""
     old_start, old_end, new_start, new_end = stretch
     width = new_end - new_start
     # what is gained up to each pair, and the same where the pair itself is one

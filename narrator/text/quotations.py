@@ -26,13 +26,13 @@ class Quotation:
     stop: int
     """Offsets in the paragraph's text; the quotation marks are within."""
     goes_on: bool = False
-    """Whether it goes on the last quotation of the paragraph before, which was not closed."""
+    """True if it goes on the last quotation of the paragraph before, which was not closed."""
     is_speech: bool = True
-    """Whether somebody seems to say it; a title, an inscription, a word in scare quotes is none."""
+    """True if somebody seems to say it; a title, an inscription, a word in scare quotes is none."""
 
 
 def quotations(paragraphs: Sequence[str], language: str) -> tuple[Quotation, ...]:
-    """The quotations of neighbouring paragraphs, in order; `language` is a BCP 47 tag.
+    """Return the quotations of neighbouring paragraphs, in order; `language` is a BCP 47 tag.
 
     The outer ones alone: what is quoted within them is of them. A quotation without an end ends
     before its tag, else with its paragraph, and goes on where the next one begins with its mark
@@ -74,7 +74,7 @@ class _QuotationFinder:
     # -- the whole text
 
     def _rank_families(self) -> tuple[str, ...]:
-        """The families of marks, the one that holds the others first."""
+        """Return the families of marks, the one that holds the others first."""
         scores: dict[str, float] = dict.fromkeys(self.usage.families, 0.0)
         present = self.usage.families
         if len(present) < 2:
@@ -92,7 +92,7 @@ class _QuotationFinder:
         return tuple(sorted(present, key=lambda family: (-scores[family], present.index(family))))
 
     def _speaks_after_dashes(self) -> bool:
-        """Whether a dash at a paragraph's beginning opens speech in this text."""
+        """Return True if a dash at a paragraph's beginning opens speech in this text."""
         dashed_texts = [text for text in self.texts if dashes.speech_start(text)]
         if primary(self.language) in dashes.DASH_LANGUAGES:
             hyphens = [text for text in dashed_texts if text.lstrip("_* ")[0] == "-"]
@@ -145,7 +145,8 @@ class _QuotationFinder:
     def _continued_quotation(
         self, number: int, text: str, family: str
     ) -> list[tuple[int, int, bool]]:
-        """A paragraph of a quotation that an earlier one opened, and this or a later one closes."""
+        """Return a paragraph of a quotation that an earlier one opened, and this or a later one
+        closes."""
         text_start, text_end = len(text) - len(text.lstrip()), len(text.rstrip())
         if number < self.closing_paragraph:
             self.open_with = family
@@ -183,7 +184,7 @@ class _QuotationFinder:
     def _find_pairs(
         self, number: int, text: str, family: str, marks: Sequence[Mark], *, is_main_family: bool
     ) -> list[Pair]:
-        """The quotations of a paragraph in one family's marks."""
+        """Return the quotations of a paragraph in one family's marks."""
         next_text = next(
             (
                 text_after
@@ -215,7 +216,8 @@ class _QuotationFinder:
         self.open_with = family if reopens_next or self.closing_paragraph > number else None
 
     def _find_closing_paragraph(self, number: int, family: str) -> int:
-        """The paragraph in which a quotation is closed that this one has opened; -1 for none."""
+        """Return the paragraph in which a quotation is closed that this one has opened; -1 for
+        none."""
         for paragraph in range(number + 1, min(number + 1 + _MAX_GAP, len(self.texts))):
             text = self.texts[paragraph]
             if self.dashes and dashes.speech_start(text):
@@ -230,7 +232,7 @@ class _QuotationFinder:
         return -1
 
     def _find_unopened(self, text: str, reading: Reading) -> Iterator[Pair]:
-        """A quotation at a paragraph's beginning whose opening mark is missing."""
+        """Yield a quotation at a paragraph's beginning whose opening mark is missing."""
         first_start = reading.spans[0].start if reading.spans else len(text)
         for mark in reading.strays:
             if mark.offset > first_start or mark.offset > _MAX_UNOPENED_LENGTH:
@@ -251,7 +253,7 @@ class _QuotationFinder:
     def _find_in_gaps(
         self, text: str, family: str, marks: Sequence[Mark], pieces: Sequence[tuple[int, int, bool]]
     ) -> list[Pair]:
-        """Quotations in other marks than the text's own, between those."""
+        """Return quotations in other marks than the text's own, between those."""
         gaps: dict[int, list[Mark]] = {}
         spans_taken = sorted((start, stop) for start, stop, _ in pieces)
         index = 0
@@ -266,7 +268,7 @@ class _QuotationFinder:
     # -- one quotation
 
     def _close_unclosed(self, text: str, span: Pair, *, only_at_end: bool) -> Pair:
-        """A quotation that is not closed, up to a mark of another kind or to its tag."""
+        """Return a quotation that is not closed, up to a mark of another kind or to its tag."""
         for match in _FOREIGN_CLOSING.finditer(text, span.start + 1, span.stop):
             mark = match[1]
             is_opened_inside = any(
@@ -284,7 +286,7 @@ class _QuotationFinder:
         return span
 
     def _has_verb_after(self, text: str, offset: int, max_words: int) -> bool:
-        """Whether the clause after a quotation says that it is one."""
+        """Return True if the clause after a quotation says that it is one."""
         if _WIDE_TAG.match(text, offset):
             return True
         clause = _CLAUSE.match(text, offset, offset + _VERB_REACH)
@@ -292,14 +294,15 @@ class _QuotationFinder:
         return any(word.casefold() in self.speech_verbs for word in words)
 
     def _has_verb_before(self, text: str, max_words: int) -> bool:
-        """Whether narration leads to a quotation, with a verb among its last words."""
+        """Return True if narration leads to a quotation, with a verb among its last words."""
         clause = _LAST_CLAUSE.search(text)
         words = WORD.findall(clause[0]) if clause else []
         last_words = words if text[-1:] in (",", ":", "：") else words[-max_words:]
         return any(word.casefold() in self.speech_verbs for word in last_words)
 
     def _is_speech(self, text: str, span: Pair) -> bool:
-        """Whether a quotation is speech: it ends as speech does, or a tag stands beside it."""
+        """Return True if a quotation is speech: it ends as speech does, or a tag stands beside
+        it."""
         inner_text = text[span.start + 1 : span.stop - span.is_closed].strip(_SPACE + "_*")
         text_before = text[max(0, span.start - _VERB_REACH) : span.start].rstrip(_SPACE + "_*([")
         text_after = text[span.stop : span.stop + 20].lstrip()
@@ -371,12 +374,12 @@ def _sure_pairs(text: str, spans: Sequence[Pair], marks: Sequence[Mark]) -> list
 
 
 def _has_content(text: str, start: int, stop: int) -> bool:
-    """Whether there is more than marks."""
+    """Return True if there is more than marks."""
     return any(c.isalnum() or c in "?!…" for c in text[start:stop])
 
 
 def _is_independent(text_before: str, inner_text: str, text_after: str, word_count: int) -> bool:
-    """Whether a quotation of so many words that no verb names is no part of a sentence."""
+    """Return True if a quotation of so many words that no verb names is no part of a sentence."""
     last_character = inner_text[-1]
     is_after_break = text_before[-1] in _ENDING_MARKS or text_before[-1] in _CLOSING_MARKS
     if last_character in "!?…—–-！？" or (last_character in _ENDING_MARKS and is_after_break):
@@ -393,13 +396,13 @@ def _is_independent(text_before: str, inner_text: str, text_after: str, word_cou
 
 
 def _is_title(text: str) -> bool:
-    """Whether all words but small ones have capitals."""
+    """Return True if all words but small ones have capitals."""
     words = WORD.findall(text)
     return all(word[0].isupper() or len(word) < 4 for word in words)
 
 
 def _nested_families(spans: Mapping[str, Sequence[Pair]]) -> Iterator[tuple[str, str]]:
-    """Pairs of families: a quotation of the first holds one of the second."""
+    """Yield pairs of families: a quotation of the first holds one of the second."""
     for outer, outer_spans in spans.items():
         for inner, inner_spans in spans.items():
             if outer == inner:

@@ -87,7 +87,7 @@ _BY_SCRIPT = {
 
 
 def language_of(text: str) -> str | None:
-    """The tag of the language that a text is in; None where too little speaks for one."""
+    """Return the tag of the language that a text is in; None where too little speaks for one."""
     sample = _sample(text)
     scripts = Counter(filter(None, map(alphabet_of, filter(str.isalpha, sample))))
     letter_count = scripts.total()
@@ -115,7 +115,8 @@ def language_of(text: str) -> str | None:
 
 
 def _sample(text: str) -> str:
-    """A text, or pieces from all over it: a book may begin with a notice in another language."""
+    """Return a text, or pieces from all over it: a book may begin with a notice in another
+    language."""
     if len(text) <= _SAMPLE_LETTERS:
         return text
     step, size = len(text) // 10, _SAMPLE_LETTERS // 10
@@ -134,7 +135,7 @@ def _cyrillic_language(text: str) -> str:
 
 
 def _by_small_words(text: str) -> str | None:
-    """The language of most small words, if it is ahead of the others."""
+    """Return the language of most small words, if it is ahead of the others."""
     words = Counter(re.findall(r"[^\W\d_]+", text.casefold()))
     ranking = sorted(
         ((sum(words[word] for word in small_words.split()), language)

@@ -50,7 +50,7 @@ from narrator.text.slips import (
     brackets,
     opening,
 )
-from narrator.text.tongues import denied
+from narrator.text.tongues import contradiction
 
 LONGEST_PARAGRAPH = 1_000_000
 """Characters; about 18 hours of speech. Nothing longer is a paragraph of a book."""
@@ -115,7 +115,7 @@ def read_lines(
     roles: Roles,
     speaker: str | None,
 ) -> Chapter:
-    """The inline `line_count` of a manifest as a chapter.
+    """Return the inline `line_count` of a manifest as a chapter.
 
     Each entry is the number of its line in `path` with either chapter text, or a label and the
     text that its speaker says. Raises ScriptError with all problems of the chapter.
@@ -393,7 +393,7 @@ class _ScriptReader:
         The first line that contradicts the mark adds a warning.
         """
         active.line_count += 1
-        denial = denied(line.text, active.tag, line.language)
+        denial = contradiction(line.text, active.tag, line.language)
         if denial and not active.is_contradicted:
             active.is_contradicted = True
             self._add_warning(

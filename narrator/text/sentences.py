@@ -33,7 +33,8 @@ _QUOTES_OPENING = re.compile(r"[\"'“‘«‹„‚]")
 
 
 def sentences(text: str, language: str) -> list[tuple[int, int]]:
-    """Spans of the sentences of `text`: in order, without gaps, white space at the end of each.
+    """Return spans of the sentences of `text`: in order, without gaps, white space at the end of
+    each.
 
     A span holds a letter, where the text has any. `language` is a BCP 47 tag.
     """
@@ -80,7 +81,7 @@ def _ends_sentence(match: re.Match[str], code: str, stops: Set[int]) -> bool:
 
 
 def _continues(text: str, end: int, mark: str, is_quoted: bool) -> bool:
-    """Whether an English sentence goes on: with who said it, or with "I" after a pause."""
+    """Return True if an English sentence goes on: with who said it, or with "I" after a pause."""
     if is_quoted:
         return bool(_TAG.match(text, end))
     return mark.endswith(("…", "..")) and bool(_PRONOUN_I.match(text, end))
@@ -202,7 +203,7 @@ _MASK = _Mask({ord("’"): "'"})
 
 
 def _full_stops(text: str, code: str) -> frozenset[int]:
-    """Offsets of the full stops that end a sentence, as far as white space follows them.
+    """Return offsets of the full stops that end a sentence, as far as white space follows them.
 
     The libraries are slow, so they see only sentences with a stop after an abbreviation, a number
     or an initial.
@@ -234,7 +235,7 @@ def word_before(text: str, stop: int) -> str:
 
 
 def _judge_stops(text: str, start: int, stop: int, code: str) -> Iterator[int]:
-    """Offsets in `text` of the last characters of the sentences in `text[start:stop]`."""
+    """Yield offsets in `text` of the last characters of the sentences in `text[start:stop]`."""
     while start < stop:
         end = _slice_end(text, start, stop)
         masked = _APOSTROPHE.sub(" ", text[start:end]).translate(_MASK).replace("--", "~~")
@@ -255,7 +256,7 @@ def _slice_end(text: str, start: int, stop: int) -> int:
 
 
 def _library_ends(masked: str, code: str) -> Iterator[int]:
-    """Offsets of the last characters of sentences, white space aside."""
+    """Yield offsets of the last characters of sentences, white space aside."""
     if (segmenter := _pysbd(code)) is not None:
         # Not `segment`, which looks each sentence up from the start of the text, and drops what it
         # does not find.
@@ -277,7 +278,7 @@ def _library_ends(masked: str, code: str) -> Iterator[int]:
 
 @functools.cache
 def _pysbd(code: str) -> Any:
-    """The language's segmenter, or None."""
+    """Return the language's segmenter, or None."""
     with warnings.catch_warnings():
         # Its sources have invalid escapes, which Python 3.12 and later remark on when compiling.
         warnings.simplefilter("ignore")
@@ -288,7 +289,7 @@ def _pysbd(code: str) -> Any:
 
 @functools.cache
 def _abbreviations(code: str) -> frozenset[str] | None:
-    """Words whose full stop the library has to judge, folded; None: any word."""
+    """Return words whose full stop the library has to judge, folded; None: any word."""
     if (segmenter := _pysbd(code)) is None:
         return None
     entries = segmenter.language_module.Abbreviation.ABBREVIATIONS

@@ -21,7 +21,7 @@ class Subject:
     start: int
     stop: int
     is_pronoun: bool
-    """Whether no name and no noun stands there."""
+    """True if no name and no noun stands there."""
     pronoun: str | None
     """he, she, they or I, where a pronoun, an article, a form of address or the verb tells."""
 
@@ -236,7 +236,7 @@ class TagWords:
 
 @functools.cache
 def speech_of(language: str) -> TagWords:
-    """The words of a language (a BCP 47 tag); those of an unknown one are empty."""
+    """Return the words of a language (a BCP 47 tag); those of an unknown one are empty."""
     code = {"nb": "no", "nn": "no"}.get(primary(language), primary(language))
     endings, stems = _REGULAR_STEMS.get(code, ("", ""))
     regular = {stem + ending for stem in stems.split() for ending in endings.split()}
@@ -261,7 +261,7 @@ _MAX_TAG_WORDS = 8
 
 
 def named_in_tag(narration: str, language: str) -> Subject | None:
-    """The subject of the tag in narration beside a quotation, None where there is no tag.
+    """Return the subject of the tag in narration beside a quotation, None where there is no tag.
 
     Narration that ends with a colon or a comma leads to a quotation, and its last clause counts;
     of other narration, which follows one, the first does.
@@ -302,7 +302,7 @@ def _tag_clause(text: str) -> tuple[int, int]:
 def _find_subject(
     words: Sequence[re.Match[str]], folded_words: Sequence[str], places: range, speech: TagWords
 ) -> Subject | None:
-    """The first of some places where a subject stands."""
+    """Return the first of some places where a subject stands."""
     is_backwards = places.step < 0
     for place in places:
         if folded_words[place] in speech.pronouns:
@@ -316,7 +316,7 @@ def _find_subject(
 def _subject_at(
     words: Sequence[re.Match[str]], folded_words: Sequence[str], begin: int, speech: TagWords
 ) -> Subject | None:
-    """The name or noun that begins at a word, with its article; None where none does."""
+    """Return the name or noun that begins at a word, with its article; None where none does."""
     word_before = folded_words[begin - 1] if begin else ""
     first = begin + (folded_words[begin] in speech.articles)
     if word_before in speech.prepositions or first >= len(words):
@@ -343,7 +343,8 @@ def _are_adjacent(first_word: re.Match[str], second_word: re.Match[str]) -> bool
 def _name_start(
     words: Sequence[re.Match[str]], folded_words: Sequence[str], place: int, speech: TagWords
 ) -> int:
-    """The first word of a name or a noun that ends at `place`: its article, if it has one."""
+    """Return the first word of a name or a noun that ends at `place`: its article, if it has
+    one."""
     while (
         place and words[place - 1][0][0].isupper() and _are_adjacent(words[place - 1], words[place])
     ):
@@ -364,7 +365,7 @@ def _name_end(
     *,
     is_noun: bool,
 ) -> int:
-    """The place after the last word of a name or noun that begins at `first`."""
+    """Return the place after the last word of a name or noun that begins at `first`."""
 
     def is_adjacent(place: int) -> bool:
         return place < len(words) and _are_adjacent(words[place - 1], words[place])

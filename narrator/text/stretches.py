@@ -22,9 +22,9 @@ SKIPPED = "says who speaks; `dialogue.tags` skips it"
 """Reason of a tag that is left out."""
 
 # Marks go with the adjacent quotation: closing ones, and those that end its clause.
-_CLOSING = re.compile(r"[,.;:!?…”’\"'»›)\]}]+(?=[\s—–-]|\Z)|[，。、！？；：…”’」』】〉》）]+")
-_OPENING = re.compile(r"(?:\A|(?<=[\s—–-]))[“‘«„‹「『【《〈（(\[¿¡\"']+\Z")
-_NUMBERS = re.compile(r"(?:\d{1,9}[.)]\s*)+")
+_CLOSING_MARKS = re.compile(r"[,.;:!?…”’\"'»›)\]}]+(?=[\s—–-]|\Z)|[，。、！？；：…”’」』】〉》）]+")
+_OPENING_MARKS = re.compile(r"(?:\A|(?<=[\s—–-]))[“‘«„‹「『【《〈（(\[¿¡\"']+\Z")
+_LIST_NUMBERS = re.compile(r"(?:\d{1,9}[.)]\s*)+")
 """Numbers of list items, which are spoken with the text that follows."""
 
 
@@ -48,14 +48,14 @@ class Quoted:
         return self.line.text[self.start : self.stop]
 
 
-_PARTS_NARRATION = "."
+_NARRATION_BREAK = "."
 """Placeholder for text that is not narration: no quotation continues across it."""
 
 _Place = tuple[int, int, Line]
 """Index of the scene, index in the scene, line."""
 
 
-def _places(chapter: Chapter) -> Iterator[_Place | None]:
+def _narration_paragraphs(chapter: Chapter) -> Iterator[_Place | None]:
     """Yield the paragraphs of narration; None for any other one and for the end of a scene."""
     for scene_index, scene in enumerate(chapter.scenes):
         for line_index, line in enumerate(scene.lines):
@@ -68,13 +68,15 @@ def passages(chapter: Chapter) -> list[str]:
 
     Paragraphs that are not narration are placeholders.
     """
-    return [place[2].text if place else _PARTS_NARRATION for place in _places(chapter)]
+    return [
+        place[2].text if place else _NARRATION_BREAK for place in _narration_paragraphs(chapter)
+    ]
 
 
 def quoted(chapter: Chapter) -> tuple[Quoted, ...]:
     """Return the quotations in an unsplit chapter's narration, in order, but for those that the
     text gives to speakers."""
-    paragraphs = list(_places(chapter))
+    paragraphs = list(_narration_paragraphs(chapter))
     quotes: list[Quoted] = []
     for quotation in quotations(passages(chapter), chapter.language):
         if paragraph := paragraphs[quotation.paragraph]:
@@ -124,7 +126,9 @@ def parted(
             scenes[-1] += _Paragraph(line, line_spans, roles, chapter.language).lines(tags, omitted)
     if not is_changed:
         return chapter
-    relabelled = [[_in_own_language(line, roles, chapter) for line in scene] for scene in scenes]
+    relabelled = [
+        [_with_default_language(line, roles, chapter) for line in scene] for scene in scenes
+    ]
     marked_languages = (line.language for scene in relabelled for line in scene if line.is_marked)
     languages = [*roles.declared, chapter.language, *roles.languages.values(), *marked_languages]
     foreign = by_letters(relabelled, list(dict.fromkeys(languages)))
@@ -137,7 +141,7 @@ def parted(
     )
 
 
-def _in_own_language(line: Line, roles: Roles, chapter: Chapter) -> Line:
+def _with_default_language(line: Line, roles: Roles, chapter: Chapter) -> Line:
     """Return a line in its speaker's default language, unless a language mark sets it."""
     language = roles.languages.get(line.speaker, chapter.language)
     return line if line.is_marked or line.language == language else replace(line, language=language)
@@ -154,7 +158,7 @@ class _Part:
     is_quoted: bool
     """True for a quotation, False for words of the paragraph's own speaker."""
 
-    def joins(self, other: _Part) -> bool:
+    def has_same_attribution(self, other: _Part) -> bool:
         return (self.speakers, self.style) == (other.speakers, other.style)
 
 
@@ -165,7 +169,7 @@ class _Paragraph:
         self, line: Line, decided_spans: Sequence[Given], roles: Roles, language: str
     ) -> None:
         self.line = line
-        self.given = sorted((*line.given, *decided_spans), key=lambda one: one.start)
+        self.spans = sorted((*line.given, *decided_spans), key=lambda one: one.start)
         self.languages = roles.languages
         self.language = language
 
@@ -199,7 +203,7 @@ class _Paragraph:
                 parts.append(replace(stack[-1], start=position, stop=stop))
             return max(position, stop)
 
-        for span in self.given:
+        for span in self.spans:
             while span.start >= stack[-1].stop and len(stack) > 1:
                 position = up_to(stack[-1].stop)
                 stack.pop()
@@ -217,12 +221,12 @@ class _Paragraph:
         for index, cut in enumerate(cuts):
             previous_cut = cuts[index - 1] if index else 0
             is_end_of_quote = parts[index].is_quoted and not text[cut - 1].isspace()
-            begins = parts[index + 1].is_quoted
-            if is_end_of_quote and (closing := _CLOSING.match(text, cut)):
+            is_start_of_quote = parts[index + 1].is_quoted
+            if is_end_of_quote and (closing := _CLOSING_MARKS.match(text, cut)):
                 cut = closing.end()
-            elif begins and (opening := _OPENING.search(text, previous_cut, cut)):
+            elif is_start_of_quote and (opening := _OPENING_MARKS.search(text, previous_cut, cut)):
                 cut = opening.start()
-            cut = next((s.stop for s in self.line.says if s.start < cut < s.stop), cut)
+            cut = next((say.stop for say in self.line.says if say.start < cut < say.stop), cut)
             cuts[index] = max(previous_cut, cut)
         edges = [0, *cuts, len(text)]
         return [
@@ -233,38 +237,40 @@ class _Paragraph:
     def _join_parts(self, parts: Sequence[_Part]) -> list[_Part]:
         """Join parts without words to neighbours, and neighbours of the same speakers."""
         text = self.line.text
-        found: list[_Part] = []
-        ahead: int | None = None
-        for n, part in enumerate(parts):
-            said = text[part.start : part.stop]
-            is_number = n == 0 and bool(_NUMBERS.fullmatch(said)) and len(parts) > 1
-            if is_number or not any(map(str.isalnum, said)):
-                if found:
-                    found[-1] = replace(found[-1], stop=part.stop)
-                elif ahead is None:
-                    ahead = part.start
+        joined: list[_Part] = []
+        pending_start: int | None = None
+        for index, part in enumerate(parts):
+            part_text = text[part.start : part.stop]
+            is_number = index == 0 and bool(_LIST_NUMBERS.fullmatch(part_text)) and len(parts) > 1
+            if is_number or not any(map(str.isalnum, part_text)):
+                if joined:
+                    joined[-1] = replace(joined[-1], stop=part.stop)
+                elif pending_start is None:
+                    pending_start = part.start
                 continue
-            if ahead is not None:
-                part, ahead = replace(part, start=ahead), None
-            if found and found[-1].joins(part):
-                found[-1] = replace(found[-1], stop=part.stop)
+            if pending_start is not None:
+                part, pending_start = replace(part, start=pending_start), None
+            if joined and joined[-1].has_same_attribution(part):
+                joined[-1] = replace(joined[-1], stop=part.stop)
             else:
-                found.append(part)
-        return found or [replace(parts[0], stop=parts[-1].stop)]
+                joined.append(part)
+        return joined or [replace(parts[0], stop=parts[-1].stop)]
 
     def _reassign_tags(self, parts: Sequence[_Part], tags: str) -> Iterator[_Part]:
         """Give speech tags to the speaker of their quotation, or to nobody."""
         text = self.line.text
-        for n, part in enumerate(parts):
-            before = parts[n - 1] if n else None
-            end = 0
-            if before and before.is_quoted and not part.is_quoted and self.line.is_narration:
-                quotation = text[before.start : before.stop]
-                end = tag_end(text[part.start : part.stop], quotation, self.line.language)
-            if end and before:
-                whose = (before.speakers, before.style) if tags == "speaker" else ((), None)
-                yield _Part(part.start, part.start + end, *whose, is_quoted=False)
-                part = replace(part, start=part.start + end)
+        for index, part in enumerate(parts):
+            previous = parts[index - 1] if index else None
+            tag_length = 0
+            if previous and previous.is_quoted and not part.is_quoted and self.line.is_narration:
+                quotation = text[previous.start : previous.stop]
+                tag_length = tag_end(text[part.start : part.stop], quotation, self.line.language)
+            if tag_length and previous:
+                attribution = (
+                    (previous.speakers, previous.style) if tags == "speaker" else ((), None)
+                )
+                yield _Part(part.start, part.start + tag_length, *attribution, is_quoted=False)
+                part = replace(part, start=part.start + tag_length)
             if part.start < part.stop:
                 yield part
 
@@ -277,7 +283,7 @@ class _Paragraph:
         stop = part.start + len(text[part.start : part.stop].rstrip())
         start = stop - len(text[part.start : stop].lstrip())
 
-        def place(at: int) -> int:
+        def clamp(at: int) -> int:
             return min(max(at, start), stop) - start
 
         first = replace(
@@ -292,13 +298,21 @@ class _Paragraph:
                 for say in line.says
                 if start <= say.start and say.stop <= stop
             ),
-            rests=tuple(replace(r, at=place(r.at)) for r in line.rests if begin <= r.at < end),
-            marks=tuple(replace(m, at=place(m.at)) for m in line.marks if begin <= m.at < end),
+            rests=tuple(
+                replace(pause, at=clamp(pause.at))
+                for pause in line.rests
+                if begin <= pause.at < end
+            ),
+            marks=tuple(
+                replace(mark, at=clamp(mark.at)) for mark in line.marks if begin <= mark.at < end
+            ),
             goes_on=begin > 0,
             is_close=begin > 0 and not text[start - 1].isspace(),
             given=(),
             is_narration=line.is_narration and not part.is_quoted,
-            rows=tuple((at - start, number) for at, number in line.rows if start < at < stop),
+            rows=tuple(
+                (offset - start, number) for offset, number in line.rows if start < offset < stop
+            ),
             begin=start,
         )
         yield first
@@ -310,5 +324,5 @@ class _Paragraph:
 
     def _language_of(self, speaker: str) -> str:
         """Return the language of a speaker's part, before its letters are examined."""
-        own = self.languages.get(speaker, self.language)
-        return self.line.language if self.line.is_marked else own
+        default_language = self.languages.get(speaker, self.language)
+        return self.line.language if self.line.is_marked else default_language

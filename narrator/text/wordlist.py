@@ -28,13 +28,13 @@ def require() -> None:
 
 
 def has(language: str) -> bool:
-    """Whether there is a list for a language, a BCP 47 tag."""
+    """Return True if there is a list for a language, a BCP 47 tag."""
     return _is_known(primary(language), "a") is not None
 
 
 def strangers(text: str, language: str) -> Iterator[tuple[int, str]]:
-    """Words that the language's list lacks, with their offsets, in order; of a compound with a
-    hyphen or an apostrophe those parts that it lacks. None where there is no list."""
+    """Yield words that the language's list lacks, with their offsets, in order; of a compound with
+    a hyphen or an apostrophe those parts that it lacks. None where there is no list."""
     code = primary(language)
     for match in _WORD.finditer(text):
         if _is_known(code, match[0]) is not False:
@@ -47,15 +47,15 @@ def strangers(text: str, language: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_small(part: str) -> bool:
-    """Whether a part is too small to be a name."""
+    """Return True if a part is too small to be a name."""
     clitic = len(part) < 2 or part.casefold() in _CLITICS
     return clitic or (len(part) <= _SHORT_LENGTH and part.islower())
 
 
 @lru_cache(maxsize=1 << 16)
 def _is_known(code: str, word: str) -> bool | None:
-    """Whether a list has a word, as it stands, in small letters or with a capital; None where there
-    is no list."""
+    """Return True if a list has a word, as it stands, in small letters or with a capital; None
+    where there is no list."""
     from simplemma import is_known
 
     try:

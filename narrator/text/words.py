@@ -16,7 +16,7 @@ _RUN = re.compile(r"\S+")
 
 
 def is_lettered(language: str) -> bool:
-    """Whether a language, by BCP 47 tag, is taken by character."""
+    """Return True if a language, by BCP 47 tag, is taken by character."""
     return primary(language) in UNSPACED_LANGUAGES
 
 

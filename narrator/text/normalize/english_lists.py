@@ -574,7 +574,7 @@ WEB = {
 WEB_WORDS = frozenset("co com org net edu gov info biz app dev blog news shop mil".split())
 """Last labels of addresses that are read as words; others of two or three letters are spelled."""
 
-REGNAL = frozenset(
+REGNAL_NAMES = frozenset(
     (
         "Henry Louis George Edward Elizabeth Charles James William Mary Richard John Anne Stephen "
         "Robert David Kenneth Duncan Henri Lewis Napoleon Pius Leo Paul Benedict Innocent Gregory "

@@ -6,7 +6,7 @@ import re
 
 from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import FUNCTION, STARTERS
-from narrator.text.normalize.rules import Match, Setting, after, before
+from narrator.text.normalize.rules import Match, Setting, text_after, text_before
 
 INT = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
 NUM = rf"(?:{INT}(?:\.\d+)?|\.\d+)"
@@ -26,13 +26,13 @@ OPENS = re.compile(r"(?:^|[.!?…][\"')\]]*\s|\n)[\"'(\[]*$")
 """Found in the text before what begins a sentence."""
 
 
-def in_words(number: int, how: Setting) -> str:
-    return numbers.cardinal(number, british=how.british)
+def in_words(number: int, setting: Setting) -> str:
+    return numbers.cardinal(number, british=setting.british)
 
 
-def figure(text: str, how: Setting) -> str:
-    """The words of a number as it is written, with commas and a point."""
-    return numbers.decimal(text, british=how.british)
+def figure(text: str, setting: Setting) -> str:
+    """Return the words of a number as it is written, with commas and a point."""
+    return numbers.decimal(text, british=setting.british)
 
 
 ARTICLE = re.compile(r"\b(?:an?|another|every|each|one|that|this|the|his|her|my)\s$", re.IGNORECASE)
@@ -41,11 +41,11 @@ _CASH = re.compile(r"\s(?:bill|note|coin|piece|stamp)s?\b")
 
 
 def describes(match: Match) -> bool:
-    """Whether the amount describes a noun: "a $5 bill", "a 6 ft man"."""
-    noun = NOUN.match(after(match))
+    """Return True if the amount describes a noun: "a $5 bill", "a 6 ft man"."""
+    noun = NOUN.match(text_after(match))
     if noun is None or noun[1] in FUNCTION:
         return False
-    return bool(_CASH.match(after(match)) or ARTICLE.search(before(match)))
+    return bool(_CASH.match(text_after(match)) or ARTICLE.search(text_before(match)))
 
 
 def article(noun: str) -> str:

@@ -39,15 +39,16 @@ class Group(NamedTuple):
     rules: tuple[Rule, ...]
 
 
-def read(
-    text: str, groups: Sequence[Group], how: Setting, taken: bytearray | None = None
+def apply_rules(
+    text: str, groups: Sequence[Group], setting: Setting, read_mask: bytearray | None = None
 ) -> list[Replacement]:
-    """Edits of `text`, in the order of the rules. `taken[i]` is set where `text[i]` has been read.
+    """Return edits of `text`, in the order of the rules. `taken[i]` is set where `text[i]` has been
+    read.
 
     A match that runs into taken text is tried again without that part.
     """
-    if taken is None:
-        taken = bytearray(len(text))
+    if read_mask is None:
+        read_mask = bytearray(len(text))
     edits: list[Replacement] = []
     for gate, rules in groups:
         if not gate.search(text):
@@ -56,46 +57,48 @@ def read(
             match = pattern.search(text)
             while match:
                 start, stop = match.span()
-                hit = taken.find(1, start, stop)
-                if hit >= 0:
-                    free = taken.find(0, hit)
-                    cut = pattern.match(text, start, hit) if hit > start else None
-                    if cut is None or cut.end() == start:
-                        match = pattern.search(text, free) if free >= 0 else None
+                first_read = read_mask.find(1, start, stop)
+                if first_read >= 0:
+                    next_free = read_mask.find(0, first_read)
+                    shortened = (
+                        pattern.match(text, start, first_read) if first_read > start else None
+                    )
+                    if shortened is None or shortened.end() == start:
+                        match = pattern.search(text, next_free) if next_free >= 0 else None
                         continue
-                    match, stop = cut, cut.end()
-                spoken = speak(match, how)
-                if spoken is not None and stop > start:
-                    edits.append(Replacement(start, stop, spoken, name))
-                    taken[start:stop] = b"\x01" * (stop - start)
+                    match, stop = shortened, shortened.end()
+                replacement = speak(match, setting)
+                if replacement is not None and stop > start:
+                    edits.append(Replacement(start, stop, replacement, name))
+                    read_mask[start:stop] = b"\x01" * (stop - start)
                 match = pattern.search(text, max(stop, start + 1))
     return edits
 
 
-def either(words: Iterable[str]) -> str:
-    """Alternatives of a pattern, longest first."""
+def alternatives(words: Iterable[str]) -> str:
+    """Return alternatives of a pattern, longest first."""
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-def behind(*contexts: str) -> str:
-    """A look-behind for any of several patterns, each of a fixed width."""
+def preceded_by(*contexts: str) -> str:
+    """Return a look-behind for any of several patterns, each of a fixed width."""
     return f"(?:{'|'.join(f'(?<={context})' for context in contexts)})"
 
 
-def always(words: str) -> Speak:
-    """The function of a rule that says the same for every match."""
-    return lambda match, how: words
+def say_always(words: str) -> Speak:
+    """Return the function of a rule that says the same for every match."""
+    return lambda match, setting: words
 
 
 _CONTEXT = 400
 """Characters around a match that its meaning can hang on; more would be read again for each."""
 
 
-def before(match: Match) -> str:
-    """The text up to the match, or what of it is near."""
+def text_before(match: Match) -> str:
+    """Return the text up to the match, or what of it is near."""
     return match.string[max(0, match.start() - _CONTEXT) : match.start()]
 
 
-def after(match: Match) -> str:
-    """The text from the end of the match, or what of it is near."""
+def text_after(match: Match) -> str:
+    """Return the text from the end of the match, or what of it is near."""
     return match.string[match.end() : match.end() + _CONTEXT]

@@ -37,7 +37,7 @@ class Said:
     by: str
     """The rule that decided: "tag", "pronoun", "noun", "turns"…"""
     goes_on: bool = False
-    """Whether it goes on what the row before it says."""
+    """True if it goes on what the row before it says."""
     odds: float = 0.0
     """Its probability, before it was compared with how often such decisions are right."""
     others: tuple[tuple[str, float], ...] = ()
@@ -101,8 +101,8 @@ def attribute(
 def _decision_rows(
     decision: ranking.Decision, names: KnownNames, has_found_cast: bool
 ) -> Iterator[Said]:
-    """A decision as a row for each piece of its quotation."""
-    character_index = decision.who
+    """Yield a decision as a row for each piece of its quotation."""
+    character_index = decision.character
     for index, piece in enumerate(decision.turn.pieces):
         yield Said(
             decision.turn.passage.chapter,

@@ -25,7 +25,7 @@ class Reader(Protocol):
     """Tokens that a prompt may have."""
 
     def count(self, text: str) -> int:
-        """Tokens of a text."""
+        """Return tokens of a text."""
         ...
 
     def likelihoods(
@@ -35,7 +35,7 @@ class Reader(Protocol):
         ...
 
     def write(self, message: str, most: int) -> str:
-        """A line after a message, of at most so many tokens."""
+        """Return a line after a message, of at most so many tokens."""
         ...
 
 
@@ -72,7 +72,7 @@ class Answers:
     def missing(
         self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[int]:
-        """Places of the questions that were not answered before."""
+        """Return places of the questions that were not answered before."""
         answer_keys = enumerate(_answer_keys(reader, shared, questions, options))
         return [
             index
@@ -117,7 +117,7 @@ class Answers:
         return b"".join(map(files.sealed_row, rows))
 
     def _read_journal(self, path: Path) -> bool:
-        """Whether every row is as it was written, and the last one whole."""
+        """Return True if every row is as it was written, and the last one whole."""
         with files.storage(path):
             try:
                 data = path.read_bytes()
@@ -140,8 +140,8 @@ class Answers:
 def _answer_keys(
     reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str] | int
 ) -> list[str]:
-    """Names of questions that share what stands before them: with options to choose from, or with
-    so many tokens to be written."""
+    """Return names of questions that share what stands before them: with options to choose from, or
+    with so many tokens to be written."""
     options_part = options if isinstance(options, int) else list(options)
     shared_content = keys.content_of(shared.encode(errors="surrogatepass"))
     recipe = {"model": reader.identity, "shared": shared_content, "options": options_part}

@@ -63,7 +63,7 @@ in the list.
 class Limits:
     """What is asked, and how far an answer counts."""
 
-    weak_utterances: float = 0.9
+    weak: float = 0.9
     """What is less sure is asked."""
     window: int = 4000
     """Tokens of running text."""
@@ -127,7 +127,7 @@ def ask(
     tell: Callable[[int, int], None] = lambda done, total: None,
     cancel: Event | None = None,
 ) -> Attribution:
-    """The attribution with a model's word on what was weak; all else stays as it is.
+    """Return the attribution with a model's word on what was weak; all else stays as it is.
 
     The model's odds and the rules' are pooled: p ∝ model^trust · rules^(1 - trust), what rules give
     nobody in particular being shared evenly. It is sure only where both agree: where they do not,
@@ -159,7 +159,7 @@ def ask(
 
 
 def _token_cost(window: AskedStretch, reader: Reader, answers: Answers) -> int:
-    """Tokens that are still to be read for a window."""
+    """Return tokens that are still to be read for a window."""
     missing = answers.missing(reader, window.shared, window.questions, window.options)
     return window.tokens + _QUESTION_TOKENS * len(missing) if missing else 0
 
@@ -180,7 +180,7 @@ def windows(
         chapter_rows[said.chapter].append(row_index)
     stretches: list[AskedStretch] = []
     for paragraphs, rows in zip(chapters, chapter_rows, strict=True):
-        utterances = _group_utterances(attribution.said, rows, limits.weak_utterances)
+        utterances = _group_utterances(attribution.said, rows, limits.weak)
         if attribution.cast and any(utterance.is_weak for utterance in utterances):
             chapter = _WindowBuilder(paragraphs, attribution, utterances, names, reader)
             stretches += chapter.windows(limits)
@@ -206,7 +206,7 @@ def _group_utterances(
 
 
 def _is_weak(pieces: Sequence[Said], weak: float) -> bool:
-    """Whether nothing is sure of an utterance but that its pieces belong together."""
+    """Return True if nothing is sure of an utterance but that its pieces belong together."""
     leading_rows = [row for index, row in enumerate(pieces) if not (index and row.goes_on)]
     return all(row.sure < weak for row in leading_rows) and not any(
         row.by in _HUMAN_ORIGINS for row in pieces
@@ -253,7 +253,7 @@ class _WindowBuilder:
                     self.weak_utterances.append((unit_index, utterance_index))
 
     def windows(self, limits: Limits) -> list[AskedStretch]:
-        """Windows that ask about every weak utterance once."""
+        """Return windows that ask about every weak utterance once."""
         size = min(limits.window, self.max_window)
         before, after = (min(part, size // 4) for part in (limits.before, limits.after))
         stretches: list[AskedStretch] = []
@@ -325,7 +325,7 @@ class _WindowBuilder:
         )
 
     def _numbered_text(self, unit_index: int, shown_numbers: Mapping[int, int]) -> str:
-        """A unit's text, a number before each quotation."""
+        """Return a unit's text, a number before each quotation."""
         unit = self.units[unit_index]
         paragraph = self.paragraphs[unit.paragraph]
         parts, offset = [], unit.start
@@ -374,7 +374,7 @@ class _WindowBuilder:
         return sorted(places[name] for name in (*relevant_names, *extra_names))
 
     def _describe(self, character_index: int) -> str:
-        """A person of the list: name, pronoun, other names."""
+        """Return a person of the list: name, pronoun, other names."""
         member = self.cast[character_index]
         alias_note = f"also {', '.join(member.aliases[:4])}" if member.aliases else ""
         details = "; ".join(filter(None, (member.pronoun, alias_note)))
@@ -388,7 +388,7 @@ class _WindowBuilder:
 
 
 def _split_paragraph(paragraph_index: int, text: str, reader: Reader) -> list[_Unit]:
-    """A paragraph, in parts where it is longer than a page or two."""
+    """Return a paragraph, in parts where it is longer than a page or two."""
     ends = [0]
     while len(text) - ends[-1] > _MAX_PARAGRAPH:
         max_end = ends[-1] + _MAX_PARAGRAPH
@@ -404,7 +404,8 @@ _ARTICLE = re.compile(r"(?:the|an?) ", re.IGNORECASE)
 
 
 def _names_by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str, list[int]]]]:
-    """Names and aliases by their first word, the longest first, each with all who bear it."""
+    """Return names and aliases by their first word, the longest first, each with all who bear
+    it."""
     names_by_word: dict[str, dict[str, list[int]]] = {}
     for character_index, member in enumerate(cast):
         names = [member.name, *member.aliases]
@@ -428,7 +429,7 @@ def _names_by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str,
 def _apply_answer(
     row: Said, names: Sequence[str], odds: Sequence[float], reader: Reader, trust: float
 ) -> Said:
-    """A piece with the model's word on it."""
+    """Return a piece with the model's word on it."""
     pooled_odds = pooled(row, names, odds, trust)
     options = (*names, None, None)
     best_index = max(range(len(pooled_odds)), key=pooled_odds.__getitem__)
@@ -453,8 +454,8 @@ def _apply_answer(
 
 
 def pooled(row: Said, names: Sequence[str], odds: Sequence[float], trust: float) -> list[float]:
-    """The rules' and the model's odds on each name, somebody else and nobody, as one: they sum
-    to 1."""
+    """Return the rules' and the model's odds on each name, somebody else and nobody, as one: they
+    sum to 1."""
     known_odds = {
         name: probability for name, probability in _calibrated_odds(row).items() if name in names
     }
@@ -471,7 +472,7 @@ def pooled(row: Said, names: Sequence[str], odds: Sequence[float], trust: float)
 
 
 def _calibrated_odds(row: Said) -> dict[str, float]:
-    """The rules' odds as far as they are right: those of others share what the first one's
+    """Return the rules' odds as far as they are right: those of others share what the first one's
     certainty leaves."""
     if row.speaker is None:
         return dict(row.others)

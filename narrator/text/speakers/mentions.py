@@ -29,14 +29,14 @@ class Mention:
     last: int
     """The same in its words; `last` is the word behind."""
     quoted: bool
-    """Whether it stands within a quotation."""
+    """True if it stands within a quotation."""
     characters: tuple[int, ...] = ()
     """Who it may be, by place in the cast; none for a noun or pronoun."""
     pronoun: str | None = None
     """What a pronoun or noun tells of the person."""
     possessive: bool = False
     other: bool = False
-    """Whether it tells of another than the one told of before: "her brother", "the other"."""
+    """True if it tells of another than the one told of before: "her brother", "the other"."""
 
 
 @dataclass(slots=True)
@@ -57,26 +57,26 @@ class Prose:
 
     @property
     def is_english(self) -> bool:
-        """Whether all rules know its words; of other languages explicit tags are known."""
+        """True if all rules know its words; of other languages explicit tags are known."""
         return primary(self.language) == "en"
 
     def between(self, start: int, stop: int) -> range:
-        """The words of a stretch of the text."""
+        """Return the words of a stretch of the text."""
         first = bisect_left(self.words, start, key=lambda word: word.start)
         return range(first, bisect_left(self.words, stop, key=lambda word: word.start))
 
     def mentions_in(self, words: range) -> list[Mention]:
-        """The mentions that begin within some of its words."""
+        """Return the mentions that begin within some of its words."""
         first = bisect_left(self.mentions, words.start, key=lambda mention: mention.first)
         last = bisect_left(self.mentions, words.stop, key=lambda mention: mention.first)
         return self.mentions[first:last]
 
     def norm(self, word: int) -> str:
-        """A word, folded; empty outside of the passage."""
+        """Return a word, folded; empty outside of the passage."""
         return self.words[word].norm if 0 <= word < len(self.words) else ""
 
     def is_subject_form(self, mention: Mention) -> bool:
-        """Whether a mention can be the subject of a verb, by its form."""
+        """Return True if a mention can be the subject of a verb, by its form."""
         if mention.possessive:
             return False
         return mention.kind in ("name", "noun") or self.norm(mention.first) in SUBJECTS
@@ -88,7 +88,7 @@ def passages(
     names: KnownNames,
     language: str,
 ) -> list[Prose]:
-    """The paragraphs of all chapters, with their quotations and mentions."""
+    """Return the paragraphs of all chapters, with their quotations and mentions."""
     all_passages: list[Prose] = []
     scene = 0
     for chapter_index, (paragraphs, quotations) in enumerate(zip(chapters, quoted, strict=True)):
@@ -179,7 +179,8 @@ class _MentionFinder:
         )
 
     def _is_word(self, index: int) -> bool:
-        """Whether what may be a name begins a sentence as a word: no comma or act follows."""
+        """Return True if what may be a name begins a sentence as a word: no comma or act
+        follows."""
         word = self.words[index]
         text_before = self.text[self.words[index - 1].stop if index else 0 : word.start].strip()
         if word.possessive or (
@@ -242,12 +243,12 @@ class _MentionFinder:
         )
 
     def _ends_clause(self, index: int) -> bool:
-        """Whether a clause ends with this word, so that "her" is no possessive."""
+        """Return True if a clause ends with this word, so that "her" is no possessive."""
         if index + 1 >= len(self.words):
             return True
         return bool(self.text[self.words[index].stop : self.words[index + 1].start].strip())
 
 
 def is_title(word: str) -> bool:
-    """Whether a full stop after a word may be that of a title."""
+    """Return True if a full stop after a word may be that of a title."""
     return word.casefold() in TITLES

@@ -55,7 +55,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
 
 
 def tokens(text: str) -> list[Token]:
-    """The words of a text."""
+    """Return the words of a text."""
     tokens_so_far = []
     for match in _WORD.finditer(text):
         norm = match[0].casefold().replace("’", "'")
@@ -78,9 +78,9 @@ class Entry:
     characters: tuple[int, ...]
     """Places in the cast."""
     common: bool
-    """Whether it is a common noun ("the old man"), which needs no capitals."""
+    """True if it is a common noun ("the old man"), which needs no capitals."""
     noun: bool
-    """Whether the cast has it with an article: it needs either capitals or an article."""
+    """True if the cast has it with an article: it needs either capitals or an article."""
 
 
 class KnownNames:
@@ -110,7 +110,7 @@ class KnownNames:
         return next(iter(self._whole_names.get(name_words(name), ())), None)
 
     def at(self, words: Sequence[Token], index: int, text: str) -> tuple[int, Entry] | None:
-        """The longest name that begins with a word: its number of words, and what it is."""
+        """Return the longest name that begins with a word: its number of words, and what it is."""
         norm = words[index].norm
         for word_count in self._sizes.get(SHORT.get(norm, norm), ()):
             run = words[index : index + word_count]
@@ -123,7 +123,7 @@ class KnownNames:
         return self._of_two(words, index)
 
     def _of_two(self, words: Sequence[Token], index: int) -> tuple[int, Entry] | None:
-        """The first of "Mr. and Mrs. Hart"."""
+        """Return the first of "Mr. and Mrs. Hart"."""
         if words[index].norm not in TITLES:
             return None
         run = [word.norm for word in words[index : index + 4]]
@@ -145,7 +145,8 @@ _STANDALONE_TITLES = frozenset(
 
 
 def _index_whole_names(cast: Sequence[Character]) -> dict[Words, list[int]]:
-    """Names and aliases as they are given, with and without their article -> who bears them."""
+    """Return names and aliases as they are given, with and without their article -> who bears
+    them."""
     names: dict[Words, list[int]] = {}
     for index, member in enumerate(cast):
         for name in member.names:
@@ -163,7 +164,7 @@ def _index_whole_names(cast: Sequence[Character]) -> dict[Words, list[int]]:
 def _add_name_parts(
     cast: Sequence[Character], whole_names: dict[Words, list[int]]
 ) -> dict[Words, list[int]]:
-    """The same, with parts of names that are nobody's whole name.
+    """Return the same, with parts of names that are nobody's whole name.
 
     A single word that is all that is known of one ("Bounderby") and another's surname may be
     either.
@@ -190,7 +191,7 @@ def _add_name_parts(
 
 
 def _is_generic(form: Words) -> bool:
-    """Whether a name is but a pronoun or an article, which is anybody's."""
+    """Return True if a name is but a pronoun or an article, which is anybody's."""
     return len(form) == 1 and (
         form[0] in ARTICLES or form[0] in PRONOUNS or form[0] in _FIRST_AND_SECOND_PERSON
     )
@@ -210,7 +211,7 @@ def _leave_surnames_to_men(
 
 
 def _plain_names(member: Character) -> list[Words]:
-    """A character's names but for those with an article, and "Ada's sister"."""
+    """Return a character's names but for those with an article, and "Ada's sister"."""
     words = (name_words(name) for name in member.names if not _POSSESSIVE.search(name))
     return [own for own in words if own and own[0] not in ARTICLES]
 
@@ -220,7 +221,7 @@ def _is_one_word(member: Character) -> bool:
 
 
 def _name_parts(member: Character) -> Iterator[Words]:
-    """Parts of a character's names that may stand for it: without its title, first, last."""
+    """Yield parts of a character's names that may stand for it: without its title, first, last."""
     for name in member.names:
         words = name_words(name)
         is_plain = words and words[0] in ARTICLES and not _POSSESSIVE.search(name)
@@ -247,7 +248,7 @@ def _word_parts(words: Words) -> Iterator[Words]:
 
 
 def _is_contiguous(run: Sequence[Token], text: str) -> bool:
-    """Whether nothing but spaces, hyphens and a title's full stop stands between words."""
+    """Return True if nothing but spaces, hyphens and a title's full stop stands between words."""
     for token, next_token in pairwise(run):
         gap = text[token.stop : next_token.start].strip()
         if gap not in ("", "-") and not (gap == "." and len(token.norm) < 5):
@@ -267,7 +268,7 @@ def _has_article_form(member: Character, form: Words) -> bool:
 
 
 def _has_article(words: Sequence[Token], index: int, text: str) -> bool:
-    """Whether an article stands before a word, with up to three adjectives between."""
+    """Return True if an article stands before a word, with up to three adjectives between."""
     for word_index in range(index - 1, max(-1, index - 5), -1):
         if text[words[word_index].stop : words[word_index + 1].start].strip(" -,"):
             return False
@@ -277,7 +278,7 @@ def _has_article(words: Sequence[Token], index: int, text: str) -> bool:
 
 
 def _pronoun_of(member: Character, is_english: bool) -> str | None:
-    """The pronoun that a character's own names tell, if they do."""
+    """Return the pronoun that a character's own names tell, if they do."""
     votes = {"he": 0, "she": 0}
     for name in member.names:
         words = name_words(name)

@@ -99,7 +99,7 @@ def descriptions(
     tell: Tell = lambda done, total: None,
     cancel: Event | None = None,
 ) -> list[Description]:
-    """A line on the voice of everybody who says LINES quotations, who says most first.
+    """Return a line on the voice of everybody who says LINES quotations, who says most first.
 
     Who gets no usable line is left out. Raises what `reader` and `answers` raise.
     """
@@ -164,7 +164,8 @@ def styles(
     tell: Tell = lambda done, total: None,
     cancel: Event | None = None,
 ) -> list[Style]:
-    """Styles for lines whose own paragraph tells how they are said, in the order of the book.
+    """Return styles for lines whose own paragraph tells how they are said, in the order of the
+    book.
 
     Raises what `reader` and `answers` raise.
     """
@@ -211,7 +212,7 @@ class _Narration:
 def _narration_sentences(
     chapters: Sequence[Sequence[str]], attribution: Attribution, language: str
 ) -> list[_Narration]:
-    """The narration, sentence by sentence, without what is quoted."""
+    """Return the narration, sentence by sentence, without what is quoted."""
     pieces: dict[tuple[int, int], list[Said]] = {}
     for row in attribution.said:
         pieces.setdefault((row.chapter, row.quotation.paragraph), []).append(row)
@@ -230,7 +231,7 @@ def _narration_sentences(
 
 
 def _without_quotations(text: str, rows: Sequence[Said]) -> str:
-    """A paragraph without its quotations."""
+    """Return a paragraph without its quotations."""
     parts, offset = [], 0
     for row in rows:
         parts.append(text[offset : row.quotation.start])
@@ -241,7 +242,7 @@ def _without_quotations(text: str, rows: Sequence[Said]) -> str:
 def _sentences_about(
     names: Sequence[str], narration: Sequence[_Narration], own_ids: set[int]
 ) -> list[str]:
-    """Sentences on somebody, those that tell most of a voice, in the text's order."""
+    """Return sentences on somebody, those that tell most of a voice, in the text's order."""
     name_pattern = re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(name) for name in names)})(?!\w)")
     weighted_places = []
     for index, sentence in enumerate(narration):
@@ -278,7 +279,7 @@ def _quoted_words(chapters: Sequence[Sequence[str]], row: Said) -> str:
 
 
 def _has_stated_manner(chapters: Sequence[Sequence[str]], row: Said) -> bool:
-    """Whether the narration around a piece, in its own paragraph, tells how it is said."""
+    """Return True if the narration around a piece, in its own paragraph, tells how it is said."""
     text = chapters[row.chapter][row.quotation.paragraph]
     text_before = text[max(0, row.quotation.start - 80) : row.quotation.start]
     text_after = text[row.quotation.stop : row.quotation.stop + 120]

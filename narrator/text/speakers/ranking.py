@@ -36,7 +36,7 @@ class Decision:
     """Who says a turn."""
 
     turn: Talk
-    who: int | None
+    character: int | None
     """Place in the cast."""
     odds: float
     """Its probability by what was learnt, 0 to 1."""
@@ -55,7 +55,7 @@ def learnt_tables() -> Mapping[str, Any]:
 
 
 def decide(situations: Sequence[Situation], book: Story) -> list[Decision]:
-    """The likeliest speakers of all turns."""
+    """Return the likeliest speakers of all turns."""
     scenes: dict[int, list[Situation]] = {}
     for situation in situations:
         scenes.setdefault(situation.turn.passage.scene, []).append(situation)
@@ -68,7 +68,7 @@ def decide(situations: Sequence[Situation], book: Story) -> list[Decision]:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    who: int
+    character: int
     situation: Situation
     odds: float
     options: tuple[tuple[int, float], ...]
@@ -86,10 +86,10 @@ class _Path:
 
     @property
     def state(self) -> tuple[int, ...]:
-        return tuple(who for who, _ in self.history[-3:])
+        return tuple(character for character, _ in self.history[-3:])
 
     def extend(self, step: _Choice, odds: float) -> _Path:
-        history = (*self.history[-_HISTORY_LENGTH + 1 :], (step.who, step.situation))
+        history = (*self.history[-_HISTORY_LENGTH + 1 :], (step.character, step.situation))
         return _Path(self.total + math.log(max(odds, 1e-9)), self, step, history)
 
     def steps(self) -> list[_Choice]:
@@ -102,15 +102,17 @@ class _Path:
 
 
 def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterator[Decision]:
-    """The likeliest way through a scene."""
+    """Yield the likeliest way through a scene."""
     beam = [_Path(0.0)]
     for index, situation in enumerate(scene_situations):
         extended_paths: list[_Path] = []
         next_situations = scene_situations[index + 1 : index + 1 + _LOOKAHEAD]
         for path in beam:
             options = tuple(_rank_candidates(situation, book, path.history, next_situations)[:6])
-            for who, odds in options:
-                extended_paths.append(path.extend(_Choice(who, situation, odds, options), odds))
+            for character, odds in options:
+                extended_paths.append(
+                    path.extend(_Choice(character, situation, odds, options), odds)
+                )
         extended_paths.sort(key=lambda path: -path.total)
         best_paths: dict[tuple[int, ...], _Path] = {}
         for path in extended_paths:
@@ -121,42 +123,44 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterato
     steps = beam[0].steps()
     for index, step in enumerate(steps):
         history = [
-            (choice.who, choice.situation)
+            (choice.character, choice.situation)
             for choice in steps[max(0, index - _HISTORY_LENGTH) : index]
         ]
         yield _make_decision(step, history)
 
 
 def _make_decision(step: _Choice, history: History) -> Decision:
-    if step.who == _NOBODY:
+    if step.character == _NOBODY:
         return Decision(step.situation.turn, None, 0.0, "nobody")
-    by = rule(step.situation, step.who, history)
-    others = tuple((who, odds) for who, odds in step.options if who != step.who)
-    return Decision(step.situation.turn, step.who, step.odds, by, others)
+    by = rule(step.situation, step.character, history)
+    others = tuple(
+        (character, odds) for character, odds in step.options if character != step.character
+    )
+    return Decision(step.situation.turn, step.character, step.odds, by, others)
 
 
-def rule(situation: Situation, who: int, history: History) -> str:
-    """The name of the sieve that a decision rests on most."""
-    if situation.goes_on and history and history[-1][0] == who:
+def rule(situation: Situation, character: int, history: History) -> str:
+    """Return the name of the sieve that a decision rests on most."""
+    if situation.goes_on and history and history[-1][0] == character:
         return "goes-on"
     if situation.kind != "bare":
         if situation.kind == "noun" and not situation.named:
             return "stranger"
         return "tag" if situation.kind in ("name", "self") else situation.kind
-    if who in situation.lead:
+    if character in situation.lead:
         return "lead"
-    if situation.here.get(who, "").endswith("subject"):
+    if situation.here.get(character, "").endswith("subject"):
         return "beat"
     if history and situation.gap == 0:
-        if who in history[-1][1].turn.vocatives:
+        if character in history[-1][1].turn.vocatives:
             return "called"
-        if len(history) > 1 and history[-2][0] == who != history[-1][0]:
+        if len(history) > 1 and history[-2][0] == character != history[-1][0]:
             return "turns"
-    return "mentioned" if who in situation.here else "near"
+    return "mentioned" if character in situation.here else "near"
 
 
 def certainty(rule_name: str, odds: float, *, has_found_cast: bool) -> float:
-    """The share of right ones among decisions by a rule that were as likely as this.
+    """Return the share of right ones among decisions by a rule that were as likely as this.
 
     `has_found_cast`: the cast was found in the text, rather than given.
     """
@@ -170,7 +174,7 @@ def certainty(rule_name: str, odds: float, *, has_found_cast: bool) -> float:
 def _rank_candidates(
     situation: Situation, book: Story, history: History, next_situations: Sequence[Situation]
 ) -> list[tuple[int, float]]:
-    """Candidates and their probabilities, the likeliest first."""
+    """Return candidates and their probabilities, the likeliest first."""
     if (
         situation.goes_on
         and history
@@ -188,7 +192,7 @@ def _rank_candidates(
             weights.get(name, 0.0) * feature_value for name, feature_value in feature_values.items()
         )
         for feature_values in (
-            features(situation, who, book, history, next_situations) for who in options
+            features(situation, character, book, history, next_situations) for character in options
         )
     ]
     top = max(scores)
@@ -207,25 +211,31 @@ def candidates(
     if situation.kind == "self" and book.first_person is not None:
         return [book.first_person]
     candidate_set = dict.fromkeys(
-        [*situation.named, *situation.here, *(who for who, _ in history if who != _NOBODY)]
+        [
+            *situation.named,
+            *situation.here,
+            *(character for character, _ in history if character != _NOBODY),
+        ]
     )
-    for who, (passages, mentions) in situation.recent.items():
+    for character, (passages, mentions) in situation.recent.items():
         if passages <= 25 or mentions < 12:
-            candidate_set.setdefault(who)
+            candidate_set.setdefault(character)
     for next_situation in next_situations:
-        for who in (
+        for character in (
             *next_situation.named,
             *next_situation.here,
             *sorted(next_situation.turn.vocatives),
         ):
-            candidate_set.setdefault(who)
+            candidate_set.setdefault(character)
     for _, previous in history[-2:]:
         candidate_set |= dict.fromkeys(sorted(previous.turn.vocatives))
     candidate_set |= dict.fromkeys(sorted(situation.turn.vocatives))
     if book.first_person is not None:
         candidate_set.setdefault(book.first_person)
     frequent_characters = [] if len(candidate_set) > 1 else (book.tagged + book.told).most_common(4)
-    return list(dict.fromkeys([*candidate_set, *(who for who, _ in frequent_characters)]))
+    return list(
+        dict.fromkeys([*candidate_set, *(character for character, _ in frequent_characters)])
+    )
 
 
 # -- what speaks for and against a candidate
@@ -233,7 +243,7 @@ def candidates(
 
 def features(
     situation: Situation,
-    who: int,
+    character: int,
     book: Story,
     history: History,
     next_situations: Sequence[Situation],
@@ -242,12 +252,12 @@ def features(
     has_pronoun = situation.is_gendered and situation.kind != "name"
     kind = "pronoun" if has_pronoun else "bare"
     feature_values: Features = {}
-    _add_tag_features(feature_values, situation, who, book, history)
-    _add_mention_features(feature_values, situation, who, book, kind)
-    _add_word_features(feature_values, situation, who, book)
-    _add_turn_features(feature_values, situation, who, book, history, kind)
-    _add_next_features(feature_values, situation, who, book, next_situations)
-    if book.first_person == who:
+    _add_tag_features(feature_values, situation, character, book, history)
+    _add_mention_features(feature_values, situation, character, book, kind)
+    _add_word_features(feature_values, situation, character, book)
+    _add_turn_features(feature_values, situation, character, book, history, kind)
+    _add_next_features(feature_values, situation, character, book, next_situations)
+    if book.first_person == character:
         feature_values[f"{kind} first person"] = 1
         if situation.kind == "bare" and situation.tells_i:
             feature_values["first person here"] = 1
@@ -255,15 +265,15 @@ def features(
 
 
 def _add_tag_features(
-    feature_values: Features, situation: Situation, who: int, book: Story, history: History
+    feature_values: Features, situation: Situation, character: int, book: Story, history: History
 ) -> None:
-    """Whether a pronoun or a noun beside it fits."""
-    pronoun = book.pronouns[who]
+    """Return True if a pronoun or a noun beside it fits."""
+    pronoun = book.pronouns[character]
     if situation.kind == "noun":
         if situation.named:
-            feature_values["noun is" if who in situation.named else "noun is another"] = 1
+            feature_values["noun is" if character in situation.named else "noun is another"] = 1
         if history and situation.other:
-            feature_values["other is last"] = float(history[-1][0] == who)
+            feature_values["other is last"] = float(history[-1][0] == character)
     if situation.is_gendered and situation.kind != "name":
         fits = (
             "fits" if pronoun == situation.pronoun else "unknown" if pronoun is None else "differs"
@@ -274,15 +284,15 @@ def _add_tag_features(
 
 
 def _add_mention_features(
-    feature_values: Features, situation: Situation, who: int, book: Story, kind: str
+    feature_values: Features, situation: Situation, character: int, book: Story, kind: str
 ) -> None:
     """How lately, and where, the narration named a candidate."""
 
     def matches_pronoun(other: int) -> bool:
         return kind == "bare" or book.pronouns[other] in (None, situation.pronoun)
 
-    passages_since, mentions_since = situation.recent.get(who, (60, 60))
-    if who in situation.recent:
+    passages_since, mentions_since = situation.recent.get(character, (60, 60))
+    if character in situation.recent:
         rank = sum(
             1
             for w, (_, other_mentions_since) in situation.recent.items()
@@ -292,38 +302,38 @@ def _add_mention_features(
     else:
         feature_values[f"{kind} unseen"] = 1
     feature_values[f"{kind} passages {min(passages_since, 40).bit_length()}"] = 1
-    if who in situation.subjects:
+    if character in situation.subjects:
         matching_subjects = [w for w in situation.subjects if matches_pronoun(w)]
-        subject_rank = matching_subjects.index(who) if who in matching_subjects else 4
+        subject_rank = matching_subjects.index(character) if character in matching_subjects else 4
         feature_values[
             f"{kind} subject {min(subject_rank, 3)}" + (" near" if passages_since <= 1 else "")
         ] = 1
-    if who in situation.here:
-        feature_values[f"{kind} here {situation.here[who]}"] = 1
+    if character in situation.here:
+        feature_values[f"{kind} here {situation.here[character]}"] = 1
         if len(situation.here) == 1:
             feature_values[f"{kind} alone here"] = 1
     elif situation.here:
         feature_values[f"{kind} others here"] = 1
     if situation.lead:
-        feature_values["lead" if who in situation.lead else "another leads"] = 1
+        feature_values["lead" if character in situation.lead else "another leads"] = 1
 
 
 def _add_word_features(
-    feature_values: Features, situation: Situation, who: int, book: Story
+    feature_values: Features, situation: Situation, character: int, book: Story
 ) -> None:
     """Whom the words themselves name, and who is named most in the book."""
-    if who in situation.turn.vocatives:
+    if character in situation.turn.vocatives:
         feature_values["addressed in it"] = 1
-    if who in situation.turn.named:
+    if character in situation.turn.named:
         feature_values["named in it"] = 1
-    feature_values["share told"] = math.log1p(book.told[who]) / 5
-    feature_values["share tagged"] = math.log1p(book.tagged[who]) / 4
+    feature_values["share told"] = math.log1p(book.told[character]) / 5
+    feature_values["share tagged"] = math.log1p(book.tagged[character]) / 4
 
 
 def _add_turn_features(
     feature_values: Features,
     situation: Situation,
-    who: int,
+    character: int,
     book: Story,
     history: History,
     kind: str,
@@ -342,26 +352,26 @@ def _add_turn_features(
     )
     last_speaker, previous = history[-1]
     if previous.turn.passage is situation.turn.passage:
-        feature_values["same as last, same passage"] = float(last_speaker == who)
+        feature_values["same as last, same passage"] = float(last_speaker == character)
     else:
-        feature_values[f"{kind} same as last {gap_label}"] = float(last_speaker == who)
+        feature_values[f"{kind} same as last {gap_label}"] = float(last_speaker == character)
         if len(history) > 1:
             feature_values[f"{kind} same as second {gap_label}"] = float(
-                history[-2][0] == who != last_speaker
+                history[-2][0] == character != last_speaker
             )
-    if who in previous.turn.vocatives:
+    if character in previous.turn.vocatives:
         feature_values[f"addressed before {gap_label}"] = 1
     else:
         if previous.turn.vocatives:
             feature_values[f"another addressed before {gap_label}"] = 1
-        if who in previous.turn.named:
+        if character in previous.turn.named:
             feature_values["named before"] = 1
-    _add_address_feature(feature_values, "before", previous.turn.address, book.pronouns[who])
-    if len(history) > 3 and history[-4][0] == history[-2][0] == who != last_speaker:
+    _add_address_feature(feature_values, "before", previous.turn.address, book.pronouns[character])
+    if len(history) > 3 and history[-4][0] == history[-2][0] == character != last_speaker:
         feature_values[f"{kind} alternates"] = 1
     turn_counts = Counter(speaker for speaker, _ in history)
-    feature_values[f"{kind} in talk"] = min(3, turn_counts[who]) / 3
-    if turn_counts[who] == 0:
+    feature_values[f"{kind} in talk"] = min(3, turn_counts[character]) / 3
+    if turn_counts[character] == 0:
         feature_values[f"{kind} not in talk {gap_label}"] = 1
 
 
@@ -375,7 +385,7 @@ def _add_address_feature(
 def _add_next_features(
     feature_values: Features,
     situation: Situation,
-    who: int,
+    character: int,
     book: Story,
     next_situations: Sequence[Situation],
 ) -> None:
@@ -385,10 +395,12 @@ def _add_next_features(
     next_situation = next_situations[0]
     if next_situation.turn.passage is situation.turn.passage:
         return
-    pronoun = book.pronouns[who]
+    pronoun = book.pronouns[character]
     if next_situation.named:
-        feature_values["next named" if who in next_situation.named else "next named other"] = 1
-    if who in next_situation.turn.vocatives:
+        feature_values[
+            "next named" if character in next_situation.named else "next named other"
+        ] = 1
+    if character in next_situation.turn.vocatives:
         feature_values["addressed next"] = 1
     elif next_situation.turn.vocatives:
         feature_values["another addressed next"] = 1
@@ -401,4 +413,4 @@ def _add_next_features(
         next_situations[1].named if len(next_situations) > 1 and next_situations[1].gap == 0 else ()
     )
     if third_named:
-        feature_values["third named" if who in third_named else "third named other"] = 1
+        feature_values["third named" if character in third_named else "third named other"] = 1

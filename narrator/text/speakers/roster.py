@@ -66,9 +66,9 @@ class _NameForm:
     inner_count: int = 0
     """Times where no sentence begins."""
     is_noun: bool = False
-    """Whether it is a common noun with an article."""
+    """True if it is a common noun with an article."""
     is_english: bool = True
-    """Whether given names tell a pronoun: Jean is another in French."""
+    """True if given names tell a pronoun: Jean is another in French."""
 
     @property
     def spelling(self) -> str:
@@ -126,7 +126,7 @@ class _Person:
 def roster(
     chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
 ) -> tuple[Character, ...]:
-    """The characters of a book in `language` (a BCP 47 tag), those named most first."""
+    """Return the characters of a book in `language` (a BCP 47 tag), those named most first."""
     forms = _collect_forms(chapters, quoted, language)
     people = _group_people([form for form in forms if _is_person(form)])
     people.sort(key=lambda person: -person.count)
@@ -175,7 +175,7 @@ def _is_person(form: _NameForm) -> bool:
 
 
 def _is_role(form: _NameForm) -> bool:
-    """Whether "the landlord" speaks often enough to be one of the cast."""
+    """Return True if "the landlord" speaks often enough to be one of the cast."""
     is_frequent = form.tag_count >= 3 or (form.tag_count >= 2 and form.inner_count >= 3)
     return is_frequent and form.words[-1] not in _GENERIC_NOUNS
 
@@ -191,7 +191,7 @@ _PLACE_WORDS = frozenset(
 def _collect_forms(
     chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
 ) -> list[_NameForm]:
-    """All names of a text, with where they stand."""
+    """Return all names of a text, with where they stand."""
     forms: dict[Words, _NameForm] = {}
     lower_case_counts = Counter[str]()
     is_english = primary(language) == "en"
@@ -271,7 +271,7 @@ _OPENING = ".!?:;\"“”‘’'—-…"
 
 
 def _mark_before(text: str, start: int) -> str:
-    """The character before a place, spaces aside."""
+    """Return the character before a place, spaces aside."""
     while start and text[start - 1].isspace():
         start -= 1
     return text[start - 1 : start]
@@ -280,7 +280,7 @@ def _mark_before(text: str, start: int) -> str:
 def _get_form(
     run: Sequence[Token], text: str, is_noun: bool, forms: dict[Words, _NameForm]
 ) -> _NameForm:
-    """The form of a name that stands here."""
+    """Return the form of a name that stands here."""
     key = tuple(SHORT.get(token.norm, token.norm) for token in run)
     spelling = " ".join(text[run[0].start : run[-1].stop].split())
     if run[-1].possessive:
@@ -295,7 +295,7 @@ def _get_form(
 def _is_tag_subject(
     words: Sequence[Token], first: int, last: int, text: str, pieces: Sequence[Quotation]
 ) -> bool:
-    """Whether a name is the subject of a verb of speech beside a quotation."""
+    """Return True if a name is the subject of a verb of speech beside a quotation."""
     if words[last - 1].possessive:
         return False
     next_norm = words[last].norm if last < len(words) else ""
@@ -315,7 +315,7 @@ _PARTICLES = frozenset("in out up on".split())
 
 
 def _follows_speech_verb(words: Sequence[str]) -> bool:
-    """Whether a verb of speech stands before a name: `said`, `broke in`."""
+    """Return True if a verb of speech stands before a name: `said`, `broke in`."""
     if words and words[-1] in _PARTICLES:
         words = words[:-1]
     return bool(words) and words[-1] in SAID
@@ -351,7 +351,7 @@ def _name_runs(
 
 
 def _continues_name(words: Sequence[Token], index: int, text: str) -> bool:
-    """Whether a word goes on the run of capitals before it."""
+    """Return True if a word goes on the run of capitals before it."""
     gap = text[words[index - 1].stop : words[index].start]
     previous = words[index - 1]
     word = words[index]
@@ -373,7 +373,7 @@ def _continues_name(words: Sequence[Token], index: int, text: str) -> bool:
 
 
 def _is_possible_name(run: Sequence[Token], text: str, lower_case_counts: Counter[str]) -> bool:
-    """Whether capitals are more than a sentence's beginning."""
+    """Return True if capitals are more than a sentence's beginning."""
     first = run[0]
     if len(run) == 1:
         if first.norm in TITLES or first.norm in NOT_NAMES or len(first.norm) < 2:
@@ -385,7 +385,7 @@ def _is_possible_name(run: Sequence[Token], text: str, lower_case_counts: Counte
 
 
 def _noun_end(words: Sequence[Token], index: int, text: str) -> int | None:
-    """The end of "the old landlord" or "the White Rabbit"."""
+    """Return the end of "the old landlord" or "the White Rabbit"."""
     for word_index in range(index + 1, min(index + 4, len(words))):
         if text[words[word_index - 1].stop : words[word_index].start].strip(" -"):
             return None
@@ -462,8 +462,8 @@ def _find_person(
 def _is_older_namesake(
     form: _NameForm, person: _Person, narration_counts: Mapping[Words, int]
 ) -> bool:
-    """Whether "Mr. Wilcox" is another than Charles Wilcox: he is called so again and again, and
-    Charles by his own name, hardly ever by both."""
+    """Return True if "Mr. Wilcox" is another than Charles Wilcox: he is called so again and again,
+    and Charles by his own name, hardly ever by both."""
     if form.words[0] != "mr" or len(form.words) != 2 or form.narration_count < 20:
         return False
     full_name_count = sum(
@@ -491,7 +491,7 @@ def _closeness(form: _NameForm, person: _Person) -> int:
 
 
 def _may_be_person(form: _NameForm, person: _Person) -> bool:
-    """Whether a form may be another name of a person."""
+    """Return True if a form may be another name of a person."""
     if form.pronoun and person.pronoun and form.pronoun != person.pronoun:
         return False
     if form.is_noun:
@@ -511,7 +511,8 @@ def _may_be_person(form: _NameForm, person: _Person) -> bool:
 
 
 def _is_lady(person: _Person) -> bool:
-    """Whether a person is known as Mrs. or Miss Hart alone: "Hart" is another, in most books."""
+    """Return True if a person is known as Mrs. or Miss Hart alone: "Hart" is another, in most
+    books."""
     other_forms = (form for form in person.forms if form.title != "mrs")
     return person.pronoun == "she" and not any(
         len(form.words_without_title) > 1 for form in other_forms
@@ -519,7 +520,8 @@ def _is_lady(person: _Person) -> bool:
 
 
 def _fits_title(form: _NameForm, person: _Person) -> bool:
-    """Whether "Miss Bell" may be a person: by surname, else "Miss Anne" by the given name."""
+    """Return True if "Miss Bell" may be a person: by surname, else "Miss Anne" by the given
+    name."""
     word = form.words_without_title[0]
     if word == person.surname:
         return not _are_rivals(form, person)
@@ -530,7 +532,7 @@ def _fits_title(form: _NameForm, person: _Person) -> bool:
 
 
 def _fits_noun(form: _NameForm, person: _Person) -> bool:
-    """Whether "the old landlord" is the landlord, or "the Professor" Professor Snow."""
+    """Return True if "the old landlord" is the landlord, or "the Professor" Professor Snow."""
     for person_form in person.forms:
         if (
             person_form.is_noun
@@ -544,7 +546,7 @@ def _fits_noun(form: _NameForm, person: _Person) -> bool:
 
 
 def _are_rivals(form: _NameForm, person: _Person) -> bool:
-    """Whether titles keep two apart: Mrs. Bennet is not Miss Bennet."""
+    """Return True if titles keep two apart: Mrs. Bennet is not Miss Bennet."""
     titles = {person_form.title for person_form in person.forms if person_form.title}
     if not form.title or not titles:
         return False

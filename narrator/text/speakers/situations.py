@@ -56,9 +56,11 @@ class Story:
                 and group.passage.chapter in first_person_chapters
                 and group.tag.is_explicit
             ):
-                for who in group.tag.mention.characters[:1]:
-                    calls[who] -= 1
-        likeliest = max(calls, key=lambda who: (calls[who], self.quoted[who]), default=None)
+                for character in group.tag.mention.characters[:1]:
+                    calls[character] -= 1
+        likeliest = max(
+            calls, key=lambda character: (calls[character], self.quoted[character]), default=None
+        )
         if first_person_chapters and likeliest is not None and calls[likeliest] > 0:
             self.first_person = likeliest
 
@@ -98,7 +100,9 @@ def _drop_unnamed_bearers(passages: Sequence[Prose]) -> None:
     sole_bearers = {m.characters[0] for m in _all_mentions(passages) if len(m.characters) == 1}
     for mention in _all_mentions(passages):
         if len(mention.characters) > 1:
-            known_bearers = tuple(who for who in mention.characters if who in sole_bearers)
+            known_bearers = tuple(
+                character for character in mention.characters if character in sole_bearers
+            )
             mention.characters = known_bearers or mention.characters
 
 
@@ -106,8 +110,8 @@ def _pronouns(passages: Sequence[Prose], names: KnownNames) -> Iterator[str | No
     """Of each character: as given, as its names tell, or as the narration goes on after it."""
     votes: list[Counter[str]] = [Counter() for _ in names.cast]
     for passage in passages:
-        for who, pronoun in _pronouns_after_names(passage):
-            votes[who][pronoun] += 1
+        for character, pronoun in _pronouns_after_names(passage):
+            votes[character][pronoun] += 1
     for prior, pronoun_votes in zip(names.pronouns, votes, strict=True):
         he_votes, she_votes = pronoun_votes["he"], pronoun_votes["she"]
         if prior or max(he_votes, she_votes) < max(2, 2 * min(he_votes, she_votes) + 1):
@@ -117,7 +121,7 @@ def _pronouns(passages: Sequence[Prose], names: KnownNames) -> Iterator[str | No
 
 
 def _pronouns_after_names(passage: Prose) -> Iterator[tuple[int, str]]:
-    """Characters whose name a pronoun follows in the same sentence, with nobody between."""
+    """Yield characters whose name a pronoun follows in the same sentence, with nobody between."""
     last_name: Mention | None = None
     for mention in passage.mentions:
         if mention.quoted or mention.kind == "self":
@@ -148,7 +152,7 @@ class Situation:
     """Whom the tag names."""
     pronoun: str | None = None
     other: bool = False
-    """Whether the tag tells of another than the one told of before."""
+    """True if the tag tells of another than the one told of before."""
     gap: int = NO_GAP
     """Passages of narration since the last turn."""
     recent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
@@ -160,16 +164,16 @@ class Situation:
     lead: tuple[int, ...] = ()
     """Whom the passage before names last, where it ends in a colon or so."""
     tells_i: bool = False
-    """Whether the narrator's I stands in the same passage."""
+    """True if the narrator's I stands in the same passage."""
 
     @property
     def is_gendered(self) -> bool:
-        """Whether its tag tells that a man or a woman speaks."""
+        """True if its tag tells that a man or a woman speaks."""
         return self.pronoun in ("he", "she")
 
     @property
     def goes_on(self) -> bool:
-        """Whether it goes on a turn of the passage before."""
+        """True if it goes on a turn of the passage before."""
         return self.turn.pieces[0].goes_on
 
 
@@ -196,8 +200,8 @@ class _MentionTracker:
             "bare",
             gap=self.gap,
             recent={
-                who: (number - passage, self.mentions - mention_count)
-                for who, (passage, mention_count) in self.last_seen.items()
+                character: (number - passage, self.mentions - mention_count)
+                for character, (passage, mention_count) in self.last_seen.items()
             },
             subjects=tuple(self.subjects[:4]),
             here=self._nearby_characters(group),
@@ -221,7 +225,10 @@ class _MentionTracker:
         narration_counts, last_seen = self.story.told, self.last_seen
         likeliest = max(
             mention.characters,
-            key=lambda who: (last_seen.get(who, (-1, -1))[1], narration_counts[who]),
+            key=lambda character: (
+                last_seen.get(character, (-1, -1))[1],
+                narration_counts[character],
+            ),
         )
         return (likeliest,)
 
@@ -229,37 +236,40 @@ class _MentionTracker:
         positions: dict[int, str] = {}
         tag = group.tag
         for mention in _surrounding_mentions(group):
-            who = (
+            character = (
                 self.story.first_person
                 if mention.kind == "self"
                 else next(iter(mention.characters), None)
             )
-            if mention.quoted or who is None:
+            if mention.quoted or character is None:
                 continue
             side = "before" if mention.start < group.pieces[0].start else "after"
             is_beat = tag is not None and mention is tag.mention and not tag.is_explicit
             is_subject = not mention.possessive and _is_subject(group.passage, mention)
             if is_beat or (mention.characters and side == "after" and is_subject):
-                positions[who] = f"{side} subject"
+                positions[character] = f"{side} subject"
             elif mention.possessive and mention.characters:
-                positions.setdefault(who, f"{side} possessive")
+                positions.setdefault(character, f"{side} possessive")
             else:
-                positions.setdefault(who, side)
+                positions.setdefault(character, side)
         return positions
 
     def read(self, passage: Prose) -> None:
         """Keep whom the narration of a passage names."""
         last_named: int | None = None
         for mention in passage.mentions:
-            who = self._resolve_mention(passage, mention)
-            if who is None:
+            character = self._resolve_mention(passage, mention)
+            if character is None:
                 continue
             if mention.kind != "pronoun":
                 self.mentions += 1
-                self.last_seen[who] = (passage.number, self.mentions)
-                last_named = who if mention.characters else last_named
+                self.last_seen[character] = (passage.number, self.mentions)
+                last_named = character if mention.characters else last_named
             if mention.kind != "self" and not mention.possessive and _is_subject(passage, mention):
-                self.subjects = [who, *(subject for subject in self.subjects if subject != who)][:6]
+                self.subjects = [
+                    character,
+                    *(subject for subject in self.subjects if subject != character),
+                ][:6]
         if passage.pieces:
             last_mark = passage.text[passage.pieces[-1].stop :].rstrip()[-1:]
             leads_in = last_mark != "" and last_mark in ":,"
@@ -291,7 +301,7 @@ _MENTION_REACH = 100
 
 
 def _surrounding_mentions(group: Talk) -> list[Mention]:
-    """The mentions around a turn in its passage."""
+    """Return the mentions around a turn in its passage."""
     passage = group.passage
     words = passage.between(group.pieces[0].start, group.pieces[-1].stop)
     first = bisect_left(passage.mentions, words.start, key=lambda mention: mention.first)
@@ -303,7 +313,7 @@ _CLAUSE_OPENERS = frozenset("and then but when as while so for that".split())
 
 
 def _is_subject(passage: Prose, mention: Mention) -> bool:
-    """Whether a mention begins a sentence or a clause."""
+    """Return True if a mention begins a sentence or a clause."""
     if mention.first == 0:
         return True
     previous_word = passage.words[mention.first - 1]
@@ -314,7 +324,7 @@ def _is_subject(passage: Prose, mention: Mention) -> bool:
 
 
 def situations(passages: Sequence[Prose], groups: Sequence[Talk], book: Story) -> list[Situation]:
-    """Each turn with what stands around it."""
+    """Return each turn with what stands around it."""
     by_passage: dict[int, list[Talk]] = {}
     for group in groups:
         by_passage.setdefault(group.passage.number, []).append(group)

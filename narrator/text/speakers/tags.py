@@ -84,7 +84,7 @@ def _tag_weight(tag: SpeechTag) -> int:
 
 
 def _is_another(group: Talk, tag: SpeechTag | None, piece: Quotation) -> bool:
-    """Whether a piece is another speaker's than the pieces before it in the passage."""
+    """Return True if a piece is another speaker's than the pieces before it in the passage."""
     text = group.passage.text
     if tag is None or group.tag is None or tag.mention is group.tag.mention:
         # two quotations side by side, without a word between
@@ -118,7 +118,7 @@ def _find_tag(passage: Prose, index: int) -> SpeechTag | None:
 
 
 def _lead_in_tag(passage: Prose) -> SpeechTag | None:
-    """The tag at the end of a paragraph before a quotation: "Ada said" and a new line."""
+    """Return the tag at the end of a paragraph before a quotation: "Ada said" and a new line."""
     last_mark = passage.text.rstrip()[-1:]
     if last_mark not in ":,—-" and not last_mark.isalnum():
         return None
@@ -128,7 +128,7 @@ def _lead_in_tag(passage: Prose) -> SpeechTag | None:
 
 
 def _foreign_tag(passage: Prose, index: int) -> SpeechTag | None:
-    """The tag of a piece in a language of which verbs of speech and pronouns are known."""
+    """Return the tag of a piece in a language of which verbs of speech and pronouns are known."""
     piece = passage.pieces[index]
     previous_stop = passage.pieces[index - 1].stop if index else 0
     next_start = passage.pieces[index + 1].start if index + 1 < len(passage.pieces) else None
@@ -144,7 +144,7 @@ def _foreign_tag(passage: Prose, index: int) -> SpeechTag | None:
 
 
 def _mention_of_subject(passage: Prose, narration_start: int, subject: Subject) -> Mention:
-    """The subject of a tag as a mention: that of a name where one stands there."""
+    """Return the subject of a tag as a mention: that of a name where one stands there."""
     start_offset, stop_offset = narration_start + subject.start, narration_start + subject.stop
     for mention in passage.mentions:
         if mention.start < stop_offset and start_offset < mention.stop:
@@ -204,7 +204,7 @@ def _tag_with_verb_first(
 
 
 def _tag_near_verb(passage: Prose, verb: int, mentions: Sequence[Mention]) -> SpeechTag | None:
-    """Somebody within three words of a verb: `said at last the good Ada`."""
+    """Return somebody within three words of a verb: `said at last the good Ada`."""
     for mention in mentions:
         if (
             verb < mention.first <= verb + 3
@@ -263,7 +263,7 @@ def _tag_before(passage: Prose, index: int) -> SpeechTag | None:
 
 
 def _tag_ending_at(passage: Prose, begin: int, stop: int) -> SpeechTag | None:
-    """The tag or the beat that ends at `stop`."""
+    """Return the tag or the beat that ends at `stop`."""
     sentence = _last_sentence(passage.text, begin, stop)
     words = passage.between(sentence, stop)
     if not words:
@@ -281,7 +281,7 @@ def _tag_ending_at(passage: Prose, begin: int, stop: int) -> SpeechTag | None:
 
 
 def _tag_by_verb(passage: Prose, words: range, mentions: Sequence[Mention]) -> SpeechTag | None:
-    """The tag of a sentence that leads to a quotation, by its last verb of speech."""
+    """Return the tag of a sentence that leads to a quotation, by its last verb of speech."""
     verbs = [word for word in words if passage.norm(word) in SAID or passage.norm(word) in SAYING]
     if not verbs:
         return None
@@ -331,7 +331,7 @@ def _is_object(passage: Prose, mention: Mention) -> bool:
 def _subject_of(
     passage: Prose, mentions: Sequence[Mention], first: int, verb: int
 ) -> Mention | None:
-    """The subject of a verb: the last person before it that begins a clause."""
+    """Return the subject of a verb: the last person before it that begins a clause."""
     possible_subjects = [
         subject
         for mention in mentions
@@ -398,6 +398,6 @@ def _note_names(group: Talk) -> None:
 
 
 def _is_call(text: str, call: Mention | Token, piece: Quotation) -> bool:
-    """Whether a name stands between marks as a vocative does."""
+    """Return True if a name stands between marks as a vocative does."""
     text_before = text[max(piece.start, call.start - 40) : call.start]
     return bool(_BEFORE_CALL.search(text_before) and _AFTER_CALL.match(text, call.stop, piece.stop))
