@@ -32,12 +32,12 @@ from narrator.text.pace import expected_seconds
 from narrator.text.sentences import is_lower, sentences, word_before
 
 SHORT = 3.0
-"""Seconds: a line of less joins a neighbour. One- and two-word lines fail in the model, which was
+"""Seconds; a shorter line joins a neighbour. One- and two-word lines fail in the model, which was
 trained on clips of about a second and more."""
 
 RUN = 5.0
-"""Seconds that a run of short lines is gathered to. Small, so that runs that differ in one line
-soon have the same chunks again."""
+"""Seconds to which a run of short lines is gathered. It is small, so that runs that differ in one
+line soon have the same chunks again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What the engine speaks in one go: whole sentences of one speaker in one scene.
+    """The text that the engine speaks in one go: whole sentences of one speaker in one scene.
 
     The pieces of all chunks of a line, joined, give `line.text` back, character by character.
     """
@@ -65,30 +65,30 @@ class Chunk:
     pieces: tuple[Piece, ...]
     """One of each line."""
     boundary: str
-    """What follows in the source: "clause", "sentence", "line", "heading", "scene" (scene's end).
+    """Type of break that follows in the source: "clause", "sentence", "line", "heading", "scene"
+    (scene's end).
 
-    Within a paragraph it is "clause" or "sentence", whoever speaks.
-
-    "heading" stands on both sides of a heading.
+    Within a paragraph it is "clause" or "sentence", even where the speaker changes. "heading" is
+    the boundary before and after a heading.
     """
     rest: float | None = None
     """Seconds of a pause set by hand after this chunk, instead of the boundary's own."""
     lead: float = 0.0
     """Seconds of a pause set by hand before the first chunk of a scene."""
     taken: tuple[tuple[MusicMark, float], ...] = ()
-    """`marks` of neighbours that are not spoken: before this chunk, or after it."""
+    """Music marks of omitted neighbours, each with its position: 0.0 before this chunk, 1.0 after
+    it."""
     unison: tuple[str, ...] = ()
-    """Names of all who say it at the same time, in the order of their chunks; none where one
-    does."""
+    """Names of all speakers in unison, in the order of their chunks; empty for a single speaker."""
 
     @property
     def with_before(self) -> bool:
-        """True if it is said at the same time as the chunk before."""
+        """True if it is spoken in unison with the chunk before."""
         return bool(self.unison) and self.speaker != self.unison[0]
 
     @property
     def names(self) -> str:
-        """Who says it, as it is shown."""
+        """Speakers as shown to users."""
         return " & ".join(self.unison) or self.speaker
 
     @property
@@ -97,12 +97,13 @@ class Chunk:
 
     @property
     def text(self) -> str:
-        """Source text, the pieces parted by a line break, which ends what has no full stop."""
+        """Source text; a line break, which also ends a piece without a full stop, separates the
+        pieces."""
         return "\n".join(piece.text for piece in self.pieces)
 
     @property
     def says(self) -> tuple[Say, ...]:
-        """What of `text` is to be spoken otherwise."""
+        """Spans of `text` with a spoken form of their own, in offsets of `text`."""
         spans: list[Say] = []
         offset = 0
         for piece in self.pieces:
@@ -115,7 +116,7 @@ class Chunk:
 
     @property
     def marks(self) -> tuple[tuple[MusicMark, float], ...]:
-        """The marks in it, in order, each with the share of its text that comes before."""
+        """Music marks of the chunk in order, each with the share of its text before the mark."""
         marks = list(self.taken)
         offset, size = 0, max(1, len(self.text))
         for piece in self.pieces:
@@ -136,7 +137,7 @@ _MemberT = TypeVar("_MemberT", bound=_UnisonMember)
 
 
 def together(speech: Iterable[_MemberT]) -> Iterator[list[_MemberT]]:
-    """Lines, chunks or what is made of them: those that are said at the same time in one list."""
+    """Group lines, chunks or their results: those spoken in unison come in one list."""
     group: list[_MemberT] = []
     for entry in speech:
         if group and not entry.with_before:
@@ -153,15 +154,15 @@ _CLAUSE_ENDS = re.compile(
     r"|(?P<wide>[；：]|…+|——+|[。！？．｡]+)[”’」』）]*|[，、][”’」』）]*|—\u2060*(?=\w)"
 )
 _STRONG_CLAUSE_COST, _WEAK_CLAUSE_COST, _SPACE_COST, _ANYWHERE_COST = 4.0, 8.0, 30.0, 60.0
-"""Cost of a cut, in squared seconds off the target; the end of a sentence costs nothing."""
+"""Costs of a cut, in squared seconds off the target; the end of a sentence costs nothing."""
 
 _CLOSING_MARKS = re.compile(r"(?:[^\w\s]+(?=\s|\Z)|[，、；：。！？．｡”’」』）]+)?\s*")
-"""Marks that close what was said before a pause."""
+"""Closing punctuation and white space that stay before a pause."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Seconds of a chunk: `low` to `high` by choice, `longest` where a sentence asks for it."""
+    """Seconds of a chunk: normally `low` to `high`, up to `longest` to avoid cutting a sentence."""
 
     low: float
     high: float
@@ -171,7 +172,7 @@ class _Limits:
         return self.high + 4
 
     def cut_cost(self, seconds: float) -> float:
-        """Of a chunk of this length, in squared seconds off the middle."""
+        """Cost of a chunk of this length, in squared seconds off the middle of the range."""
         cost = (seconds - (self.low + self.high) / 2) ** 2
         if seconds > self.high:
             cost += 10 * (seconds - self.high) ** 2
@@ -182,55 +183,54 @@ class _Limits:
 
 @dataclass(eq=False, slots=True)
 class _Block:
-    """A line, or what of it lies between two pauses set by hand."""
+    """A line, or the part of it between two pauses set by hand."""
 
     line: Line
     other_lines: Sequence[Line]
-    """What others say at the same time."""
+    """Lines spoken in unison with it."""
     end_boundary: str
     """Boundary at the end of the line."""
     sentence_ends: frozenset[int]
-    """Of the line's sentences."""
+    """Offsets at which the line's sentences end."""
     units: list[_Unit] = field(default_factory=list)
     rest: float | None = None
-    """Seconds of a pause set by hand after it."""
+    """Seconds of a pause set by hand after the block."""
 
     @property
     def seconds(self) -> float:
         return sum(unit.seconds for unit in self.units)
 
-    def can_join(self, other: _Block) -> bool:
-        """May a chunk go on from the end of this block to `other`, the next one?"""
-        lines = (self.line, other.line)
+    def can_join(self, next_block: _Block) -> bool:
+        """Return True if a chunk may continue from the end of this block into the next one."""
+        lines = (self.line, next_block.line)
         return (
             self.rest is None
-            and not (self.other_lines or other.other_lines)
-            and self.line.speaker == other.line.speaker
-            and self.line.language == other.line.language
+            and not (self.other_lines or next_block.other_lines)
+            and self.line.speaker == next_block.line.speaker
+            and self.line.language == next_block.line.language
             and not any(line.style is not None or line.heading for line in lines)
         )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Unit:
-    """The least that may stand in a chunk: a sentence, or a part of one that is too long."""
+    """The smallest part of a chunk: a sentence, or a piece of one that is too long."""
 
     block: _Block
     start: int
     stop: int
     seconds: float
     cut_cost: float
-    """Of a cut after it."""
+    """Cost of a cut after it."""
 
 
 def cut(
     scene: Scene, *, apart: bool = False, target: tuple[float, float] = (8.0, 14.0)
 ) -> tuple[Chunk, ...]:
-    """Return the chunks of a scene, in reading order.
+    """Cut a scene into chunks, in reading order.
 
-    With `apart` no two lines share one: there is a pause between them that is to be heard. `target`
-    is in seconds of speech, and four seconds more are allowed for a sentence that would have to be
-    cut.
+    With `apart` no two lines share a chunk, because an audible pause separates them. `target` is
+    the range of seconds of speech; a sentence may exceed it by four seconds before it is cut.
     """
     limits = _Limits(*target)
     blocks, lead = _split_blocks(scene, limits)
@@ -255,7 +255,7 @@ def cut(
 
 
 def _unison_chunks(first: Chunk, other_lines: Sequence[Line]) -> Iterator[Chunk]:
-    """Yield a chunk of one line, and what others say at the same time."""
+    """Yield the chunk of one line, and the same chunk for each line in unison with it."""
     first = replace(first, unison=(first.speaker, *(line.speaker for line in other_lines)))
     yield first
     for line in other_lines:
@@ -266,13 +266,15 @@ def _unison_chunks(first: Chunk, other_lines: Sequence[Line]) -> Iterator[Chunk]
 
 
 _BOUNDARIES = ("clause", "sentence", "line", "heading", "scene")
-"""The weaker ones first."""
+"""Boundaries from weakest to strongest."""
 
 
 def without(chunks: Sequence[Chunk], omitted: Collection[int]) -> list[Chunk]:
-    """Return the chunks of a chapter but for those at these places: pauses that the author set
-    around them, the end of their scene and their marks go to the chunk before or after; those of
-    one who speaks with others, to these."""
+    """Return the chunks of a chapter without those at the `omitted` indices.
+
+    Pauses set by hand around an omitted chunk, its scene break and its marks go to the chunk before
+    or after it; those of one speaker of a unison go to the remaining ones.
+    """
     kept_chunks = _KeptChunks()
     indices = iter(range(len(chunks)))
     for group in together(chunks):
@@ -289,11 +291,11 @@ def without(chunks: Sequence[Chunk], omitted: Collection[int]) -> list[Chunk]:
 
 @dataclass(slots=True)
 class _KeptChunks:
-    """The chunks that stay, and what those that do not have left for the next one."""
+    """Collects the remaining chunks, with pauses and marks of omitted ones for the next chunk."""
 
     chunks: list[Chunk] = field(default_factory=list)
     last_index: int = 0
-    """Place of the last one, of those in unison the first."""
+    """Index of the last chunk, in unison of its first one."""
     lead: float = 0.0
     marks: list[MusicMark] = field(default_factory=list)
 
@@ -306,7 +308,7 @@ class _KeptChunks:
             self.lead += first.rest or 0.0
 
     def add(self, first: Chunk, remaining: Sequence[Chunk]) -> None:
-        """Those who say it, of those who were to; `first` is the first of these."""
+        """Add the remaining chunks of a unison; `first` is its first chunk, remaining or not."""
         inherited_marks = (*((mark, 0.0) for mark in self.marks), *remaining[0].taken)
         self.last_index = len(self.chunks)
         self.chunks += [
@@ -316,7 +318,7 @@ class _KeptChunks:
         self.lead, self.marks = 0.0, []
 
     def finish(self) -> list[Chunk]:
-        """All, with what was left after the last."""
+        """Return all chunks; pauses and marks after the last one are attached to it."""
         if self.chunks and (self.lead or self.marks):
             last_chunk = self.chunks[self.last_index]
             inherited_marks = (*last_chunk.taken, *((mark, 1.0) for mark in self.marks))
@@ -326,7 +328,7 @@ class _KeptChunks:
 
 
 def _shrink_unison(first: Chunk, remaining: Sequence[Chunk]) -> list[Chunk]:
-    """Those who still say what they and others were to say in unison, after `first`."""
+    """Return the remaining chunks of a unison that began with `first`."""
     names = tuple(chunk.speaker for chunk in remaining) if len(remaining) > 1 else ()
     new_chunks = [replace(chunk, unison=names) for chunk in remaining]
     if remaining[0] is not first:
@@ -335,7 +337,7 @@ def _shrink_unison(first: Chunk, remaining: Sequence[Chunk]) -> list[Chunk]:
 
 
 def _absorb_omitted(chunk: Chunk, omitted: Chunk) -> Chunk:
-    """Return a chunk that what comes after one that is left out follows now."""
+    """Return a chunk with the boundary and the pause of the omitted chunk after it."""
     pauses = [neighbour.rest for neighbour in (chunk, omitted) if neighbour.rest is not None]
     return replace(
         chunk,
@@ -345,11 +347,10 @@ def _absorb_omitted(chunk: Chunk, omitted: Chunk) -> Chunk:
 
 
 def halve(text: str, language: str) -> tuple[str, str] | None:
-    """Return a chunk's spoken text in two parts, or None where it is too short: for a second
-    chance.
+    """Split a chunk's spoken text in two for a retry; None if it is too short.
 
-    Cut where a sentence ends, as near to the middle as may be, else at a clause mark, else at a
-    space, else in a script without spaces.
+    It is cut where a sentence ends, as near to the middle as possible, else at a clause mark, else
+    at a space, else anywhere in a script without spaces.
     """
     total_seconds = expected_seconds(text, language)
     second_half = range(len(text) // 2, len(text))
@@ -363,18 +364,21 @@ def halve(text: str, language: str) -> tuple[str, str] | None:
             if text[offset] > "\u0e00" and _is_between_graphemes(text, offset)
         ][:1],
     ):
-        lengths = {offset: expected_seconds(text[:offset], language) for offset in candidates}
+        seconds_before = {
+            offset: expected_seconds(text[:offset], language) for offset in candidates
+        }
         balanced_cuts = [
-            offset for offset in candidates if 1 <= lengths[offset] <= total_seconds - 1
+            offset for offset in candidates if 1 <= seconds_before[offset] <= total_seconds - 1
         ]
         if balanced_cuts:
-            offset = min(balanced_cuts, key=lambda at: abs(lengths[at] - total_seconds / 2))
+            middle = total_seconds / 2
+            offset = min(balanced_cuts, key=lambda cut: abs(seconds_before[cut] - middle))
             return text[:offset].strip(), text[offset:].strip()
     return None
 
 
 def _merge_pieces(units: Sequence[_Unit]) -> tuple[Piece, ...]:
-    """Return one piece of each line."""
+    """Merge units into one piece for each line."""
     parts = [list(line_units) for _, line_units in groupby(units, key=lambda unit: unit.block)]
     return tuple(
         Piece(line_units[0].block.line, line_units[0].start, line_units[-1].stop)
@@ -386,7 +390,8 @@ def _merge_pieces(units: Sequence[_Unit]) -> tuple[Piece, ...]:
 
 
 def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
-    """Return the blocks of a scene, and the seconds of a pause set by hand before all of them."""
+    """Split the lines of a scene at pauses set by hand; return the blocks, and the seconds of such
+    a pause before all of them."""
     blocks: list[_Block] = []
     lead = 0.0
     unison_groups = list(together(scene.lines))
@@ -416,9 +421,10 @@ def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
 
 
 def _sentence_end_lines(lines: Sequence[Line]) -> frozenset[int]:
-    """Return places of the lines that end a sentence of a paragraph that the next one goes on.
+    """Return the indices of lines that end a sentence inside a paragraph that the next line
+    continues.
 
-    Whether they do depends on what follows: “Really?” said Ada.
+    The decision needs the text that follows: “Really?” said Ada.
     """
     indices: set[int] = set()
     start = 0
@@ -439,8 +445,8 @@ def _sentence_end_lines(lines: Sequence[Line]) -> frozenset[int]:
 
 
 def _pause_offsets(line: Line) -> list[tuple[int, float]]:
-    """Return the line's pauses by offset; none parts a mark from its word, or leaves nothing to
-    speak."""
+    """Return the line's pauses by offset, moved so that no pause separates a mark from its word or
+    leaves a part without words."""
     pauses: list[tuple[int, float]] = []
     start = 0
     for pause in sorted(line.rests, key=lambda rest: rest.at):
@@ -456,7 +462,7 @@ def _pause_offsets(line: Line) -> list[tuple[int, float]]:
 
 
 def _move_out_of_say(line: Line, offset: int) -> int:
-    """`offset`, or the end of the Say span that it would part."""
+    """Return `offset`, or the end of the Say span that contains it."""
     return next((say.stop for say in line.says if say.start < offset < say.stop), offset)
 
 
@@ -479,7 +485,7 @@ def _split_sentences(
 
 
 def _speech_seconds(line: Line, start: int, stop: int, language: str) -> float:
-    """Return expected seconds of `line.text[start:stop]`, as it is to be spoken."""
+    """Return the expected seconds of `line.text[start:stop]` in its spoken form."""
     parts: list[str] = []
     for say in line.says:
         if start <= say.start and say.stop <= stop:
@@ -491,16 +497,16 @@ def _speech_seconds(line: Line, start: int, stop: int, language: str) -> float:
 
 
 _LONG_TEXT = 500
-"""Characters from which on a text counts as having some speech in it, whatever it is of: a run of
-10,000 hyphens is not read in one go."""
+"""Characters from which on any text is assumed to take some time: a run of 10,000 hyphens is not
+read in one go."""
 _MAX_DENSITY = 100.0
-"""Characters a second, some six times as many as in any text that is read aloud."""
+"""Characters a second, about six times as many as in any text that is read aloud."""
 
 
 def _split_clauses(
     block: _Block, start: int, stop: int, language: str, limits: _Limits
 ) -> Iterator[_Unit]:
-    """Yield the units of a sentence that is too long: clauses of a second and more."""
+    """Yield the units of a sentence that is too long: clauses of at least a second."""
     line = block.line
     for offset, cost in (*_clause_ends(line.text, start, stop), (stop, 0.0)):
         if offset < stop and (offset <= start or offset != _move_out_of_say(line, offset)):
@@ -513,7 +519,7 @@ def _split_clauses(
 
 
 def _clause_ends(text: str, start: int, stop: int) -> Iterator[tuple[int, float]]:
-    """Where clauses end in `text[start:stop]`, and what a cut there costs."""
+    """Yield the offsets at which clauses end in `text[start:stop]`, with the cost of a cut there."""
     for match in _CLAUSE_ENDS.finditer(text, start, stop):
         is_strong = match["strong"] or match["wide"]
         if is_strong == ".":
@@ -525,8 +531,7 @@ def _clause_ends(text: str, start: int, stop: int) -> Iterator[tuple[int, float]
 
 
 def _halve_unit(unit: _Unit, language: str, limits: _Limits) -> Iterator[_Unit]:
-    """Yield a unit without clause marks: halved at spaces, or anywhere, until it is short
-    enough."""
+    """Halve a unit without clause marks, at spaces or else anywhere, until its parts are short."""
     line, start, stop = unit.block.line, unit.start, unit.stop
     middle, cost = _find_middle_cut(line, start, stop)
     if unit.seconds <= limits.longest or not start < middle < stop:
@@ -538,7 +543,7 @@ def _halve_unit(unit: _Unit, language: str, limits: _Limits) -> Iterator[_Unit]:
 
 
 def _find_middle_cut(line: Line, start: int, stop: int) -> tuple[int, float]:
-    """Return the best place to cut near the middle, and what it costs."""
+    """Return the best offset for a cut near the middle, and its cost."""
     text, middle, reach = line.text, (start + stop) // 2, (stop - start) // 4
     spaces = (
         text.rfind(" ", middle - reach, middle) + 1,
@@ -548,14 +553,14 @@ def _find_middle_cut(line: Line, start: int, stop: int) -> tuple[int, float]:
         offset for offset in spaces if offset and offset == _move_out_of_say(line, offset)
     ]
     if candidates:
-        return min(candidates, key=lambda at: abs(at - middle)), _SPACE_COST
+        return min(candidates, key=lambda offset: abs(offset - middle)), _SPACE_COST
     while middle < stop and not _is_between_graphemes(text, middle):
         middle += 1
     return _move_out_of_say(line, middle), _ANYWHERE_COST
 
 
 def _is_between_graphemes(text: str, offset: int) -> bool:
-    """Is `offset` between two characters as readers see them? (UAX 29, without conjoining jamo.)"""
+    """Return True between two visible characters (UAX 29, without conjoining jamo)."""
     previous_character, next_character = text[offset - 1], text[offset]
     is_flag = (
         "\U0001f1e6" <= previous_character <= "\U0001f1ff"
@@ -585,10 +590,10 @@ def _group_units(blocks: Sequence[_Block], limits: _Limits, apart: bool) -> Iter
 
 
 def _chunk_run(run_blocks: Sequence[_Block], limits: _Limits) -> Iterator[list[_Unit]]:
-    """Yield chunks of blocks that may share them, which only short ones do.
+    """Yield the chunks of consecutive blocks that may share chunks; only short blocks do.
 
-    Several short blocks in a row make chunks of their own. What is too little for that goes to the
-    neighbour whose chunk is the lesser, and is divided together with that block.
+    Several short blocks in a row make chunks of their own. If they are too short for that, they go
+    to the neighbour with the shorter chunk, and are divided together with that block.
     """
     groups = [
         (is_short, list(group))
@@ -625,7 +630,7 @@ def _chunk_run(run_blocks: Sequence[_Block], limits: _Limits) -> Iterator[list[_
 
 
 def _gather_short_blocks(blocks: Sequence[_Block]) -> list[list[_Unit]]:
-    """Return a run of short blocks in groups of RUN seconds and a little more."""
+    """Group a run of short blocks into parts of RUN seconds and a little more."""
     groups: list[list[_Unit]] = [[]]
     for block in blocks:
         if _total_seconds(groups[-1]) >= RUN:
@@ -641,7 +646,7 @@ def _total_seconds(units: Iterable[_Unit]) -> float:
 
 
 def _divide_evenly(units: Sequence[_Unit], limits: _Limits) -> list[list[_Unit]]:
-    """Return units in chunks of even length: those with the least sum of costs."""
+    """Divide units into chunks of even length: those with the least sum of costs."""
     costs = [0.0]
     starts = [0]
     for stop in range(1, len(units) + 1):

@@ -1,7 +1,8 @@
-"""Speech and tags where no marks part them: after dashes, and within French guillemets.
+"""Separates speech from tags where no quotation marks do: after dashes, and within guillemets.
 
 — Oui, dit Anna. — Tu viens ?  |  —Sí —dijo Ana—, pero no.  |  « Oui, dit-il, je viens. »
-Knows words and dashes, nothing of who speaks.
+
+Knows words and dashes, nothing of speakers.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ DASH_LANGUAGES = frozenset(
 )
 """Languages in which a dash at a paragraph's beginning opens speech."""
 _COMMA_TAG_LANGUAGES = frozenset("fr it es pt ca".split())
-"""Those in which a tag may stand within guillemets, between commas."""
+"""Languages in which a tag may stand within guillemets, between commas."""
 _DASH_TAG_LANGUAGES = frozenset("ru uk be bg pl".split())
-"""Those in which it does between dashes: «Да, — сказал он, — иду»."""
+"""Languages in which a tag may stand within guillemets, between dashes: «Да, — сказал он, — иду».
+"""
 
 _LEADING_DASH = re.compile(
     r"\s*[_*]*(?:[—–―]+|--+|-(?=[^\W\d_]|[¿¡«\"“ \u00a0]))(?![-—–―])[_*]*\s*"
@@ -55,8 +57,8 @@ _ASIDE_OPENERS = {
     "ru": "а и но что как если это не то или мой твой кто где",
     "pl": "a i ale że jak jeśli to nie lub mój",
 }
-"""First words by language: of those who speak and are spoken to, of those told of, of what stands
-between dashes within speech."""
+"""First words of a part between dashes, by language: first and second person (speech), third person
+(narration), and openers of an aside within speech."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def _dash_words(language: str) -> _DashWords:
 
 
 def speech_start(text: str) -> int:
-    """Where a paragraph's speech begins, after the dash with which it opens; 0 where none does."""
+    """Return the offset at which speech begins after a paragraph's opening dash; 0 without one."""
     match = _LEADING_DASH.match(text)
     return match.end() if match and text[match.end() :].strip() else 0
 
@@ -109,7 +111,7 @@ def speech_after_dash(text: str, speech_start: int, language: str) -> list[tuple
 def _join_pieces(
     text: str, starts: Sequence[int], stops: Sequence[int], is_speech: Sequence[bool]
 ) -> list[tuple[int, int]]:
-    """What is said between dashes, with dashes that stand within speech."""
+    """Join parts of speech between dashes that belong together."""
     pieces = [(starts[0], stops[0])]
     for index in range(1, len(starts)):
         if not is_speech[index]:
@@ -122,14 +124,16 @@ def _join_pieces(
 
 
 def _separates_clauses(text: str, dash: re.Match[str]) -> bool:
-    """Return True if a dash parts clauses, and not the halves of a word or a range of numbers."""
+    """Return True if a dash separates clauses, not the halves of a word or a range of numbers."""
     before, after = text[dash.start() - 1 : dash.start()], text[dash.end() : dash.end() + 1]
     return not (before.isalnum() and after.isalnum())
 
 
 def _resumption_start(text: str, dash_start: int, after_dash: int) -> int:
-    """Where speech goes on after what a dash ends; that dash is the narration's if it stands at a
-    word: “—dijo Ana—, pero no.”"""
+    """Return the offset at which speech resumes after a dash.
+
+    The dash belongs to the narration if it touches a word: “—dijo Ana—, pero no.”
+    """
     if dash_start and not text[dash_start - 1].isspace():
         match = _STOPS_AND_SPACE.match(text, after_dash)
         return match.end() if match else after_dash
@@ -142,7 +146,7 @@ def _ends_sentence(text: str, offset: int) -> bool:
 
 
 def _classify_parts(text: str, parts: Sequence[tuple[int, int]], words: _DashWords) -> list[bool]:
-    """Return True if each part between dashes is speech: the likeliest way through them."""
+    """Return for each part between dashes True if it is speech, by the likeliest path."""
     speech_cost, narration_cost = 0.0, 1e9
     history: list[tuple[bool, bool]] = []
     for index, (start, stop) in enumerate(parts):
@@ -166,7 +170,7 @@ def _classify_parts(text: str, parts: Sequence[tuple[int, int]], words: _DashWor
 
 
 def _narration_score(part: str, previous_character: str, words: _DashWords) -> float:
-    """How much a part between dashes looks like narration; speech is below 0."""
+    """Score how much a part between dashes looks like narration; negative for speech."""
     part_words = [word.casefold() for word in WORD.findall(part[:200])]
     if not part_words:
         return 0.0
@@ -193,7 +197,7 @@ def _narration_score(part: str, previous_character: str, words: _DashWords) -> f
 # -- tags between commas
 
 _REFLEXIVE = frozenset("s se me m lui le les gli lhe".split())
-"""Words of a tag before its verb: s'écria, lui dit, le dijo."""
+"""Pronouns before the verb of a tag: s'écria, lui dit, le dijo."""
 _TAG_START = re.compile(r"[,!?….»”]\s+(?=[^\W\d_])")
 _CLAUSE_END = re.compile(
     r"(?<!\b[^\W\d_])(?<!\bMme)(?<!\bMlle)(?<!\bDr)(?<!\bSr)(?<!\bSra)\.(?=\s|\Z)|[!?…](?=\s|\Z)"
@@ -214,9 +218,9 @@ _TAG_CONTINUATION = {
 def split_off_tags(
     text: str, start: int, stop: int, language: str, *, in_marks: bool = False
 ) -> Iterator[tuple[int, int]]:
-    """Yield the pieces of speech of `text[start:stop]` without the tags that stand in it.
+    """Yield the pieces of speech of `text[start:stop]`, without the tags in it.
 
-    `speech_between_marks`: a mark closes it, so that what follows a tag's sentence is speech again.
+    `in_marks`: a mark closes the quotation, so that text after a tag's sentence is speech again.
     """
     words = _dash_words(language)
     piece_start = start
@@ -258,7 +262,7 @@ def is_tag(text: str, offset: int, stop: int, language: str) -> bool:
 
 
 def _after_tag(text: str, offset: int, stop: int, words: _DashWords, in_marks: bool) -> int:
-    """Where speech goes on after a tag; `stop` where it does not."""
+    """Return the offset at which speech resumes after a tag; `stop` if it does not."""
     goes_on = _TAG_CONTINUATION.get(words.code)
     for match in _CLAUSE_END.finditer(text, offset, stop):
         spaces = _SPACE.match(text, match.end(), stop)
@@ -285,7 +289,7 @@ _SENTENCE = re.compile(r"[^.!?…]*[.!?…]*\s*")
 
 
 def _skip_narration(text: str, offset: int, stop: int, words: _DashWords) -> int:
-    """Where speech goes on after narration that follows a tag's sentence."""
+    """Return the offset at which speech resumes after narration that follows a tag's sentence."""
     while offset < stop:
         sentence = _SENTENCE.match(text, offset, stop)
         if sentence is None or sentence.end() == offset:
@@ -304,7 +308,7 @@ def _skip_narration(text: str, offset: int, stop: int, words: _DashWords) -> int
 
 
 def speech_between_marks(text: str, start: int, stop: int, language: str) -> list[tuple[int, int]]:
-    """Return the pieces of speech between two marks, without tags that stand there too."""
+    """Return the pieces of speech between two marks, without the tags in it."""
     code = primary(language)
     if code in _COMMA_TAG_LANGUAGES:
         return list(split_off_tags(text, start, stop, language, in_marks=True)) or [(start, stop)]

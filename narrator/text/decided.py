@@ -31,10 +31,11 @@ _SAME_SPEAKER = "+"
 ENDING = ".speakers.txt"
 
 _MAX_BYTES = 32_000_000
-"""Bytes; a long novel's rows have one."""
+"""Maximum size of the file; the rows of a long novel take about one million bytes."""
 _HEADER = "# Who says what in "
 _MAX_LENGTH, _HEAD_LENGTH, _TAIL_LENGTH = 100, 60, 30
-"""Characters of a quotation that is given whole, else of its beginning and its end."""
+"""Characters up to which a quotation is written in full; else characters of its beginning and its
+end."""
 _COLUMNS = re.compile(r"(?<!\\)\|")
 _ORIGIN = re.compile(
     r"(?P<by>you|print|rule|model)(?:(?<=rule|odel) (?P<name>\S+)(?: (?P<sure>[01](?:\.\d+)?))?)?"
@@ -44,28 +45,28 @@ _ORIGIN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Who says one quotation, or one piece of it."""
+    """The speaker of one quotation, or of one piece of it."""
 
     speaker: str
-    """As `column` writes names; NOBODY, UNKNOWN."""
+    """Names as `column` writes them, NOBODY or UNKNOWN."""
     by: str
-    """you, print, rule or model."""
+    """Origin of the decision: you, print, rule or model."""
     words: str = ""
-    """Of the quotation, as `shortened`."""
+    """Words of the quotation, as `shortened`."""
     name: str = ""
-    """Of the rule or model."""
+    """Name of the rule or model."""
     sure: float = 1.0
-    """0 to 1."""
+    """Certainty, 0 to 1."""
     goes_on: bool = False
-    """True if it goes on the quotation of the row before."""
+    """True if it continues the quotation of the row before."""
     number: int = 0
-    """Of its line in the file; 0 for a new one."""
+    """Line number in the file; 0 for a new row."""
     above: tuple[str, ...] = ()
-    """Lines before it that are no rows: kept as they are."""
+    """Comment lines before the row, which are kept."""
 
     @property
     def is_yours(self) -> bool:
-        """True if a person decided it, whom no run overrules."""
+        """True if a person decided it; no run overrules that."""
         return self.by == "you"
 
 
@@ -76,17 +77,19 @@ class Decided:
     path: Path
     rows: tuple[Row, ...] = ()
     below: tuple[str, ...] = ()
-    """Lines after the last row that are no rows."""
+    """Comment lines after the last row."""
     problems: tuple[Problem, ...] = ()
-    """What could not be read; it costs nothing else."""
+    """Unreadable lines; the other rows are still valid."""
     exists: bool = False
     broken: bool = False
-    """True if nothing of the file could be read."""
+    """True if the file could not be read at all."""
     newline: str = "\n"
 
     def matched(self, words: Sequence[str]) -> list[int | None]:
-        """For each quotation of the text, in order, the place of its row; of rows that stand twice,
-        as they do after a conflict of versions, a person's."""
+        """Return for each quotation of the text, in order, the index of its row.
+
+        Of duplicate rows, as after a merge conflict, a person's is preferred.
+        """
         row_places = matched(
             [row.words for row in self.rows],
             [shortened(quotation_words) for quotation_words in words],
@@ -98,8 +101,8 @@ class Decided:
         return row_places
 
     def _twins(self, taken_rows: Collection[int]) -> Iterator[tuple[int, int]]:
-        """Yield rows that are not taken, in runs, and the same in a run before or behind that
-        are."""
+        """Yield runs of unmatched rows, paired with an equal run of matched rows before or after
+        it."""
         places = range(len(self.rows))
         for is_taken, run in groupby(places, lambda place: place in taken_rows):
             row_indices = list(run)
@@ -114,12 +117,12 @@ class Decided:
 
 
 def place_of(chapter: Path) -> Path:
-    """Return the file that belongs to a chapter's text."""
+    """Return the path of the file that belongs to a chapter's text."""
     return chapter.parent / f"{chapter.stem}{ENDING}"
 
 
 def column(names: Sequence[str]) -> str:
-    """Return names of the cast as the first column has them."""
+    """Return names of the cast in the notation of the first column."""
     escaped = (re.sub(r"[\\|]", r"\\\g<0>", squeeze(name)) for name in names)
     joined = " & ".join(escaped)
     is_special = joined in (_SAME_SPEAKER, NOBODY, UNKNOWN) or joined.startswith("#")
@@ -127,12 +130,12 @@ def column(names: Sequence[str]) -> str:
 
 
 def names_in(speaker: str) -> str:
-    """What a first column says, without its escapes."""
+    """Return the first column without its escapes."""
     return re.sub(r"\\(.)", r"\1", speaker)
 
 
 def shortened(words: str) -> str:
-    """Return the words of a quotation as a row gives them."""
+    """Return the words of a quotation in the notation of a row."""
     squeezed = squeeze(seen(words))
     return (
         squeezed
@@ -145,25 +148,25 @@ def shortened(words: str) -> str:
 
 
 def read(path: Path) -> Decided:
-    """What a file says. Nothing is refused: what cannot be read is a problem, and no row."""
+    """Read a file. Nothing is refused: unreadable lines become problems, and no rows."""
     try:
-        data = files.read_whole(path, _MAX_BYTES)
+        file_bytes = files.read_whole(path, _MAX_BYTES)
     except FileNotFoundError:
         return Decided(path)
     except files.TooLarge:
         return _unreadable(path, "larger than 32 MB, which no list of quotations is")
     except OSError as error:
         return _unreadable(path, f"cannot be read: {error.strerror}")
-    return said(path, data)
+    return said(path, file_bytes)
 
 
-def said(path: Path, data: bytes) -> Decided:
-    """What the bytes of a file say, as `read` does."""
-    text, invalid_offset = decoded(data)
+def said(path: Path, file_bytes: bytes) -> Decided:
+    """Parse the bytes of a file, as `read` does."""
+    text, invalid_offset = decoded(file_bytes)
     problems: list[Problem] = []
     if invalid_offset is not None:
         message = "is not UTF-8 and is read as Windows-1252; save the file as UTF-8"
-        problems.append(Problem(path, data.count(b"\n", 0, invalid_offset) + 1, message))
+        problems.append(Problem(path, file_bytes.count(b"\n", 0, invalid_offset) + 1, message))
     newline = "\r\n" if "\r\n" in text else "\n"
     reader = _RowReader()
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
@@ -176,13 +179,13 @@ def said(path: Path, data: bytes) -> Decided:
 
 @dataclass(slots=True)
 class _RowReader:
-    """The lines of a file as they are read, one after the other."""
+    """Collects rows, comments and faults from the lines of a file."""
 
     rows: list[Row] = field(default_factory=list)
     above: list[str] = field(default_factory=list)
-    """Lines since the last row that are none."""
+    """Comment lines since the last row."""
     faults: dict[str, list[int]] = field(default_factory=dict)
-    """What is wrong -> numbers of lines."""
+    """Fault -> line numbers."""
     is_after_fault: bool = False
 
     def add(self, line: str, number: int) -> None:
@@ -217,8 +220,8 @@ _NO_ORIGIN = "has no “you”, “print”, “rule …” or “model …” i
 
 
 def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | None, str]:
-    """Return a row after another one, and what is wrong with it; None for a comment, and for no
-    row."""
+    """Parse a line into a row and its fault, "" for none; the row is None for a comment or a line
+    that is no row."""
     if line.lstrip().startswith("#"):
         return None, ""
     columns = [squeeze(seen(column)) for column in _COLUMNS.split(line, maxsplit=2)]
@@ -238,8 +241,7 @@ def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | 
 
 
 def _apply_origin(origin_text: str, row: Row) -> tuple[Row, str]:
-    """Return a row with who decided it, and what is wrong with what its second column says of
-    it."""
+    """Return a row with its origin from the second column, and the fault of that column, if any."""
     match = _ORIGIN.fullmatch(origin_text)
     has_name = match is not None and match["name"] is not None
     if match is None or has_name != (match["by"] in ("rule", "model")):
@@ -254,10 +256,10 @@ def _apply_origin(origin_text: str, row: Row) -> tuple[Row, str]:
 
 
 def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> Decided:
-    """Return the rows for the quotations of a text as it is now: a person's where there is one,
-    else the fresh one, else the one that is there.
+    """Return the rows for the quotations of the current text: a person's if there is one, else the
+    fresh row, else the existing one.
 
-    A person's row that finds its quotation no more stays in its place; others go.
+    A person's row without a matching quotation stays in its place; others are dropped.
     """
     row_places = old.matched(words)
     quotation_of_row = {i: j for j, i in enumerate(row_places) if i is not None}
@@ -301,10 +303,10 @@ def answered(
     fresh: Sequence[Row | None],
     answered_places: Collection[int],
 ) -> Decided:
-    """Return the file after a person has said who says the quotations at `answered_places`, of
-    those of its text.
+    """Return the file after a person has decided the speakers of the quotations at
+    `answered_places`.
 
-    `fresh` are rows for `words`: theirs, and others for what no person has decided.
+    `fresh` are rows for `words`: the person's, and rows for quotations that no person has decided.
     """
     rows = list(file.rows)
     for n, (row, place) in enumerate(zip(fresh, file.matched(words), strict=True)):
@@ -318,27 +320,27 @@ def answered(
 
 
 def write(decided: Decided, chapter: str) -> bool:
-    """Write the file of the chapter of that name, and say whether: not where it holds this already,
-    or would be a first one without rows.
+    """Write the file of a chapter; return True if it was written.
 
-    Raises StorageError, also where a file is in the way that could not be read.
+    It is not written if its content is unchanged, or if there is no file and no rows. Raises
+    StorageError, also if an existing file could not be read.
     """
     if not (decided.rows or decided.exists) and not decided.broken:
         return False
-    data = written(decided, chapter)
+    file_bytes = written(decided, chapter)
     try:
-        is_same = files.read_whole(decided.path, _MAX_BYTES) == data
+        is_same = files.read_whole(decided.path, _MAX_BYTES) == file_bytes
     except (OSError, files.TooLarge):
         is_same = False
     if not is_same:
-        files.write(files.behind(decided.path), data)
+        files.write(files.behind(decided.path), file_bytes)
     return not is_same
 
 
 def written(decided: Decided, chapter: str) -> bytes:
-    """Return the bytes of the file of the chapter of that name.
+    """Return the bytes of a chapter's file.
 
-    Raises StorageError where one is in the way that could not be read.
+    Raises StorageError if an existing file could not be read.
     """
     if decided.broken:
         raise StorageError(

@@ -64,49 +64,57 @@ class Flat:
         """Return True if an offset lies in a span that the text gives to a speaker."""
         return any(span.start <= offset < span.stop for span in self.given)
 
-    def add(self, written: str, seen: str) -> None:
+    def add(self, text: str, shadow: str) -> None:
         """Append to the text and to its shadow; `join` must be called to set both."""
-        self._pieces.append((written, seen))
-        self.size += len(written)
+        self._pieces.append((text, shadow))
+        self.size += len(text)
 
     def join(self) -> None:
         """Set the text and its shadow from the pieces added."""
-        self.text = "".join(written for written, _ in self._pieces)
-        self.shadow = "".join(seen for _, seen in self._pieces)
+        self.text = "".join(text for text, _ in self._pieces)
+        self.shadow = "".join(shadow for _, shadow in self._pieces)
 
     def part(self, begin: int, content: int, end: int) -> Flat:
         """Return the part from `begin` to `end`, single-spaced; its text begins at `content`."""
 
-        def is_inside(at: int) -> bool:
-            return begin <= at < end or at == end == len(self.text)
+        def is_inside(offset: int) -> bool:
+            return begin <= offset < end or offset == end == len(self.text)
 
-        text, where = _collapse(self.text, content, end)
+        text, map_offset = _collapse(self.text, content, end)
         return Flat(
             [(0, self.line_at(begin))]
-            + [(where(at), line) for at, line in self.starts if content < at < end],
+            + [
+                (map_offset(offset), line) for offset, line in self.starts if content < offset < end
+            ],
             text,
             says=[
-                Say(where(say.start), where(say.stop - 1) + 1, say.spoken)
+                Say(map_offset(say.start), map_offset(say.stop - 1) + 1, say.spoken)
                 for say in self.says
                 if content <= say.start < end
             ],
             given=[
                 replace(
-                    one,
-                    start=where(one.start),
-                    stop=where(_last_character(self.text, one.stop)) + 1,
+                    span,
+                    start=map_offset(span.start),
+                    stop=map_offset(_last_character(self.text, span.stop)) + 1,
                 )
-                for one in self.given
-                if content <= one.start < end
+                for span in self.given
+                if content <= span.start < end
             ],
             rests=[
-                Rest(where(max(rest.at, content)), rest.seconds)
-                for rest in self.rests
-                if is_inside(rest.at)
+                Rest(map_offset(max(pause.at, content)), pause.seconds)
+                for pause in self.rests
+                if is_inside(pause.at)
             ],
-            signs=[(where(max(at, content)), sign) for at, sign in self.signs if is_inside(at)],
+            signs=[
+                (map_offset(max(offset, content)), sign)
+                for offset, sign in self.signs
+                if is_inside(offset)
+            ],
             languages=[
-                (where(max(at, content)), mark) for at, mark in self.languages if is_inside(at)
+                (map_offset(max(offset, content)), mark)
+                for offset, mark in self.languages
+                if is_inside(offset)
             ],
             last=self.last if end == len(self.text) else self.line_at(end - 1),
         )
@@ -122,7 +130,7 @@ class Flat:
                 replace(span, start=span.start + shift, stop=span.stop + shift)
                 for span in self.given
             ],
-            rests=[Rest(rest.at + shift, rest.seconds) for rest in self.rests],
+            rests=[Rest(pause.at + shift, pause.seconds) for pause in self.rests],
             signs=[(offset + shift, sign) for offset, sign in self.signs],
             languages=self.languages,
             last=self.last,

@@ -275,7 +275,7 @@ class Labels:
             guess = f"; did you mean “{suggestion}”?" if suggestion else "."
             name = quoted(label)
             message = (
-                f"“{name}” is not in the cast{more(lines)}{guess} Declare it under `speakers`, or "
+                f"“{name}” is not in the cast{other_lines_note(lines)}{guess} Declare it under `speakers`, or "
                 f"write “{name}\\:” where it is no speaker's label"
             )
             problems.append(self._problem(lines[0], message))
@@ -310,7 +310,7 @@ _PROBLEMS = {
 }
 
 
-def more(lines: Sequence[int]) -> str:
+def other_lines_note(lines: Sequence[int]) -> str:
     """Return ` (and in 2 more lines)` for line numbers beyond the first, or nothing."""
     other_count = len(lines) - 1
     return f" (and in {other_count} more line{'s' * (other_count > 1)})" if other_count else ""

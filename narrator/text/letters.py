@@ -1,4 +1,4 @@
-"""Which language lines are in that no mark says it of: by their letters, in runs."""
+"""Sets the language of lines without a language mark, by their letters, in runs of lines."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from narrator.text.lines import Foreign, Line
 from narrator.text.tongues import ForeignLetters, said_in, strange
 
 _Place = tuple[int, int, ForeignLetters]
-"""Of a line in scenes, and what in it is strange."""
+"""Index of the scene, index of the line in it, and the line's foreign letters."""
 
 
 def by_letters(scenes: Sequence[list[Line]], declared: Sequence[str]) -> tuple[Foreign, ...]:
-    """Set the language of lines that are in letters of another, those of a run the same; and what
-    is in such letters, once for each language. `declared` are those that the book names."""
+    """Set the language of lines in foreign letters, alike for all lines of a run, and report them.
+
+    `declared` are the languages that the book names.
+    """
     places = [
         (scene_index, line_index, foreign)
         for scene_index, scene in enumerate(scenes)
@@ -50,7 +52,7 @@ def by_letters(scenes: Sequence[list[Line]], declared: Sequence[str]) -> tuple[F
 
 
 def _group_runs(places: Sequence[_Place]) -> Iterator[list[_Place]]:
-    """Neighbouring lines that go on one another together."""
+    """Yield runs of neighbouring lines in the same foreign letters."""
     run: list[_Place] = []
     for scene, line_index, foreign_letters in places:
         if run and not (

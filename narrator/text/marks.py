@@ -1,7 +1,7 @@
-"""Quotation marks of a paragraph: which open, which close, and which are none.
+"""Finds the role of each quotation mark of a paragraph: opening, closing, or none.
 
-A mark's kind, what stands around it and what the whole text does with its kind give a cost to
-each reading; the cheapest reading of a paragraph counts. Knows nothing of speech.
+A mark's character, its neighbours, and the use of that character in the whole text give a cost to
+each reading; the cheapest reading of a paragraph wins. Knows nothing of speech.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BEFORE_OPENING = frozenset("([{<—–-―/…¿¡=:，。：、！？；" + ""
 _AFTER_CLOSING = frozenset(".,;:!?)]}>…—–-―/，。：、！？；" + "".join(FAMILIES.values()))
 _ENDING_MARKS = frozenset(".,!?…;:—–-―。，！？")
 _TRANSPARENT = "_*\u2060\u200b"
-"""What may stand between a mark and its word."""
+"""Characters that may lie between a mark and its word."""
 
 _ELISION = re.compile(
     r"(?:tis|twas|twere|twill|twould|tisn|twasn|em|im|un|er|ee|bout|cause|cos|coz|til|till|ere|ave|"
@@ -42,17 +42,17 @@ _ELISION = re.compile(
     r"\d0s|\d\ds?)(?![^\W_])",
     re.IGNORECASE,
 )
-"""Words that have lost their beginning to an apostrophe."""
+"""Words that have lost their beginning, replaced by an apostrophe."""
 _SURE_ELISIONS = frozenset(
     "tis twas twere twill twould em tisn twasn til till bout cause nother".split()
 )
-"""Those of them that no quotation begins with."""
+"""Elisions that no quotation begins with."""
 _CLIPPED_WORDS = frozenset("o th an wi ol d l t y ha fo jus mo lil tho thro ev".split())
-"""Words that have lost their end to one."""
+"""Words that have lost their end, replaced by an apostrophe."""
 
 
 class Mark(NamedTuple):
-    """A mark, and what each reading of it costs."""
+    """A mark at an offset, with the cost of each reading."""
 
     offset: int
     opening_cost: float
@@ -62,17 +62,17 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What stands between two marks, these included; to the paragraph's end where none closes."""
+    """Text between two marks, inclusive; it extends to the paragraph's end if none closes it."""
 
     start: int
     stop: int
     is_closed: bool
     is_cut: bool = False
-    """True if the next one began before it was closed."""
+    """True if the next pair began before this one was closed."""
 
 
 class Usage:
-    """What a text does with its marks."""
+    """Statistics of a text's marks: which families it has, and which marks open or close."""
 
     def __init__(self, paragraphs: Sequence[str], language: str) -> None:
         counts = {mark: sum(text.count(mark) for text in paragraphs) for mark in _FAMILY_OF}
@@ -104,8 +104,7 @@ class Usage:
         return not (elision and elision[0].casefold() in _SURE_ELISIONS)
 
     def marks(self, text: str) -> dict[str, list[Mark]]:
-        """Return the marks of a paragraph by their family, in order; no apostrophes within
-        words."""
+        """Return the marks of a paragraph by family, in order, without apostrophes inside words."""
         marks_by_family: dict[str, list[Mark]] = {}
         for match in _MARK_PATTERN.finditer(text):
             mark, offset = match[1], match.start()
@@ -153,7 +152,7 @@ def _guillemets_point_inwards(
 
 
 def _neighbours(text: str, offset: int) -> tuple[str, str]:
-    """What stands before and after a mark; nothing where the paragraph begins or ends."""
+    """Return the characters before and after a mark; empty at the paragraph's edges."""
     before, after = offset - 1, offset + 1
     while before >= 0 and text[before] in _TRANSPARENT:
         before -= 1
@@ -163,7 +162,7 @@ def _neighbours(text: str, offset: int) -> tuple[str, str]:
 
 
 def _costs_by_context(previous_character: str, next_character: str) -> tuple[float, float]:
-    """What opening and closing cost by what stands around."""
+    """Return the costs of opening and of closing, by the neighbouring characters."""
     is_after_space, is_before_space = (
         not previous_character or previous_character.isspace(),
         not next_character or next_character.isspace(),
@@ -180,8 +179,8 @@ def _costs_by_context(previous_character: str, next_character: str) -> tuple[flo
 def _single_mark_costs(
     text: str, offset: int, opening_cost: float, closing_cost: float
 ) -> tuple[float, float, float]:
-    """Return the costs of a single mark, which may be an apostrophe; the last is that of its being
-    one."""
+    """Return the costs of a single mark, which may be an apostrophe: of opening, of closing, and of
+    being an apostrophe."""
     previous_character, next_character = _neighbours(text, offset)
     if _CLIPPED_AND.match(text, offset) or _CLIPPED_AND.match(text, offset - 2):
         return opening_cost + 3, closing_cost + 3, 0.0
@@ -201,7 +200,8 @@ def _single_mark_costs(
 
 
 def _costs_after_word(text: str, offset: int) -> tuple[float, float]:
-    """What closing costs more after a word, and what an apostrophe does: the boys', goin'."""
+    """Return the extra cost of closing after a word, and the cost of an apostrophe: the boys',
+    goin'."""
     word = _LAST_WORD.search(text[max(0, offset - 12) : offset])
     ending = word[0].casefold() if word else ""
     if ending.endswith(("s", "in")) or ending in _CLIPPED_WORDS:
@@ -211,23 +211,23 @@ def _costs_after_word(text: str, offset: int) -> tuple[float, float]:
 
 
 _CLIPPED_AND = re.compile(r"['’]n['’]", re.IGNORECASE)
-"""Of rock 'n' roll."""
+"""As in rock 'n' roll."""
 _LAST_WORD = re.compile(r"[^\W\d_]+\Z")
 
 _UNCLOSED_COST, _NESTED_COST, _REOPENED_COST = 2.2, 2.4, 2.2
-"""Costs: a quotation has no end; one is within another of its kind; one begins before the last has
-ended."""
+"""Costs of a quotation without an end, of one nested in another of its family, and of one that
+begins before the last has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The quotations of a paragraph by one family's marks."""
+    """Quotations of a paragraph in the marks of one family."""
 
     spans: tuple[Pair, ...]
     strays: tuple[Mark, ...]
-    """Marks that neither open nor close one."""
+    """Marks that neither open nor close a quotation."""
     is_open: bool
-    """True if the last one has no end."""
+    """True if the last quotation has no end."""
 
 
 def read_pairs(
@@ -276,7 +276,7 @@ def read_pairs(
 
 
 def stripped_end(text: str, stop: int) -> int:
-    """Where `text[:stop]` ends without white space."""
+    """Return the end of `text[:stop]` without trailing white space."""
     while stop and text[stop - 1].isspace():
         stop -= 1
     return stop

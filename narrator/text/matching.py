@@ -1,7 +1,7 @@
-"""Two lists of texts, an older and a newer one -> which is which, as a comparison of texts does it.
+"""Matches an older and a newer list of texts, like a diff.
 
-Equal ones come first, in order and with their neighbours; between them near ones. In time that is
-about proportional to their number. Knows nothing of what the texts are.
+Equal texts are matched first, in order and with their neighbours; then similar texts between them.
+The time is about proportional to their number. Knows nothing of the texts' meaning.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from functools import lru_cache
 from itertools import pairwise
 
 MIN_SIMILARITY = 0.5
-"""Of two texts at least alike, for one to be the other, edited."""
+"""Minimum similarity of two texts of which one is an edit of the other."""
 MIN_LONE_SIMILARITY = 0.3
-"""The same where each is the only one between others that are equal."""
+"""The same if both are the only ones between equal neighbours."""
 _MAX_COMPARISONS = 40_000
-"""Pairs that are compared each with each; larger stretches are parted where texts are equal."""
+"""Pairs that are compared exhaustively; larger stretches are split at equal texts."""
 _FEW_WORDS = 5
-"""Words of two texts that are compared by their letters."""
+"""Total number of words up to which two texts are compared by letters."""
 _NEIGHBOUR_BONUS = 0.2
-"""What a pair is worth beside another one, on top of how far its texts are alike."""
+"""Bonus of a pair next to another pair, added to its similarity."""
 
 _Stretch = tuple[int, int, int, int]
-"""Of the old ones from and to, of the new ones from and to."""
+"""Start and end in the old texts, start and end in the new texts."""
 
 
 def matched(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
-    """For each of the new texts the place of the old one that it is."""
+    """Return for each new text the index of the old one that it matches, or None."""
     old_keys, new_keys = [*map(_comparison_key, old)], [*map(_comparison_key, new)]
     matches: dict[int, int] = {}
     stretches: list[_Stretch] = [(0, len(old_keys), 0, len(new_keys))]
@@ -58,7 +58,7 @@ def matched(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
 def _trim_equal_ends(
     old_keys: Sequence[str], new_keys: Sequence[str], stretch: _Stretch, matches: dict[int, int]
 ) -> _Stretch:
-    """What is left of a stretch when its equal beginnings and ends are found."""
+    """Match the equal texts at both ends of a stretch, and return what remains."""
     old_start, old_end, new_start, new_end = stretch
     while (
         old_start < old_end and new_start < new_end and old_keys[old_start] == new_keys[new_start]
@@ -77,15 +77,18 @@ def _trim_equal_ends(
 
 @lru_cache(maxsize=1 << 15)
 def _comparison_key(text: str) -> str:
-    """Return a text as it is compared: its words in small letters; its marks where it has none."""
+    """Return a text's words in lower case; its marks if it has no words."""
     return " ".join(re.findall(r"\w+", text.casefold())) or text.strip()
 
 
 def _find_anchors(
     old_keys: Sequence[str], new_keys: Sequence[str], stretch: _Stretch
 ) -> list[tuple[int, int]]:
-    """Return equal pairs: of texts that stand once on either side, with their neighbours first;
-    where there are none, each first one with the first, each second with the second."""
+    """Return pairs of equal texts.
+
+    Texts that occur once on either side come first, in grams of up to three; without any, first
+    occurrences are paired with first, second with second.
+    """
     old_start, old_end, new_start, new_end = stretch
     for gram_size in (3, 2, 1):
         old_places = _gram_places(old_keys, old_start, old_end, gram_size)
@@ -108,7 +111,7 @@ def _find_anchors(
 def _gram_places(
     keys: Sequence[str], begin: int, end: int, gram_size: int
 ) -> dict[tuple[str, ...], list[int]]:
-    """Return rows of so many keys -> where they begin."""
+    """Map each gram of `gram_size` keys to the indices at which it begins."""
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for index in range(begin, end - gram_size + 1):
         places[tuple(keys[index : index + gram_size])].append(index)
@@ -116,7 +119,7 @@ def _gram_places(
 
 
 def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest row of pairs in which both places rise."""
+    """Return the longest subsequence of pairs in which both indices rise."""
     sorted_pairs = sorted(pairs)
     tail_places: list[int] = []
     tail_indices: list[int] = []
@@ -137,10 +140,10 @@ def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int
 def _align_stretch(
     old_keys: Sequence[str], new_keys: Sequence[str], stretch: _Stretch
 ) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of a small stretch that are worth most: each with each compared."""
+    """Yield the best alignment of a small stretch, by dynamic programming over all pairs."""
     old_start, old_end, new_start, new_end = stretch
     width = new_end - new_start
-    # what is gained up to each pair, and the same where the pair itself is one
+    # best score up to each pair of indices, and best score with these two paired
     best_scores = [[0.0] * (width + 1)]
     paired_scores = [[-1.0] * (width + 1)]
     for i in range(old_start, old_end):
@@ -149,24 +152,25 @@ def _align_stretch(
             similarity = _similarity(old_keys[i], new_keys[new_start + j])
             paired_score = -1.0
             if similarity >= MIN_SIMILARITY:
-                beside = paired_scores[-1][j]
+                neighbour_score = paired_scores[-1][j]
                 paired_score = similarity + max(
-                    best_scores[-1][j], beside + _NEIGHBOUR_BONUS if beside >= 0 else 0.0
+                    best_scores[-1][j],
+                    neighbour_score + _NEIGHBOUR_BONUS if neighbour_score >= 0 else 0.0,
                 )
             paired_row.append(paired_score)
             score_row.append(max(paired_score, best_scores[-1][j + 1], score_row[j]))
         best_scores.append(score_row)
         paired_scores.append(paired_row)
     i, j = old_end - old_start, width
-    beside = False
+    is_next_to_pair = False
     while i and j:
         paired_score = paired_scores[i][j]
         if paired_score >= 0 and (
-            beside or paired_score >= max(best_scores[i - 1][j], best_scores[i][j - 1])
+            is_next_to_pair or paired_score >= max(best_scores[i - 1][j], best_scores[i][j - 1])
         ):
             yield old_start + i - 1, new_start + j - 1
             previous_score = paired_scores[i - 1][j - 1]
-            beside = (
+            is_next_to_pair = (
                 previous_score >= 0
                 and previous_score + _NEIGHBOUR_BONUS >= best_scores[i - 1][j - 1]
             )
@@ -179,7 +183,7 @@ def _align_stretch(
 
 @lru_cache(maxsize=1 << 16)
 def _similarity(key: str, other_key: str) -> float:
-    """How far two keys are alike: their words, of very short ones their letters."""
+    """Return the similarity of two keys, 0 to 1: by words, of very short keys by letters."""
     if key == other_key:
         return 1.0
     key_words, other_words = _words(key), _words(other_key)
@@ -200,7 +204,7 @@ def _words(key: str) -> frozenset[str]:
 
 
 def _match_moved(old_keys: Sequence[str], new_keys: Sequence[str], matches: dict[int, int]) -> None:
-    """What stands once on either side is the same wherever it stands."""
+    """Match keys that occur once on either side, wherever they are."""
     matched_places = set(matches.values())
     old_counts, new_counts = Counter(old_keys), Counter(new_keys)
     unmatched = {

@@ -1,4 +1,4 @@
-"""How long a text takes to say, by language and punctuation; measured on speech."""
+"""Estimates the time a text takes to speak, by language and punctuation; measured on speech."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _LETTERS_PER_MINUTE = {
 (doi 10.1167/iovs.11-8284). Korean, in syllables, is a guess."""
 
 _DEFAULT_LETTERS_PER_MINUTE = 882
-"""The same for other alphabets: 68 ms a character, the study's mean of 14 languages."""
+"""Letters a minute in other alphabets: 68 ms a character, the study's mean of 14 languages."""
 
 _NARRATION_PACE = 0.745
-"""Pace of an audiobook against reading aloud. With the pauses below, English comes to the 155 words
-a minute (9,300 an hour) that ACX gives for planning."""
+"""Pace of an audiobook relative to reading aloud. With the pauses below, English reaches the 155
+words a minute (9,300 an hour) that ACX gives for planning."""
 
 _STOP_PAUSE, _CLAUSE_PAUSE = 0.35, 0.15
 _STOP_MARKS = re.compile(r"[.!?…؟۔।॥։።။]+(?!\w)|[。！？]+")
@@ -30,7 +30,7 @@ _CLAUSE_MARKS = re.compile(r"[,;:—–،؛]+(?!\d)|[，、；：]+")
 
 
 class _Seconds(dict[str, float]):
-    """Character -> seconds that it takes in a language."""
+    """Maps characters to the seconds they take in a language."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -64,7 +64,7 @@ _seconds_of = functools.cache(_Seconds)
 
 
 def expected_seconds(text: str, language: str) -> float:
-    """How long `text` takes a narrator, pauses included, by the language's letters a minute."""
+    """Return the seconds a narrator needs for `text`, pauses included."""
     stop_count = sum(1 for _ in _STOP_MARKS.finditer(text))
     clause_count = sum(1 for _ in _CLAUSE_MARKS.finditer(text))
     letter_seconds = sum(map(_seconds_of(primary(language)).__getitem__, text))

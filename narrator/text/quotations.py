@@ -1,7 +1,7 @@
-"""Where paragraphs quote direct speech: offsets of quotations, and which go on over paragraphs.
+"""Finds direct speech: offsets of quotations, and quotations that continue over paragraphs.
 
-What opens and closes quotations is decided over all paragraphs that are given. Knows marks and
-languages, nothing of who speaks.
+The roles of opening and closing marks are decided over all paragraphs together. Knows marks and
+languages, nothing of speakers.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from narrator.text.speech_verbs import WORD, speech_of
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """What is quoted within one paragraph: a quotation, or a piece of one."""
+    """A quotation within one paragraph, or a piece of one."""
 
     paragraph: int
-    """Its place in the sequence of paragraphs."""
+    """Index of the paragraph."""
     start: int
     stop: int
-    """Offsets in the paragraph's text; the quotation marks are within."""
+    """Offsets in the paragraph's text, quotation marks included."""
     goes_on: bool = False
-    """True if it goes on the last quotation of the paragraph before, which was not closed."""
+    """True if it continues the last quotation of the paragraph before, which was not closed."""
     is_speech: bool = True
-    """True if somebody seems to say it; a title, an inscription, a word in scare quotes is none."""
+    """False for a title, an inscription, or words in scare quotes."""
 
 
 def quotations(paragraphs: Sequence[str], language: str) -> tuple[Quotation, ...]:
-    """Return the quotations of neighbouring paragraphs, in order; `language` is a BCP 47 tag.
+    """Find the quotations of neighbouring paragraphs, in order; `language` is a BCP 47 tag.
 
-    The outer ones alone: what is quoted within them is of them. A quotation without an end ends
-    before its tag, else with its paragraph, and goes on where the next one begins with its mark
-    again, or where its mark closes a few paragraphs on.
+    Only outer quotations are returned. A quotation without an end stops before its speech tag, or
+    else with its paragraph; it continues where the next paragraph begins with its mark again, or
+    where its mark closes a few paragraphs later.
     """
     return tuple(_QuotationFinder(paragraphs, language).find())
 
 
 _MAX_GAP = 6
-"""Paragraphs without a mark, after which a quotation that was not closed may still be."""
+"""Paragraphs without a mark over which an unclosed quotation may still be closed."""
 _DASH_OPENER = "dash"
 _SPACE = " \t\n\u00a0\u202f"
 _ENDING_MARKS = frozenset(".,!?…;:—–-―。，！？、")
 
 
 class _QuotationFinder:
-    """The quotations of some paragraphs."""
+    """Finds the quotations of consecutive paragraphs."""
 
     def __init__(self, paragraphs: Sequence[str], language: str) -> None:
         self.texts = paragraphs
@@ -60,11 +60,11 @@ class _QuotationFinder:
         self.ranked_families = self._rank_families()
         self.dashes = self._speaks_after_dashes()
         self.open_with: str | None = None
-        """What the quotation was opened with that the last paragraph has not closed."""
+        """Family of marks, or dash, of the quotation that the last paragraph left open."""
         self.paragraph_before: str | None = None
-        """The same of the one before that."""
+        """The same for the paragraph before that."""
         self.closing_paragraph = -1
-        """The paragraph in which it is closed, where none between begins with its mark."""
+        """Index of the paragraph that closes the open quotation, if none in between reopens it."""
 
     def find(self) -> Iterator[Quotation]:
         for number, text in enumerate(self.texts):
@@ -74,7 +74,7 @@ class _QuotationFinder:
     # -- the whole text
 
     def _rank_families(self) -> tuple[str, ...]:
-        """Return the families of marks, the one that holds the others first."""
+        """Return the families of marks, outermost first."""
         scores: dict[str, float] = dict.fromkeys(self.usage.families, 0.0)
         present = self.usage.families
         if len(present) < 2:
@@ -134,7 +134,7 @@ class _QuotationFinder:
             yield Quotation(number, start, stop, goes_on, is_speech or goes_on)
 
     def _dash_speech_start(self, text: str, previous_opener: str | None) -> int:
-        """Where the speech of a paragraph begins that a dash opens; 0 where none does."""
+        """Return the offset at which speech opened by a dash begins; 0 if a dash opens none."""
         if (
             previous_opener == _DASH_OPENER
             and text.lstrip()[0] in _CONTINUATION_MARKS - self.usage.opening
@@ -145,8 +145,8 @@ class _QuotationFinder:
     def _continued_quotation(
         self, number: int, text: str, family: str
     ) -> list[tuple[int, int, bool]]:
-        """Return a paragraph of a quotation that an earlier one opened, and this or a later one
-        closes."""
+        """Return the pieces of a paragraph inside a quotation that an earlier paragraph opened, and
+        this or a later one closes."""
         text_start, text_end = len(text) - len(text.lstrip()), len(text.rstrip())
         if number < self.closing_paragraph:
             self.open_with = family
@@ -173,7 +173,7 @@ class _QuotationFinder:
         return sorted(pieces)
 
     def _find_announced(self, text: str) -> list[tuple[int, int]]:
-        """Speech after a colon and a dash: “Él dijo: —Ven.”"""
+        """Find speech after a colon and a dash: “Él dijo: —Ven.”"""
         for colon in _COLON_DASH.finditer(text):
             words = {word.casefold() for word in WORD.findall(text[: colon.start()][-80:])}
             if words & self.speech_verbs:
@@ -184,7 +184,7 @@ class _QuotationFinder:
     def _find_pairs(
         self, number: int, text: str, family: str, marks: Sequence[Mark], *, is_main_family: bool
     ) -> list[Pair]:
-        """Return the quotations of a paragraph in one family's marks."""
+        """Find the quotations of a paragraph in one family's marks."""
         next_text = next(
             (
                 text_after
@@ -208,16 +208,15 @@ class _QuotationFinder:
         return [*self._find_unopened(text, reading), *spans]
 
     def _leave_open(self, number: int, family: str, *, reopens_next: bool) -> None:
-        """Has a quotation go on in the next paragraph, where that opens it again, or where a
-        later one closes it."""
+        """Continue a quotation in the next paragraph if that reopens it, or if a later one closes
+        it."""
         self.closing_paragraph = (
             -1 if reopens_next else self._find_closing_paragraph(number, family)
         )
         self.open_with = family if reopens_next or self.closing_paragraph > number else None
 
     def _find_closing_paragraph(self, number: int, family: str) -> int:
-        """Return the paragraph in which a quotation is closed that this one has opened; -1 for
-        none."""
+        """Return the index of the paragraph that closes the quotation opened here, or -1."""
         for paragraph in range(number + 1, min(number + 1 + _MAX_GAP, len(self.texts))):
             text = self.texts[paragraph]
             if self.dashes and dashes.speech_start(text):
@@ -253,7 +252,7 @@ class _QuotationFinder:
     def _find_in_gaps(
         self, text: str, family: str, marks: Sequence[Mark], pieces: Sequence[tuple[int, int, bool]]
     ) -> list[Pair]:
-        """Return quotations in other marks than the text's own, between those."""
+        """Find quotations in other families' marks, between those already found."""
         gaps: dict[int, list[Mark]] = {}
         spans_taken = sorted((start, stop) for start, stop, _ in pieces)
         index = 0
@@ -268,7 +267,8 @@ class _QuotationFinder:
     # -- one quotation
 
     def _close_unclosed(self, text: str, span: Pair, *, only_at_end: bool) -> Pair:
-        """Return a quotation that is not closed, up to a mark of another kind or to its tag."""
+        """Return an unclosed quotation cut off at a mark of another family, or before its speech
+        tag."""
         for match in _FOREIGN_CLOSING.finditer(text, span.start + 1, span.stop):
             mark = match[1]
             is_opened_inside = any(
@@ -286,7 +286,7 @@ class _QuotationFinder:
         return span
 
     def _has_verb_after(self, text: str, offset: int, max_words: int) -> bool:
-        """Return True if the clause after a quotation says that it is one."""
+        """Return True if the clause after a quotation begins with a verb of speech."""
         if _WIDE_TAG.match(text, offset):
             return True
         clause = _CLAUSE.match(text, offset, offset + _VERB_REACH)
@@ -294,15 +294,14 @@ class _QuotationFinder:
         return any(word.casefold() in self.speech_verbs for word in words)
 
     def _has_verb_before(self, text: str, max_words: int) -> bool:
-        """Return True if narration leads to a quotation, with a verb among its last words."""
+        """Return True if a verb of speech is among the last words before a quotation."""
         clause = _LAST_CLAUSE.search(text)
         words = WORD.findall(clause[0]) if clause else []
         last_words = words if text[-1:] in (",", ":", "：") else words[-max_words:]
         return any(word.casefold() in self.speech_verbs for word in last_words)
 
     def _is_speech(self, text: str, span: Pair) -> bool:
-        """Return True if a quotation is speech: it ends as speech does, or a tag stands beside
-        it."""
+        """Return True if a quotation is speech: it ends like speech, or has a speech tag."""
         inner_text = text[span.start + 1 : span.stop - span.is_closed].strip(_SPACE + "_*")
         text_before = text[max(0, span.start - _VERB_REACH) : span.start].rstrip(_SPACE + "_*([")
         text_after = text[span.stop : span.stop + 20].lstrip()
@@ -331,11 +330,11 @@ class _QuotationFinder:
 
 
 _CONTINUATION_MARKS = frozenset("»")
-"""Marks with which what follows a dash goes on in the next paragraph."""
+"""Marks that continue speech after a dash in the next paragraph."""
 _MAX_UNOPENED_LENGTH = 400
-"""Characters of a quotation without an opening mark, at most."""
+"""Maximum length of a quotation without an opening mark, in characters."""
 _VERB_REACH = 80
-"""Characters before a quotation in which a verb tells that it is speech."""
+"""Characters next to a quotation in which a verb of speech shows that it is speech."""
 _COLON_DASH = re.compile(r":\s*(—|–|―|--)\s*(?=\S)")
 _PAUSE = re.compile(r"[,.!?…—-]\s+(?=[^\W\d_])")
 _SENTENCE = re.compile(r"(?:[^.!?…]|(?<=\bM[rs])\.|(?<=\bMrs)\.)*[.!?…]?")
@@ -348,9 +347,9 @@ _FOREIGN_CLOSING = re.compile(r"(?<=[.,!?…])([\"'”’»›“‘])(?=\s|\Z)"
 _OPENING_MARKS = {
     '"': '"“„', "'": "'‘‚", "”": '“„”"', "’": "‘‚'", "»": "«»", "›": "‹›", "“": "„“", "‘": "‚‘",
 }  # fmt: skip
-"""Closing mark -> those that may have opened what it closes."""
+"""Closing mark -> marks that may open what it closes."""
 _ADDRESSEE = re.compile(r"\b(?:him|her|me|them|us|you|[^\W\d_a-z]\w+)\Z")
-"""Whom a verb of speech is followed by, before what is said."""
+"""The person spoken to, between a verb of speech and a quotation."""
 _NAMING_WORD = re.compile(
     r"\b(?:called|named|entitled|inscribed|headed|labelled|labeled|marked|christened|nicknamed|"
     r"signed|ship|yacht|steamer|schooner|novel|poem|song|play|motto|inscription|placard|headline)"
@@ -359,8 +358,8 @@ _NAMING_WORD = re.compile(
 
 
 def _sure_pairs(text: str, spans: Sequence[Pair], marks: Sequence[Mark]) -> list[Pair]:
-    """Those whose marks do quote, though they are not the text's own: single ones may be
-    apostrophes."""
+    """Return the pairs that certainly quote, though their family is not the text's main one; single
+    marks may be apostrophes."""
     opening_costs = {mark.offset: mark.opening_cost for mark in marks}
     return [
         span
@@ -374,12 +373,12 @@ def _sure_pairs(text: str, spans: Sequence[Pair], marks: Sequence[Mark]) -> list
 
 
 def _has_content(text: str, start: int, stop: int) -> bool:
-    """Return True if there is more than marks."""
+    """Return True if the text has more than marks."""
     return any(c.isalnum() or c in "?!…" for c in text[start:stop])
 
 
 def _is_independent(text_before: str, inner_text: str, text_after: str, word_count: int) -> bool:
-    """Return True if a quotation of so many words that no verb names is no part of a sentence."""
+    """Return True if a quotation without a verb of speech is not part of a sentence."""
     last_character = inner_text[-1]
     is_after_break = text_before[-1] in _ENDING_MARKS or text_before[-1] in _CLOSING_MARKS
     if last_character in "!?…—–-！？" or (last_character in _ENDING_MARKS and is_after_break):
@@ -396,13 +395,13 @@ def _is_independent(text_before: str, inner_text: str, text_after: str, word_cou
 
 
 def _is_title(text: str) -> bool:
-    """Return True if all words but small ones have capitals."""
+    """Return True if all words but short ones have capitals."""
     words = WORD.findall(text)
     return all(word[0].isupper() or len(word) < 4 for word in words)
 
 
 def _nested_families(spans: Mapping[str, Sequence[Pair]]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of families: a quotation of the first holds one of the second."""
+    """Yield pairs of families where a quotation of the first contains one of the second."""
     for outer, outer_spans in spans.items():
         for inner, inner_spans in spans.items():
             if outer == inner:

@@ -1,7 +1,7 @@
-"""The language of a text, by its letters and its small words: the same answer on every machine.
+"""Recognises the language of a text by its letters and its small words, the same on every machine.
 
-For whole books and long passages, where a hundred words decide. A library would say more of short
-texts, but is a model of megabytes, or draws lots (langdetect). Knows nothing of books.
+For whole books and long passages, where a hundred words decide. A library would recognise shorter
+texts, but is a model of megabytes, or draws random numbers (langdetect). Knows nothing of books.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections import Counter
 from narrator.text.alphabets import alphabet_of
 
 _SAMPLE_LETTERS = 200_000
-"""Letters that are looked at; more say nothing new."""
+"""Maximum number of letters examined; more add no information."""
 _FEW_LETTERS = 20
 _FEW_WORDS = 12
-"""Small words that a text in the Latin alphabet must have."""
+"""Minimum number of small words in a text in the Latin alphabet."""
 
 SMALL_WORDS = {
     "en": "the of and to in that was he it his with as had is for you not her she at on be him "
@@ -76,7 +76,7 @@ SMALL_WORDS = {
 """The commonest small words of languages in the Latin alphabet."""
 
 _CYRILLIC = {"uk": "іїєґ", "be": "ў", "bg": "", "sr": "ђћџљњј", "mk": "ѓќѕ", "kk": "әқңұһ"}
-"""Letters that Russian lacks."""
+"""Language -> its letters that Russian lacks."""
 _BY_SCRIPT = {
     "GREEK": "el", "ARABIC": "ar", "HEBREW": "he", "DEVANAGARI": "hi", "THAI": "th", "LAO": "lo",
     "KHMER": "km", "MYANMAR": "my", "HANGUL": "ko", "BENGALI": "bn", "TAMIL": "ta",
@@ -87,7 +87,7 @@ _BY_SCRIPT = {
 
 
 def language_of(text: str) -> str | None:
-    """Return the tag of the language that a text is in; None where too little speaks for one."""
+    """Return the tag of a text's language; None without enough evidence."""
     sample = _sample(text)
     scripts = Counter(filter(None, map(alphabet_of, filter(str.isalpha, sample))))
     letter_count = scripts.total()
@@ -115,7 +115,7 @@ def language_of(text: str) -> str | None:
 
 
 def _sample(text: str) -> str:
-    """Return a text, or pieces from all over it: a book may begin with a notice in another
+    """Return a text, or pieces from all over it, since a book may begin with a notice in another
     language."""
     if len(text) <= _SAMPLE_LETTERS:
         return text
@@ -135,7 +135,7 @@ def _cyrillic_language(text: str) -> str:
 
 
 def _by_small_words(text: str) -> str | None:
-    """Return the language of most small words, if it is ahead of the others."""
+    """Return the language with most small words, if it leads clearly."""
     words = Counter(re.findall(r"[^\W\d_]+", text.casefold()))
     ranking = sorted(
         ((sum(words[word] for word in small_words.split()), language)

@@ -33,7 +33,7 @@ from narrator.text.labels import (
     Roles,
     Turn,
     folded,
-    more,
+    other_lines_note,
 )
 from narrator.text.letters import by_letters
 from narrator.text.lines import Chapter, Given, LeftOut, Line, MusicMark, Rest, Say, Scene
@@ -58,20 +58,20 @@ FEW_LINES = 5
 """Lines that may follow a language mark without an end before it is reported as a slip."""
 
 
-def decode(data: bytes, path: Path) -> str:
+def decode(file_bytes: bytes, path: Path) -> str:
     """Decode the bytes of a chapter's file, UTF-8 with or without a byte order mark.
 
     Raises ScriptError for other encodings and for U+0000.
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if file_bytes.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ScriptError(Problem(path, 1, "is UTF-16; save the file as UTF-8"))
     try:
-        text = data.decode("utf-8-sig")
+        text = file_bytes.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        offset = error.start + data.startswith(b"\xef\xbb\xbf") * 3
-        line = data.count(b"\n", 0, offset) + 1
+        offset = error.start + file_bytes.startswith(b"\xef\xbb\xbf") * 3
+        line = file_bytes.count(b"\n", 0, offset) + 1
         message = (
-            f"is not UTF-8: byte 0x{data[offset]:02X} at offset {offset}; save the file as UTF-8"
+            f"is not UTF-8: byte 0x{file_bytes[offset]:02X} at offset {offset}; save the file as UTF-8"
         )
         raise ScriptError(Problem(path, line, message)) from None
     if "\0" in text:
@@ -223,7 +223,7 @@ class _ScriptReader:
         if lines := self.unattributed_lines:
             self._add_problem(
                 lines[0],
-                f"nobody speaks this{more(lines)}: begin it with a speaker's name and a colon, or "
+                f"nobody speaks this{other_lines_note(lines)}: begin it with a speaker's name and a colon, or "
                 "set `narrator`, or the chapter's `speaker`",
             )
         spoken = (character for scene in self.scenes for line in scene for character in line.text)
@@ -240,7 +240,7 @@ class _ScriptReader:
             self.slips.append(Slip(active.mark.written, STILL_ON, self.path, active.mark.number))
         foreign = by_letters(self.scenes, self.declared)
         scenes = tuple(Scene(tuple(scene)) for scene in self.scenes if scene)
-        left_out = tuple(sorted(self.left_out, key=lambda item: item.line))
+        left_out = tuple(sorted(self.left_out, key=lambda omission: omission.line))
         unseen = tuple(
             (character, self.path, line, count)
             for character, (line, count) in self.invisible_characters.items()
@@ -272,24 +272,26 @@ class _ScriptReader:
             self._add_problem(line_of(first_row), f"{message}; part it with blank lines")
             return
         lines = text.split("\n")
-        items = ListNumbers()
+        list_numbers = ListNumbers()
         tokens = iter(MARKDOWN().parse(text, {"cast": self.roles}))
         for token in tokens:
             first, last = token.map or (0, 0)
             line, source = line_of(first), lines[first:last]
             match token.type:
                 case "inline":
-                    self._add_paragraph(self._flatten(token, line_of), attribution, items.take(), 0)
+                    self._add_paragraph(
+                        self._flatten(token, line_of), attribution, list_numbers.take(), 0
+                    )
                 case "heading_open":
                     self._check_heading(token, source, line_of(last - 1))
                     flat = self._flatten(next(tokens), line_of)
-                    self._add_paragraph(flat, attribution, items.take(), int(token.tag[1]))
+                    self._add_paragraph(flat, attribution, list_numbers.take(), int(token.tag[1]))
                 case "hr":
                     self._end_scene()
                 case "list_item_open":
-                    items.open(token, line)
+                    list_numbers.open(token, line)
                 case "list_item_close":
-                    if bare_number := items.close():
+                    if bare_number := list_numbers.close():
                         self._add_paragraph(bare_number, attribution, "", 0)
                 case "table_open":
                     next(inner for inner in tokens if inner.type == "table_close")
@@ -374,7 +376,7 @@ class _ScriptReader:
     def _keep_silent_signs(self, flat: Flat) -> None:
         """Keep the pauses and marks of a paragraph that has no words."""
         if flat.rests:
-            self._add_pause(sum(rest.seconds for rest in flat.rests))
+            self._add_pause(sum(pause.seconds for pause in flat.rests))
         self.gap += (sign for _, sign in flat.signs)
         for _, mark in flat.languages:
             self._set_language(mark)
@@ -468,8 +470,8 @@ class _ScriptReader:
     def _add_pause(self, seconds: float) -> None:
         """Add a pause between lines to the line before it, or to the start of the scene."""
         if scene := self.scenes[-1]:
-            rest = Rest(len(scene[-1].text), seconds)
-            scene[-1] = replace(scene[-1], rests=(*scene[-1].rests, rest))
+            pause = Rest(len(scene[-1].text), seconds)
+            scene[-1] = replace(scene[-1], rests=(*scene[-1].rests, pause))
         else:
             self.leading_pause += seconds
 

@@ -1,6 +1,7 @@
-"""Sentences, by the rules of each language; no character is lost.
+"""Splits text into sentences by the rules of each language, without losing a character.
 
-pysbd and sentencex judge what they know; our own rules judge full stops in English and others.
+pysbd and sentencex judge full stops in the languages they know; own rules refine them, above all in
+English.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ _QUOTES_OPENING = re.compile(r"[\"'“‘«‹„‚]")
 
 
 def sentences(text: str, language: str) -> list[tuple[int, int]]:
-    """Return spans of the sentences of `text`: in order, without gaps, white space at the end of
-    each.
+    """Return the spans of the sentences of `text`: in order, without gaps, trailing white space
+    included.
 
-    A span holds a letter, where the text has any. `language` is a BCP 47 tag.
+    Every span contains a letter if the text has any. `language` is a BCP 47 tag.
     """
     code = primary(language)
     stops = _full_stops(text, code)
@@ -81,7 +82,7 @@ def _ends_sentence(match: re.Match[str], code: str, stops: Set[int]) -> bool:
 
 
 def _continues(text: str, end: int, mark: str, is_quoted: bool) -> bool:
-    """Return True if an English sentence goes on: with who said it, or with "I" after a pause."""
+    """Return True if an English sentence goes on with its speech tag, or with "I" after a pause."""
     if is_quoted:
         return bool(_TAG.match(text, end))
     return mark.endswith(("…", "..")) and bool(_PRONOUN_I.match(text, end))
@@ -98,7 +99,7 @@ _TAG = re.compile(
     r"whispered|murmured|muttered|called|repeated|exclaimed|inquired|enquired|demanded|began|added|"
     r"continued|went on|observed|remarked|agreed|admitted|suggested|returned|gasped|sighed|says)\b"
 )
-"""`“Really?” I said.` and `“Really?” Mr. Pym asked.`: what was said and who said it are one."""
+"""`“Really?” I said.` and `“Really?” Mr. Pym asked.`: quotation and speech tag are one sentence."""
 
 _WIDE_TAG = re.compile(r"と|って|\w{0,10}?[说說道问問答喊叫嚷想](?![：:])")
 """“你是谁？”他说。 and 「そうか？」と彼は言った。"""
@@ -132,7 +133,7 @@ _TITLES = {
         "uk": "проф акад св вул ім стор гл т.е",
     }.items()
 }
-"""The same for other languages, folded: what stands before a name or a number."""
+"""The same for other languages, folded: words before a name or a number."""
 
 _NOT_WORD = re.compile(r"[\s\"'“”‘’«»„()\[\]—–]")
 _INITIAL = re.compile(r"[^\W\d_](?:\.-[^\W\d_])?")
@@ -142,11 +143,12 @@ _STARTER = re.compile(
     r"the|their|then|there|these|they|this|those|was|we|what|when|where|which|who|why|yes|your?)\b",
     re.IGNORECASE,
 )
-"""English words that are no surname: after "plan B." they begin a sentence."""
+"""English words that are no surname, and so begin a sentence after "plan B.", not a name."""
 
 
 def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[int]) -> bool:
-    """Does the full stop at `text[stop]` end a sentence, with the next word at `next_offset`?"""
+    """Return True if the full stop at `text[stop]` ends a sentence before the word at
+    `next_offset`."""
     word = word_before(text, stop)
     is_initial = bool(_INITIAL.fullmatch(word)) and word.isupper()
     if code != "en":
@@ -168,17 +170,17 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
 # -- full stops, by the libraries
 
 _MAX_SLICE = 2000
-"""Characters in one call: pysbd takes time by the square of it in bad cases."""
+"""Characters of one call: pysbd's time is quadratic in bad cases."""
 
 _STOP_BEFORE_CAPITAL = re.compile(r"\.[\"'”’»›)\]}“‘«‹\u2060]*\s+(?=[^a-z\s])")
 _APOSTROPHE = re.compile(r"(?<![^\W_])['’]|['’](?![^\W_])")
 
 
 class _Mask(dict[int, str]):
-    """Character -> what the libraries see: letters, digits, ASCII marks and spaces alone.
+    """Maps characters to those that the libraries see: letters, digits, ASCII marks and spaces.
 
-    Quotes and brackets become spaces: between them pysbd sees no sentences, and after them no
-    abbreviations. Marks it uses itself would lose it the text around them, and sentencex fails on
+    Quotes and brackets become spaces: pysbd finds no sentences between them, and no abbreviations
+    after them. Marks that pysbd uses itself would lose the text around them, and sentencex fails on
     white space that is not ASCII.
     """
 
@@ -203,7 +205,7 @@ _MASK = _Mask({ord("’"): "'"})
 
 
 def _full_stops(text: str, code: str) -> frozenset[int]:
-    """Return offsets of the full stops that end a sentence, as far as white space follows them.
+    """Return the offsets of full stops that end a sentence, where white space follows.
 
     The libraries are slow, so they see only sentences with a stop after an abbreviation, a number
     or an initial.
@@ -235,7 +237,7 @@ def word_before(text: str, stop: int) -> str:
 
 
 def _judge_stops(text: str, start: int, stop: int, code: str) -> Iterator[int]:
-    """Yield offsets in `text` of the last characters of the sentences in `text[start:stop]`."""
+    """Yield the offsets of the last characters of the sentences in `text[start:stop]`."""
     while start < stop:
         end = _slice_end(text, start, stop)
         masked = _APOSTROPHE.sub(" ", text[start:end]).translate(_MASK).replace("--", "~~")
@@ -244,7 +246,7 @@ def _judge_stops(text: str, start: int, stop: int, code: str) -> Iterator[int]:
 
 
 def _slice_end(text: str, start: int, stop: int) -> int:
-    """Where a slice ends: at a space within a sentence, which changes nothing for the library."""
+    """Return the end of a slice: a space within a sentence, which does not affect the library."""
     end = start + _MAX_SLICE
     if end >= stop:
         return stop
@@ -256,7 +258,7 @@ def _slice_end(text: str, start: int, stop: int) -> int:
 
 
 def _library_ends(masked: str, code: str) -> Iterator[int]:
-    """Yield offsets of the last characters of sentences, white space aside."""
+    """Yield the offsets of the last characters of sentences, as a library finds them."""
     if (segmenter := _pysbd(code)) is not None:
         # Not `segment`, which looks each sentence up from the start of the text, and drops what it
         # does not find.
@@ -278,7 +280,7 @@ def _library_ends(masked: str, code: str) -> Iterator[int]:
 
 @functools.cache
 def _pysbd(code: str) -> Any:
-    """Return the language's segmenter, or None."""
+    """Return pysbd's segmenter for a language, or None."""
     with warnings.catch_warnings():
         # Its sources have invalid escapes, which Python 3.12 and later remark on when compiling.
         warnings.simplefilter("ignore")
@@ -289,7 +291,7 @@ def _pysbd(code: str) -> Any:
 
 @functools.cache
 def _abbreviations(code: str) -> frozenset[str] | None:
-    """Return words whose full stop the library has to judge, folded; None: any word."""
+    """Return the folded words whose full stop needs the library's judgement; None for all words."""
     if (segmenter := _pysbd(code)) is None:
         return None
     entries = segmenter.language_module.Abbreviation.ABBREVIATIONS

@@ -1,7 +1,7 @@
-"""How languages say who speaks: their verbs of speech, pronouns, articles and forms of address.
+"""Words by which languages tell who speaks: verbs of speech, pronouns, articles, forms of address.
 
 `named_in_tag` finds the subject of “said Ada”, „sagte Anna“, « dit-elle » and “dijo Ana”. Knows
-words and their order, nothing of who is in a book.
+words and their order, nothing of the book's characters.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from narrator.text.sentences import primary
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whom a tag names: `text[start:stop]`, empty after the verb where its form alone tells."""
+    """The subject of a tag: `text[start:stop]`, empty after a verb whose form alone tells it."""
 
     start: int
     stop: int
     is_pronoun: bool
-    """True if no name and no noun stands there."""
+    """True if it has no name or noun."""
     pronoun: str | None
-    """he, she, they or I, where a pronoun, an article, a form of address or the verb tells."""
+    """he, she, they or I, from a pronoun, an article, a form of address or the verb."""
 
 
 _REGULAR_STEMS = {
@@ -144,7 +144,7 @@ _IRREGULAR_FORMS = {
     "крикнула закричав закричала прошепотів прошепотіла промовив промовила вигукнув вигукнула "
     "додав додала мовив мовила подумав подумала озвався озвалася буркнув буркнула",
 }
-"""Verbs in the forms that tags have, of the present and the past."""
+"""Verb forms of tags, present and past."""
 
 _PRONOUNS = {
     "en": "he:he she:she they:they i:I",
@@ -168,7 +168,7 @@ _ARTICLES = {
     "pt": "o:he a:she os:they as:they um:he uma:she seu:he sua:she meu:he minha:she",
     "ru": "",
 }
-"""Articles and what stands in their place, with the pronoun that they tell of."""
+"""Articles and other determiners, with the pronoun that they imply."""
 
 _ADDRESS = {
     "en": "mr:he mrs:she miss:she ms:she lady:she lord:he sir:he madam:she aunt:she uncle:he",
@@ -180,7 +180,7 @@ _ADDRESS = {
     "ru": "господин:he госпожа:she князь:he княгиня:she княжна:she граф:he графиня:she барин:he "
     "барыня:she дядя:he тётя:she тетя:she тётка:she тетка:she бабушка:she дедушка:he",
 }
-"""Forms of address before a name, with the pronoun that they tell of."""
+"""Forms of address before a name, with the pronoun that they imply."""
 
 _PREPOSITIONS = {
     "en": "to at in of with by from for on over after before into like than upon towards",
@@ -204,7 +204,7 @@ _OPENERS = {
     "ru": "тогда потом и а но наконец вдруг тут так же",
     "en": "then and but so here thus at last",
 }
-"""What may stand before a verb whose subject follows."""
+"""Words that may come before a verb that its subject follows."""
 
 _PRO_DROP_LANGUAGES = frozenset("es it pt ru".split())
 """Languages whose verbs need no subject."""
@@ -213,7 +213,7 @@ _PARTICLES = frozenset(
     "von van der den zu zur de du des la le les di da del della dello degli dos das do e y et und "
     "af av".split()
 )
-"""Of names, before another capital."""
+"""Particles of names, before another capitalised word."""
 
 
 def _parse_pronouns(words: str) -> dict[str, str | None]:
@@ -223,7 +223,7 @@ def _parse_pronouns(words: str) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class TagWords:
-    """What tags of a language are made of, folded."""
+    """Words that make up tags of a language, folded."""
 
     code: str
     verbs: frozenset[str]
@@ -257,14 +257,14 @@ _CLAUSE_END = re.compile(
     r"|[!?;:…]|\s[—–-]|[—–](?=[\s,.;:])|--"
 )
 _MAX_TAG_WORDS = 8
-"""Words of a tag before its verb, and after it to its subject."""
+"""Maximum number of words before a tag's verb, and from it to its subject."""
 
 
 def named_in_tag(narration: str, language: str) -> Subject | None:
-    """Return the subject of the tag in narration beside a quotation, None where there is no tag.
+    """Return the subject of the tag in narration next to a quotation; None without a tag.
 
-    Narration that ends with a colon or a comma leads to a quotation, and its last clause counts;
-    of other narration, which follows one, the first does.
+    Narration that ends with a colon or a comma leads to a quotation, so its last clause is read;
+    other narration follows one, so its first clause is read.
     """
     speech = speech_of(language)
     begin, end = _tag_clause(narration)
@@ -289,7 +289,7 @@ def named_in_tag(narration: str, language: str) -> Subject | None:
 
 
 def _tag_clause(text: str) -> tuple[int, int]:
-    """Where the clause of a tag lies in narration beside a quotation."""
+    """Return the span of the tag's clause in narration next to a quotation."""
     trimmed = text.rstrip(" \t\n\u00a0\u202f—–-")
     if trimmed.endswith((":", ",")):
         ends = [match.end() for match in _CLAUSE_END.finditer(trimmed, 0, len(trimmed) - 1)]
@@ -302,7 +302,7 @@ def _tag_clause(text: str) -> tuple[int, int]:
 def _find_subject(
     words: Sequence[re.Match[str]], folded_words: Sequence[str], places: range, speech: TagWords
 ) -> Subject | None:
-    """Return the first of some places where a subject stands."""
+    """Return the first subject at the given word indices, or None."""
     is_backwards = places.step < 0
     for place in places:
         if folded_words[place] in speech.pronouns:
@@ -316,7 +316,7 @@ def _find_subject(
 def _subject_at(
     words: Sequence[re.Match[str]], folded_words: Sequence[str], begin: int, speech: TagWords
 ) -> Subject | None:
-    """Return the name or noun that begins at a word, with its article; None where none does."""
+    """Return the name or noun that begins at a word, with its article, or None."""
     word_before = folded_words[begin - 1] if begin else ""
     first = begin + (folded_words[begin] in speech.articles)
     if word_before in speech.prepositions or first >= len(words):
@@ -343,8 +343,7 @@ def _are_adjacent(first_word: re.Match[str], second_word: re.Match[str]) -> bool
 def _name_start(
     words: Sequence[re.Match[str]], folded_words: Sequence[str], place: int, speech: TagWords
 ) -> int:
-    """Return the first word of a name or a noun that ends at `place`: its article, if it has
-    one."""
+    """Return the index of the first word of a name that ends at `place`, with its article."""
     while (
         place and words[place - 1][0][0].isupper() and _are_adjacent(words[place - 1], words[place])
     ):
@@ -365,7 +364,7 @@ def _name_end(
     *,
     is_noun: bool,
 ) -> int:
-    """Return the place after the last word of a name or noun that begins at `first`."""
+    """Return the index after the last word of a name or noun that begins at `first`."""
 
     def is_adjacent(place: int) -> bool:
         return place < len(words) and _are_adjacent(words[place - 1], words[place])
@@ -398,11 +397,11 @@ _ADJECTIVES = frozenset(
     "altro altra buon buona velho velha jovem pobre outro outra bom boa старый старая молодой "
     "молодая".split()
 )
-"""Before a noun."""
+"""Adjectives before a noun."""
 
 
 def _pronoun_from_verb(verb: str, speech: TagWords) -> str | None:
-    """What a Russian past form tells of its subject."""
+    """Return the pronoun that a Russian past form implies, or None."""
     if speech.code != "ru" or verb not in speech.verbs:
         return None
     if verb.endswith(("ла", "лась")):

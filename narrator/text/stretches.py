@@ -132,7 +132,7 @@ def parted(
     marked_languages = (line.language for scene in relabelled for line in scene if line.is_marked)
     languages = [*roles.declared, chapter.language, *roles.languages.values(), *marked_languages]
     foreign = by_letters(relabelled, list(dict.fromkeys(languages)))
-    left_out = sorted((*chapter.left_out, *omitted), key=lambda item: item.line)
+    left_out = sorted((*chapter.left_out, *omitted), key=lambda omission: omission.line)
     return replace(
         chapter,
         scenes=tuple(Scene(tuple(scene)) for scene in relabelled),
@@ -158,8 +158,8 @@ class _Part:
     is_quoted: bool
     """True for a quotation, False for words of the paragraph's own speaker."""
 
-    def has_same_attribution(self, other: _Part) -> bool:
-        return (self.speakers, self.style) == (other.speakers, other.style)
+    def has_same_attribution(self, part: _Part) -> bool:
+        return (self.speakers, self.style) == (part.speakers, part.style)
 
 
 class _Paragraph:
@@ -283,8 +283,8 @@ class _Paragraph:
         stop = part.start + len(text[part.start : part.stop].rstrip())
         start = stop - len(text[part.start : stop].lstrip())
 
-        def clamp(at: int) -> int:
-            return min(max(at, start), stop) - start
+        def clamp(offset: int) -> int:
+            return min(max(offset, start), stop) - start
 
         first = replace(
             line,

@@ -1,6 +1,6 @@
-"""Tags: what of the narration beside a quotation says who said it, “said Ada” and no more.
+"""Finds speech tags: narration next to a quotation that only names its speaker, “said Ada”.
 
-Knows words and marks of languages, not who speaks.
+Knows words and marks of languages, not the speakers.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _CLAUSE_END = re.compile(
     r"[\"'”’»)\]]*(?=\s|\Z)|\s*(?:[—–]|--)|\Z"
 )
 _MAX_TAG_WORDS = 10
-"""Words of a clause that is a tag; longer ones tell more than who speaks."""
+"""Maximum number of words of a tag; longer clauses tell more than the speaker."""
 
 
 def tag_end(text: str, quotation: str, language: str) -> int:
-    """Where the tag ends with which narration goes on after a quotation, 0 where it has none, or
-    one within a longer sentence.
+    """Return the end of the tag that follows a quotation; 0 without one, or within a longer
+    sentence.
 
-    `text` goes to the next quotation, `quotation` is the quotation.
+    `text` is the narration up to the next quotation.
     """
     verbs = SAID if primary(language) == "en" else speech_of(language).verbs
     first_letter = next((offset for offset, c in enumerate(text) if c.isalnum()), len(text))

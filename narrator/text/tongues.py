@@ -1,6 +1,6 @@
-"""Which language a text is in that nothing says it of: by its letters, then by its small words.
+"""Recognises the language of texts without a language mark: by their letters, then by small words.
 
-Knows lines by their texts alone; what an author says of a line comes first, and is `script.py`'s.
+Sees the texts of lines only; `script.py` applies the author's language marks first.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from narrator.text.recognise import SMALL_WORDS
 from narrator.text.sentences import primary
 
 LEAST = 6
-"""Letters from which on lines have a language of their own: fewer are a name, a sign, a cry, and
-are said better within what is around them. So are longer names: see `_is_name`."""
+"""Minimum number of letters for lines in a language of their own. Fewer are a name, a sign or a
+cry, and sound better in the language around them; so do longer names, see `_is_name`."""
 _MIN_LETTERS = {"CJK": 3, "HIRAGANA": 3, "KATAKANA": 3, "HANGUL": 3}
 _KANA = ("HIRAGANA", "KATAKANA")
 _EASTERN = frozenset(("CJK", *_KANA))
@@ -28,36 +28,36 @@ _ADDRESS = re.compile(
     r"(?:[A-Za-z0-9_.+-]+@)?(?:[A-Za-z0-9_-]+\.)+[A-Za-z]{2,}(?:[:/?#][!-~]*)?)",
     re.IGNORECASE,
 )
-"""Addresses of sites and mail, names of files and accounts: in no language. A match begins at the
-head of a run of such signs only, so that a long one takes no time."""
+"""Web and mail addresses, file and account names, which are in no language. A match begins only at
+the head of a run of such characters, so that a long run takes no time."""
 _SENTENCE_END = re.compile(r"[.!?…。！？؟۔։।;][\W_]*$")
 _PHRASE_WORDS = 4
-"""So many words are text of some language, though no small word says which."""
+"""Minimum number of words of a text in some language, even if no small word identifies it."""
 _EASTERN_NAME_LENGTH = 4
-"""Characters of a name, at most, in scripts that put no spaces between words."""
+"""Maximum length of a name in scripts without spaces between words, in characters."""
 _CHINESE_PARTICLES = frozenset("的了是我你他她不在吗嗎呢吧这這那们們有就也都很")
 
 _INITIALS = re.compile(r"[IVXLCDM]+|[A-Z]{2,4}")
-"""Roman numerals and short names in capitals, which texts of all alphabets have."""
+"""Roman numerals and initialisms, which texts in all alphabets have."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignLetters:
-    """Letters in a text that its language is not written in."""
+    """Letters of a text that its language is not written in."""
 
     alphabet: str
-    """The most frequent of theirs."""
+    """The most frequent foreign alphabet."""
     letters: int
-    """In it."""
+    """Number of letters in that alphabet."""
     mostly: bool
-    """True if most of the text is in such letters, and not some words of it."""
+    """True if most letters of the text are foreign."""
     wholly: bool
-    """True if nothing of it is in its own."""
+    """True if no letter is of the text's own language."""
     word: str
-    """The first one."""
+    """First foreign word."""
 
     def goes_on(self, previous: ForeignLetters) -> bool:
-        """Return True if a text after another that has strange letters is in the same language."""
+        """Return True if it continues an earlier text with foreign letters in the same language."""
         is_same_script = (
             self.alphabet == previous.alphabet or {self.alphabet, previous.alphabet} <= _EASTERN
         )
@@ -65,8 +65,7 @@ class ForeignLetters:
 
 
 def said_in(texts: Sequence[tuple[str, ForeignLetters]], declared: Sequence[str]) -> str | None:
-    """Return the language of texts that go on one another; None where they are too few to have
-    one."""
+    """Return the language of consecutive texts; None if they are too short to have their own."""
     mostly_foreign = [passage for _, passage in texts if passage.mostly]
     if not mostly_foreign:
         return None
@@ -85,8 +84,7 @@ def _has_enough_letters(alphabet: str, letter_count: int) -> bool:
 
 
 def _is_name(alphabet: str, lines: Sequence[str]) -> bool:
-    """Return True if lines in an alphabet may be no more than a name or a title, and are no
-    sentence."""
+    """Return True if lines in an alphabet may be just a name or a title, and are no sentence."""
     text = " ".join(lines)
     words = _words_in_alphabet(alphabet, text)
     is_sentence = any(map(_SENTENCE_END.search, lines))
@@ -100,8 +98,11 @@ def _is_name(alphabet: str, lines: Sequence[str]) -> bool:
 
 
 def _is_latin_name(words: Sequence[str], is_sentence: bool) -> bool:
-    """Return True if Latin words are a name, a title or an abbreviation: all but the small ones
-    have capitals, as in `The Catcher in the Rye`, or they are too few to be a sentence."""
+    """Return True if Latin words are a name, a title or an abbreviation.
+
+    Either all but the small words have capitals, as in `The Catcher in the Rye`, or there are too
+    few words for a sentence.
+    """
     small_word_count = sum(word.casefold() in _languages_by_word() for word in words)
     other_words = [word for word in words[1:] if word.casefold() not in _languages_by_word()]
     if not any(word[0].islower() for word in other_words):
@@ -110,8 +111,7 @@ def _is_latin_name(words: Sequence[str], is_sentence: bool) -> bool:
 
 
 def _words_in_alphabet(alphabet: str, text: str) -> list[str]:
-    """Return the words of a text in an alphabet, but for signs and initials: `XVIII`, `BBC`,
-    `J.`"""
+    """Return the words of a text in an alphabet, without `XVIII`, `BBC`, `J.` and other signs."""
     words = [word for word in re.findall(r"[^\W\d_]+", text) if alphabet_of(word[0]) == alphabet]
     if alphabet != "LATIN":
         return words
@@ -120,20 +120,20 @@ def _words_in_alphabet(alphabet: str, text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Why a text is hardly in the language that a mark says it is in."""
+    """Evidence that a text is not in the language that a mark sets."""
 
     seems: str
-    """What it seems to be in, for people."""
+    """Name of the apparent language or alphabet, for messages."""
     language: str
-    """What it is said in all the same."""
+    """Language that the text is spoken in nevertheless."""
 
 
 def contradiction(
     text: str, marked_language: str, surrounding_language: str
 ) -> Contradiction | None:
-    """What a text's letters or small words say against the language that it is marked with.
+    """Return the evidence of a text's letters or small words against its marked language, or None.
 
-    It is said in the language around it where the marked one has none of its letters.
+    The text is spoken in the surrounding language if it has no letters of the marked one.
     """
     foreign = strange(text, marked_language)
     if foreign and foreign.mostly and _has_enough_letters(foreign.alphabet, foreign.letters):
@@ -150,7 +150,7 @@ def contradiction(
 
 
 def _is_plainly(text: str, language: str, other_language: str) -> bool:
-    """Return True if a text's small words speak for one language, and hardly for the other."""
+    """Return True if a text's small words indicate one language, and hardly the other."""
     code, other_code = primary(language), primary(other_language)
     if code == other_code:
         return False
@@ -162,13 +162,13 @@ def _is_plainly(text: str, language: str, other_language: str) -> bool:
 
 
 def called(alphabet: str) -> str:
-    """Return an alphabet's letters, for people."""
+    """Return the name of an alphabet's letters, for messages."""
     return _NAMES.get(alphabet) or f"{alphabet.capitalize()} letters"
 
 
 def strange(text: str, language: str) -> ForeignLetters | None:
-    """What of a text is in letters that its language is not written in; None where nothing is, or
-    where the language is not known."""
+    """Return the letters of a text that its language is not written in; None without any, or for an
+    unknown language."""
     expected = alphabets_of(language)
     if expected is None or (text.isascii() and "LATIN" in expected):
         return None
@@ -196,7 +196,7 @@ def strange(text: str, language: str) -> ForeignLetters | None:
 def _count_foreign_letters(
     text: str, foreign_alphabets: Mapping[str, str]
 ) -> tuple[Counter[str], dict[str, str]]:
-    """How many letters of each alphabet a text has, of those in `foreign_alphabets`, and the first word in it."""
+    """Count the letters in each foreign alphabet, and find the first word in it."""
     letter_counts: Counter[str] = Counter()
     first_words: dict[str, str] = {}
     for word in text.split():
@@ -214,8 +214,10 @@ def _is_sign(word: str, alphabet: str) -> bool:
 
 
 def _count_han_as_kana(text: str, foreign_counts: Counter[str], own_count: int) -> int:
-    """Count the characters beside kana as kana, in `foreign_counts` and off what is its own language's:
-    Japanese has both; returns the latter."""
+    """Count Chinese characters next to kana as kana in `foreign_counts`: Japanese has both.
+
+    Returns the text's own letters without them.
+    """
     kana_count = sum(foreign_counts[alphabet] for alphabet in _KANA)
     cjk_count = sum(alphabet_of(character) == "CJK" for character in text)
     if kana_count and 4 * kana_count >= cjk_count:
@@ -227,8 +229,11 @@ def _count_han_as_kana(text: str, foreign_counts: Counter[str], own_count: int) 
 
 
 def _language_of(alphabet: str, texts: Iterable[str], declared: Sequence[str]) -> str:
-    """Return the language of texts in one alphabet, of those that their book declares; Latin
-    letters by their words, where they are in doubt; else the usual one."""
+    """Return the language of texts in one alphabet, from those that the book declares.
+
+    Small words decide between several languages in Latin letters; without any, the alphabet's
+    default.
+    """
     likely = [
         tag if alphabet in (alphabets_of(tag) or ()) else primary(tag)
         for tag in declared
@@ -243,21 +248,23 @@ def _language_of(alphabet: str, texts: Iterable[str], declared: Sequence[str]) -
 
 
 def _borrows(tag: str, alphabet: str) -> bool:
-    """Korean has Chinese characters, but no texts of them alone."""
+    """Return True if a language only borrows an alphabet: no Korean text is in Chinese characters
+    alone."""
     return alphabet == "CJK" and primary(tag) == "ko"
 
 
 MIN_SCORE = 2.0
-"""Small words of another language that deny a mark: one may be part of a name."""
+"""Minimum score of small words of another language that contradicts a mark; a single word may be
+part of a name."""
 
 COMMON = frozenset("da de en es fi fr id it nl no pl pt sv sw tl tr vi".split())
-"""Languages in Latin letters that lines are told apart in where their book declares none; others
-are rare in books, and few voices have them."""
+"""Languages in Latin letters to choose from if the book declares none; others are rare in books,
+and few voices speak them."""
 
 
 @functools.cache
 def _languages_by_word() -> Mapping[str, Sequence[str]]:
-    """Small word -> languages that have it."""
+    """Return a map of small words to the languages that have them."""
     owners: dict[str, list[str]] = defaultdict(list)
     for language, words in SMALL_WORDS.items():
         for word in words.split():
@@ -266,7 +273,7 @@ def _languages_by_word() -> Mapping[str, Sequence[str]]:
 
 
 def recognised(text: str, candidates: Collection[str]) -> str | None:
-    """Return the language in Latin letters that a text's small words speak for; None in doubt."""
+    """Return the language in Latin letters that a text's small words indicate; None in doubt."""
     scores = _score_languages(text, candidates)
     ranking = sorted(scores, key=scores.__getitem__, reverse=True)[:2]
     if not ranking or scores[ranking[0]] < 1:
@@ -277,8 +284,8 @@ def recognised(text: str, candidates: Collection[str]) -> str | None:
 
 
 def _score_languages(text: str, candidates: Collection[str]) -> dict[str, float]:
-    """How many small words speak for each language: one for each that has it, the less, the more
-    they are."""
+    """Score languages by a text's small words; each word counts one, shared by the languages that
+    have it."""
     scores: dict[str, float] = defaultdict(float)
     for word in re.findall(r"[^\W\d_]{2,}", text.casefold()):
         languages = [

@@ -1,6 +1,6 @@
-"""Words that a list of a language's words lacks: names, mostly, which an engine may say wrong.
+"""Finds words that a language's word list lacks: mostly names, which an engine may mispronounce.
 
-The lists are simplemma's, of some fifty languages; they need the extra `names`. Knows no book.
+The lists, of some fifty languages, are simplemma's and need the extra `names`. Knows no book.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from narrator.text.sentences import primary
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SHORT_LENGTH = 3
-"""Letters of a small word that is never a name, whatever a list lacks."""
+"""Length up to which a lower-case word is never a name, even if the list lacks it."""
 _CLITICS = frozenset("ll re ve em".split())
-"""What follows an apostrophe and is no word of its own, beside single letters."""
+"""Word parts after an apostrophe that are no words of their own, besides single letters."""
 
 
 def require() -> None:
-    """Raises EnvironmentFailed without the lists."""
+    """Raise EnvironmentFailed if the lists are not installed."""
     if find_spec("simplemma") is None:
         raise EnvironmentFailed(f"the lists of words need simplemma: {install_command('names')}")
 
@@ -33,8 +33,11 @@ def has(language: str) -> bool:
 
 
 def strangers(text: str, language: str) -> Iterator[tuple[int, str]]:
-    """Yield words that the language's list lacks, with their offsets, in order; of a compound with
-    a hyphen or an apostrophe those parts that it lacks. None where there is no list."""
+    """Yield the words that the language's list lacks, with their offsets, in order.
+
+    Of a compound with a hyphen or an apostrophe, only the missing parts. Yields nothing without a
+    list.
+    """
     code = primary(language)
     for match in _WORD.finditer(text):
         if _is_known(code, match[0]) is not False:
@@ -54,8 +57,8 @@ def _is_small(part: str) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def _is_known(code: str, word: str) -> bool | None:
-    """Return True if a list has a word, as it stands, in small letters or with a capital; None
-    where there is no list."""
+    """Return True if a list has a word as written, in lower case or capitalised; None without a
+    list."""
     from simplemma import is_known
 
     try:

@@ -1,6 +1,6 @@
-"""The words of a spoken text, as spans: what is timed, counted and compared one by one.
+"""Splits spoken text into words, which are timed, counted and compared one by one.
 
-In scripts without spaces between words each character is one. Knows no language's grammar.
+In scripts without spaces between words each character is a word. Knows no grammar.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ import unicodedata
 from narrator.text.sentences import primary
 
 UNSPACED_LANGUAGES = frozenset("bo ja km ko lo my th yue zh".split())
-"""Languages without spaces between words, or with spaces at will."""
+"""Languages written without spaces between words, or with optional ones."""
 _RUN = re.compile(r"\S+")
 
 
 def is_lettered(language: str) -> bool:
-    """Return True if a language, by BCP 47 tag, is taken by character."""
+    """Return True if a language, a BCP 47 tag, is split by characters."""
     return primary(language) in UNSPACED_LANGUAGES
 
 
 def words(text: str, language: str) -> list[tuple[int, int]]:
-    """Where each word lies: `text[first:last]`, with the marks that touch it; those of marks alone
-    belong to the word before. Without spaces: a character with its marks and accents."""
+    """Return the span of each word with its adjacent marks; lone marks belong to the word before.
+
+    Without spaces each character, with its marks and accents, is a word.
+    """
     spans: list[tuple[int, int]] = []
     for match in _RUN.finditer(text):
         pieces = _character_spans(text, *match.span()) if is_lettered(language) else [match.span()]

@@ -1,20 +1,20 @@
-"""Written text -> spoken text: what a chunk says, and every change on the way.
+"""Normalises written text to spoken text, and records every change.
 
     source -canonical-> plain -says, lexicon, rules-> words -lexicon-> words -punctuate-> spoken
 
-Each stage is a list of edits (`edits.py`); folded into one, they are the changes of the source.
-English has rules of its own (`english.py`), many languages have numbers (`languages.py`), all have
-their punctuation made plain (`typography.py`).
+Each stage is a list of edits (`edits.py`); composed into one list, they are the changes of the
+source. English has rules of its own (`english.py`), many languages have numbers (`languages.py`),
+all have their punctuation simplified (`typography.py`).
 
-Who wins: an author's `says` take their place first and are not read again. Then the lexicon takes
+Precedence: an author's `says` are replaced first and are not read again. Then the lexicon takes
 every match in the source, so that an entry like `Dr.` or `1984` finds its word before a rule could
-rewrite it; then the rules read what is left; then the lexicon reads what the rules said ("Doctor"
-from "Dr."), never its own words. Only punctuation is made plain in all of it.
+rewrite it; then the rules read the rest; then the lexicon reads the rules' words ("Doctor" from
+"Dr."), never its own. Only punctuation is simplified everywhere.
 
-Knows no engine. What it leaves is for all of them: words, `, ; : . ? ! ...`, apostrophes, hyphens
-inside words; no quotation mark, bracket, dash, figure (in English) or invisible character; and one
-stop, `.`, `?` or `!` (in the language's own form), at the end. A text without a letter or figure
-in it is spoken as "".
+Knows no engine. The output suits all of them: words, `, ; : . ? ! ...`, apostrophes, hyphens inside
+words; no quotation mark, bracket, dash, figure (in English) or invisible character; and one stop,
+`.`, `?` or `!` (in the language's own form), at the end. A text without a letter or figure becomes
+"".
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["TYPOGRAPHY", "Change", "Lexicon", "LexiconEntry", "SpokenText", "nor
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`text[start:stop]` of the source is `written` and is spoken as `spoken`, by `rule`.
+    """Replaces `text[start:stop]` of the source, `written`, by `spoken`; `rule` names the cause.
 
     An insertion has `start == stop`. Rules in `TYPOGRAPHY` change marks only; "say" and "lexicon"
     are the author's own.
@@ -50,12 +50,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class SpokenText:
-    """What is said, and the changes that make it out of the source: in order, none overlapping."""
+    """Spoken text with the changes from its source, in order, none overlapping."""
 
     text: str
     changes: tuple[Change, ...]
     pronunciations: Mapping[str, str] = field(default_factory=dict)
-    """Words of it with their IPA, as the lexicon has them."""
+    """Words of the text -> their IPA, from the lexicon."""
 
 
 _RULE_WEIGHTS = {**dict.fromkeys(TYPOGRAPHY, 0), "ligature": 0, "lexicon": 2, "say": 3}
@@ -149,7 +149,7 @@ def normalize(
 
 
 _IPA = re.compile(r"/[^/]+/")
-"""How the author says that a word is pronounced so, in place: {Siobhan|/ʃɪˈvɔːn/}."""
+"""IPA that the author gives in place: {Siobhan|/ʃɪˈvɔːn/}."""
 
 
 def _rules_of(tag: str, primary: str, heading: bool) -> tuple[Sequence[Group], Setting]:
@@ -160,16 +160,16 @@ def _rules_of(tag: str, primary: str, heading: bool) -> tuple[Sequence[Group], S
 
 _SENTENCE_END = re.compile(r"([.!?…])[\"')\]]*\s+[\"'(\[]*$")
 _LOOKBEHIND = 12
-"""Characters of the text before a word that show whether a sentence ends there."""
+"""Characters before a word that show if a sentence ends there."""
 
 
 def _capitalise_sentences(
     plain: str, edits: Sequence[Replacement], language: str
 ) -> list[Replacement]:
-    """`edits` with a capital where one begins a sentence: "We left. Twelve came."
+    """Return `edits`, capitalised where they begin a sentence: "We left. Twelve came."
 
-    Engines go on without a pause where a full stop has a small letter behind it. How a chunk
-    itself begins means nothing to them, and it may be in the middle of a sentence.
+    Engines make no pause at a full stop before a lower-case letter. The beginning of the chunk does
+    not matter to them, and it may be inside a sentence.
     """
     capitalised: list[Replacement] = []
     sentence_starts: frozenset[int] | None = None
@@ -192,7 +192,7 @@ def _capitalise_sentences(
 
 
 def _changes(text: str, steps: Sequence[Replacement]) -> list[Change]:
-    """Changes of `text`; those of marks without the letters and spaces that stay."""
+    """Return the changes of `text`; changes of marks without unchanged letters and spaces."""
     changes = []
     for start, stop, spoken, rule in steps:
         written = text[start:stop]

@@ -1,8 +1,8 @@
-"""Edits: what a stage changes in a text, and how two stages become one.
+"""Edits of a text, and the composition of the edits of two stages.
 
-Each stage of normalisation is a list of edits of the text that the stage before it left.
-`compose` folds such lists into edits of the source text, so every change that a listener hears
-can be shown where it was written. Knows nothing of language.
+Each stage of normalisation is a list of edits of the text that the previous stage returned.
+`compose` folds such lists into edits of the source text, so every audible change can be shown where
+it was written. Knows nothing of language.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Replacement(NamedTuple):
-    """`text[start:stop]` becomes `new`; `start == stop` inserts. `rule` names the cause."""
+    """Replaces `text[start:stop]` by `new`; inserts if `start == stop`. `rule` names the cause."""
 
     start: int
     stop: int
@@ -23,7 +23,7 @@ class Replacement(NamedTuple):
 
 
 def apply_edits(text: str, edits: Sequence[Replacement]) -> str:
-    """`text` with `edits`, which are in order and do not overlap."""
+    """Return `text` with `edits` applied, which are in order and do not overlap."""
     if not edits:
         return text
     pieces = []
@@ -37,7 +37,7 @@ def apply_edits(text: str, edits: Sequence[Replacement]) -> str:
 
 
 def map_span(edits: Sequence[Replacement], first: int, last: int) -> tuple[int, int]:
-    """Where `text[first:last]` lies once `edits` are made, with the whole of those that it cuts."""
+    """Return the span of `text[first:last]` after `edits`, extended over those that it cuts."""
     start_shift = stop_shift = 0
     for start, stop, new, _ in edits:
         growth = len(new) - (stop - start)
@@ -92,8 +92,11 @@ def compose(
 def _pop_touching(
     earlier: deque[Replacement], later: deque[Replacement]
 ) -> tuple[int, int, list[Replacement], list[Replacement]]:
-    """Take the first edit of two lists in offsets of one text, and whatever shares characters
-    with it: where the stretch begins and ends, all its edits, those of `later` alone."""
+    """Pop the first edit of two lists in offsets of one text, and all that share characters with
+    it.
+
+    Returns start and end of the stretch, all its edits, and those of `later` alone.
+    """
     if not later or (earlier and earlier[0].stop <= later[0].start):
         edit = earlier.popleft()
         return edit.start, edit.stop, [edit], []

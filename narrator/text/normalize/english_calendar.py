@@ -28,7 +28,7 @@ from narrator.text.normalize.rules import (
 )
 
 _AMBIGUOUS_MONTHS = ("may", "march", "mar", "sep", "jun", "dec")
-"""Small, they are months only with a day and a year, or an ordinal."""
+"""In lower case they are months only with a day and a year, or an ordinal."""
 _FULL_NAMES = [*MONTHS, *map(str.upper, MONTHS)]
 _SHORT_NAMES = [*MONTH_SHORT, *map(str.upper, MONTH_SHORT)]
 _MONTH = rf"(?:{alternatives(_FULL_NAMES)})\b|(?:{alternatives(_SHORT_NAMES)})\b\.?"
@@ -63,14 +63,15 @@ def _weekday(text: str) -> str:
 
 
 def _day_month(match: Match, setting: Setting) -> str | None:
-    """12 March 1920; 12-14 March"""
+    """Speak a date with the day first: 12 March 1920; 12-14 March."""
     day, first_day = int(match["day"]), match["from"]
     if not 1 <= day <= 31:
         return None
     article = "" if re.search(r"\b[Tt]he\s$", text_before(match)) else "the "
     date_words = f"{article}{_ordinal_words(day, setting)} of {_month(match['month'])}"
     if first_day:
-        date_words = f"{article}{_ordinal_words(int(first_day), setting)} to the {date_words.removeprefix(article)}"
+        start = _ordinal_words(int(first_day), setting)
+        date_words = f"{article}{start} to the {date_words.removeprefix(article)}"
     return (
         f"{date_words} {_year_words(int(match['year']), setting)}" if match["year"] else date_words
     )
@@ -80,7 +81,7 @@ _COUNT_FOLLOWS = re.compile(r"\s?(?:%|(?:years?|percent|miles?|times|men|people)
 
 
 def _month_day(match: Match, setting: Setting) -> str | None:
-    """March 3rd, 1920"""
+    """Speak a date with the month first: March 3rd, 1920."""
     day, last_day = int(match["day"]), match["upto"]
     if not 1 <= day <= 31 or _COUNT_FOLLOWS.match(text_after(match)):
         return None
@@ -103,7 +104,7 @@ def _date(day: int, month: int, year: int, setting: Setting) -> str | None:
 
 
 def _numeric_date(match: Match, setting: Setting) -> str | None:
-    """12/03/2020: the day first or the month, unless only one can be"""
+    """Speak 12/03/2020, in the order of the language unless only the other is possible."""
     first, second, year = int(match[1]), int(match[3]), int(match[4])
     if len(match[4]) == 2:
         year += 1900 if year > 50 else 2000
@@ -112,7 +113,7 @@ def _numeric_date(match: Match, setting: Setting) -> str | None:
 
 
 def _iso(match: Match, setting: Setting) -> str | None:
-    """2017-12-11, 2017/12/11T10:30Z"""
+    """Speak an ISO date: 2017-12-11, 2017/12/11T10:30Z."""
     date_words = _date(int(match[4]), int(match[3]), int(match[1]), setting)
     if date_words is None or match["hour"] is None:
         return date_words
@@ -124,7 +125,7 @@ def _iso(match: Match, setting: Setting) -> str | None:
 
 
 def _iso_month(match: Match, setting: Setting) -> str | None:
-    """2017-12: a month where it can be no span of years"""
+    """Speak 2017-12 as a month, if it cannot be a span of years."""
     month, year = int(match[2]), int(match[1])
     if not 1 <= month <= 12 or month > year % 100:
         return None
@@ -132,7 +133,7 @@ def _iso_month(match: Match, setting: Setting) -> str | None:
 
 
 def _on_day(match: Match, setting: Setting) -> str | None:
-    """on 12/25: the day and month, as the language orders them"""
+    """Speak "on 12/25" as day and month, in the order of the language."""
     first, second = int(match[1]), int(match[2])
     day, month = (first, second) if setting.british else (second, first)
     if not (1 <= day <= 31 and 1 <= month <= 12):
@@ -162,7 +163,7 @@ _OBJECT_FOLLOWS = re.compile(
 
 
 def _bare_year(match: Match, setting: Setting) -> str | None:
-    """Four figures without a comma are a year unless they count or number something."""
+    """Speak four figures without a comma as a year, unless they count or number something."""
     next_word = _NEXT_WORD.match(text_after(match))
     word = next_word[1] if next_word else ""
     if word in COUNTED or word in UNITS or _LABEL_CUE.search(text_before(match)):
@@ -177,7 +178,7 @@ def _bare_year(match: Match, setting: Setting) -> str | None:
 
 
 def _years(match: Match, setting: Setting) -> str | None:
-    """1914-18"""
+    """Speak a span of years: 1914-18."""
     first, second = match[1], match[2]
     last = int(first[: 4 - len(second)] + second)
     if last <= int(first):
@@ -206,7 +207,7 @@ _OTHER_DECADE = re.compile(r"\d0'?s(?:,| and| or| to|[-–])? ?$")
 
 
 def _decade(match: Match, setting: Setting) -> str | None:
-    """1920s, '90s, his 40s; 100s and 1000s"""
+    """Speak decades, ages and round numbers in the plural: 1920s, '90s, his 40s; 100s and 1000s."""
     figures, possessive = match[2], "'" in match[3]
     number = int(figures)
     if len(figures) == 4:
@@ -252,7 +253,7 @@ def _time(match: Match, setting: Setting) -> str | None:
 
 
 def _times(match: Match, setting: Setting) -> str:
-    """6-8 p.m., 10.30-11.15 a.m."""
+    """Speak a span of times: 6-8 p.m., 10.30-11.15 a.m."""
     ends = []
     for hour, minute in ((match["hour"], match["minute"]), (match["hour2"], match["minute2"])):
         pair = f" {numbers.pair(int(minute))}" if minute and int(minute) else ""
@@ -261,7 +262,7 @@ def _times(match: Match, setting: Setting) -> str:
 
 
 def _british_time(match: Match, setting: Setting) -> str | None:
-    """We took the 5.20."""
+    """Speak a British time without a.m. or p.m.: We took the 5.20."""
     return _time(match, setting) if setting.british else None
 
 
@@ -306,7 +307,7 @@ _PLACE = r"\d{1,3}:[1-9]"
 
 
 def _verse(match: Match, setting: Setting) -> str | None:
-    """John 3:7; Genesis 1:1-2:3"""
+    """Speak a Bible verse: John 3:7; Genesis 1:1-2:3."""
     if not _BOOK.search(text_before(match)[-20:]):
         return None
     figures = [
@@ -524,4 +525,4 @@ SPANS = Group(
         Rule("range", re.compile(r"(?<=\bA)[-–](?=Z\b)"), say_always(" to ")),
     ),
 )
-"""Mon.-Sun., May–June, A–Z: they need no figure."""
+"""Mon.-Sun., May–June, A–Z: spans without a figure."""

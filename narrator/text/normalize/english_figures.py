@@ -108,7 +108,7 @@ def _money(match: Match, setting: Setting) -> str:
 
 
 def _sum_words(text: str, match: Match, setting: Setting, currency: _Currency) -> str:
-    """Return one end of a range: "five dollars and fifty cents"."""
+    """Speak one end of a range: "five dollars and fifty cents"."""
     integer, _, fraction = text.partition(".")
     if len(fraction) not in (0, 2):
         return f"{figure(text, setting)} {currency.many}"
@@ -124,13 +124,15 @@ def _exact_sum(
     small_amount: int,
     in_pounds: bool,
 ) -> str:
-    """Return a sum to the penny: "four pounds fifty", "one dollar and five cents", "a
-    ten-dollar"."""
-    small_coins = f"{in_words(small_amount, setting)} {currency.cent if small_amount == 1 else currency.cents}"
+    """Speak a sum to the penny: "four pounds fifty", "one dollar and five cents", a "ten-dollar"
+    bill."""
+    small_words = in_words(small_amount, setting)
+    small_coins = f"{small_words} {currency.cent if small_amount == 1 else currency.cents}"
     if small_amount and not main_amount:
         return small_coins
     if describes(match):
-        return f"{in_words(main_amount, setting)}-{currency.one}{f' {in_words(small_amount, setting)}' if small_amount else ''}"
+        price = f"{in_words(main_amount, setting)}-{currency.one}"
+        return f"{price} {small_words}" if small_amount else price
     main_words = (
         f"{in_words(main_amount, setting)} {currency.one if main_amount == 1 else currency.many}"
     )
@@ -150,7 +152,7 @@ def _coins(match: Match, setting: Setting) -> str:
 
 
 def _old_pence(number: int, fraction: str) -> str:
-    """sixpence, eightpence halfpenny, three farthings"""
+    """Return sixpence, eightpence halfpenny, three farthings."""
     fraction_words = {"": "", "½": "halfpenny", "¼": "farthing", "¾": "three farthings"}[fraction]
     if not number:
         return fraction_words if fraction == "¾" else f"a {fraction_words}"
@@ -161,7 +163,7 @@ def _old_pence(number: int, fraction: str) -> str:
 
 
 def _old_money(match: Match, setting: Setting) -> str:
-    """Pounds, shillings and pence."""
+    """Speak pounds, shillings and pence."""
     groups = match.groupdict()
     amounts = []
     for unit in ("pound", "shilling"):
@@ -183,7 +185,7 @@ _CASH_CONTEXT = re.compile(
 
 
 def _shillings(match: Match, setting: Setting) -> str | None:
-    """6s.: shillings, but not in "He ran it in 10s."."""
+    """Speak 6s. as shillings, but not those in "He ran it in 10s.", which are seconds."""
     if SECONDS.search(text_before(match)[-40:]) and not _CASH_CONTEXT.search(
         text_before(match)[-80:] + text_after(match)[:80]
     ):
@@ -224,14 +226,14 @@ MONEY = (
 SHILLINGS = (
     Rule("old money", re.compile(rf"(?<![\w.,])(?<!\d ){_SHILLINGS}s{DOT_OR_END}"), _shillings),
 )
-"""After decades, which are written like them."""
+"""Applied after decades, which are written alike."""
 
 
 # Other numbers -----------------------------------------------------------------------------------
 
 
 def _before_number(match: Match, setting: Setting) -> str | None:
-    """No. 5, pp. 3, vol. ii"""
+    """Speak abbreviations before numbers: No. 5, pp. 3, vol. ii."""
     word = match[1].lower()
     has_dot = "." in match[0]
     if not has_dot and word not in DOTLESS:
@@ -245,10 +247,12 @@ def _before_number(match: Match, setting: Setting) -> str | None:
 
 
 def _caption(match: Match, setting: Setting) -> str:
-    """Table 3-2: "three dash two", for "three two" sounds like thirty-two; but "Tables 3-5"."""
+    """Speak Table 3-2 as "three dash two", since "three two" sounds like thirty-two; but "Tables
+    3-5" is a range."""
     first, *other_numbers = re.findall(r"\d+", match["numbers"])
     if match["many"] and len(other_numbers) == 1 and int(other_numbers[0]) > int(first):
-        return f"{match['name']} {in_words(int(first), setting)} to {in_words(int(other_numbers[0]), setting)}"
+        last = in_words(int(other_numbers[0]), setting)
+        return f"{match['name']} {in_words(int(first), setting)} to {last}"
     spoken_numbers = re.sub(r"\d+", lambda part: in_words(int(part[0]), setting), match["numbers"])
     return f"{match['name']} {re.sub(r'(?<=[a-z])[-–](?=[a-z])', ' dash ', spoken_numbers)}"
 
@@ -260,7 +264,7 @@ _RESULT = re.compile(
 
 
 def _shares(match: Match, setting: Setting) -> str | None:
-    """50-50, 60-40: two shares of a hundred; 40-60 is a range, 52-48 a result"""
+    """Speak two shares of a hundred: 50-50, 60-40; 40-60 is a range, 52-48 a result."""
     first, second = int(match[1]), int(match[2])
     if first + second != 100 or first < second or first % 5:
         return None
@@ -279,12 +283,12 @@ _MEASURE_BEFORE = re.compile(
 
 
 def _range_word(match: Match, setting: Setting) -> str | None:
-    """Return a dash between two figures, whatever stands after the first."""
+    """Speak a dash between two figures as "to", if a measure precedes it."""
     return " to " if _MEASURE_BEFORE.search(text_before(match)[-30:]) else None
 
 
 def _groups(match: Match, setting: Setting) -> str | None:
-    """1-2-3, 978-0-14-103614-4"""
+    """Speak groups of digits: 1-2-3, 978-0-14-103614-4."""
     parts = match[0].split("-")
     if max(map(len, parts)) > 2:
         return ", ".join(numbers.digits(part, "oh") for part in parts)
@@ -299,7 +303,7 @@ def _version(match: Match, setting: Setting) -> str:
 
 
 def _code(match: Match, setting: Setting) -> str:
-    """Letters and digits in one word: A1, M25, 3D, H2O, 221B."""
+    """Speak letters and digits in one word: A1, M25, 3D, H2O, 221B."""
     if plural := _PLURAL_CODE.fullmatch(match[0]):  # A380s
         return f"{'-'.join(plural[1])}-{numbers.plural(numbers.label(plural[2]))}"
     parts = re.findall(r"\d+|[A-Za-z]+", match[0])
@@ -318,7 +322,7 @@ _SUITE = re.compile(
 
 
 def _label(match: Match, setting: Setting) -> str | None:
-    """Room 101; Suite 210 where it is an address, not the Cello Suite."""
+    """Speak a number as a label: Room 101; Suite 210 in an address, but not a Cello Suite."""
     preceding = text_before(match)
     if re.search(r"\b(?:[Ss]uite|Ste\.?) $", preceding[-8:]) and not _SUITE.search(preceding[-40:]):
         return None
@@ -326,7 +330,7 @@ def _label(match: Match, setting: Setting) -> str | None:
 
 
 def _jet(match: Match, setting: Setting) -> str:
-    """747-400, 747s"""
+    """Speak aircraft types: 747-400, 747s."""
     number_words = " ".join(numbers.label(part) for part in re.findall(r"\d+", match[0]))
     return numbers.plural(number_words) if match[0].endswith("s") else number_words
 
@@ -450,4 +454,4 @@ PLURALS = (
         lambda match, setting: numbers.plural(numbers.label(match[0][:-1])),
     ),
 )
-"""Before units, for their "s" is no second."""
+"""Applied before units, since their "s" does not mean seconds."""

@@ -44,20 +44,20 @@ _FRACTIONS = {
     )
 }
 VULGAR = "".join(_FRACTIONS)
-"""Characters that are fractions."""
+"""Fraction characters."""
 
 _SLASHED = r"(?:\d+[ -])?[1-9]\d{0,2}/[1-9]\d{0,2}(?:(?<=/1)000)?"
 _FRACTION = rf"(?:\d+[ -]?)?[{VULGAR}]|{_SLASHED}(?![\d/])"
 _SET_PAIRS = {"24/7": "twenty-four seven", "9/11": "nine eleven"}
 _EYE_CHART = frozenset((15, 20, 25, 30, 40, 50, 60, 70, 80, 100, 200, 400))
-"""After "20/" they are read from an eye chart."""
+"""Numbers that are read from an eye chart after "20/"."""
 
 
 def _split_fraction(text: str, setting: Setting) -> tuple[str, int, str] | None:
-    """Return a written fraction: its whole number ("" for none), its numerator and the name of its
+    """Split a written fraction into its whole number ("" for none), numerator and name of its
     parts.
 
-    "3 1/4" is three, one and "quarter"; None where it is none.
+    "3 1/4" is three, one and "quarter"; None if it is not a fraction.
     """
     if text[-1] in _FRACTIONS:
         integer, (numerator, denominator) = text[:-1].strip(" -"), _FRACTIONS[text[-1]]
@@ -72,7 +72,7 @@ def _split_fraction(text: str, setting: Setting) -> tuple[str, int, str] | None:
 
 
 def _fraction_parts(numerator: int, name: str) -> str:
-    """a half, an eighth, three quarters, seven halves"""
+    """Return a half, an eighth, three quarters, seven halves."""
     if numerator == 1:
         return f"{'an' if name[0] == 'e' else 'a'} {name}"
     return (
@@ -98,7 +98,7 @@ def _quantity(text: str, setting: Setting) -> str | None:
 
 
 def _compound(text: str, setting: Setting) -> str | None:
-    """Return a fraction before a hyphen: half-inch, three-quarter-inch, two-and-a-half-inch."""
+    """Speak a fraction before a hyphen: half-inch, three-quarter-inch, two-and-a-half-inch."""
     if (fraction := _split_fraction(text, setting)) is None:
         return None
     integer, numerator, name = fraction
@@ -111,7 +111,7 @@ def _compound(text: str, setting: Setting) -> str | None:
 
 
 def _slash_pair(text: str) -> str | None:
-    """Figures with a slash between them that are no fraction: 24/7, 20/20."""
+    """Speak figures with a slash that are not a fraction: 24/7, 20/20."""
     if text in _SET_PAIRS:
         return _SET_PAIRS[text]
     first, _, second = text.partition("/")
@@ -129,7 +129,7 @@ _ON = re.compile(r"\s(?:on|against|favourite|favorite|outsider|shot|chance)\b")
 
 
 def _beats_or_odds(match: Match, setting: Setting) -> str | None:
-    """6/8 time, odds of 7/2"""
+    """Speak 6/8 time, odds of 7/2."""
     if not re.fullmatch(r"\d+/\d+", match[0]):
         return None
     upper, lower = (in_words(int(part), setting) for part in match[0].split("/"))
@@ -161,7 +161,8 @@ def _fraction(match: Match, setting: Setting) -> str | None:
 
 
 def _shared_parts(match: Match, setting: Setting, quantity: str | None) -> str | None:
-    """Return several parts: "two thirds of it", but "a two-thirds majority"."""
+    """Hyphenate several parts where they describe a noun: "two thirds of it", but "a two-thirds
+    majority"."""
     noun = NOUN.match(text_after(match))
     if quantity and quantity.count(" ") == 1 and re.search(r"\b[Aa]n?\s$", text_before(match)):
         return quantity.replace(" ", "-") if noun and noun[1] not in FUNCTION else quantity
@@ -169,7 +170,7 @@ def _shared_parts(match: Match, setting: Setting, quantity: str | None) -> str |
 
 
 def _ordinal_fraction(match: Match, setting: Setting) -> str | None:
-    """4/5th, 3/4ths, 1/100th"""
+    """Speak 4/5th, 3/4ths, 1/100th."""
     fraction = _split_fraction(match[1], setting)
     if fraction is None:
         return None
@@ -183,7 +184,7 @@ def _ordinal_fraction(match: Match, setting: Setting) -> str | None:
 
 
 def _is_measure(match: Match, setting: Setting) -> bool:
-    """Return True if what follows a number is a unit, and no word, plural or ordinal."""
+    """Return True if a unit follows a number, and not a word, plural or ordinal."""
     text, gap, name = match["number"], match["gap"], match["unit"]
     if name == "s":
         return not gap
@@ -199,11 +200,11 @@ SECONDS = re.compile(
     r"|\blast(?:s|ed)?|\b(?:ran|run|wait(?:ed|s)?|paused?|held|hold|stopped|lasted) for)"
     r"(?: (?:about|just|only|under|over|exactly|the first|the last))? $"
 )
-"""Before "10s": seconds, neither tens nor shillings."""
+"""Context before "10s" that means seconds, neither tens nor shillings."""
 
 
 def _is_stone(match: Match) -> bool:
-    """12st, 11st 4lb: no ordinal"""
+    """Return True for stone and not an ordinal: 12st, 11st 4lb."""
     text = match["number"]
     if match["gap"] or len(text) not in (1, 2):
         return False
@@ -212,7 +213,7 @@ def _is_stone(match: Match) -> bool:
 
 
 def _unit_names(name: str, setting: Setting) -> tuple[str, str]:
-    """Return one and many of a unit, as the language spells them."""
+    """Return singular and plural of a unit, in the spelling of the language."""
     singular, plural = UNITS[name]
     if setting.british:
         return singular, plural
@@ -221,16 +222,18 @@ def _unit_names(name: str, setting: Setting) -> tuple[str, str]:
 
 
 def _part_of_unit(singular: str, quantity: str, *, has_article: bool) -> str:
-    """Less than one of a unit: half a mile, three quarters of an inch; a quarter mile"""
+    """Speak less than one unit: half a mile, three quarters of an inch; a quarter mile."""
     if has_article:
-        return f"{quantity.partition(' ')[2] if quantity[0] == 'a' else quantity.replace(' ', '-')} {singular}"
+        if quantity[0] == "a":
+            return f"{quantity.partition(' ')[2]} {singular}"
+        return f"{quantity.replace(' ', '-')} {singular}"
     if quantity == "a half":
         return f"half {article(singular)} {singular}"
     return f"{quantity} of {article(singular)} {singular}"
 
 
 def _plural_number(match: Match, setting: Setting) -> str | None:
-    """Numbers in the plural, which are no seconds: fours, tens, Porsche 911s"""
+    """Speak plural numbers that are not seconds: fours, tens, Porsche 911s."""
     text = match["number"]
     if match["unit"] != "s" or not text.isdecimal() or SECONDS.search(text_before(match)[-40:]):
         return None
@@ -264,7 +267,7 @@ _AFTER_FEET = re.compile(r"\b(?:ft\.|feet|foot|by),?\s(?:and\s)?$", re.IGNORECAS
 
 
 def _dotted_unit(match: Match, setting: Setting) -> str | None:
-    """five ft. seven in.: a number in words before a unit with its full stop"""
+    """Speak a unit with its full stop after a number in words: five ft. seven in."""
     name, following = match["unit"].lower(), text_after(match).removeprefix(".")
     if (
         name == "in"
@@ -291,7 +294,7 @@ def _sixtieths(first: str, second: str, setting: Setting, names: tuple[str, str]
 
 
 def _height(match: Match, setting: Setting) -> str:
-    """5'10", 5′ 10½″; 4′33″ is a time, for a foot has twelve inches"""
+    """Speak 5'10", 5′ 10½″; 4′33″ is a time, since a foot has twelve inches."""
     first, second, fraction = match["feet"], match["inches"], match["part"]
     if int(second) > 12 and not fraction:
         return _sixtieths(first, second, setting, ("minute", "second"))
@@ -318,7 +321,7 @@ _SIZED_IN_INCHES = re.compile(
     r"|bolts?|boards?|planks?|blades?|knife|knives|discs?|disks?|records?|screens?|monitors?|tyres?|tires?"
     r"|heels?|lenses|telescopes?)\b"
 )
-"""What is sized in inches; elsewhere the mark ends a quotation."""
+"""Things sized in inches; elsewhere the mark ends a quotation."""
 
 
 def _feet(match: Match, setting: Setting) -> str | None:
@@ -327,7 +330,7 @@ def _feet(match: Match, setting: Setting) -> str | None:
 
 
 def _hours(match: Match, setting: Setting) -> str:
-    """2h 30m, 5m 20s: minutes, not metres"""
+    """Speak 2h 30m, 5m 20s, where "m" means minutes."""
     amounts = []
     for name in ("hour", "minute", "second"):
         if number := match[name]:
@@ -343,13 +346,13 @@ _COUNTED_IN_MILLIONS = (
 
 
 def _scaled_number(match: Match, setting: Setting) -> str:
-    """5m people"""
+    """Speak 5m people."""
     scale = {"k": "thousand", "m": "million", "bn": "billion"}[match[2]]
     return f"{figure(match[1], setting)} {scale}"
 
 
 def _slashes(match: Match, setting: Setting) -> str:
-    """1/2/3"""
+    """Speak 1/2/3."""
     parts = match[0].split("/")
     if match[0] == "24/7/365":
         return "twenty-four seven three sixty-five"
@@ -357,7 +360,7 @@ def _slashes(match: Match, setting: Setting) -> str:
 
 
 def _area(match: Match, setting: Setting) -> str | None:
-    """10' × 12'"""
+    """Speak 10' × 12'."""
     sides = (_length(match[1], match[2], setting), _length(match[3], match[4], setting))
     return " by ".join(side for side in sides if side) if all(sides) else None
 
@@ -468,4 +471,4 @@ WORDED = Group(
         ),
     ),
 )
-"""Units whose number stands in words."""
+"""Units whose number is written in words."""

@@ -11,19 +11,19 @@ from narrator.text.normalize.rules import Match, Setting, text_after, text_befor
 INT = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
 NUM = rf"(?:{INT}(?:\.\d+)?|\.\d+)"
 FREE = r"(?<![\w.])(?<!\d,)"
-"""No number goes on from here to the left."""
+"""Matches where no number continues to the left."""
 TO = r"\s?[-–]\s?"
-"""Between the ends of a range."""
+"""Dash between the ends of a range."""
 
 _TAIL = r"[\"')\]]*"
 CAPITAL_FOLLOWS = rf"{_TAIL}(?:\s*$|\s+[\"'(\[]*[A-Z\d])"
 SENTENCE_FOLLOWS = rf"{_TAIL}(?:\s*$|\s+[\"'(\[]*(?:{STARTERS})\b)"
 DOT = rf"(?:\.(?!{CAPITAL_FOLLOWS}))?"
-"""The full stop of an abbreviation, if it has one; one that may end a sentence stays outside."""
+"""Optional full stop of an abbreviation; one that may end a sentence stays outside."""
 DOT_OR_END = rf"(?:\.(?!{CAPITAL_FOLLOWS})|(?=\.))"
-"""The same where the full stop must be there."""
+"""The same with a mandatory full stop."""
 OPENS = re.compile(r"(?:^|[.!?…][\"')\]]*\s|\n)[\"'(\[]*$")
-"""Found in the text before what begins a sentence."""
+"""Matches the text before the beginning of a sentence."""
 
 
 def in_words(number: int, setting: Setting) -> str:
@@ -31,7 +31,7 @@ def in_words(number: int, setting: Setting) -> str:
 
 
 def figure(text: str, setting: Setting) -> str:
-    """Return the words of a number as it is written, with commas and a point."""
+    """Return the words of a written number with commas and a point."""
     return numbers.decimal(text, british=setting.british)
 
 
@@ -49,5 +49,5 @@ def describes(match: Match) -> bool:
 
 
 def article(noun: str) -> str:
-    """ "a" or "an" before a noun."""
+    """Return "a" or "an" for a noun."""
     return "an" if noun[0] in "aeio" or noun.startswith(("hour", "un", "up")) else "a"

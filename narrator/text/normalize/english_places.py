@@ -1,7 +1,7 @@
-"""Where people are reached, in English: telephone numbers, postcodes, houses and streets.
+"""Telephone numbers, postcodes, houses and streets in English.
 
-Their figures are names, not numbers: digits are said one by one, or in pairs for a house, and
-nought is "oh". The letters of a postcode stand apart, the form in which engines read letters.
+Their figures are names, not numbers: digits are spoken one by one, or in pairs for a house, and
+nought is "oh". The letters of a postcode are separated, the form in which engines spell letters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from narrator.text.normalize.rules import (
 
 
 def _phone_digits(group: str) -> str:
-    """Digits one by one, but for the 800 of a call that is free."""
+    """Speak digits one by one, but the 800 of a free call as a number."""
     if group in ("800", "0800"):
         return "eight hundred" if group == "800" else "oh eight hundred"
     return numbers.digits(group, "oh")
@@ -60,7 +60,7 @@ _SPAN_AFTER = re.compile(r" (?:people|men|women|children|years|feet|miles|pages|
 
 
 def _is_span(match: Match, first: str, second: str) -> bool:
-    """1914-1918; 300-4000 people"""
+    """Return True for a span of years or a range: 1914-1918; 300-4000 people."""
     if all(re.fullmatch(YEAR, group) for group in (first, second)):
         return True
     if first[0] == "0" or int(first) >= int(second) or "-" not in match["number"]:
@@ -123,7 +123,7 @@ TELEPHONES = (
 
 
 def _zip(match: Match, setting: Setting) -> str:
-    """CA 90210-1234"""
+    """Speak a ZIP code: CA 90210-1234."""
     spoken_zip = numbers.digits(match["zip"], "oh")
     if match["state"]:
         spoken_zip = f"{_state_name(match['state'])} {spoken_zip}"
@@ -143,12 +143,12 @@ def _letters_and_figures(text: str) -> str:
 
 
 def _postcode(match: Match, setting: Setting) -> str:
-    """SW1A 1AA"""
+    """Speak a British postcode: SW1A 1AA."""
     return f"{_letters_and_figures(match[1])}, {_letters_and_figures(match[2])}"
 
 
 def _state(match: Match, setting: Setting) -> str | None:
-    """Springfield, IL; Boston, Mass."""
+    """Speak the state after a town: Springfield, IL; Boston, Mass."""
     town = re.search(r"\b[A-Z][\w'.-]*[a-z], $", text_before(match))
     return _state_name(match[1]) if town else None
 
@@ -165,7 +165,7 @@ _COUNT_CUE = re.compile(r"\b(?:all|some|about|of|than|over|nearly|the)\s$", re.I
 
 
 def _house_number(match: Match, setting: Setting) -> str | None:
-    """2788 San Tomas Expy: by pairs of digits, as houses are called."""
+    """Speak a house number by pairs of digits: 2788 San Tomas Expy."""
     preceding = text_before(match)
     if _COUNT_CUE.search(preceding) or re.fullmatch("200[0-9]", match[1]):
         return None
@@ -271,4 +271,4 @@ STATE_NAMES = Group(
         ),
     ),
 )
-"""These need no figure."""
+"""Rules that apply without a figure."""

@@ -1,11 +1,11 @@
 """Addresses, signs, Roman numerals, abbreviations, initials and capitals of English.
 
-Letters that are read out stand with dots between them ("the U.S army", "P.G Wodehouse"), the form
-that neural engines and espeak alike take for initials, also where they would read "CAC" as a word;
-the dot after the last letter goes unless it ends a sentence.
+Spelled letters are separated by dots ("the U.S army", "P.G Wodehouse"), the form that neural
+engines and espeak alike take for initials, even where they would read "CAC" as a word; the dot
+after the last letter is left out unless it ends a sentence.
 
-Words in capitals: what `SPELLED` lists stays, for engines know it. Beside another shouted word, or
-if it is a common short word, or has four letters or more with a vowel among them, a word is
+Words in capitals: members of `SPELLED` stay, since engines know them. Next to another shouted word,
+or if it is a common short word, or has four letters or more with a vowel among them, a word is
 emphasis and loses its capitals, which engines would spell out. The rest are initials.
 """
 
@@ -67,7 +67,7 @@ def _plain_digits(number: str) -> str:
 
 
 def _web_part(text: str) -> str:
-    """Letters, digits and signs of an address."""
+    """Speak letters, digits and signs of an address."""
     # ½ and ² are no decimals and no letters either
     text = "".join(
         f" {_plain_digits(character)} " if unicodedata.category(character) == "No" else character
@@ -129,7 +129,7 @@ ADDRESSES = Group(
 
 
 def _expand_curse(match: Match, setting: Setting) -> str | None:
-    """d—n; G—d"""
+    """Expand a censored curse: d—n; G—d."""
     first_letter, other_letters = match[0][0], match[0][1:]
     word = CURSES.get(first_letter + other_letters) or CURSES.get(
         first_letter.lower() + other_letters
@@ -138,7 +138,7 @@ def _expand_curse(match: Match, setting: Setting) -> str | None:
 
 
 def _sign(match: Match, setting: Setting) -> str:
-    """ "x > 5" compares, ">5 years" does not."""
+    """Speak a sign; "x > 5" compares, ">5 years" does not."""
     is_comparison = match[0] in "<>≤≥" and text_after(match).startswith(" ")
     return f" {'is ' * is_comparison}{SIGN_WORDS[match[0]]} "
 
@@ -211,7 +211,7 @@ _SUBSCRIPTS = "₀-₉"
 
 
 def _formula(match: Match, setting: Setting) -> str:
-    """H₂SO₄: by its letters"""
+    """Speak a formula by its letters: H₂SO₄."""
     parts = re.findall(rf"[A-Z]|[a-z]|[{_SUBSCRIPTS}]+", match[0])
     return " ".join(
         part.upper() if part.isalpha() else numbers.label(_plain_digits(part)) for part in parts
@@ -256,7 +256,7 @@ _GREEK_AFTER = re.compile(rf"[\s,;.·]+[{_GREEK}]{{2}}")
 
 
 def _greek_letter(match: Match, setting: Setting) -> str | None:
-    """Return a letter by itself is called by its name, Ω or α; one of a Greek text stays."""
+    """Speak a single letter by its name, Ω or α; leave one within Greek text."""
     preceding, following = text_before(match), text_after(match)
     if _GREEK_BEFORE.search(preceding[-40:]) or _GREEK_AFTER.match(following):
         return None
@@ -283,13 +283,13 @@ _ROMAN = "[MDCLXVI]+"
 
 
 def _title_case_number(number: int, setting: Setting, *, is_ordinal: bool = False) -> str:
-    """Twenty-One, the One Hundred and Fifth"""
+    """Return Twenty-One, the One Hundred and Fifth."""
     words = (numbers.ordinal if is_ordinal else numbers.cardinal)(number, british=setting.british)
     return re.sub(r"\b(?!and\b)[a-z]", lambda letter: letter[0].upper(), words)
 
 
 def _leading(match: Match, setting: Setting) -> str | None:
-    """Return the number of a chapter: "IV", "IV. The Arrival"."""
+    """Speak the number of a chapter: "IV", "IV. The Arrival"."""
     numeral, following = match[1], text_after(match)
     number = numbers.roman(numeral)
     if number is None:
@@ -311,13 +311,13 @@ _FIRM_DIVISIONS = frozenset(("chapter", "volume", "act", "scene", "canto", "worl
 
 
 def _pronoun_follows(match: Match, verbs: frozenset[str]) -> bool:
-    """Return True if what follows shows that "I" is the pronoun."""
+    """Return True if the text after "I" shows that it is the pronoun."""
     word = re.match(r"\s([a-z']+)|'(?:m|ve|d|ll)\b", text_after(match))
     return bool(word and (word[1] is None or word[1] in verbs))
 
 
 def _roman_year(match: Match, setting: Setting) -> str | None:
-    """MCMXCIX"""
+    """Speak MCMXCIX."""
     number = numbers.roman(match[0])
     return (
         None
@@ -327,7 +327,7 @@ def _roman_year(match: Match, setting: Setting) -> str | None:
 
 
 def _division(match: Match, setting: Setting) -> str | None:
-    """Chapter IV, page xii: a numeral after the name of what it counts."""
+    """Speak a numeral after the name of a division: Chapter IV, page xii."""
     numeral = match[0]
     number = numbers.roman(numeral)
     preceding = text_before(match)[-24:]
@@ -363,12 +363,12 @@ _KING_FOLLOWS = re.compile(
     r"\s(?:in|of|on|at|by|to|from|and|or|was|were|is|had|has|who|which|that|as|during|until|till|after"
     r"|before|with|for|against|under|when|while|whose|reigned|ruled|died|became|himself|herself)\b"
 )
-"""After "King Charles I" within a sentence; before other words it may be the pronoun."""
+"""Words after "King Charles I" within a sentence; before other words it may be the pronoun."""
 _LINKING_WORD = re.compile(r"\b(?:to|as|with|for|like|when|that|than)\s$", re.IGNORECASE)
 
 
 def _regnal(match: Match, setting: Setting) -> str | None:
-    """Henry VIII, King Charles I, John D. Rockefeller III"""
+    """Speak Henry VIII, King Charles I, John D. Rockefeller III."""
     numeral, following = match[1], text_after(match)
     number = None if numeral in ("C", "D", "L", "M") else numbers.roman(numeral)
     preceding = text_before(match)[-160:]
@@ -398,8 +398,7 @@ def _ends_sentence(name: str) -> bool:
 
 
 def _is_first(match: Match, text_before_name: str, *, is_ruler: bool, is_regnal: bool) -> bool:
-    """Return True if the "I" after a name is a number, not the pronoun; `text_before_name` stands
-    before the name."""
+    """Return True if the "I" after a name is a number, not the pronoun."""
     following = text_after(match)
     if _FIRST_FOLLOWS.match(following):
         return True
@@ -415,7 +414,7 @@ def _is_first(match: Match, text_before_name: str, *, is_ruler: bool, is_regnal:
 
 
 def _and_nth(match: Match, setting: Setting) -> str | None:
-    """James I and VI, James VI and I"""
+    """Speak the second numeral of James I and VI, James VI and I."""
     number = numbers.roman(match[1])
     name_match = re.search(r"\b([A-Z]\w+) ([IVX]+) and $", text_before(match)[-40:])
     if number is None or number > 39 or not name_match or name_match[1] not in REGNAL_NAMES:
@@ -439,7 +438,7 @@ _GOES_ON = re.compile(r"(?:, |,? (?:and|or|to|&) |\s?[–-]\s?)[IVXLC]+\b(?!['�
 
 
 def _listed(match: Match, setting: Setting) -> str | None:
-    """Chapters I and II, Parts I to III, vols. II and III; "Letters I wrote" has the pronoun."""
+    """Speak Chapters I and II, Parts I to III; "Letters I wrote" has the pronoun."""
     number, list_match = numbers.roman(match[0]), _DIVISION_LIST.search(text_before(match)[-120:])
     if number is None or number > 199 or list_match is None:
         return None
@@ -463,7 +462,7 @@ def _nth(match: Match, setting: Setting) -> str | None:
 
 
 def _bare_roman(match: Match, setting: Setting) -> str | None:
-    """XIV; two letters after a capitalised name only, for IV and VI have other meanings."""
+    """Speak XIV; IV and VI have other meanings, so two letters only after a capitalised name."""
     number = numbers.roman(match[0])
     if number is None or number > 39:
         return None
@@ -526,7 +525,7 @@ def _title(match: Match, setting: Setting) -> str | None:
 
 
 def _space(match: Match) -> str:
-    """Return a space for "Mr.Jones"."""
+    """Return a space if a letter follows: "Mr.Jones"."""
     return " " if text_after(match)[:1].isalpha() else ""
 
 
@@ -536,7 +535,7 @@ _NOT_STREET = re.compile(
 
 
 def _saint(match: Match, setting: Setting) -> str | None:
-    """Saint before a name, but a street after a name with a number, or where no name follows."""
+    """Speak Saint before a name, but Street after a name with a number, or if no name follows."""
     preceding = text_before(match)
     if re.search(r"\d\w* (?:[NSEW]\.? )?(?:[A-Z][\w']+ )+$|\d(?:st|nd|rd|th) $", preceding):
         return "Street"
@@ -681,7 +680,7 @@ _COMPUTING = re.compile(
 
 
 def _is_word(capitals: str) -> bool:
-    """Return True if a word in capitals is emphasis by its own looks."""
+    """Return True if a word in capitals is emphasis, judged by the word alone."""
     word = capitals.lower().replace("'", "")
     if word in SHORT or word in VOWELLESS or _NOISE.fullmatch(capitals):
         return True

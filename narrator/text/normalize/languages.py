@@ -1,12 +1,12 @@
-"""Languages other than English: their numbers in words, by num2words.
+"""Numbers in words for languages other than English, by num2words.
 
 num2words (0.5.14) is trusted with whole numbers, ordinals and years only, in the languages below;
 decimals, signs and separators are written here, because the library drops the fraction in Italian,
 Turkish and Welsh, and fails on minus in Czech, Polish and Slovak. Chinese, Japanese and Korean keep
 their figures, which their engines read by context better than the library does (it gives years as
-imperial eras and ignores counting words). A figure whose meaning is not plain (a date in figures,
-a version, an inflected "3-й") stays as it is written, and so does everything in a language that is
-not here. Inflection is not attempted.
+imperial eras and ignores counting words). A figure with an unclear meaning (a date in figures, a
+version, an inflected "3-й") stays as written, and so does everything in an unlisted language.
+Inflection is not attempted.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from narrator.text.normalize.rules import (
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """How a language writes and says its numbers."""
+    """Notation and words of a language's numbers."""
 
     code: str
-    """num2words' name of it."""
+    """Language code of num2words."""
     decimal_word: str
     minus_word: str
     decimal: str = ","
     percent: str | None = None
     range_word: str | None = None
-    """Between the ends of a range."""
+    """Word between the ends of a range."""
     euro: tuple[str, str] | None = None
     clock: str | None = None
-    """Between hours and minutes."""
+    """Word between hours and minutes."""
     says_centuries: bool = False
-    """True if 1984 is said by its centuries."""
+    """True if 1984 is spoken by its centuries."""
     ordinal: tuple[str, Callable[[Match, str], str | None]] | None = None
-    """A pattern, and the words for a match of it (the second argument is `code`)."""
+    """A pattern, and the function that speaks its matches (the second argument is `code`)."""
 
 
 def _spell_number(number: int, code: str, to: str = "cardinal") -> str:
@@ -141,8 +141,12 @@ _LANGUAGES = {
         "sv", "komma", "minus", ",", "procent", "till", ("euro", "euro"), says_centuries=True,
         ordinal=(r"\b(\d+):[ae]\b", _plain_ordinal),
     ),
-    "no": Language("no", "komma", "minus", ",", "prosent", "til", ("euro", "euro"), says_centuries=True),
-    "da": Language("da", "komma", "minus", ",", "procent", "til", ("euro", "euro"), says_centuries=True),
+    "no": Language(
+        "no", "komma", "minus", ",", "prosent", "til", ("euro", "euro"), says_centuries=True
+    ),
+    "da": Language(
+        "da", "komma", "minus", ",", "procent", "til", ("euro", "euro"), says_centuries=True
+    ),
     "fi": Language("fi", "pilkku", "miinus"),
     "pl": Language("pl", "przecinek", "minus", range_word="do"),
     "cs": Language("cs", "celá", "mínus", range_word="až"),
@@ -181,7 +185,7 @@ _REGIONS = {
 
 @cache
 def rules(tag: str) -> tuple[Group, ...]:
-    """Return the rules of a language by its lower-case BCP 47 tag; none for an unknown one."""
+    """Return the rules of a language by its lower-case BCP 47 tag; none for an unknown language."""
     language = _REGIONS.get(tag) or _LANGUAGES.get(tag.split("-")[0])
     return () if language is None else _build_rules(language)
 
@@ -229,13 +233,13 @@ def _build_rules(spec: Language) -> tuple[Group, ...]:
         return f"{hour_words} {_spell_number(minute, code)}" if minute else hour_words
 
     def heading(match: Match, setting: Setting) -> str | None:
-        value = numbers.roman(match[1])
-        return _spell_number(value, code).capitalize() if setting.heading and value else None
+        number_value = numbers.roman(match[1])
+        return _spell_number(number_value, code).capitalize() if setting.heading and number_value else None
 
     def division(match: Match, setting: Setting) -> str | None:
-        value = numbers.roman(match[0])
+        number_value = numbers.roman(match[0])
         return (
-            _spell_number(value, code) if value and _DIVISION.search(text_before(match)) else None
+            _spell_number(number_value, code) if number_value and _DIVISION.search(text_before(match)) else None
         )
 
     table = []
@@ -288,7 +292,8 @@ def _build_rules(spec: Language) -> tuple[Group, ...]:
 def _year_words(number: int, code: str) -> str:
     if code == "sv":  # the library fails
         century, remainder = divmod(number, 100)
-        return f"{_spell_number(century, code)}hundra{_spell_number(remainder, code) if remainder else ''}"
+        hundreds = f"{_spell_number(century, code)}hundra"
+        return f"{hundreds}{_spell_number(remainder, code)}" if remainder else hundreds
     return _spell_number(number, code, "year")
 
 
@@ -302,7 +307,7 @@ _DIVISION = re.compile(
 
 
 def _unshout_capitals(match: Match, setting: Setting) -> str | None:
-    """Return a word in capitals is emphasis beside a longer such word, or if it is long itself."""
+    """Lower a word in capitals if it is emphasis: next to a longer such word, or long itself."""
     word = match[0]
     if not word.isupper() or word in SPELLED or numbers.roman(word):
         return None

@@ -50,7 +50,7 @@ class LexiconEntry(Strict):
     language: Text | None = None
     """Only in text of this language."""
     case: bool = False
-    """True if upper and lower case must match."""
+    """Whether upper and lower case must match."""
 
     @field_validator("pattern")
     @classmethod
@@ -79,12 +79,12 @@ class LexiconEntry(Strict):
 
     @property
     def phonemes(self) -> str | None:
-        """Its IPA."""
+        """The entry's IPA, or None."""
         return self.ipa or (self.say if self._says_ipa else None)
 
     @property
     def respelling(self) -> str | None:
-        """What engines speak that take no phonemes; None for what is written."""
+        """Text for engines without phonemes; None for the written text."""
         return None if self._says_ipa else self.say
 
     @property
@@ -95,7 +95,7 @@ class LexiconEntry(Strict):
 
 @dataclass(frozen=True, slots=True)
 class LexiconMatch:
-    """`text[start:stop]` is spoken as `spoken`, or pronounced as `ipa`."""
+    """Speaks `text[start:stop]` as `spoken`, or pronounces it as `ipa`."""
 
     start: int
     stop: int
@@ -105,14 +105,14 @@ class LexiconMatch:
 
 @dataclass(frozen=True, slots=True)
 class _CompiledEntry:
-    """An entry, compiled."""
+    """A compiled entry."""
 
     entry: LexiconEntry
     regex: re.Pattern[str]
     probe: str
-    """Part of every text that can match, case folded."""
+    """Case-folded part of every text that can match."""
     say: tuple[str | int, ...]
-    """Literal texts, and numbers of groups; nothing where all that matched is spoken."""
+    """Literal texts and group numbers; empty if the whole match is spoken."""
 
 
 class Lexicon:
@@ -126,7 +126,7 @@ class Lexicon:
             self.add(entry)
 
     def add(self, entry: LexiconEntry) -> None:
-        """Raises ValueError for one that cannot work, or is there already."""
+        """Add an entry. Raises ValueError if it cannot work, or is already there."""
         ready = _compile_entry(entry)
         shown_entry = entry.word if entry.word is not None else ready.regex.pattern
         text = ready.regex.pattern
@@ -141,7 +141,7 @@ class Lexicon:
     def matches(
         self, text: str, language: str, speaker: str, words: Callable[[str], str]
     ) -> Iterator[LexiconMatch]:
-        """Matches, best first; they may overlap. `words` speaks a caught group.
+        """Yield the matches, best first; they may overlap. `words` speaks a caught group.
 
         Raises Slow.
         """

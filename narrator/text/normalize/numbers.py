@@ -1,4 +1,4 @@
-"""English numbers in words. Pure arithmetic: knows no context and no punctuation.
+"""English numbers in words. Pure arithmetic, without context or punctuation.
 
 `british` puts "and" before the last two digits: one hundred and five, one hundred five.
 """
@@ -28,7 +28,7 @@ _ORDINALS = {
 
 
 def cardinal(number: int, *, british: bool) -> str:
-    """`number` >= 0 in words; digit by digit where English has no word for its size."""
+    """Return `number` >= 0 in words; digit by digit if English has no word for its size."""
     if number >= _LIMIT:
         return digits(str(number))
     if number < 100:
@@ -63,7 +63,7 @@ def _below_hundred(number: int) -> str:
 
 
 def ordinal(number: int, *, british: bool) -> str:
-    """first, twenty-first, one hundred and fifth"""
+    """Return first, twenty-first, one hundred and fifth."""
     words = cardinal(number, british=british)
     last_word_start = max(words.rfind(" "), words.rfind("-")) + 1
     leading_words, last_word = words[:last_word_start], words[last_word_start:]
@@ -75,7 +75,7 @@ def ordinal(number: int, *, british: bool) -> str:
 
 
 def digits(text: str, zero: str = "zero") -> str:
-    """Return each digit of `text` by its name; other characters are left out."""
+    """Return the names of the digits of `text`; other characters are skipped."""
     return " ".join(
         zero if character == "0" else _ONES[int(character)]
         for character in text
@@ -84,7 +84,10 @@ def digits(text: str, zero: str = "zero") -> str:
 
 
 def decimal(text: str, *, british: bool) -> str:
-    """1,234.50: one thousand two hundred and thirty-four point five zero; .5: point five"""
+    """Return a decimal in words.
+
+    1,234.50: one thousand two hundred and thirty-four point five zero; .5: point five
+    """
     integer, _, fraction = text.replace(",", "").partition(".")
     if not fraction:
         return cardinal(int(integer), british=british)
@@ -93,7 +96,10 @@ def decimal(text: str, *, british: bool) -> str:
 
 
 def year(number: int, *, british: bool) -> str:
-    """nineteen twenty, nineteen oh six, two thousand and five, twenty seventeen, ten sixty-six"""
+    """Return a year in words.
+
+    nineteen twenty, nineteen oh six, two thousand and five, twenty seventeen, ten sixty-six
+    """
     century, remainder = divmod(number, 100)
     if number < 1000 or number >= 10000 or (number // 10) % 100 == 0:  # 1000s, 2000s, ...
         return cardinal(number, british=british)
@@ -103,19 +109,19 @@ def year(number: int, *, british: bool) -> str:
 
 
 def pair(number: int) -> str:
-    """Return the last two digits of a year or the minutes of a time: oh five, forty."""
+    """Return two digits of a year or of a time's minutes in words: oh five, forty."""
     return _below_hundred(number) if number >= 10 else f"oh {_ONES[number]}"
 
 
 def plural(words: str) -> str:
-    """twenties, nineties, hundreds, thousands, nineteen hundreds"""
+    """Return twenties, nineties, hundreds, thousands, nineteen hundreds."""
     if words.endswith("y"):
         return f"{words[:-1]}ies"
     return f"{words}es" if words.endswith("x") else f"{words}s"
 
 
 def label(text: str) -> str:
-    """Digits that name rather than count: road 303 three oh three, flight 747 seven forty-seven."""
+    """Return digits that name something: road 303 three oh three, flight 747 seven forty-seven."""
     if len(text) > 4 or (text.startswith("0") and text != "0"):
         return digits(text, "oh")
     number = int(text)

@@ -1,4 +1,4 @@
-"""What a rule is, and how a table of them reads a text. Knows no language."""
+"""Rules, and how a table of them is applied to a text. Knows no language."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Match = re.Match[str]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the rules know of a text beside its words."""
+    """Facts that rules know besides the text."""
 
     british: bool
     heading: bool
 
 
 Speak = Callable[[Match, Setting], str | None]
-"""What a match says; None: it is not this rule's after all."""
+"""Returns the spoken form of a match, or None to decline it."""
 
 
 class Rule(NamedTuple):
-    """What `pattern` matches is spoken as `speak` says, by the name of the rule."""
+    """A named rule: matches of `pattern` are spoken as `speak` returns."""
 
     name: str
     pattern: re.Pattern[str]
@@ -33,7 +33,7 @@ class Rule(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Rules that can apply only where `gate` matches somewhere."""
+    """Rules that are skipped unless `gate` matches somewhere in the text."""
 
     gate: re.Pattern[str]
     rules: tuple[Rule, ...]
@@ -42,10 +42,10 @@ class Group(NamedTuple):
 def apply_rules(
     text: str, groups: Sequence[Group], setting: Setting, read_mask: bytearray | None = None
 ) -> list[Replacement]:
-    """Return edits of `text`, in the order of the rules. `taken[i]` is set where `text[i]` has been
-    read.
+    """Return edits of `text`, in the order of the rules.
 
-    A match that runs into taken text is tried again without that part.
+    `read_mask[i]` is set once `text[i]` has been read. A match that runs into text already read is
+    tried again without that part.
     """
     if read_mask is None:
         read_mask = bytearray(len(text))
@@ -76,7 +76,7 @@ def apply_rules(
 
 
 def alternatives(words: Iterable[str]) -> str:
-    """Return alternatives of a pattern, longest first."""
+    """Return a pattern of alternatives, longest first."""
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
@@ -86,19 +86,19 @@ def preceded_by(*contexts: str) -> str:
 
 
 def say_always(words: str) -> Speak:
-    """Return the function of a rule that says the same for every match."""
+    """Return a function that speaks every match of a rule alike."""
     return lambda match, setting: words
 
 
 _CONTEXT = 400
-"""Characters around a match that its meaning can hang on; more would be read again for each."""
+"""Characters around a match that its meaning may depend on; more would be slow."""
 
 
 def text_before(match: Match) -> str:
-    """Return the text up to the match, or what of it is near."""
+    """Return the text before a match, up to the context's length."""
     return match.string[max(0, match.start() - _CONTEXT) : match.start()]
 
 
 def text_after(match: Match) -> str:
-    """Return the text from the end of the match, or what of it is near."""
+    """Return the text after a match, up to the context's length."""
     return match.string[match.end() : match.end() + _CONTEXT]

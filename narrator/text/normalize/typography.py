@@ -1,14 +1,13 @@
-"""Characters and marks: what every language needs before and after its own rules.
+"""Characters and marks: preparation and final punctuation of text in all languages.
 
-`canonical` makes a text plain enough for rules to read: composed accents, one kind of space,
-quote and apostrophe, nothing invisible. `punctuate` comes last and leaves only marks that an
-engine can turn into a pause or a melody: each run of marks becomes one mark, quotation marks go,
-and the text ends on exactly one stop. Knows no words but the few elisions that begin with an
-apostrophe.
+`canonical` prepares a text for rules: composed accents, one kind of space, quote and apostrophe,
+nothing invisible. `punctuate` comes last and leaves only marks that an engine can turn into a pause
+or a melody: each run of marks becomes one mark, quotation marks are removed, and the text ends on
+exactly one stop. Knows no words but the few elisions that begin with an apostrophe.
 
-Quotation marks are removed, not straightened: engines stumble over them, and the commas and stops
-beside them already carry the pause. Apostrophes stay, straight. A dash is a comma, except where it
-breaks off a speech before a new sentence: there it trails off ("..."). Brackets are commas.
+Quotation marks are removed, not straightened: engines stumble over them, and adjacent commas and
+stops already carry the pause. Apostrophes stay, straight. A dash is a comma, except where it breaks
+off a speech before a new sentence: there it trails off ("..."). Brackets are commas.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from narrator.text.normalize.edits import Replacement
 TYPOGRAPHY = frozenset(
     "invisible accent space quote apostrophe dash ellipsis bracket symbol mark ending".split()
 )
-"""Names of the rules that change marks, never words."""
+"""Names of the rules that change only marks."""
 
 DASH, OMITTED = "—", "⸺"
 
@@ -86,7 +85,7 @@ _RIGHT_QUOTES_OPEN = frozenset(("sv", "fi"))
 
 
 def canonical(text: str, language: str) -> list[Replacement]:
-    """Return edits that make `text` plain; `language` is its primary subtag."""
+    """Return edits that prepare `text` for rules; `language` is its primary subtag."""
     if not _ANY_TO_REPLACE.search(text):
         return []
     edits = []
@@ -107,7 +106,7 @@ def canonical(text: str, language: str) -> list[Replacement]:
 
 
 def _plain_form(rule: str, written: str, language: str) -> str:
-    """What the plain text has for `written`; a quotation mark may be an apostrophe still."""
+    """Return the plain form of `written`; a quotation mark may still be an apostrophe."""
     match rule:
         case "single" | "apostrophe":
             return "'"
@@ -126,7 +125,7 @@ _CLOSING = re.compile(r"(?<=[^\s\"“(\[])['’´](?!\w)")
 
 
 def _is_quote(text: str, offset: int, depth: int, language: str) -> tuple[bool, int]:
-    """Return True if the single mark at `text[at]` quotes, and how many such quotes are open after
+    """Return if the single mark at `text[offset]` quotes, and how many such quotes are open after
     it."""
     previous = text[offset - 1] if offset else " "
     following = text[offset + 1] if offset + 1 < len(text) else " "
@@ -142,8 +141,10 @@ def _is_quote(text: str, offset: int, depth: int, language: str) -> tuple[bool, 
 
 
 def _opens_quote(text: str, offset: int, starts_word: bool, language: str) -> bool:
-    """Return True if a mark that no quote may end with begins one; `starts_word`: it stands before
-    a word."""
+    """Return True if a mark that cannot close a quote opens one.
+
+    `starts_word`: it comes before a word.
+    """
     is_elision = language == "en" and starts_word and bool(_ELISIONS.match(text, offset + 1))
     if text[offset] in _LEFT_MARKS:
         return not is_elision or bool(_CLOSING.search(text, offset + 1))
@@ -155,7 +156,7 @@ def _opens_quote(text: str, offset: int, starts_word: bool, language: str) -> bo
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How a language writes the marks that `punctuate` leaves."""
+    """Marks of a language that `punctuate` may leave."""
 
     stop: str = "."
     ask: str = "?"
@@ -166,7 +167,7 @@ class Marks:
     trail: str = "..."
     space: str = " "
     aliases: tuple[tuple[str, str], ...] = ()
-    """Characters of the source that mean another mark in this language."""
+    """Characters that mean another mark in this language."""
 
 
 _DEFAULT = Marks()
@@ -233,10 +234,9 @@ def marks_of(language: str) -> Marks:
 
 
 def punctuate(text: str, marks: Marks) -> list[Replacement]:
-    """Return edits that leave one plain mark where `text` has a run of marks, and one stop at its
-    end.
+    """Return edits that reduce each run of marks in `text` to one mark, with one stop at its end.
 
-    A text without a letter or digit has nothing to say: it becomes "".
+    A text without a letter or digit becomes "".
     """
     if not _LETTER_OR_DIGIT.search(text):
         return [Replacement(0, len(text), "", "mark")] if text else []
@@ -267,7 +267,7 @@ def punctuate(text: str, marks: Marks) -> list[Replacement]:
 
 
 def _is_inside_word(text: str, offset: int, marks: Marks) -> bool:
-    """Return True if the mark at `text[at]` belongs to a number, an abbreviation or a compound."""
+    """Return True if the mark at `text[offset]` belongs to a number, abbreviation or compound."""
     previous, following = text[offset - 1 : offset], text[offset + 1 : offset + 2]
     if not (previous.isalnum() and following.isalnum()):
         return False

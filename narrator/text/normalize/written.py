@@ -1,6 +1,6 @@
-"""When the words of a spoken text are heard -> when those that are written are.
+"""Maps the times of spoken words to the words as written.
 
-Exact, since every change on the way is known: "Missus Medley" is “Mrs. Medley”. Knows no sound.
+Exact, since every change is known: "Missus Medley" is “Mrs. Medley”. Knows no sound.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from narrator.text.normalize import SpokenText
 from narrator.text.words import is_lettered
 
 _WORD_GAP = re.compile(r"(?:[\s—–…]|--|\.\.)\W*\Z")
-"""What stands between two words, at the end of the first."""
+"""Separator between two words, at the end of the text between them."""
 
 
 def written(
     text: str, spoken: SpokenText, words: Sequence[TimedWord], language: str
 ) -> tuple[TimedWord, ...]:
-    """Timed words of `spoken.text` as words of `text`, which it was made of.
+    """Convert timed words of `spoken.text` to timed words of `text`, its source.
 
-    What is written as one, or changed as one, is one, from the beginning of its first word to the
-    end of its last ("£23": "twenty-three pounds"). Marks belong to the word that they touch; what
-    is not spoken is in none.
+    Text that is written as one word, or changed as one, is one word, from the beginning of its
+    first spoken word to the end of its last ("£23": "twenty-three pounds"). Marks belong to the
+    word that they touch; unspoken text belongs to none.
     """
     pieces = list(_align_source(text, spoken))
     timed: list[TimedWord] = []
@@ -53,14 +53,14 @@ def written(
 
 @dataclass(frozen=True, slots=True)
 class _Aligned:
-    """`text[first:last]` of what is written, and where that is in what is spoken."""
+    """A span of the source, `text[first:last]`, aligned with its span of the spoken text."""
 
     first: int
     last: int
     spoken_first: int
     spoken_last: int
     is_changed: bool
-    """Or letter by letter the same."""
+    """False if both are equal letter by letter."""
 
 
 def _align_source(text: str, spoken: SpokenText) -> Iterator[_Aligned]:
@@ -76,7 +76,7 @@ def _align_source(text: str, spoken: SpokenText) -> Iterator[_Aligned]:
 
 
 def _source_span(text: str, pieces: Sequence[_Aligned], word: TimedWord) -> tuple[int, int]:
-    """Where a spoken word is written, without spaces around it; empty where it is not."""
+    """Return the source span of a spoken word, without spaces around it; empty if it has none."""
     spans = []
     for piece in pieces:
         overlap_start, overlap_stop = (
@@ -97,14 +97,14 @@ def _source_span(text: str, pieces: Sequence[_Aligned], word: TimedWord) -> tupl
 
 
 def _is_apart(text: str, previous: TimedWord, word: TimedWord, language: str) -> bool:
-    """Return True if a word is another than the one before, as they are written."""
+    """Return True if two words are separate as written."""
     if word.first < previous.last:
         return False
     return is_lettered(language) or bool(_WORD_GAP.search(text[previous.first : word.first]))
 
 
 def _extend_to_marks(text: str, words: Sequence[TimedWord]) -> Iterator[TimedWord]:
-    """Yield words with the marks that touch them; between two, what opens goes with the second."""
+    """Yield words with adjacent marks; between two words, opening marks go with the second."""
     previous_end = 0
     ends = [*(next_word.first for next_word in words[1:]), len(text)]
     for word, end in zip(words, ends, strict=False):

@@ -1,7 +1,7 @@
-"""What a language model has answered, kept by content: the same question is asked once.
+"""Caches a language model's answers by content, so that no question is asked twice.
 
-A key names the model's bytes, the whole prompt and the options, so an edit of the text asks again
-what it touches and no more. Knows nothing of quotations.
+A key covers the model's bytes, the whole prompt and the options, so an edit of the text repeats
+only the questions that it affects. Knows nothing of quotations.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from narrator import files, keys
 
 
 class Reader(Protocol):
-    """A language model, as far as it is asked here."""
+    """The interface of a language model that answers questions."""
 
     name: str
-    """For people; without spaces."""
+    """Name for people, without spaces."""
     identity: str
-    """Names all that its answers hang on."""
+    """Identifies everything that affects its answers."""
     longest: int
-    """Tokens that a prompt may have."""
+    """Maximum number of tokens of a prompt."""
 
     def count(self, text: str) -> int:
-        """Return tokens of a text."""
+        """Return the number of tokens of a text."""
         ...
 
     def likelihoods(
         self, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> Sequence[Sequence[float]]:
-        """For each question after what they share, the probabilities of the options."""
+        """Return the probabilities of the options for each question after a shared prompt."""
         ...
 
     def write(self, message: str, most: int) -> str:
-        """Return a line after a message, of at most so many tokens."""
+        """Return a line of at most `most` tokens in answer to a message."""
         ...
 
 
 class Answers:
-    """Answers in a journal of sealed rows, or in memory alone; what is damaged is asked again.
+    """Answers in a journal of sealed rows, or in memory only; damaged rows are asked again.
 
-    A path that cannot be read raises StorageError.
+    Raises StorageError for a path that cannot be read.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -54,9 +54,9 @@ class Answers:
     def likelihoods(
         self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[list[float]]:
-        """As the reader's, which is asked what was not answered before; that is saved.
+        """Return the reader's probabilities, asking it only the missing questions, and save them.
 
-        Raises what it raises, and StorageError.
+        Raises what the reader raises, and StorageError.
         """
         answer_keys = _answer_keys(reader, shared, questions, options)
         missing = self.missing(reader, shared, questions, options)
@@ -72,7 +72,7 @@ class Answers:
     def missing(
         self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[int]:
-        """Return places of the questions that were not answered before."""
+        """Return the indices of the questions without a stored answer."""
         answer_keys = enumerate(_answer_keys(reader, shared, questions, options))
         return [
             index
@@ -81,7 +81,7 @@ class Answers:
         ]
 
     def line(self, reader: Reader, message: str, most: int) -> str:
-        """As the reader writes it, or has written it before."""
+        """Return the reader's line for a message, stored or new."""
         (answer_key,) = _answer_keys(reader, message, [""], most)
         if not isinstance(self._answers.get(answer_key), str):
             self._store(answer_key, reader.write(message, most))
@@ -99,7 +99,7 @@ class Answers:
         self._unsaved_keys.append(answer_key)
 
     def save(self) -> None:
-        """Write what is new. Raises StorageError."""
+        """Write new answers. Raises StorageError."""
         if self._path is None or not self._unsaved_keys:
             return
         with files.storage(self._path):
@@ -117,13 +117,13 @@ class Answers:
         return b"".join(map(files.sealed_row, rows))
 
     def _read_journal(self, path: Path) -> bool:
-        """Return True if every row is as it was written, and the last one whole."""
+        """Read the journal; return True if it is undamaged and its last row complete."""
         with files.storage(path):
             try:
-                data = path.read_bytes()
+                journal_bytes = path.read_bytes()
             except FileNotFoundError:
                 return True
-        *lines, torn_line = data.split(b"\n")
+        *lines, torn_line = journal_bytes.split(b"\n")
         sealed_lines = [line for line in lines if files.is_sealed_row(line)]
         for line in sealed_lines:
             row = json.loads(line)
@@ -140,8 +140,8 @@ class Answers:
 def _answer_keys(
     reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str] | int
 ) -> list[str]:
-    """Return names of questions that share what stands before them: with options to choose from, or
-    with so many tokens to be written."""
+    """Return the keys of questions that share a prompt: with options to choose from, or with a
+    maximum number of tokens to write."""
     options_part = options if isinstance(options, int) else list(options)
     shared_content = keys.content_of(shared.encode(errors="surrogatepass"))
     recipe = {"model": reader.identity, "shared": shared_content, "options": options_part}

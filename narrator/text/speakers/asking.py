@@ -1,12 +1,12 @@
-"""Quotations of which the rules are not sure, put to a language model that chooses among people.
+"""Asks a language model to choose the speaker of quotations of which the rules are not certain.
 
-It reads windows of running text, in which quotations are numbered and those that are decided have
-their speakers' names, and a list of people, each with a code. Its answer to a question is how
-likely each code is, so it can say nothing else, and no text comes from it. What is decided by
-others than rules is never asked. A window shows no answer to another one: the order of asking
-changes nothing, and an edit asks its own window again.
+It reads windows of running text, in which quotations are numbered and those already decided show
+their speakers' names, and a list of people, each with a code. It answers a question with the
+probability of each code, so it can say nothing else, and no text comes from it. Decisions that were
+not made by rules are never asked. No window shows the answers of another: the order of asking
+changes nothing, and an edit repeats only its own window.
 
-Knows no model: a `Reader` is one.
+Knows no particular model, only a `Reader`.
 """
 
 from __future__ import annotations
@@ -22,33 +22,34 @@ from narrator.text.speakers import Attribution, Character, Said
 from narrator.text.speakers.answers import Answers, Reader
 
 MODEL = "model:"
-"""How `Said.by` begins where a model decided; its name follows. Without a speaker it found that the
-quotation is nobody's speech."""
+"""Prefix of `Said.by` for decisions of a model; the model's name follows. Without a speaker it
+found that the quotation is nobody's speech."""
 _HUMAN_ORIGINS = "you", "print"
-"""Who else decides; no model is asked about it."""
+"""Other deciders, whose decisions no model is asked about."""
 _MAX_PEOPLE = len(string.ascii_uppercase) - 2
-"""People in a list: a letter for each, which is one token of any model, and two to spare."""
+"""Maximum length of the list of people: a letter for each, which is one token of any model, and two
+to spare."""
 _MIN_PEOPLE = 10
-"""People in a list at least, as far as there are: those who speak most in the book."""
+"""Minimum length of the list if the book has as many: those who speak most in the book."""
 _ALWAYS_LISTED = 3
-"""Of them, so many stand in every list, beside those who are near."""
+"""Number of the most frequent speakers that are in every list, besides people of the window."""
 _SOMEBODY_ELSE, _NO_SPEAKER = (
     "somebody else",
     "nobody: no speech, but a title, writing or a word quoted",
 )
 _MAX_PARAGRAPH = 6000
-"""Characters of a paragraph that stay together."""
+"""Characters of a paragraph that are never split."""
 _EXCERPT_LENGTH = 60
-"""Characters of a quotation that a question repeats."""
+"""Characters of a quotation that its question repeats."""
 _MIN_ODDS = 0.002
-"""Odds below which nobody's word counts: a model's certainty is no proof."""
+"""Minimum odds: a model's certainty is no proof."""
 _MAX_LONE_CERTAINTY = 0.85
-"""How sure a model's word is at most where rules say another: how sure models are of themselves was
-never compared with how often they are right, and a person should look."""
+"""Maximum certainty of a model that contradicts the rules: nobody has compared how certain models
+are with how often they are right, so a person should look."""
 _RESERVED_TOKENS = 1000
-"""Tokens of a prompt beside its running text: what is asked for, the people, a question."""
+"""Tokens of a prompt besides its running text: instruction, people, question."""
 _QUESTION_TOKENS = 45
-"""Tokens of a question with the template's end, for the time that is left."""
+"""Tokens of a question with the template's end, for the estimate of remaining time."""
 
 _INSTRUCTION = """\
 Below is a passage of a book. A number in square brackets stands before each quotation; quotations \
@@ -61,18 +62,18 @@ in the list.
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is asked, and how far an answer counts."""
+    """Limits of questions, and the weight of answers."""
 
     weak: float = 0.9
-    """What is less sure is asked."""
+    """Certainty below which a quotation is asked about."""
     window: int = 4000
     """Tokens of running text."""
     before: int = 800
-    """Of them, what stands before the first quotation that is asked for."""
+    """Tokens of it before the first quotation asked about."""
     after: int = 400
-    """Likewise behind the last one."""
+    """Tokens of it after the last quotation asked about."""
     trust: float = 0.6
-    """How much a model's word counts beside the rules', 0 to 1."""
+    """Weight of the model's odds against the rules', 0 to 1."""
 
 
 USUAL = Limits()
@@ -80,21 +81,21 @@ USUAL = Limits()
 
 @dataclass(frozen=True, slots=True)
 class AskedStretch:
-    """A stretch of a chapter with what is asked about it."""
+    """A stretch of a chapter with the questions about it."""
 
     shared: str
-    """The prompt of all its questions, as far as it is the same."""
+    """The part of the prompt that all its questions share."""
     questions: tuple[str, ...]
     asked: tuple[tuple[int, ...], ...]
-    """For each question, its pieces' places in `Attribution.said`."""
+    """Indices in `Attribution.said` of the pieces of each question."""
     names: tuple[str, ...]
-    """People to choose from; two options more are somebody else and nobody."""
+    """People to choose from; the two further options are somebody else and nobody."""
     tokens: int
-    """Of its running text."""
+    """Number of tokens of its running text."""
 
     @property
     def options(self) -> str:
-        """A code for each."""
+        """One code for each option."""
         return string.ascii_uppercase[: len(self.names) + 2]
 
 
@@ -103,7 +104,7 @@ class _Utterance:
     """Pieces that one speaker says in one go."""
 
     rows: tuple[int, ...]
-    """Places in `Attribution.said`."""
+    """Indices in `Attribution.said`."""
     is_weak: bool
 
 
@@ -127,16 +128,16 @@ def ask(
     tell: Callable[[int, int], None] = lambda done, total: None,
     cancel: Event | None = None,
 ) -> Attribution:
-    """Return the attribution with a model's word on what was weak; all else stays as it is.
+    """Return the attribution with a model's decisions on weak rows; all others stay as they are.
 
-    The model's odds and the rules' are pooled: p ∝ model^trust · rules^(1 - trust), what rules give
-    nobody in particular being shared evenly. It is sure only where both agree: where they do not,
-    it is so at 0.85 at most. Where a model means somebody who is not in its list, the rules' word
-    stays, less sure.
+    The model's odds and the rules' are pooled: p ∝ model^trust · rules^(1 - trust); the rules' odds
+    of nobody in particular are shared evenly. Where the two disagree, the certainty is at most
+    0.85. Where a model means somebody who is not in its list, the rules' decision stays, less
+    certain.
 
-    `answers` are asked first, and saved after each window: an interrupted run goes on. `tell` hears
-    tokens read and to be read. When `cancel` is set it ends after the window that is being read.
-    Raises what `reader` and `answers` raise.
+    `answers` are looked up first, and saved after each window, so an interrupted run resumes.
+    `tell` receives the tokens read and the total. When `cancel` is set, it ends after the current
+    window. Raises what `reader` and `answers` raise.
     """
     answers = Answers() if answers is None else answers
     stretches = windows(chapters, attribution, reader, limits)
@@ -159,7 +160,7 @@ def ask(
 
 
 def _token_cost(window: AskedStretch, reader: Reader, answers: Answers) -> int:
-    """Return tokens that are still to be read for a window."""
+    """Return the number of tokens still to be read for a window."""
     missing = answers.missing(reader, window.shared, window.questions, window.options)
     return window.tokens + _QUESTION_TOKENS * len(missing) if missing else 0
 
@@ -173,11 +174,11 @@ def windows(
     reader: Reader,
     limits: Limits = USUAL,
 ) -> list[AskedStretch]:
-    """What there is to ask, in the order of the book: every weak utterance once."""
+    """Return the stretches to ask about, in the order of the book: every weak utterance once."""
     names = _names_by_first_word(attribution.cast)
     chapter_rows: list[list[int]] = [[] for _ in chapters]
-    for row_index, said in enumerate(attribution.said):
-        chapter_rows[said.chapter].append(row_index)
+    for row_index, row in enumerate(attribution.said):
+        chapter_rows[row.chapter].append(row_index)
     stretches: list[AskedStretch] = []
     for paragraphs, rows in zip(chapters, chapter_rows, strict=True):
         utterances = _group_utterances(attribution.said, rows, limits.weak)
@@ -206,7 +207,8 @@ def _group_utterances(
 
 
 def _is_weak(pieces: Sequence[Said], weak: float) -> bool:
-    """Return True if nothing is sure of an utterance but that its pieces belong together."""
+    """Return True if no rule is certain of an utterance, apart from that its pieces belong
+    together."""
     leading_rows = [row for index, row in enumerate(pieces) if not (index and row.goes_on)]
     return all(row.sure < weak for row in leading_rows) and not any(
         row.by in _HUMAN_ORIGINS for row in pieces
@@ -214,7 +216,7 @@ def _is_weak(pieces: Sequence[Said], weak: float) -> bool:
 
 
 class _WindowBuilder:
-    """A chapter's text and utterances, to be cut into windows."""
+    """Cuts a chapter's text and utterances into windows."""
 
     def __init__(
         self,
@@ -227,7 +229,7 @@ class _WindowBuilder:
         self.paragraphs, self.names = paragraphs, names
         self.cast, self.said, self.utterances = attribution.cast, attribution.said, utterances
         self.max_window = max(_RESERVED_TOKENS, reader.longest - _RESERVED_TOKENS)
-        line_counts = Counter(said.speaker for said in self.said)
+        line_counts = Counter(row.speaker for row in self.said)
         self.frequent_names = sorted(
             (member.name for member in self.cast), key=lambda name: -line_counts[name]
         )
@@ -238,9 +240,9 @@ class _WindowBuilder:
         ]
         starts = [(unit_index.paragraph, unit_index.start) for unit_index in self.units]
         self.marks: list[list[tuple[int, int]]] = [[] for _ in self.units]
-        """For each unit, where its quotations begin, and of which utterances."""
+        """For each unit, the offsets of its quotations, each with the index of its utterance."""
         self.weak_utterances: list[tuple[int, int]] = []
-        """Units and utterances that are asked."""
+        """Index of the unit and index of the utterance, for all to be asked about."""
         unit_index = 0
         for utterance_index, utterance in enumerate(utterances):
             for row_index in utterance.rows:
@@ -325,7 +327,7 @@ class _WindowBuilder:
         )
 
     def _numbered_text(self, unit_index: int, shown_numbers: Mapping[int, int]) -> str:
-        """Return a unit's text, a number before each quotation."""
+        """Return a unit's text with a number before each quotation."""
         unit = self.units[unit_index]
         paragraph = self.paragraphs[unit.paragraph]
         parts, offset = [], unit.start
@@ -346,15 +348,18 @@ class _WindowBuilder:
         )
 
     def _choose_people(
-        self, text: str, shown_numbers: Mapping[int, int], asked: set[int]
+        self, text: str, shown_numbers: Mapping[int, int], asked_utterances: set[int]
     ) -> list[int]:
-        """Who may speak in a window, as places in the cast: those that rules think of, who speaks
-        there, and who is named, as many as there are codes for."""
+        """Return the candidates of a window, as indices in the cast.
+
+        These are the candidates of the rules, the speakers and the people named there, as many as
+        there are codes.
+        """
         places = {member.name: character_index for character_index, member in enumerate(self.cast)}
         weights = defaultdict[str, float](float)
         for utterance in shown_numbers:
             row = self.said[self.utterances[utterance].rows[0]]
-            weight = 10.0 if utterance in asked else 1.0
+            weight = 10.0 if utterance in asked_utterances else 1.0
             for name, odds in ((row.speaker, max(row.sure, 0.1)), *row.others):
                 if name in places:
                     weights[name] += weight * odds
@@ -374,7 +379,7 @@ class _WindowBuilder:
         return sorted(places[name] for name in (*relevant_names, *extra_names))
 
     def _describe(self, character_index: int) -> str:
-        """Return a person of the list: name, pronoun, other names."""
+        """Return the entry of a person in the list: name, pronoun, aliases."""
         member = self.cast[character_index]
         alias_note = f"also {', '.join(member.aliases[:4])}" if member.aliases else ""
         details = "; ".join(filter(None, (member.pronoun, alias_note)))
@@ -388,7 +393,7 @@ class _WindowBuilder:
 
 
 def _split_paragraph(paragraph_index: int, text: str, reader: Reader) -> list[_Unit]:
-    """Return a paragraph, in parts where it is longer than a page or two."""
+    """Return a paragraph as a unit, or as several if it is longer than a page or two."""
     ends = [0]
     while len(text) - ends[-1] > _MAX_PARAGRAPH:
         max_end = ends[-1] + _MAX_PARAGRAPH
@@ -404,8 +409,8 @@ _ARTICLE = re.compile(r"(?:the|an?) ", re.IGNORECASE)
 
 
 def _names_by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str, list[int]]]]:
-    """Return names and aliases by their first word, the longest first, each with all who bear
-    it."""
+    """Map first words to names and aliases, the longest first, each with the indices of all
+    bearers."""
     names_by_word: dict[str, dict[str, list[int]]] = {}
     for character_index, member in enumerate(cast):
         names = [member.name, *member.aliases]
@@ -429,7 +434,7 @@ def _names_by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str,
 def _apply_answer(
     row: Said, names: Sequence[str], odds: Sequence[float], reader: Reader, trust: float
 ) -> Said:
-    """Return a piece with the model's word on it."""
+    """Return a row with the model's decision applied."""
     pooled_odds = pooled(row, names, odds, trust)
     options = (*names, None, None)
     best_index = max(range(len(pooled_odds)), key=pooled_odds.__getitem__)
@@ -454,8 +459,7 @@ def _apply_answer(
 
 
 def pooled(row: Said, names: Sequence[str], odds: Sequence[float], trust: float) -> list[float]:
-    """Return the rules' and the model's odds on each name, somebody else and nobody, as one: they
-    sum to 1."""
+    """Pool the rules' and the model's odds of names, somebody else and nobody; they sum to 1."""
     known_odds = {
         name: probability for name, probability in _calibrated_odds(row).items() if name in names
     }
@@ -472,7 +476,7 @@ def pooled(row: Said, names: Sequence[str], odds: Sequence[float], trust: float)
 
 
 def _calibrated_odds(row: Said) -> dict[str, float]:
-    """Return the rules' odds as far as they are right: those of others share what the first one's
+    """Return the rules' odds, scaled so that the other candidates share what the speaker's
     certainty leaves."""
     if row.speaker is None:
         return dict(row.others)

@@ -1,4 +1,4 @@
-"""Paragraphs -> passages: their words, their quotations, and whom they mention.
+"""Analyses paragraphs: their words, their quotations, and the people they mention.
 
 A mention is a name of the cast, a pronoun, or a common noun for a person ("the old man"). Knows
 nothing of who speaks.
@@ -18,36 +18,37 @@ from narrator.text.speakers.words import PERSONS, PRONOUNS, SAID, SUBJECTS, TITL
 
 @dataclass(slots=True)
 class Mention:
-    """A place where somebody is named."""
+    """A mention of a person."""
 
     kind: str
-    """"name", "noun", "pronoun", "self" (the narrator's I)."""
+    """"name", "noun", "pronoun", or "self" (the narrator's I)."""
     start: int
     stop: int
     """Offsets in the passage's text."""
     first: int
     last: int
-    """The same in its words; `last` is the word behind."""
-    quoted: bool
-    """True if it stands within a quotation."""
+    """Indices of its words; `last` is the index after the last word."""
+    is_quoted: bool
+    """True if it is within a quotation."""
     characters: tuple[int, ...] = ()
-    """Who it may be, by place in the cast; none for a noun or pronoun."""
+    """Possible characters, as indices in the cast; empty for a noun or pronoun."""
     pronoun: str | None = None
-    """What a pronoun or noun tells of the person."""
-    possessive: bool = False
-    other: bool = False
-    """True if it tells of another than the one told of before: "her brother", "the other"."""
+    """Pronoun of the person, as far as a pronoun or noun implies it."""
+    is_possessive: bool = False
+    is_another: bool = False
+    """True if it means another person than the one mentioned before: "her brother", "the other"."""
 
 
 @dataclass(slots=True)
 class Prose:
-    """A paragraph."""
+    """A paragraph with its words, quotations and mentions."""
 
     number: int
-    """In the book."""
+    """Index in the book."""
     chapter: int
     scene: int
-    """In the book; one ends with its chapter, and where a paragraph has no words ("* * *")."""
+    """Index in the book; a scene ends with its chapter, and at a paragraph without words ("* * *").
+    """
     text: str
     words: list[Token]
     pieces: list[Quotation]
@@ -57,27 +58,27 @@ class Prose:
 
     @property
     def is_english(self) -> bool:
-        """True if all rules know its words; of other languages explicit tags are known."""
+        """True if all rules know its words; in other languages only explicit tags are found."""
         return primary(self.language) == "en"
 
     def between(self, start: int, stop: int) -> range:
-        """Return the words of a stretch of the text."""
+        """Return the indices of the words between two offsets."""
         first = bisect_left(self.words, start, key=lambda word: word.start)
         return range(first, bisect_left(self.words, stop, key=lambda word: word.start))
 
     def mentions_in(self, words: range) -> list[Mention]:
-        """Return the mentions that begin within some of its words."""
+        """Return the mentions that begin within a range of words."""
         first = bisect_left(self.mentions, words.start, key=lambda mention: mention.first)
         last = bisect_left(self.mentions, words.stop, key=lambda mention: mention.first)
         return self.mentions[first:last]
 
     def norm(self, word: int) -> str:
-        """Return a word, folded; empty outside of the passage."""
+        """Return a word, folded; empty outside of the paragraph."""
         return self.words[word].norm if 0 <= word < len(self.words) else ""
 
     def is_subject_form(self, mention: Mention) -> bool:
-        """Return True if a mention can be the subject of a verb, by its form."""
-        if mention.possessive:
+        """Return True if a mention's form allows it to be the subject of a verb."""
+        if mention.is_possessive:
             return False
         return mention.kind in ("name", "noun") or self.norm(mention.first) in SUBJECTS
 
@@ -88,7 +89,7 @@ def passages(
     names: KnownNames,
     language: str,
 ) -> list[Prose]:
-    """Return the paragraphs of all chapters, with their quotations and mentions."""
+    """Analyse the paragraphs of all chapters, given their quotations."""
     all_passages: list[Prose] = []
     scene = 0
     for chapter_index, (paragraphs, quotations) in enumerate(zip(chapters, quoted, strict=True)):
@@ -120,12 +121,13 @@ _OTHER_PERSON_WORDS = frozenset("other latter companion".split())
 _NARRATOR_PRONOUNS = frozenset("i me my myself".split())
 _AGES = frozenset("old young other one elder younger".split())
 _AMBIGUOUS_NAMES = frozenset("will may grace hope mark frank rose violet joy dick art".split())
-"""Names that begin sentences as other words do."""
+"""Names that are also ordinary words at the beginning of a sentence."""
 _ACTION_WORDS = frozenset(
     "was had did came went took gave got shook sat stood rose ran felt knew saw made heard held "
     "kept left let threw turned who and himself herself is has does could would might".split()
 )
-"""Words that follow a name rather than such a word; with verbs of speech, and those in -ed."""
+"""Words that follow a name, but not such an ordinary word; besides verbs of speech and words in
+-ed."""
 
 
 class _MentionFinder:
@@ -155,7 +157,7 @@ class _MentionFinder:
         return self._piece < len(pieces) and pieces[self._piece].start <= start
 
     def _match_name(self, index: int, is_quoted: bool) -> Mention | None:
-        name_match = self.names.at(self.words, index, self.text)
+        name_match = self.names.match_at(self.words, index, self.text)
         if name_match is None:
             return None
         word_count, entry = name_match
@@ -164,7 +166,7 @@ class _MentionFinder:
             return None
         # "the painter" may be anybody who paints: the cast's own is the likeliest
         is_loose = (
-            (entry.common or entry.noun) and last_word.norm in PERSONS and not last_word.capital
+            (entry.is_common or entry.is_noun) and last_word.norm in PERSONS and not last_word.is_capitalised
         )
         return Mention(
             "noun" if is_loose else "name",
@@ -175,15 +177,15 @@ class _MentionFinder:
             is_quoted,
             entry.characters,
             (PERSONS[last_word.norm] or None) if is_loose else None,
-            last_word.possessive,
+            last_word.is_possessive,
         )
 
     def _is_word(self, index: int) -> bool:
-        """Return True if what may be a name begins a sentence as a word: no comma or act
-        follows."""
+        """Return True if a possible name is an ordinary word that begins a sentence: no comma or
+        action follows."""
         word = self.words[index]
         text_before = self.text[self.words[index - 1].stop if index else 0 : word.start].strip()
-        if word.possessive or (
+        if word.is_possessive or (
             index and (not text_before or text_before[-1] not in ".!?\"“”‘’'—:;")
         ):
             return False
@@ -193,7 +195,7 @@ class _MentionFinder:
         return self.text[word.stop : word.stop + 1] not in tuple(",.!?;:")
 
     def _match_noun(self, index: int) -> Mention | None:
-        """ "the poor old man", within five words of its article."""
+        """Match "the poor old man", a noun within five words of its article."""
         article = self.words[index]
         if article.norm not in _DETERMINERS:
             return None
@@ -223,7 +225,7 @@ class _MentionFinder:
             False,
             (),
             PERSONS[head.norm] or None,
-            head.possessive,
+            head.is_possessive,
             article.norm in _POSSESSIVE or head.norm in _OTHER_PERSON_WORDS,
         )
 
@@ -234,7 +236,7 @@ class _MentionFinder:
                 word.norm == "her" and self._ends_clause(index)
             )
             pronoun, kind = PRONOUNS[word.norm], "pronoun"
-        elif word.norm in _NARRATOR_PRONOUNS and (word.norm != "i" or word.capital):
+        elif word.norm in _NARRATOR_PRONOUNS and (word.norm != "i" or word.is_capitalised):
             is_possessive, pronoun, kind = word.norm == "my", "i", "self"
         else:
             return None
@@ -243,12 +245,12 @@ class _MentionFinder:
         )
 
     def _ends_clause(self, index: int) -> bool:
-        """Return True if a clause ends with this word, so that "her" is no possessive."""
+        """Return True if a clause ends with this word, so that "her" is not a possessive."""
         if index + 1 >= len(self.words):
             return True
         return bool(self.text[self.words[index].stop : self.words[index + 1].start].strip())
 
 
 def is_title(word: str) -> bool:
-    """Return True if a full stop after a word may be that of a title."""
+    """Return True if a word is a title, whose full stop may not end a sentence."""
     return word.casefold() in TITLES

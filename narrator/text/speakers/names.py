@@ -1,4 +1,4 @@
-"""The cast of a book by all its names: which character a run of words may stand for.
+"""Looks up the characters of a cast by any of their names in running text.
 
 Knows characters and words, nothing of quotations.
 """
@@ -22,7 +22,7 @@ from narrator.text.speakers.words import (
 )
 
 Words = tuple[str, ...]
-"""A name as it is compared: folded words, titles in their short form."""
+"""A name in comparable form: folded words, titles abbreviated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Character:
     name: str
     aliases: tuple[str, ...] = ()
     pronoun: str | None = None
-    """he, she, or any other; None where it is not known."""
+    """he, she, or any other; None if unknown."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,11 +44,11 @@ class Token:
     """A word of a text."""
 
     norm: str
-    """Folded, without a possessive's ending."""
+    """Folded word without a possessive ending."""
     start: int
     stop: int
-    capital: bool
-    possessive: bool = False
+    is_capitalised: bool
+    is_possessive: bool = False
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
@@ -73,24 +73,24 @@ def name_words(name: str) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a run of words may stand for."""
+    """The meaning of a run of words."""
 
     characters: tuple[int, ...]
-    """Places in the cast."""
-    common: bool
-    """True if it is a common noun ("the old man"), which needs no capitals."""
-    noun: bool
-    """True if the cast has it with an article: it needs either capitals or an article."""
+    """Indices in the cast."""
+    is_common: bool
+    """True for a common noun ("the old man"), which needs no capitals."""
+    is_noun: bool
+    """True if the cast has it with an article: the text needs capitals or an article."""
 
 
 class KnownNames:
-    """All names of a cast by their words."""
+    """Index of all names of a cast."""
 
     def __init__(self, cast: Sequence[Character], language: str = "en") -> None:
         self.cast = tuple(cast)
         is_english = primary(language) == "en"  # in French, Jean is another
         self.pronouns = [member.pronoun or _pronoun_of(member, is_english) for member in cast]
-        """As far as they are given, or told by names."""
+        """Pronouns of the characters, given or implied by their names."""
         self._whole_names = _index_whole_names(cast)
         forms = _add_name_parts(cast, self._whole_names)
         _leave_surnames_to_men(forms, self._whole_names, self.pronouns)
@@ -103,27 +103,27 @@ class KnownNames:
             )
             sizes.setdefault(form[0], set()).add(len(form))
         self._sizes = {first: sorted(lengths, reverse=True) for first, lengths in sizes.items()}
-        """Of the names that begin with a word, the longest first."""
+        """First word of a name -> lengths of such names, the longest first."""
 
     def find(self, name: str) -> int | None:
-        """Who bears a name or alias."""
+        """Return the index of the character with a name or alias, or None."""
         return next(iter(self._whole_names.get(name_words(name), ())), None)
 
-    def at(self, words: Sequence[Token], index: int, text: str) -> tuple[int, Entry] | None:
-        """Return the longest name that begins with a word: its number of words, and what it is."""
+    def match_at(self, words: Sequence[Token], index: int, text: str) -> tuple[int, Entry] | None:
+        """Return the longest name that begins at a word: its number of words, and its entry."""
         norm = words[index].norm
         for word_count in self._sizes.get(SHORT.get(norm, norm), ()):
             run = words[index : index + word_count]
             entry = self._entries.get(tuple(SHORT.get(one.norm, one.norm) for one in run))
             if entry is None or len(run) < word_count or not _is_contiguous(run, text):
                 continue
-            has_capitals = all(token.capital or token.norm in _NAME_PARTICLES for token in run)
-            if has_capitals or entry.common or (entry.noun and _has_article(words, index, text)):
+            has_capitals = all(token.is_capitalised or token.norm in _NAME_PARTICLES for token in run)
+            if has_capitals or entry.is_common or (entry.is_noun and _has_article(words, index, text)):
                 return word_count, entry
         return self._of_two(words, index)
 
     def _of_two(self, words: Sequence[Token], index: int) -> tuple[int, Entry] | None:
-        """Return the first of "Mr. and Mrs. Hart"."""
+        """Match the first of "Mr. and Mrs. Hart"."""
         if words[index].norm not in TITLES:
             return None
         run = [word.norm for word in words[index : index + 4]]
@@ -141,12 +141,11 @@ _STANDALONE_TITLES = frozenset(
     "duke duchess king queen prince princess count countess baron baroness bishop sergeant squire "
     "admiral".split()
 )
-"""Titles that stand for their bearer by themselves."""
+"""Titles that are used alone for their bearer."""
 
 
 def _index_whole_names(cast: Sequence[Character]) -> dict[Words, list[int]]:
-    """Return names and aliases as they are given, with and without their article -> who bears
-    them."""
+    """Map names and aliases, with and without their article, to the indices of their bearers."""
     names: dict[Words, list[int]] = {}
     for index, member in enumerate(cast):
         for name in member.names:
@@ -164,9 +163,9 @@ def _index_whole_names(cast: Sequence[Character]) -> dict[Words, list[int]]:
 def _add_name_parts(
     cast: Sequence[Character], whole_names: dict[Words, list[int]]
 ) -> dict[Words, list[int]]:
-    """Return the same, with parts of names that are nobody's whole name.
+    """Add parts of names that are nobody's whole name.
 
-    A single word that is all that is known of one ("Bounderby") and another's surname may be
+    A single word that is one character's only name ("Bounderby") and another's surname may be
     either.
     """
     forms = {
@@ -191,7 +190,7 @@ def _add_name_parts(
 
 
 def _is_generic(form: Words) -> bool:
-    """Return True if a name is but a pronoun or an article, which is anybody's."""
+    """Return True if a name is only a pronoun or an article."""
     return len(form) == 1 and (
         form[0] in ARTICLES or form[0] in PRONOUNS or form[0] in _FIRST_AND_SECOND_PERSON
     )
@@ -202,7 +201,7 @@ def _leave_surnames_to_men(
     whole_names: Mapping[Words, list[int]],
     pronouns: Sequence[str | None],
 ) -> None:
-    """A surname alone is nobody's wife's or daughter's, where a man bears it."""
+    """Drop women from the bearers of a lone surname that a man bears."""
     for form, bearers in forms.items():
         if len(form) > 1 or form in whole_names or len(bearers) < 2:
             continue
@@ -211,7 +210,7 @@ def _leave_surnames_to_men(
 
 
 def _plain_names(member: Character) -> list[Words]:
-    """Return a character's names but for those with an article, and "Ada's sister"."""
+    """Return a character's names without those with an article, and without "Ada's sister"."""
     words = (name_words(name) for name in member.names if not _POSSESSIVE.search(name))
     return [own for own in words if own and own[0] not in ARTICLES]
 
@@ -221,7 +220,7 @@ def _is_one_word(member: Character) -> bool:
 
 
 def _name_parts(member: Character) -> Iterator[Words]:
-    """Yield parts of a character's names that may stand for it: without its title, first, last."""
+    """Yield parts of a character's names that may stand for it: without title, first, last."""
     for name in member.names:
         words = name_words(name)
         is_plain = words and words[0] in ARTICLES and not _POSSESSIVE.search(name)
@@ -248,7 +247,7 @@ def _word_parts(words: Words) -> Iterator[Words]:
 
 
 def _is_contiguous(run: Sequence[Token], text: str) -> bool:
-    """Return True if nothing but spaces, hyphens and a title's full stop stands between words."""
+    """Return True if only spaces, hyphens and a title's full stop separate the words."""
     for token, next_token in pairwise(run):
         gap = text[token.stop : next_token.start].strip()
         if gap not in ("", "-") and not (gap == "." and len(token.norm) < 5):
@@ -268,7 +267,7 @@ def _has_article_form(member: Character, form: Words) -> bool:
 
 
 def _has_article(words: Sequence[Token], index: int, text: str) -> bool:
-    """Return True if an article stands before a word, with up to three adjectives between."""
+    """Return True if an article comes before a word, with up to three adjectives between."""
     for word_index in range(index - 1, max(-1, index - 5), -1):
         if text[words[word_index].stop : words[word_index + 1].start].strip(" -,"):
             return False
@@ -278,7 +277,7 @@ def _has_article(words: Sequence[Token], index: int, text: str) -> bool:
 
 
 def _pronoun_of(member: Character, is_english: bool) -> str | None:
-    """Return the pronoun that a character's own names tell, if they do."""
+    """Return the pronoun that a character's own names imply, or None."""
     votes = {"he": 0, "she": 0}
     for name in member.names:
         words = name_words(name)

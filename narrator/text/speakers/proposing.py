@@ -1,8 +1,8 @@
-"""What a language model proposes for casting: a line on each character's voice, a style for lines
-of which the narration says how they are said.
+"""Lets a language model propose casting: a description of each character's voice, and styles for
+lines whose narration tells how they are spoken.
 
-Proposals are for a person to take or leave: nothing is written by them. A description is one plain
-line; a style is chosen from a list, as a speaker is.
+A person accepts or rejects the proposals; nothing is written here. A description is one plain line;
+a style is chosen from a list, like a speaker.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ MAX_DESCRIPTION = 200
 _MAX_DESCRIPTION_TOKENS = 80
 """Tokens of a description."""
 MIN_QUOTATIONS = 10
-"""Quotations that a character says at least, to be described."""
+"""Minimum number of quotations of a character that is described."""
 _MAX_NARRATION, _MAX_SPEECH = 4000, 1200
-"""Characters of what the narration tells of somebody, and of what they say themselves."""
+"""Maximum characters of narration about a character, and of the character's own speech."""
 _STYLES = (
     "whispering", "softly", "shouting", "crying", "laughing", "angrily", "afraid", "sadly",
     "gently", "coldly", "excited", "out of breath", "tired", "mocking",
 )  # fmt: skip
 _NO_STYLE = "none of these"
 _MIN_STYLE_ODDS = 0.6
-"""How likely a style is, to be proposed."""
+"""Minimum probability of a proposed style."""
 
 _MANNER = re.compile(
     r"\b(?:whisper|murmur|mutter|shout|cried|cry|scream|shriek|sob|we(?:pt|ep)|laugh|chuckl|giggl|"
@@ -68,16 +68,16 @@ Manners:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How a character may sound."""
+    """A proposed description of a character's voice."""
 
     name: str
     line: str
-    """For `voice: {description: …}`: one line of at most LONGEST characters."""
+    """For `voice: {description: …}`: one line of at most MAX_DESCRIPTION characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a quotation may be said."""
+    """A proposed style of a quotation."""
 
     said: Said
     style: str
@@ -86,7 +86,7 @@ class Style:
 
 
 Tell = Callable[[int, int], None]
-"""Told how many are done, and how many there are."""
+"""Receives the number of finished steps and the total."""
 
 
 def descriptions(
@@ -99,14 +99,15 @@ def descriptions(
     tell: Tell = lambda done, total: None,
     cancel: Event | None = None,
 ) -> list[Description]:
-    """Return a line on the voice of everybody who says LINES quotations, who says most first.
+    """Describe the voice of every character with MIN_QUOTATIONS quotations, the most frequent
+    first.
 
-    Who gets no usable line is left out. Raises what `reader` and `answers` raise.
+    Characters without a usable line are left out. Raises what `reader` and `answers` raise.
     """
     rows_by_speaker: dict[str, list[Said]] = {}
-    for said in attribution.said:
-        if said.speaker is not None:
-            rows_by_speaker.setdefault(said.speaker, []).append(said)
+    for attributed in attribution.said:
+        if attributed.speaker is not None:
+            rows_by_speaker.setdefault(attributed.speaker, []).append(attributed)
     names = {member.name: (member.name, *member.aliases) for member in attribution.cast}
     chosen_names = [name for name in names if len(rows_by_speaker.get(name, ())) >= MIN_QUOTATIONS]
     chosen_names.sort(key=lambda name: -len(rows_by_speaker[name]))
@@ -120,7 +121,7 @@ def descriptions(
             _MAX_NARRATION,
         )
         speech = _join_fitting(
-            _sample_evenly([_quoted_words(chapters, said) for said in rows_by_speaker[name]], 12),
+            _sample_evenly([_quoted_words(chapters, attributed) for attributed in rows_by_speaker[name]], 12),
             _MAX_SPEECH,
         )
         others = ", ".join(names[name][1:5])
@@ -134,8 +135,10 @@ def descriptions(
 
 
 def clean_description(reply: str, name: str = "") -> str:
-    """What a model wrote as one line without markup, cut at a sentence's or a word's end; "" where
-    nothing of use is left."""
+    """Reduce a model's reply to one line without markup, cut at the end of a sentence or a word.
+
+    Returns "" if nothing usable is left.
+    """
     rows = [row for row in seen(reply).strip().splitlines() if row.strip()]
     line = re.sub(r"<[^>]*>|[*_`#<>{}\[\]|\\]", "", rows[0] if rows else "")
     label = rf"(?:{re.escape(name)}(?:['’]s voice)?|voice|description|answer)\s*:"
@@ -164,7 +167,7 @@ def styles(
     tell: Tell = lambda done, total: None,
     cancel: Event | None = None,
 ) -> list[Style]:
-    """Return styles for lines whose own paragraph tells how they are said, in the order of the
+    """Propose styles for lines whose own paragraph tells how they are spoken, in the order of the
     book.
 
     Raises what `reader` and `answers` raise.
@@ -192,7 +195,7 @@ def styles(
 
 
 _BATCH_SIZE = 32
-"""Lines that are asked for at once."""
+"""Lines per request."""
 
 
 # -- what is read ----------------------------------------------------------------------------------
@@ -204,15 +207,15 @@ class _Narration:
 
     text: str
     row_ids: frozenset[int]
-    """Which `Said` its paragraph has, by identity."""
+    """Identities of the `Said` rows of its paragraph."""
     weight: int
-    """How much it may tell of a voice."""
+    """Estimate of how much it tells of a voice."""
 
 
 def _narration_sentences(
     chapters: Sequence[Sequence[str]], attribution: Attribution, language: str
 ) -> list[_Narration]:
-    """Return the narration, sentence by sentence, without what is quoted."""
+    """Return the sentences of the narration, without quotations."""
     pieces: dict[tuple[int, int], list[Said]] = {}
     for row in attribution.said:
         pieces.setdefault((row.chapter, row.quotation.paragraph), []).append(row)
@@ -242,7 +245,7 @@ def _without_quotations(text: str, rows: Sequence[Said]) -> str:
 def _sentences_about(
     names: Sequence[str], narration: Sequence[_Narration], own_ids: set[int]
 ) -> list[str]:
-    """Return sentences on somebody, those that tell most of a voice, in the text's order."""
+    """Return the sentences on a character that tell most of the voice, in the text's order."""
     name_pattern = re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(name) for name in names)})(?!\w)")
     weighted_places = []
     for index, sentence in enumerate(narration):
@@ -254,7 +257,7 @@ def _sentences_about(
 
 
 def _join_fitting(texts: Sequence[str], max_characters: int) -> str:
-    """As many as fit into so many characters, a line each."""
+    """Join as many texts as fit into `max_characters`, a line each."""
     return "\n".join(_take_fitting(texts, max_characters)) or "(nothing)"
 
 
@@ -267,7 +270,7 @@ def _take_fitting(texts: Sequence[str], max_characters: int) -> Iterator[str]:
 
 
 def _sample_evenly(texts: Sequence[str], count: int) -> list[str]:
-    """So many of all, from beginning to end."""
+    """Return `count` of the texts, spread from beginning to end."""
     step = max(1.0, len(texts) / count)
     return [texts[int(index * step)] for index in range(min(count, len(texts)))]
 
@@ -279,7 +282,7 @@ def _quoted_words(chapters: Sequence[Sequence[str]], row: Said) -> str:
 
 
 def _has_stated_manner(chapters: Sequence[Sequence[str]], row: Said) -> bool:
-    """Return True if the narration around a piece, in its own paragraph, tells how it is said."""
+    """Return True if the narration around a row, in its own paragraph, tells how it is spoken."""
     text = chapters[row.chapter][row.quotation.paragraph]
     text_before = text[max(0, row.quotation.start - 80) : row.quotation.start]
     text_after = text[row.quotation.stop : row.quotation.stop + 120]
@@ -287,8 +290,9 @@ def _has_stated_manner(chapters: Sequence[Sequence[str]], row: Said) -> bool:
 
 
 def _style_question(chapters: Sequence[Sequence[str]], row: Said) -> str:
-    """What is asked about a piece: its surroundings and its words."""
+    """Return the question on a row: its context and its words."""
     text = chapters[row.chapter][row.quotation.paragraph]
     start, stop = row.quotation.start, row.quotation.stop
     context = " ".join(text[max(0, start - 200) : min(len(text), stop + 200)].split())
-    return f"Paragraph: {context[:1200]}\nQuotation: {_quoted_words(chapters, row)}\nAnswer with one code."
+    words = _quoted_words(chapters, row)
+    return f"Paragraph: {context[:1200]}\nQuotation: {words}\nAnswer with one code."

@@ -1,8 +1,9 @@
-"""Utterances -> who says them: candidates compared by what speaks for each, scene by scene.
+"""Decides the speakers of turns: scores candidates by features, scene by scene.
 
-What counts are the classical sieves: a tag's name, a pronoun and whom it may stand for, vocatives,
-alternation, beats of narration. How much each counts was learnt (`learnt.json`, where it says from
-what), and how often decisions of one kind are right was measured: that is how sure they are.
+The features are the classical sieves: a tag's name, a pronoun and its possible antecedents,
+vocatives, alternation, beats of narration. Their weights were learnt (`learnt.json` names the
+source), and the share of correct decisions of each kind was measured: that is the certainty of a
+decision.
 """
 
 from __future__ import annotations
@@ -22,40 +23,43 @@ from narrator.text.speakers.tags import Talk
 
 Features = dict[str, float]
 History = Sequence[tuple[int, Situation]]
-"""Who spoke before in the scene, the latest last."""
+"""Previous speakers of the scene with their situations, the latest last."""
 
 BEAM_WIDTH = 8
-"""Ways of deciding a scene that are kept side by side."""
+"""Paths through a scene that are kept in parallel."""
 _HISTORY_LENGTH, _LOOKAHEAD = 8, 6
-"""Utterances that are looked at before and after one."""
+"""Turns that are considered before and after one."""
 _NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Who says a turn."""
+    """The decided speaker of a turn."""
 
     turn: Talk
     character: int | None
-    """Place in the cast."""
+    """Index in the cast; None for nobody."""
     odds: float
-    """Its probability by what was learnt, 0 to 1."""
+    """Probability by the learnt weights, 0 to 1."""
     by: str
-    """The rule's name."""
+    """Name of the rule."""
     others: tuple[tuple[int, float], ...] = ()
-    """Who else may, each with its probability."""
+    """Other candidates, each with its probability."""
 
 
 @cache
 def learnt_tables() -> Mapping[str, Any]:
-    """`weights`: by feature; `certainty`: for casts that are given or found, by rule, probabilities
-    from which on a share is right, and that share."""
+    """Return the learnt tables.
+
+    `weights` are by feature. `sure` is, for given and for found casts and by rule, a list of
+    probabilities with the share of correct decisions from there on.
+    """
     tables: Mapping[str, Any] = json.loads(Path(__file__).with_name("learnt.json").read_text())
     return tables
 
 
 def decide(situations: Sequence[Situation], book: Story) -> list[Decision]:
-    """Return the likeliest speakers of all turns."""
+    """Decide the likeliest speakers of all turns."""
     scenes: dict[int, list[Situation]] = {}
     for situation in situations:
         scenes.setdefault(situation.turn.passage.scene, []).append(situation)
@@ -76,12 +80,12 @@ class _Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """One way of deciding a scene so far."""
+    """A partial sequence of decisions in a scene."""
 
     total: float
     previous: _Path | None = None
     step: _Choice | None = None
-    """The latest; none at a scene's beginning."""
+    """The latest choice; None at a scene's beginning."""
     history: History = ()
 
     @property
@@ -102,7 +106,7 @@ class _Path:
 
 
 def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterator[Decision]:
-    """Yield the likeliest way through a scene."""
+    """Yield the decisions of the likeliest path through a scene."""
     beam = [_Path(0.0)]
     for index, situation in enumerate(scene_situations):
         extended_paths: list[_Path] = []
@@ -140,27 +144,27 @@ def _make_decision(step: _Choice, history: History) -> Decision:
 
 
 def rule(situation: Situation, character: int, history: History) -> str:
-    """Return the name of the sieve that a decision rests on most."""
+    """Return the name of the sieve that contributes most to a decision."""
     if situation.goes_on and history and history[-1][0] == character:
         return "goes-on"
     if situation.kind != "bare":
-        if situation.kind == "noun" and not situation.named:
+        if situation.kind == "noun" and not situation.named_characters:
             return "stranger"
         return "tag" if situation.kind in ("name", "self") else situation.kind
     if character in situation.lead:
         return "lead"
-    if situation.here.get(character, "").endswith("subject"):
+    if situation.nearby_characters.get(character, "").endswith("subject"):
         return "beat"
     if history and situation.gap == 0:
         if character in history[-1][1].turn.vocatives:
             return "called"
         if len(history) > 1 and history[-2][0] == character != history[-1][0]:
             return "turns"
-    return "mentioned" if character in situation.here else "near"
+    return "mentioned" if character in situation.nearby_characters else "near"
 
 
 def certainty(rule_name: str, odds: float, *, has_found_cast: bool) -> float:
-    """Return the share of right ones among decisions by a rule that were as likely as this.
+    """Return the share of correct decisions by a rule that were as probable as this one.
 
     `has_found_cast`: the cast was found in the text, rather than given.
     """
@@ -174,11 +178,11 @@ def certainty(rule_name: str, odds: float, *, has_found_cast: bool) -> float:
 def _rank_candidates(
     situation: Situation, book: Story, history: History, next_situations: Sequence[Situation]
 ) -> list[tuple[int, float]]:
-    """Return candidates and their probabilities, the likeliest first."""
+    """Return the candidates with their probabilities, the likeliest first."""
     if (
         situation.goes_on
         and history
-        and (situation.kind in ("bare", "pronoun") or history[-1][0] in situation.named)
+        and (situation.kind in ("bare", "pronoun") or history[-1][0] in situation.named_characters)
     ):
         return [(history[-1][0], 0.97)]
     options = candidates(situation, book, history, next_situations)
@@ -205,15 +209,16 @@ def _rank_candidates(
 def candidates(
     situation: Situation, book: Story, history: History, next_situations: Sequence[Situation]
 ) -> list[int]:
-    """Who may say it: whom the tag names, else who spoke or was mentioned around it."""
-    if situation.kind == "name" and situation.named:
-        return list(situation.named)
+    """Return the candidates of a turn: those its tag names, else speakers and people mentioned
+    around it."""
+    if situation.kind == "name" and situation.named_characters:
+        return list(situation.named_characters)
     if situation.kind == "self" and book.first_person is not None:
         return [book.first_person]
     candidate_set = dict.fromkeys(
         [
-            *situation.named,
-            *situation.here,
+            *situation.named_characters,
+            *situation.nearby_characters,
             *(character for character, _ in history if character != _NOBODY),
         ]
     )
@@ -222,8 +227,8 @@ def candidates(
             candidate_set.setdefault(character)
     for next_situation in next_situations:
         for character in (
-            *next_situation.named,
-            *next_situation.here,
+            *next_situation.named_characters,
+            *next_situation.nearby_characters,
             *sorted(next_situation.turn.vocatives),
         ):
             candidate_set.setdefault(character)
@@ -232,7 +237,7 @@ def candidates(
     candidate_set |= dict.fromkeys(sorted(situation.turn.vocatives))
     if book.first_person is not None:
         candidate_set.setdefault(book.first_person)
-    frequent_characters = [] if len(candidate_set) > 1 else (book.tagged + book.told).most_common(4)
+    frequent_characters = [] if len(candidate_set) > 1 else (book.tag_counts + book.narration_counts).most_common(4)
     return list(
         dict.fromkeys([*candidate_set, *(character for character, _ in frequent_characters)])
     )
@@ -248,7 +253,8 @@ def features(
     history: History,
     next_situations: Sequence[Situation],
 ) -> Features:
-    """By name; "pronoun" and "bare" begin those that count otherwise beside a pronoun's tag."""
+    """Return the features of a candidate by name; "pronoun" and "bare" prefix those with separate
+    weights for tags with a pronoun."""
     has_pronoun = situation.is_gendered and situation.kind != "name"
     kind = "pronoun" if has_pronoun else "bare"
     feature_values: Features = {}
@@ -267,12 +273,12 @@ def features(
 def _add_tag_features(
     feature_values: Features, situation: Situation, character: int, book: Story, history: History
 ) -> None:
-    """Return True if a pronoun or a noun beside it fits."""
+    """Add how well a tag's pronoun or noun fits."""
     pronoun = book.pronouns[character]
     if situation.kind == "noun":
-        if situation.named:
-            feature_values["noun is" if character in situation.named else "noun is another"] = 1
-        if history and situation.other:
+        if situation.named_characters:
+            feature_values["noun is" if character in situation.named_characters else "noun is another"] = 1
+        if history and situation.is_another:
             feature_values["other is last"] = float(history[-1][0] == character)
     if situation.is_gendered and situation.kind != "name":
         fits = (
@@ -286,7 +292,7 @@ def _add_tag_features(
 def _add_mention_features(
     feature_values: Features, situation: Situation, character: int, book: Story, kind: str
 ) -> None:
-    """How lately, and where, the narration named a candidate."""
+    """Add how recently, and where, the narration mentioned the candidate."""
 
     def matches_pronoun(other: int) -> bool:
         return kind == "bare" or book.pronouns[other] in (None, situation.pronoun)
@@ -308,11 +314,11 @@ def _add_mention_features(
         feature_values[
             f"{kind} subject {min(subject_rank, 3)}" + (" near" if passages_since <= 1 else "")
         ] = 1
-    if character in situation.here:
-        feature_values[f"{kind} here {situation.here[character]}"] = 1
-        if len(situation.here) == 1:
+    if character in situation.nearby_characters:
+        feature_values[f"{kind} here {situation.nearby_characters[character]}"] = 1
+        if len(situation.nearby_characters) == 1:
             feature_values[f"{kind} alone here"] = 1
-    elif situation.here:
+    elif situation.nearby_characters:
         feature_values[f"{kind} others here"] = 1
     if situation.lead:
         feature_values["lead" if character in situation.lead else "another leads"] = 1
@@ -321,13 +327,13 @@ def _add_mention_features(
 def _add_word_features(
     feature_values: Features, situation: Situation, character: int, book: Story
 ) -> None:
-    """Whom the words themselves name, and who is named most in the book."""
+    """Add if the words themselves name the candidate, and how often the book does."""
     if character in situation.turn.vocatives:
         feature_values["addressed in it"] = 1
-    if character in situation.turn.named:
+    if character in situation.turn.named_characters:
         feature_values["named in it"] = 1
-    feature_values["share told"] = math.log1p(book.told[character]) / 5
-    feature_values["share tagged"] = math.log1p(book.tagged[character]) / 4
+    feature_values["share told"] = math.log1p(book.narration_counts[character]) / 5
+    feature_values["share tagged"] = math.log1p(book.tag_counts[character]) / 4
 
 
 def _add_turn_features(
@@ -338,7 +344,7 @@ def _add_turn_features(
     history: History,
     kind: str,
 ) -> None:
-    """Who spoke before: people alternate, and answer to their names."""
+    """Add previous speakers: people alternate, and answer to their names."""
     if not history:
         return
     gap_label = (
@@ -364,7 +370,7 @@ def _add_turn_features(
     else:
         if previous.turn.vocatives:
             feature_values[f"another addressed before {gap_label}"] = 1
-        if character in previous.turn.named:
+        if character in previous.turn.named_characters:
             feature_values["named before"] = 1
     _add_address_feature(feature_values, "before", previous.turn.address, book.pronouns[character])
     if len(history) > 3 and history[-4][0] == history[-2][0] == character != last_speaker:
@@ -389,16 +395,16 @@ def _add_next_features(
     book: Story,
     next_situations: Sequence[Situation],
 ) -> None:
-    """What the turns after it tell, where nothing stands between."""
+    """Add what the directly following turns tell."""
     if not next_situations or next_situations[0].gap != 0:
         return
     next_situation = next_situations[0]
     if next_situation.turn.passage is situation.turn.passage:
         return
     pronoun = book.pronouns[character]
-    if next_situation.named:
+    if next_situation.named_characters:
         feature_values[
-            "next named" if character in next_situation.named else "next named other"
+            "next named" if character in next_situation.named_characters else "next named other"
         ] = 1
     if character in next_situation.turn.vocatives:
         feature_values["addressed next"] = 1
@@ -410,7 +416,7 @@ def _add_next_features(
             f"next pronoun {'same' if pronoun == next_situation.pronoun else 'other'}"
         ] = 1
     third_named = (
-        next_situations[1].named if len(next_situations) > 1 and next_situations[1].gap == 0 else ()
+        next_situations[1].named_characters if len(next_situations) > 1 and next_situations[1].gap == 0 else ()
     )
     if third_named:
         feature_values["third named" if character in third_named else "third named other"] = 1

@@ -1,8 +1,8 @@
-"""The characters of a book, found in its text: names, which of them are one person's, and nouns.
+"""Finds the characters of a book in its text: names, groups of names of one person, and nouns.
 
-A run of capitalised words is somebody's name where a title stands before it, where it is the
-subject of a verb of speech beside a quotation, or where somebody is called so; names are then
-joined by their parts ("Emma", "Miss Woodhouse", "Emma Woodhouse").
+A run of capitalised words is a name if a title comes before it, if it is the subject of a verb of
+speech next to a quotation, or if somebody is addressed by it; names are then grouped by their parts
+("Emma", "Miss Woodhouse", "Emma Woodhouse").
 """
 
 from __future__ import annotations
@@ -39,40 +39,40 @@ _MALE_TITLES = frozenset(
     "dr prof capt col major gen lieutenant sergeant inspector admiral reverend rev bishop judge "
     "corporal superintendent constable commander squire cardinal mayor governor senator".split()
 )
-"""Titles that are men's in most of the books whose copyright has ended."""
+"""Titles that are men's in most books out of copyright."""
 _GENERIC_NOUNS = frozenset(
     "man woman girl boy lady gentleman one other person voice fellow young elder younger latter "
     "former creature speaker figure child companion friend people lad youth".split()
 )
-"""Nouns for whoever is in a scene, which are nobody's name through a book."""
+"""Nouns for people of a single scene, which name nobody throughout a book."""
 
 
 @dataclass(slots=True)
 class _NameForm:
-    """A name as it is written."""
+    """One form of a name, with counts of its uses."""
 
     words: Words
-    """Folded, titles in front."""
+    """Folded words, titles abbreviated."""
     written: Counter[str] = field(default_factory=Counter)
     count: int = 0
     narration_count: int = 0
-    """Times in narration."""
+    """Uses in narration."""
     tag_count: int = 0
-    """Times as the subject of a tag."""
+    """Uses as the subject of a tag."""
     vocative_count: int = 0
-    """Times as a vocative."""
+    """Uses as a vocative."""
     place_count: int = 0
-    """Times after a preposition of place."""
+    """Uses after a preposition of place."""
     inner_count: int = 0
-    """Times where no sentence begins."""
+    """Uses within a sentence, not at its beginning."""
     is_noun: bool = False
-    """True if it is a common noun with an article."""
+    """True for a common noun with an article."""
     is_english: bool = True
-    """True if given names tell a pronoun: Jean is another in French."""
+    """True if given names imply a pronoun: Jean is a man in French."""
 
     @property
     def spelling(self) -> str:
-        """As it is written most, in capitals only if it always is."""
+        """Most frequent spelling, in capitals only if it always is."""
         mixed_case = Counter(
             {name: count for name, count in self.written.items() if not name.isupper()}
         )
@@ -111,7 +111,7 @@ class _NameForm:
 
 @dataclass(slots=True)
 class _Person:
-    """Forms that name one person."""
+    """A group of name forms of one person."""
 
     forms: list[_NameForm] = field(default_factory=list)
     pronoun: str | None = None
@@ -126,7 +126,7 @@ class _Person:
 def roster(
     chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
 ) -> tuple[Character, ...]:
-    """Return the characters of a book in `language` (a BCP 47 tag), those named most first."""
+    """Find the characters of a book in `language` (a BCP 47 tag), the most frequent first."""
     forms = _collect_forms(chapters, quoted, language)
     people = _group_people([form for form in forms if _is_person(form)])
     people.sort(key=lambda person: -person.count)
@@ -175,7 +175,7 @@ def _is_person(form: _NameForm) -> bool:
 
 
 def _is_role(form: _NameForm) -> bool:
-    """Return True if "the landlord" speaks often enough to be one of the cast."""
+    """Return True if a role like "the landlord" speaks often enough to be in the cast."""
     is_frequent = form.tag_count >= 3 or (form.tag_count >= 2 and form.inner_count >= 3)
     return is_frequent and form.words[-1] not in _GENERIC_NOUNS
 
@@ -191,13 +191,13 @@ _PLACE_WORDS = frozenset(
 def _collect_forms(
     chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
 ) -> list[_NameForm]:
-    """Return all names of a text, with where they stand."""
+    """Collect all name forms of a text with their counts."""
     forms: dict[Words, _NameForm] = {}
     lower_case_counts = Counter[str]()
     is_english = primary(language) == "en"
     for paragraphs in chapters:
         for text in paragraphs:
-            lower_case_counts.update(token.norm for token in tokens(text) if not token.capital)
+            lower_case_counts.update(token.norm for token in tokens(text) if not token.is_capitalised)
     for paragraphs, quotations in zip(chapters, quoted, strict=True):
         pieces: dict[int, list[Quotation]] = defaultdict(list)
         for quotation in quotations:
@@ -216,7 +216,7 @@ def _collect_forms(
 def _tag_subjects(
     text: str, pieces: Sequence[Quotation], language: str
 ) -> Iterator[tuple[int, int]]:
-    """Where the tags of a paragraph have their subjects, in any language whose verbs are known."""
+    """Yield the spans of the subjects of a paragraph's tags, in any language with known verbs."""
     ends = [0, *(piece.stop for piece in pieces)]
     for start, stop in zip(ends, [*(piece.start for piece in pieces), len(text)], strict=True):
         leads_in = text[start:stop].rstrip()[-1:] in (":", ",")
@@ -232,7 +232,7 @@ def _count_names(
     forms: dict[Words, _NameForm],
     lower_case_counts: Counter[str],
 ) -> None:
-    """Count the names of a paragraph; `tag_spans` are the subjects of its tags, if they are known."""
+    """Count the names of a paragraph; `tag_spans` are the subjects of its tags, if known."""
     words = tokens(text)
     starts = [piece.start for piece in pieces]
     stops = [piece.stop for piece in pieces]
@@ -271,7 +271,7 @@ _OPENING = ".!?:;\"“”‘’'—-…"
 
 
 def _mark_before(text: str, start: int) -> str:
-    """Return the character before a place, spaces aside."""
+    """Return the last character before an offset that is not white space."""
     while start and text[start - 1].isspace():
         start -= 1
     return text[start - 1 : start]
@@ -280,10 +280,10 @@ def _mark_before(text: str, start: int) -> str:
 def _get_form(
     run: Sequence[Token], text: str, is_noun: bool, forms: dict[Words, _NameForm]
 ) -> _NameForm:
-    """Return the form of a name that stands here."""
+    """Return the form of a run of words, and count its spelling."""
     key = tuple(SHORT.get(token.norm, token.norm) for token in run)
     spelling = " ".join(text[run[0].start : run[-1].stop].split())
-    if run[-1].possessive:
+    if run[-1].is_possessive:
         spelling = spelling[:-2]
     if is_noun:
         spelling = f"the{spelling[3:]}"
@@ -295,8 +295,8 @@ def _get_form(
 def _is_tag_subject(
     words: Sequence[Token], first: int, last: int, text: str, pieces: Sequence[Quotation]
 ) -> bool:
-    """Return True if a name is the subject of a verb of speech beside a quotation."""
-    if words[last - 1].possessive:
+    """Return True if a name is the subject of a verb of speech next to a quotation."""
+    if words[last - 1].is_possessive:
         return False
     next_norm = words[last].norm if last < len(words) else ""
     follows_verb = _follows_speech_verb([word.norm for word in words[max(0, first - 2) : first]])
@@ -315,7 +315,7 @@ _PARTICLES = frozenset("in out up on".split())
 
 
 def _follows_speech_verb(words: Sequence[str]) -> bool:
-    """Return True if a verb of speech stands before a name: `said`, `broke in`."""
+    """Return True if a verb of speech comes before a name: `said`, `broke in`."""
     if words and words[-1] in _PARTICLES:
         words = words[:-1]
     return bool(words) and words[-1] in SAID
@@ -324,7 +324,7 @@ def _follows_speech_verb(words: Sequence[str]) -> bool:
 def _name_runs(
     words: Sequence[Token], text: str, lower_case_counts: Counter[str]
 ) -> Iterator[tuple[int, int, bool]]:
-    """Runs of capitalised words that may be names, and nouns for persons with their article."""
+    """Yield runs of capitalised words that may be names, and nouns with their article."""
     index = 0
     while index < len(words):
         token = words[index]
@@ -334,12 +334,12 @@ def _name_runs(
                 yield index, end, True
                 index = end
                 continue
-        if not token.capital or (token.norm in NOT_NAMES and token.norm not in TITLES):
+        if not token.is_capitalised or (token.norm in NOT_NAMES and token.norm not in TITLES):
             index += 1
             continue
         end = index + 1
         while (
-            end < len(words) and _continues_name(words, end, text) and not words[end - 1].possessive
+            end < len(words) and _continues_name(words, end, text) and not words[end - 1].is_possessive
         ):
             end += 1
         while end > index + 1 and words[end - 1].norm in _NAME_PARTICLES | _AFTER_NAMES:
@@ -351,7 +351,7 @@ def _name_runs(
 
 
 def _continues_name(words: Sequence[Token], index: int, text: str) -> bool:
-    """Return True if a word goes on the run of capitals before it."""
+    """Return True if a word continues the run of capitalised words before it."""
     gap = text[words[index - 1].stop : words[index].start]
     previous = words[index - 1]
     word = words[index]
@@ -364,16 +364,16 @@ def _continues_name(words: Sequence[Token], index: int, text: str) -> bool:
         may_join = word.norm != "of" or previous.norm in TITLES
         return (
             may_join
-            and words[index + 1].capital
+            and words[index + 1].is_capitalised
             and text[word.stop : words[index + 1].start] == " "
         )
-    return word.capital and (
+    return word.is_capitalised and (
         word.norm not in NOT_NAMES or (word.norm in TITLES and not has_full_stop)
     )
 
 
 def _is_possible_name(run: Sequence[Token], text: str, lower_case_counts: Counter[str]) -> bool:
-    """Return True if capitals are more than a sentence's beginning."""
+    """Return True if capitals are not just those of a sentence's beginning."""
     first = run[0]
     if len(run) == 1:
         if first.norm in TITLES or first.norm in NOT_NAMES or len(first.norm) < 2:
@@ -385,7 +385,7 @@ def _is_possible_name(run: Sequence[Token], text: str, lower_case_counts: Counte
 
 
 def _noun_end(words: Sequence[Token], index: int, text: str) -> int | None:
-    """Return the end of "the old landlord" or "the White Rabbit"."""
+    """Return the index after "the old landlord" or "the White Rabbit", or None."""
     for word_index in range(index + 1, min(index + 4, len(words))):
         if text[words[word_index - 1].stop : words[word_index].start].strip(" -"):
             return None
@@ -398,11 +398,11 @@ def _noun_end(words: Sequence[Token], index: int, text: str) -> int | None:
         ):
             return word_index + 1
         if (
-            words[word_index].capital
+            words[word_index].is_capitalised
             and norm not in NOT_NAMES
             and not (
                 next_word
-                and next_word.capital
+                and next_word.is_capitalised
                 and text[words[word_index].stop : next_word.start] == " "
             )
         ):
@@ -414,7 +414,7 @@ def _noun_end(words: Sequence[Token], index: int, text: str) -> int | None:
 
 
 def _group_people(forms: Sequence[_NameForm]) -> list[_Person]:
-    """People, each with the forms of its name: full names first, then their parts."""
+    """Group name forms into people: full names first, then their parts."""
     people: list[_Person] = []
     narration_counts = {form.words: form.narration_count for form in forms}
     ordered_forms = sorted(
@@ -448,7 +448,7 @@ _BEFORE_SURNAMES = frozenset(
 def _find_person(
     form: _NameForm, people: Sequence[_Person], narration_counts: Mapping[Words, int]
 ) -> _Person | None:
-    """Who bears a name already, by another form of it."""
+    """Return the person that a form most likely names, or None."""
     matching = [
         person
         for person in people
@@ -462,8 +462,11 @@ def _find_person(
 def _is_older_namesake(
     form: _NameForm, person: _Person, narration_counts: Mapping[Words, int]
 ) -> bool:
-    """Return True if "Mr. Wilcox" is another than Charles Wilcox: he is called so again and again,
-    and Charles by his own name, hardly ever by both."""
+    """Return True if "Mr. Wilcox" is not Charles Wilcox.
+
+    That is so if the title and surname, and Charles's own name, are frequent, but hardly ever used
+    together.
+    """
     if form.words[0] != "mr" or len(form.words) != 2 or form.narration_count < 20:
         return False
     full_name_count = sum(
@@ -511,8 +514,7 @@ def _may_be_person(form: _NameForm, person: _Person) -> bool:
 
 
 def _is_lady(person: _Person) -> bool:
-    """Return True if a person is known as Mrs. or Miss Hart alone: "Hart" is another, in most
-    books."""
+    """Return True if a person is known only as Mrs. or Miss Hart; "Hart" is then someone else."""
     other_forms = (form for form in person.forms if form.title != "mrs")
     return person.pronoun == "she" and not any(
         len(form.words_without_title) > 1 for form in other_forms
@@ -520,8 +522,7 @@ def _is_lady(person: _Person) -> bool:
 
 
 def _fits_title(form: _NameForm, person: _Person) -> bool:
-    """Return True if "Miss Bell" may be a person: by surname, else "Miss Anne" by the given
-    name."""
+    """Return True if "Miss Bell" may be a person: by surname, else "Miss Anne" by given name."""
     word = form.words_without_title[0]
     if word == person.surname:
         return not _are_rivals(form, person)
@@ -546,7 +547,7 @@ def _fits_noun(form: _NameForm, person: _Person) -> bool:
 
 
 def _are_rivals(form: _NameForm, person: _Person) -> bool:
-    """Return True if titles keep two apart: Mrs. Bennet is not Miss Bennet."""
+    """Return True if titles separate two people: Mrs. Bennet is not Miss Bennet."""
     titles = {person_form.title for person_form in person.forms if person_form.title}
     if not form.title or not titles:
         return False

@@ -1,4 +1,4 @@
-"""Utterances with what stands around them in the narration, and counts over the whole book."""
+"""Collects the narration around turns, and counts over the whole book."""
 
 from __future__ import annotations
 
@@ -13,38 +13,39 @@ from narrator.text.speakers.names import KnownNames
 from narrator.text.speakers.tags import Talk
 
 NO_GAP = 99
-"""Passages since the last turn, where a scene begins."""
+"""Gap to the last turn at the beginning of a scene, in passages."""
 
 
 class Story:
-    """What a whole book tells of its characters."""
+    """Facts on the characters from the whole book."""
 
     def __init__(
         self, passages: Sequence[Prose], names: KnownNames, groups: Sequence[Talk]
     ) -> None:
         self.names = names
-        self.told = Counter[int]()
-        """Mentions in the narration."""
-        self.quoted = Counter[int]()
-        """Mentions in what is said."""
-        self.tagged = Counter[int]()
-        """Tags that name somebody."""
+        self.narration_counts = Counter[int]()
+        """Character -> mentions in the narration."""
+        self.speech_counts = Counter[int]()
+        """Character -> mentions in speech."""
+        self.tag_counts = Counter[int]()
+        """Character -> tags that name it."""
         _drop_unnamed_bearers(passages)
         for mention in _all_mentions(passages):
             if mention.characters:
-                count = self.quoted if mention.quoted else self.told
+                count = self.speech_counts if mention.is_quoted else self.narration_counts
                 count[mention.characters[0]] += 1
         for group in groups:
             tag = group.tag
             if tag and tag.is_explicit and len(tag.mention.characters) == 1:
-                self.tagged[tag.mention.characters[0]] += 1
+                self.tag_counts[tag.mention.characters[0]] += 1
         self.pronouns = list(_pronouns(passages, names))
-        """Of each character, as far as it is known."""
+        """Pronoun of each character, None if unknown."""
         self.first_person: int | None = None
-        """Who says "I" in the narration, where one of the cast tells the book."""
+        """Index of the character who narrates the book as "I", or None."""
 
     def find_first_person(self, passages: Sequence[Prose], groups: Sequence[Talk]) -> None:
-        """Whoever tells a book is called by name by those to whom "I said" something."""
+        """Find the narrator: a character addressed by name right before or after words of the
+        narrator's I."""
         first_person_chapters = {
             number for number, share in _first_person_shares(passages).items() if share >= 0.01
         }
@@ -59,14 +60,14 @@ class Story:
                 for character in group.tag.mention.characters[:1]:
                     calls[character] -= 1
         likeliest = max(
-            calls, key=lambda character: (calls[character], self.quoted[character]), default=None
+            calls, key=lambda character: (calls[character], self.speech_counts[character]), default=None
         )
         if first_person_chapters and likeliest is not None and calls[likeliest] > 0:
             self.first_person = likeliest
 
 
 def _count_calls_near_i(groups: Sequence[Talk]) -> Counter[int]:
-    """Who is addressed by name just before or after what the narrator's I says."""
+    """Count characters addressed by name just before or after words of the narrator's I."""
     calls = Counter[int]()
     for index, group in enumerate(groups):
         if group.tag is None or group.tag.mention.kind != "self":
@@ -78,7 +79,7 @@ def _count_calls_near_i(groups: Sequence[Talk]) -> Counter[int]:
 
 
 def _first_person_shares(passages: Sequence[Prose]) -> dict[int, float]:
-    """By chapter, how much of its narration is the narrator's I."""
+    """Return for each chapter the share of the narrator's I in its narration."""
     first_person_counts, word_counts = Counter[int](), Counter[int]()
     for passage in passages:
         first_person_counts[passage.chapter] += sum(
@@ -96,7 +97,7 @@ def _all_mentions(passages: Sequence[Prose]) -> Iterator[Mention]:
 
 
 def _drop_unnamed_bearers(passages: Sequence[Prose]) -> None:
-    """Take from mentions of several those whom no other name ever names."""
+    """Remove from ambiguous mentions the characters that no other name ever mentions."""
     sole_bearers = {m.characters[0] for m in _all_mentions(passages) if len(m.characters) == 1}
     for mention in _all_mentions(passages):
         if len(mention.characters) > 1:
@@ -107,7 +108,8 @@ def _drop_unnamed_bearers(passages: Sequence[Prose]) -> None:
 
 
 def _pronouns(passages: Sequence[Prose], names: KnownNames) -> Iterator[str | None]:
-    """Of each character: as given, as its names tell, or as the narration goes on after it."""
+    """Yield each character's pronoun: given, implied by names, or as the narration continues after
+    them."""
     votes: list[Counter[str]] = [Counter() for _ in names.cast]
     for passage in passages:
         for character, pronoun in _pronouns_after_names(passage):
@@ -121,13 +123,14 @@ def _pronouns(passages: Sequence[Prose], names: KnownNames) -> Iterator[str | No
 
 
 def _pronouns_after_names(passage: Prose) -> Iterator[tuple[int, str]]:
-    """Yield characters whose name a pronoun follows in the same sentence, with nobody between."""
+    """Yield characters with the pronoun that follows their name in the same sentence, without
+    anybody between."""
     last_name: Mention | None = None
     for mention in passage.mentions:
-        if mention.quoted or mention.kind == "self":
+        if mention.is_quoted or mention.kind == "self":
             continue
         if mention.kind == "name":
-            is_sole = len(mention.characters) == 1 and not mention.possessive
+            is_sole = len(mention.characters) == 1 and not mention.is_possessive
             is_same_person = last_name is None or last_name.characters == mention.characters
             last_name = mention if is_sole and is_same_person else None
             continue
@@ -143,28 +146,28 @@ def _pronouns_after_names(passage: Prose) -> Iterator[tuple[int, str]]:
 
 @dataclass(slots=True)
 class Situation:
-    """What is known of a turn before anybody is decided."""
+    """The evidence on a turn before any decision."""
 
     turn: Talk
     kind: str
-    """What its tag is: "name", "self", "pronoun", "noun", or "bare" without one."""
-    named: tuple[int, ...] = ()
-    """Whom the tag names."""
+    """Type of its tag: "name", "self", "pronoun", "noun", or "bare" without a tag."""
+    named_characters: tuple[int, ...] = ()
+    """Characters that the tag names."""
     pronoun: str | None = None
-    other: bool = False
-    """True if the tag tells of another than the one told of before."""
+    is_another: bool = False
+    """True if the tag means another person than the one mentioned before."""
     gap: int = NO_GAP
     """Passages of narration since the last turn."""
     recent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Character -> passages, and mentions, since the last mention in the narration."""
+    """Character -> passages, and mentions, since its last mention in the narration."""
     subjects: Sequence[int] = ()
-    """Of the sentences before, the latest first."""
-    here: Mapping[int, str] = field(default_factory=dict)
-    """Whom the narration of the same passage mentions, and where: "before subject", "after"…"""
+    """Subjects of the preceding sentences, the latest first."""
+    nearby_characters: Mapping[int, str] = field(default_factory=dict)
+    """Characters in the narration of the same passage -> position: "before subject", "after"…"""
     lead: tuple[int, ...] = ()
-    """Whom the passage before names last, where it ends in a colon or so."""
+    """Character mentioned last in the passage before, if that ends in a colon or the like."""
     tells_i: bool = False
-    """True if the narrator's I stands in the same passage."""
+    """True if the narrator's I occurs in the same passage."""
 
     @property
     def is_gendered(self) -> bool:
@@ -173,19 +176,19 @@ class Situation:
 
     @property
     def goes_on(self) -> bool:
-        """True if it goes on a turn of the passage before."""
+        """True if it continues a turn of the passage before."""
         return self.turn.pieces[0].goes_on
 
 
 class _MentionTracker:
-    """Goes through a book and keeps who was named lately."""
+    """Goes through a book and tracks recent mentions."""
 
     def __init__(self, story: Story) -> None:
         self.story = story
         self.begin()
 
     def begin(self) -> None:
-        """Forget what another scene told."""
+        """Forget the mentions of the last scene."""
         self.last_seen: dict[int, tuple[int, int]] = {}
         self.mentions = 0
         self.subjects: list[int] = []
@@ -204,25 +207,25 @@ class _MentionTracker:
                 for character, (passage, mention_count) in self.last_seen.items()
             },
             subjects=tuple(self.subjects[:4]),
-            here=self._nearby_characters(group),
+            nearby_characters=self._nearby_characters(group),
             lead=self.lead,
             tells_i=any(mention.kind == "self" for mention in _surrounding_mentions(group)),
         )
         if tag is not None and tag.is_explicit:
-            situation.kind, situation.pronoun, situation.other = (
+            situation.kind, situation.pronoun, situation.is_another = (
                 tag.mention.kind,
                 tag.mention.pronoun,
-                tag.mention.other,
+                tag.mention.is_another,
             )
-            situation.named = self._resolve_name(tag.mention)
+            situation.named_characters = self._resolve_name(tag.mention)
         self.gap = 0
         return situation
 
     def _resolve_name(self, mention: Mention) -> tuple[int, ...]:
-        """Whom a name of several stands for: the one seen last, else the one named most."""
+        """Return the character of an ambiguous name: the one mentioned last, else most often."""
         if len(mention.characters) < 2:
             return mention.characters
-        narration_counts, last_seen = self.story.told, self.last_seen
+        narration_counts, last_seen = self.story.narration_counts, self.last_seen
         likeliest = max(
             mention.characters,
             key=lambda character: (
@@ -241,21 +244,21 @@ class _MentionTracker:
                 if mention.kind == "self"
                 else next(iter(mention.characters), None)
             )
-            if mention.quoted or character is None:
+            if mention.is_quoted or character is None:
                 continue
             side = "before" if mention.start < group.pieces[0].start else "after"
             is_beat = tag is not None and mention is tag.mention and not tag.is_explicit
-            is_subject = not mention.possessive and _is_subject(group.passage, mention)
+            is_subject = not mention.is_possessive and _is_subject(group.passage, mention)
             if is_beat or (mention.characters and side == "after" and is_subject):
                 positions[character] = f"{side} subject"
-            elif mention.possessive and mention.characters:
+            elif mention.is_possessive and mention.characters:
                 positions.setdefault(character, f"{side} possessive")
             else:
                 positions.setdefault(character, side)
         return positions
 
     def read(self, passage: Prose) -> None:
-        """Keep whom the narration of a passage names."""
+        """Record the mentions in a passage's narration."""
         last_named: int | None = None
         for mention in passage.mentions:
             character = self._resolve_mention(passage, mention)
@@ -265,7 +268,7 @@ class _MentionTracker:
                 self.mentions += 1
                 self.last_seen[character] = (passage.number, self.mentions)
                 last_named = character if mention.characters else last_named
-            if mention.kind != "self" and not mention.possessive and _is_subject(passage, mention):
+            if mention.kind != "self" and not mention.is_possessive and _is_subject(passage, mention):
                 self.subjects = [
                     character,
                     *(subject for subject in self.subjects if subject != character),
@@ -279,8 +282,9 @@ class _MentionTracker:
         self.lead = (last_named,) if leads_in and last_named is not None else ()
 
     def _resolve_mention(self, passage: Prose, mention: Mention) -> int | None:
-        """Who is mentioned in the narration; a pronoun is that of the last subject it fits."""
-        if mention.quoted:
+        """Return the character mentioned in the narration; a pronoun means the last matching
+        subject."""
+        if mention.is_quoted:
             return None
         if mention.characters:
             return mention.characters[0]
@@ -297,7 +301,7 @@ class _MentionTracker:
 
 
 _MENTION_REACH = 100
-"""Mentions of a passage that are looked at before and after a turn."""
+"""Mentions of a passage that are considered before and after a turn."""
 
 
 def _surrounding_mentions(group: Talk) -> list[Mention]:
@@ -324,7 +328,7 @@ def _is_subject(passage: Prose, mention: Mention) -> bool:
 
 
 def situations(passages: Sequence[Prose], groups: Sequence[Talk], book: Story) -> list[Situation]:
-    """Return each turn with what stands around it."""
+    """Return the situations of all turns."""
     by_passage: dict[int, list[Talk]] = {}
     for group in groups:
         by_passage.setdefault(group.passage.number, []).append(group)

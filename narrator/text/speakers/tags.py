@@ -1,6 +1,6 @@
-"""Passages -> turns: what one speaker says in a passage, and what names the speaker beside it.
+"""Groups a passage's quotations into turns of one speaker, and finds their speech tags.
 
-A tag is a clause with a verb of speech beside a quotation (`said Ada`, `Ada, laughing, replied`);
+A tag is a clause with a verb of speech next to a quotation (`said Ada`, `Ada, laughing, replied`);
 a beat is a sentence of narration in the same paragraph (`Ada laughed. “…”`).
 """
 
@@ -19,11 +19,12 @@ from narrator.text.speech_verbs import Subject, named_in_tag
 
 @dataclass(frozen=True, slots=True)
 class SpeechTag:
-    """What names the speaker beside a quotation."""
+    """Narration that names the speaker next to a quotation."""
 
     mention: Mention
     rule: str
-    """"after", "before", "colon" (no verb of speech, but it leads to the quotation), "beat"."""
+    """"after", "before", "colon" (without a verb of speech, but leading to the quotation), or
+    "beat"."""
 
     @property
     def is_explicit(self) -> bool:
@@ -32,21 +33,21 @@ class SpeechTag:
 
 @dataclass(slots=True)
 class Talk:
-    """What one speaker says in one passage: a quotation, in one piece or more."""
+    """The words of one speaker in one passage: a quotation, in one piece or more."""
 
     passage: Prose
     pieces: list[Quotation]
     tag: SpeechTag | None = None
     vocatives: set[int] = field(default_factory=set)
-    """Who is addressed in it by name."""
+    """Characters addressed in it by name."""
     address: str | None = None
-    """Pronoun of whom a word of address tells: "sir" he, "madam" she."""
-    named: set[int] = field(default_factory=set)
-    """Who is spoken of in it."""
+    """Pronoun of the person addressed, by a form of address: "sir" he, "madam" she."""
+    named_characters: set[int] = field(default_factory=set)
+    """Characters mentioned in it."""
 
 
 def turns(passages: Sequence[Prose]) -> list[Talk]:
-    """What is said, passage by passage."""
+    """Return the turns of all passages, in order."""
     all_turns: list[Talk] = []
     for index, passage in enumerate(passages):
         previous = passages[index - 1] if index else None
@@ -58,7 +59,7 @@ def turns(passages: Sequence[Prose]) -> list[Talk]:
 
 
 def _turns_in(passage: Prose, previous: Prose | None) -> list[Talk]:
-    """What is said in a passage, by as many speakers as its tags name."""
+    """Return the turns of a passage, split where its tags name another speaker."""
     groups: list[Talk] = []
     for index, piece in enumerate(passage.pieces):
         tag = _find_tag(passage, index)
@@ -84,7 +85,7 @@ def _tag_weight(tag: SpeechTag) -> int:
 
 
 def _is_another(group: Talk, tag: SpeechTag | None, piece: Quotation) -> bool:
-    """Return True if a piece is another speaker's than the pieces before it in the passage."""
+    """Return True if a piece has another speaker than the pieces before it in the passage."""
     text = group.passage.text
     if tag is None or group.tag is None or tag.mention is group.tag.mention:
         # two quotations side by side, without a word between
@@ -103,7 +104,7 @@ def _is_another(group: Talk, tag: SpeechTag | None, piece: Quotation) -> bool:
 
 
 def _find_tag(passage: Prose, index: int) -> SpeechTag | None:
-    """What names the speaker of a piece: before it where that leads to it, else after it."""
+    """Return the tag of a piece: before it if that leads to the piece, else after it."""
     if not passage.is_english:
         return _foreign_tag(passage, index)
     tag_before = _tag_before(passage, index)
@@ -118,7 +119,7 @@ def _find_tag(passage: Prose, index: int) -> SpeechTag | None:
 
 
 def _lead_in_tag(passage: Prose) -> SpeechTag | None:
-    """Return the tag at the end of a paragraph before a quotation: "Ada said" and a new line."""
+    """Return the tag at the end of the paragraph before a quotation: "Ada said" and a new line."""
     last_mark = passage.text.rstrip()[-1:]
     if last_mark not in ":,—-" and not last_mark.isalnum():
         return None
@@ -128,7 +129,7 @@ def _lead_in_tag(passage: Prose) -> SpeechTag | None:
 
 
 def _foreign_tag(passage: Prose, index: int) -> SpeechTag | None:
-    """Return the tag of a piece in a language of which verbs of speech and pronouns are known."""
+    """Return the tag of a piece in a language with known verbs of speech and pronouns."""
     piece = passage.pieces[index]
     previous_stop = passage.pieces[index - 1].stop if index else 0
     next_start = passage.pieces[index + 1].start if index + 1 < len(passage.pieces) else None
@@ -144,7 +145,7 @@ def _foreign_tag(passage: Prose, index: int) -> SpeechTag | None:
 
 
 def _mention_of_subject(passage: Prose, narration_start: int, subject: Subject) -> Mention:
-    """Return the subject of a tag as a mention: that of a name where one stands there."""
+    """Return the mention at the subject of a tag, or a new one."""
     start_offset, stop_offset = narration_start + subject.start, narration_start + subject.stop
     for mention in passage.mentions:
         if mention.start < stop_offset and start_offset < mention.stop:
@@ -164,7 +165,7 @@ _PARTICLES = frozenset("in out up on back forth off".split())
 
 
 def _tag_after(passage: Prose, index: int) -> SpeechTag | None:
-    """`…,” said Ada` and `…,” Ada said`."""
+    """Find a tag after a quotation: `…,” said Ada` and `…,” Ada said`."""
     text = passage.text
     start = passage.pieces[index].stop
     next_pieces = passage.pieces[index + 1 : index + 2]
@@ -186,9 +187,9 @@ def _tag_after(passage: Prose, index: int) -> SpeechTag | None:
 def _tag_with_verb_first(
     passage: Prose, words: range, verbs: Sequence[int], mentions: Sequence[Mention]
 ) -> SpeechTag | None:
-    """`said Ada`, `then said the old man`, `broke in Ada`."""
+    """Match `said Ada`, `then said the old man`, `broke in Ada`."""
     first_word = passage.words[words[0]]
-    verb = words[0] if first_word.norm in SAID and not first_word.capital else None
+    verb = words[0] if first_word.norm in SAID and not first_word.is_capitalised else None
     if first_word.norm in _OPENERS and verbs and verbs[0] <= words[0] + 2:
         verb = verbs[0]
     if verb is None:
@@ -204,12 +205,12 @@ def _tag_with_verb_first(
 
 
 def _tag_near_verb(passage: Prose, verb: int, mentions: Sequence[Mention]) -> SpeechTag | None:
-    """Return somebody within three words of a verb: `said at last the good Ada`."""
+    """Return a tag with a person within three words of a verb: `said at last the good Ada`."""
     for mention in mentions:
         if (
             verb < mention.first <= verb + 3
             and mention.kind in ("name", "noun")
-            and not mention.possessive
+            and not mention.is_possessive
         ):
             return None if _is_object(passage, mention) else SpeechTag(mention, "after")
     return None
@@ -218,14 +219,14 @@ def _tag_near_verb(passage: Prose, verb: int, mentions: Sequence[Mention]) -> Sp
 def _tag_with_subject_first(
     passage: Prose, words: range, verbs: Sequence[int], mentions: Sequence[Mention], start: int
 ) -> SpeechTag | None:
-    """`Ada said`, `she, turning round, replied`."""
+    """Match `Ada said`, `she, turning round, replied`."""
     if not verbs:
         return None
     subject = _subject_of(passage, mentions, words[0], verbs[0])
     if subject is None or subject.first - words[0] > 3:
         return None
     last_mark = passage.text[max(0, start - 20) : start].rstrip("\"”’'» \n")[-1:]
-    continues_sentence = not passage.words[words[0]].capital or last_mark in ",-—!?"
+    continues_sentence = not passage.words[words[0]].is_capitalised or last_mark in ",-—!?"
     is_near = verbs[0] - subject.last <= 2
     if is_near or continues_sentence or passage.norm(verbs[0]) in SURE_SAID:
         return SpeechTag(subject, "after")
@@ -257,7 +258,8 @@ def _is_abbreviation(text: str, start: int, stop: int) -> bool:
 
 
 def _tag_before(passage: Prose, index: int) -> SpeechTag | None:
-    """`Ada said, “…`, `Then Ada, turning round, cried: “…`; and `Ada nodded. “…`"""
+    """Find a tag before a quotation: `Ada said, “…`, `Then Ada, turning round, cried: “…`, and `Ada
+    nodded. “…`"""
     begin = passage.pieces[index - 1].stop if index else 0
     return _tag_ending_at(passage, begin, passage.pieces[index].start)
 
@@ -301,7 +303,7 @@ _SENTENCE = re.compile(r"[.!?](?=[\s\"”])")
 
 
 def _last_sentence(text: str, begin: int, stop: int) -> int:
-    """Where the last sentence of a stretch begins."""
+    """Return the offset of the last sentence in `text[begin:stop]`."""
     sentence = begin
     for match in _SENTENCE.finditer(text, begin, stop):
         if match[0] == "." and _is_abbreviation(text, begin, match.start()):
@@ -359,13 +361,13 @@ def _begins_clause(passage: Prose, mention: Mention) -> bool:
 
 
 def _resolve_voice(passage: Prose, mention: Mention, mentions: Sequence[Mention]) -> Mention:
-    """ "the muffled voice of Ada" is Ada's, and so is "Ada's voice"."""
+    """Return Ada for "the muffled voice of Ada" and "Ada's voice"."""
     end = mention.last
     if passage.norm(end - 1) == "voice" and passage.norm(end) == "of":
         return next((m for m in mentions if end < m.first <= end + 2), mention)
     next_norms = {passage.norm(word) for word in range(end, end + 3)}
-    if mention.possessive and next_norms & {"voice", "lips", "tones"}:
-        return replace(mention, possessive=False)
+    if mention.is_possessive and next_norms & {"voice", "lips", "tones"}:
+        return replace(mention, is_possessive=False)
     return mention
 
 
@@ -380,17 +382,17 @@ _AFTER_CALL = re.compile(r"\s*(?:[,;:.!?—\"”’]|-|\Z)")
 
 
 def _note_names(group: Talk) -> None:
-    """Note who is addressed and who is named in a turn."""
+    """Record the characters addressed and mentioned in a turn."""
     passage = group.passage
     for piece in group.pieces:
         words = passage.between(piece.start, piece.stop)
         for mention in passage.mentions_in(words):
             if not mention.characters:
                 continue
-            if not mention.possessive and _is_call(passage.text, mention, piece):
+            if not mention.is_possessive and _is_call(passage.text, mention, piece):
                 group.vocatives |= set(mention.characters)
             else:
-                group.named |= set(mention.characters)
+                group.named_characters |= set(mention.characters)
         for word in words:
             token = passage.words[word]
             if token.norm in ADDRESSED and _is_call(passage.text, token, piece):
@@ -398,6 +400,6 @@ def _note_names(group: Talk) -> None:
 
 
 def _is_call(text: str, call: Mention | Token, piece: Quotation) -> bool:
-    """Return True if a name stands between marks as a vocative does."""
+    """Return True if punctuation marks a name as a vocative."""
     text_before = text[max(piece.start, call.start - 40) : call.start]
     return bool(_BEFORE_CALL.search(text_before) and _AFTER_CALL.match(text, call.stop, piece.stop))

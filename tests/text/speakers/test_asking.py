@@ -358,7 +358,7 @@ def test_answers_that_were_altered_are_asked_anew(tmp_path, caplog):
     asking.ask([TALK], before, again, answers=Answers(path))
     assert len(again.asked) == 1
     assert "1 rows were altered" in caplog.text
-    assert Answers(path)._whole
+    assert Answers(path)._is_journal_intact
 
 
 def test_a_torn_row_costs_itself(tmp_path):
@@ -379,7 +379,7 @@ def test_answers_of_another_shape_are_none(tmp_path):
     path.write_bytes(b"".join(map(files.sealed_row, rows)))
     answers = Answers(path)
     assert not any(answers._has(name, 2) for name in "abc")
-    assert answers._kept["c"] == "words"
+    assert answers._answers["c"] == "words"
 
 
 @pytest.mark.slow
