@@ -519,7 +519,7 @@ def _split_clauses(
 
 
 def _clause_ends(text: str, start: int, stop: int) -> Iterator[tuple[int, float]]:
-    """Yield the offsets at which clauses end in `text[start:stop]`, with the cost of a cut there."""
+    """Yield the ends of clauses in `text[start:stop]`, each with the cost of a cut there."""
     for match in _CLAUSE_ENDS.finditer(text, start, stop):
         is_strong = match["strong"] or match["wide"]
         if is_strong == ".":

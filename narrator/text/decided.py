@@ -262,7 +262,11 @@ def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> 
     A person's row without a matching quotation stays in its place; others are dropped.
     """
     row_places = old.matched(words)
-    quotation_of_row = {i: j for j, i in enumerate(row_places) if i is not None}
+    quotation_of_row = {
+        row_index: quotation_index
+        for quotation_index, row_index in enumerate(row_places)
+        if row_index is not None
+    }
     rows: list[Row | None] = []
     for quotation_words, place, fresh_row in zip(words, row_places, fresh, strict=True):
         current = old.rows[place] if place is not None else None
@@ -276,10 +280,10 @@ def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> 
     comments_above: dict[int, tuple[str, ...]] = {}
     pending_comments: tuple[str, ...] = ()
     last_quotation = -1
-    for i, row in enumerate(old.rows):
+    for row_index, row in enumerate(old.rows):
         pending_comments += row.above
-        if i in quotation_of_row:
-            last_quotation = quotation_of_row[i]
+        if row_index in quotation_of_row:
+            last_quotation = quotation_of_row[row_index]
             comments_above[last_quotation], pending_comments = pending_comments, ()
         elif row.is_yours:
             unmatched_rows.setdefault(last_quotation, []).append(
@@ -287,13 +291,10 @@ def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> 
             )
             pending_comments = ()
     all_rows = list(unmatched_rows.get(-1, ()))
-    for j, row_or_none in enumerate(rows):
-        all_rows += (
-            [replace(row_or_none, above=comments_above.get(j, ()))]
-            if row_or_none is not None
-            else []
-        )
-        all_rows += unmatched_rows.get(j, ())
+    for quotation_index, new_row in enumerate(rows):
+        if new_row is not None:
+            all_rows.append(replace(new_row, above=comments_above.get(quotation_index, ())))
+        all_rows += unmatched_rows.get(quotation_index, ())
     return replace(old, rows=tuple(all_rows), below=(*pending_comments, *old.below))
 
 

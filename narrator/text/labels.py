@@ -275,8 +275,8 @@ class Labels:
             guess = f"; did you mean “{suggestion}”?" if suggestion else "."
             name = quoted(label)
             message = (
-                f"“{name}” is not in the cast{other_lines_note(lines)}{guess} Declare it under `speakers`, or "
-                f"write “{name}\\:” where it is no speaker's label"
+                f"“{name}” is not in the cast{other_lines_note(lines)}{guess} Declare it under "
+                f"`speakers`, or write “{name}\\:” where it is no speaker's label"
             )
             problems.append(self._problem(lines[0], message))
         return problems

@@ -19,24 +19,24 @@ def by_letters(scenes: Sequence[list[Line]], declared: Sequence[str]) -> tuple[F
     """
     places = [
         (scene_index, line_index, foreign)
-        for scene_index, scene in enumerate(scenes)
-        for line_index, line in enumerate(scene)
+        for scene_index, scene_lines in enumerate(scenes)
+        for line_index, line in enumerate(scene_lines)
         if not line.is_marked and (foreign := strange(line.text, line.language))
     ]
     groups: dict[tuple[str, str, str | None], list[tuple[Line, str]]] = {}
     for run in _group_runs(places):
-        lines = [scenes[scene][line_index] for scene, line_index, _ in run]
+        lines = [scenes[scene_index][line_index] for scene_index, line_index, _ in run]
         texts = [
             (line.text, foreign_letters)
             for line, (_, _, foreign_letters) in zip(lines, run, strict=True)
         ]
         language = said_in(texts, declared)
-        for (scene, line_index, foreign_letters), line in zip(run, lines, strict=True):
+        for (scene_index, line_index, foreign_letters), line in zip(run, lines, strict=True):
             occurrences = groups.setdefault((foreign_letters.alphabet, line.language, language), [])
-            if not (occurrences and line.with_before):  # what several say in unison counts once
+            if not (occurrences and line.with_before):  # lines in unison count once
                 occurrences.append((line, foreign_letters.word if language is None else line.text))
             if language is not None:
-                scenes[scene][line_index] = replace(line, language=language)
+                scenes[scene_index][line_index] = replace(line, language=language)
     return tuple(
         Foreign(
             alphabet,
@@ -54,12 +54,12 @@ def by_letters(scenes: Sequence[list[Line]], declared: Sequence[str]) -> tuple[F
 def _group_runs(places: Sequence[_Place]) -> Iterator[list[_Place]]:
     """Yield runs of neighbouring lines in the same foreign letters."""
     run: list[_Place] = []
-    for scene, line_index, foreign_letters in places:
+    for scene_index, line_index, foreign_letters in places:
         if run and not (
-            run[-1][:2] == (scene, line_index - 1) and foreign_letters.goes_on(run[-1][2])
+            run[-1][:2] == (scene_index, line_index - 1) and foreign_letters.goes_on(run[-1][2])
         ):
             yield run
             run = []
-        run.append((scene, line_index, foreign_letters))
+        run.append((scene_index, line_index, foreign_letters))
     if run:
         yield run

@@ -70,9 +70,8 @@ def decode(file_bytes: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         offset = error.start + file_bytes.startswith(b"\xef\xbb\xbf") * 3
         line = file_bytes.count(b"\n", 0, offset) + 1
-        message = (
-            f"is not UTF-8: byte 0x{file_bytes[offset]:02X} at offset {offset}; save the file as UTF-8"
-        )
+        byte = f"0x{file_bytes[offset]:02X}"
+        message = f"is not UTF-8: byte {byte} at offset {offset}; save the file as UTF-8"
         raise ScriptError(Problem(path, line, message)) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
@@ -206,7 +205,7 @@ class _ScriptReader:
         """Speaker of the last label."""
         self.leading_pause = 0.0
         """Seconds of pauses before the first line of a scene."""
-        self.gap: list[Sign] = []
+        self.pending_signs: list[Sign] = []
         """Pauses and music marks since the last spoken words."""
         self.unattributed_lines: list[int] = []
         self.invisible_characters: dict[str, tuple[int, int]] = {}
@@ -223,8 +222,8 @@ class _ScriptReader:
         if lines := self.unattributed_lines:
             self._add_problem(
                 lines[0],
-                f"nobody speaks this{other_lines_note(lines)}: begin it with a speaker's name and a colon, or "
-                "set `narrator`, or the chapter's `speaker`",
+                f"nobody speaks this{other_lines_note(lines)}: begin it with a speaker's name and "
+                "a colon, or set `narrator`, or the chapter's `speaker`",
             )
         spoken = (character for scene in self.scenes for line in scene for character in line.text)
         if not self.problems and not any(character.isalnum() for character in spoken):
@@ -377,7 +376,7 @@ class _ScriptReader:
         """Keep the pauses and marks of a paragraph that has no words."""
         if flat.rests:
             self._add_pause(sum(pause.seconds for pause in flat.rests))
-        self.gap += (sign for _, sign in flat.signs)
+        self.pending_signs += (sign for _, sign in flat.signs)
         for _, mark in flat.languages:
             self._set_language(mark)
 
@@ -478,18 +477,18 @@ class _ScriptReader:
     def _place_marks(self, text: str, signs: Sequence[tuple[int, Sign]]) -> Iterator[MusicMark]:
         """Yield the music marks of a line; marks after its last words wait for the next line."""
         first = next((i for i, c in enumerate(text) if c.isalnum()), len(text))
-        self.gap += (sign for offset, sign in signs if offset <= first)
+        self.pending_signs += (sign for offset, sign in signs if offset <= first)
         if first == len(text):
             return
-        yield from resolved(self.gap, 0)
-        self.gap = []
+        yield from resolved(self.pending_signs, 0)
+        self.pending_signs = []
         inner_signs = [(offset, sign) for offset, sign in signs if offset > first]
-        for offset, group in groupby(inner_signs, key=lambda placed: placed[0]):
+        for offset, group in groupby(inner_signs, key=lambda pair: pair[0]):
             signs_at_offset = [sign for _, sign in group]
             if any(map(str.isalnum, text[offset:])):
                 yield from resolved(signs_at_offset, offset)
             else:
-                self.gap += signs_at_offset
+                self.pending_signs += signs_at_offset
 
     def _place_last_marks(self) -> None:
         """Attach the marks and the pause after a chapter's last words to its last spoken line."""
@@ -500,7 +499,7 @@ class _ScriptReader:
             if any(map(str.isalnum, scene[i].text))
         )
         scene, i = next(spoken)
-        late_marks = resolved(self.gap, len(scene[i].text))
+        late_marks = resolved(self.pending_signs, len(scene[i].text))
         rests = [Rest(len(scene[i].text), self.leading_pause)] if self.leading_pause else []
         scene[i] = replace(
             scene[i], marks=(*scene[i].marks, *late_marks), rests=(*scene[i].rests, *rests)
@@ -539,7 +538,7 @@ class _ScriptReader:
                 self._add_token(flat, child, line)
         flat.join()
         spans.reverse()  # those within another one ended first
-        for start, stop, opening in sorted(spans, key=lambda one: (one[0], -one[1])):
+        for start, stop, opening in sorted(spans, key=lambda span: (span[0], -span[1])):
             self._add_given_span(flat, start, stop, opening)
         return flat
 

@@ -169,7 +169,7 @@ class _Paragraph:
         self, line: Line, decided_spans: Sequence[Given], roles: Roles, language: str
     ) -> None:
         self.line = line
-        self.spans = sorted((*line.given, *decided_spans), key=lambda one: one.start)
+        self.spans = sorted((*line.given, *decided_spans), key=lambda span: span.start)
         self.languages = roles.languages
         self.language = language
 

@@ -157,8 +157,8 @@ def _is_plainly(text: str, language: str, other_language: str) -> bool:
     scores = _score_languages(
         text, {code, other_code} if other_code in SMALL_WORDS else {*COMMON, code}
     )
-    own = scores.pop(code, 0.0)
-    return own >= MIN_SCORE and all(3 * score < own for score in scores.values())
+    code_score = scores.pop(code, 0.0)
+    return code_score >= MIN_SCORE and all(3 * score < code_score for score in scores.values())
 
 
 def called(alphabet: str) -> str:

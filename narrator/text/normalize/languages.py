@@ -234,12 +234,18 @@ def _build_rules(spec: Language) -> tuple[Group, ...]:
 
     def heading(match: Match, setting: Setting) -> str | None:
         number_value = numbers.roman(match[1])
-        return _spell_number(number_value, code).capitalize() if setting.heading and number_value else None
+        return (
+            _spell_number(number_value, code).capitalize()
+            if setting.heading and number_value
+            else None
+        )
 
     def division(match: Match, setting: Setting) -> str | None:
         number_value = numbers.roman(match[0])
         return (
-            _spell_number(number_value, code) if number_value and _DIVISION.search(text_before(match)) else None
+            _spell_number(number_value, code)
+            if number_value and _DIVISION.search(text_before(match))
+            else None
         )
 
     table = []

@@ -234,11 +234,11 @@ class _WindowBuilder:
             (member.name for member in self.cast), key=lambda name: -line_counts[name]
         )
         self.units = [
-            unit_index
+            unit
             for index, text in enumerate(paragraphs)
-            for unit_index in _split_paragraph(index, text, reader)
+            for unit in _split_paragraph(index, text, reader)
         ]
-        starts = [(unit_index.paragraph, unit_index.start) for unit_index in self.units]
+        starts = [(unit.paragraph, unit.start) for unit in self.units]
         self.marks: list[list[tuple[int, int]]] = [[] for _ in self.units]
         """For each unit, the offsets of its quotations, each with the index of its utterance."""
         self.weak_utterances: list[tuple[int, int]] = []
@@ -276,7 +276,7 @@ class _WindowBuilder:
                 extra_tokens = sum(
                     unit.tokens for unit in self.units[last_unit + 1 : unit_index + 1]
                 )
-                # text that is far from all questions costs more than a window of its own
+                # a long gap between questions costs more tokens than another window
                 if asked_utterances and (
                     gap > before + after or token_count + extra_tokens > size - after
                 ):
@@ -418,13 +418,12 @@ def _names_by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str,
         for name in dict.fromkeys(
             (*names, *names_without_article, *(noun.lower() for noun in names_without_article))
         ):
-            if word_or_match := re.match(r"\w+", name):
-                names_by_word.setdefault(word_or_match[0], {}).setdefault(name, []).append(
-                    character_index
-                )
+            if first_word := re.match(r"\w+", name):
+                bearers = names_by_word.setdefault(first_word[0], {}).setdefault(name, [])
+                bearers.append(character_index)
     return {
-        word_or_match: sorted(names.items(), key=lambda item: -len(item[0]))
-        for word_or_match, names in names_by_word.items()
+        word: sorted(bearers_by_name.items(), key=lambda pair: -len(pair[0]))
+        for word, bearers_by_name in names_by_word.items()
     }
 
 
@@ -445,7 +444,7 @@ def _apply_answer(
             else pooled_odds[best_index]
         )
         return replace(row, sure=min(row.sure, speaker_odds))
-    ranked = sorted(zip(names, pooled_odds, strict=False), key=lambda item: -item[1])
+    ranked = sorted(zip(names, pooled_odds, strict=False), key=lambda pair: -pair[1])
     others = tuple(
         (name, round(probability, 4)) for name, probability in ranked if name != options[best_index]
     )[:3]

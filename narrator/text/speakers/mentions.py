@@ -166,7 +166,9 @@ class _MentionFinder:
             return None
         # "the painter" may be anybody who paints: the cast's own is the likeliest
         is_loose = (
-            (entry.is_common or entry.is_noun) and last_word.norm in PERSONS and not last_word.is_capitalised
+            (entry.is_common or entry.is_noun)
+            and last_word.norm in PERSONS
+            and not last_word.is_capitalised
         )
         return Mention(
             "noun" if is_loose else "name",

@@ -114,11 +114,17 @@ class KnownNames:
         norm = words[index].norm
         for word_count in self._sizes.get(SHORT.get(norm, norm), ()):
             run = words[index : index + word_count]
-            entry = self._entries.get(tuple(SHORT.get(one.norm, one.norm) for one in run))
+            entry = self._entries.get(tuple(SHORT.get(word.norm, word.norm) for word in run))
             if entry is None or len(run) < word_count or not _is_contiguous(run, text):
                 continue
-            has_capitals = all(token.is_capitalised or token.norm in _NAME_PARTICLES for token in run)
-            if has_capitals or entry.is_common or (entry.is_noun and _has_article(words, index, text)):
+            has_capitals = all(
+                token.is_capitalised or token.norm in _NAME_PARTICLES for token in run
+            )
+            if (
+                has_capitals
+                or entry.is_common
+                or (entry.is_noun and _has_article(words, index, text))
+            ):
                 return word_count, entry
         return self._of_two(words, index)
 
@@ -212,7 +218,7 @@ def _leave_surnames_to_men(
 def _plain_names(member: Character) -> list[Words]:
     """Return a character's names without those with an article, and without "Ada's sister"."""
     words = (name_words(name) for name in member.names if not _POSSESSIVE.search(name))
-    return [own for own in words if own and own[0] not in ARTICLES]
+    return [name for name in words if name and name[0] not in ARTICLES]
 
 
 def _is_one_word(member: Character) -> bool:

@@ -121,7 +121,9 @@ def descriptions(
             _MAX_NARRATION,
         )
         speech = _join_fitting(
-            _sample_evenly([_quoted_words(chapters, attributed) for attributed in rows_by_speaker[name]], 12),
+            _sample_evenly(
+                [_quoted_words(chapters, attributed) for attributed in rows_by_speaker[name]], 12
+            ),
             _MAX_SPEECH,
         )
         others = ", ".join(names[name][1:5])
@@ -252,7 +254,7 @@ def _sentences_about(
         weight = sentence.weight * (2 if sentence.row_ids and sentence.row_ids <= own_ids else 1)
         if (weight and sentence.row_ids & own_ids) or name_pattern.search(sentence.text):
             weighted_places.append((weight, index))
-    heaviest = sorted(weighted_places, key=lambda item: (-item[0], item[1]))[:60]
+    heaviest = sorted(weighted_places, key=lambda pair: (-pair[0], pair[1]))[:60]
     return [narration[index].text for index in sorted(index for _, index in heaviest)]
 
 

@@ -203,7 +203,7 @@ def _rank_candidates(
     odds = [math.exp(score - top) for score in scores]
     total = sum(odds)
     ranked = zip(options, (weight / total for weight in odds), strict=True)
-    return sorted(ranked, key=lambda item: -item[1])
+    return sorted(ranked, key=lambda pair: -pair[1])
 
 
 def candidates(
@@ -237,7 +237,9 @@ def candidates(
     candidate_set |= dict.fromkeys(sorted(situation.turn.vocatives))
     if book.first_person is not None:
         candidate_set.setdefault(book.first_person)
-    frequent_characters = [] if len(candidate_set) > 1 else (book.tag_counts + book.narration_counts).most_common(4)
+    frequent_characters = (
+        [] if len(candidate_set) > 1 else (book.tag_counts + book.narration_counts).most_common(4)
+    )
     return list(
         dict.fromkeys([*candidate_set, *(character for character, _ in frequent_characters)])
     )
@@ -277,7 +279,9 @@ def _add_tag_features(
     pronoun = book.pronouns[character]
     if situation.kind == "noun":
         if situation.named_characters:
-            feature_values["noun is" if character in situation.named_characters else "noun is another"] = 1
+            feature_values[
+                "noun is" if character in situation.named_characters else "noun is another"
+            ] = 1
         if history and situation.is_another:
             feature_values["other is last"] = float(history[-1][0] == character)
     if situation.is_gendered and situation.kind != "name":
@@ -294,22 +298,22 @@ def _add_mention_features(
 ) -> None:
     """Add how recently, and where, the narration mentioned the candidate."""
 
-    def matches_pronoun(other: int) -> bool:
-        return kind == "bare" or book.pronouns[other] in (None, situation.pronoun)
+    def matches_pronoun(candidate: int) -> bool:
+        return kind == "bare" or book.pronouns[candidate] in (None, situation.pronoun)
 
     passages_since, mentions_since = situation.recent.get(character, (60, 60))
     if character in situation.recent:
         rank = sum(
             1
-            for w, (_, other_mentions_since) in situation.recent.items()
-            if other_mentions_since < mentions_since and matches_pronoun(w)
+            for candidate, (_, other_mentions_since) in situation.recent.items()
+            if other_mentions_since < mentions_since and matches_pronoun(candidate)
         )
         feature_values[f"{kind} rank {min(rank, 4)}"] = 1
     else:
         feature_values[f"{kind} unseen"] = 1
     feature_values[f"{kind} passages {min(passages_since, 40).bit_length()}"] = 1
     if character in situation.subjects:
-        matching_subjects = [w for w in situation.subjects if matches_pronoun(w)]
+        matching_subjects = [subject for subject in situation.subjects if matches_pronoun(subject)]
         subject_rank = matching_subjects.index(character) if character in matching_subjects else 4
         feature_values[
             f"{kind} subject {min(subject_rank, 3)}" + (" near" if passages_since <= 1 else "")
@@ -416,7 +420,9 @@ def _add_next_features(
             f"next pronoun {'same' if pronoun == next_situation.pronoun else 'other'}"
         ] = 1
     third_named = (
-        next_situations[1].named_characters if len(next_situations) > 1 and next_situations[1].gap == 0 else ()
+        next_situations[1].named_characters
+        if len(next_situations) > 1 and next_situations[1].gap == 0
+        else ()
     )
     if third_named:
         feature_values["third named" if character in third_named else "third named other"] = 1

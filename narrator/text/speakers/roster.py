@@ -197,7 +197,9 @@ def _collect_forms(
     is_english = primary(language) == "en"
     for paragraphs in chapters:
         for text in paragraphs:
-            lower_case_counts.update(token.norm for token in tokens(text) if not token.is_capitalised)
+            lower_case_counts.update(
+                token.norm for token in tokens(text) if not token.is_capitalised
+            )
     for paragraphs, quotations in zip(chapters, quoted, strict=True):
         pieces: dict[int, list[Quotation]] = defaultdict(list)
         for quotation in quotations:
@@ -339,7 +341,9 @@ def _name_runs(
             continue
         end = index + 1
         while (
-            end < len(words) and _continues_name(words, end, text) and not words[end - 1].is_possessive
+            end < len(words)
+            and _continues_name(words, end, text)
+            and not words[end - 1].is_possessive
         ):
             end += 1
         while end > index + 1 and words[end - 1].norm in _NAME_PARTICLES | _AFTER_NAMES:

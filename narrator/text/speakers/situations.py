@@ -60,7 +60,9 @@ class Story:
                 for character in group.tag.mention.characters[:1]:
                     calls[character] -= 1
         likeliest = max(
-            calls, key=lambda character: (calls[character], self.speech_counts[character]), default=None
+            calls,
+            key=lambda character: (calls[character], self.speech_counts[character]),
+            default=None,
         )
         if first_person_chapters and likeliest is not None and calls[likeliest] > 0:
             self.first_person = likeliest
@@ -98,7 +100,9 @@ def _all_mentions(passages: Sequence[Prose]) -> Iterator[Mention]:
 
 def _drop_unnamed_bearers(passages: Sequence[Prose]) -> None:
     """Remove from ambiguous mentions the characters that no other name ever mentions."""
-    sole_bearers = {m.characters[0] for m in _all_mentions(passages) if len(m.characters) == 1}
+    sole_bearers = {
+        mention.characters[0] for mention in _all_mentions(passages) if len(mention.characters) == 1
+    }
     for mention in _all_mentions(passages):
         if len(mention.characters) > 1:
             known_bearers = tuple(
@@ -268,7 +272,11 @@ class _MentionTracker:
                 self.mentions += 1
                 self.last_seen[character] = (passage.number, self.mentions)
                 last_named = character if mention.characters else last_named
-            if mention.kind != "self" and not mention.is_possessive and _is_subject(passage, mention):
+            if (
+                mention.kind != "self"
+                and not mention.is_possessive
+                and _is_subject(passage, mention)
+            ):
                 self.subjects = [
                     character,
                     *(subject for subject in self.subjects if subject != character),

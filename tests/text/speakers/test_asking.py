@@ -378,7 +378,7 @@ def test_answers_of_another_shape_are_none(tmp_path):
     rows += [{"key": "c", "answer": "words"}]
     path.write_bytes(b"".join(map(files.sealed_row, rows)))
     answers = Answers(path)
-    assert not any(answers._has(name, 2) for name in "abc")
+    assert not any(answers._is_answered(name, 2) for name in "abc")
     assert answers._answers["c"] == "words"
 
 
