@@ -1,18 +1,18 @@
-"""Lines -> sentences -> chunks; lossless.
+"""Cuts lines into sentences and chunks, without losing text.
 
 Sentences: this module finds where a sentence may end, a library with the language's abbreviations
-says which full stops end one (pysbd, and sentencex for the languages it lacks), and rules for
-dialogue have the last word. Both libraries alter or drop text in places, so they see a masked copy
+decides which full stops end one (pysbd, and sentencex for the languages it lacks), and rules for
+dialogue come last. Both libraries alter or drop text in places, so they see a masked copy
 of the same length, and only offsets are taken from them.
 
 Chunks: a line is cut where its sentences end, into parts of even length near the target. Short
-lines join a neighbour of the same speaker and language. What becomes of a line depends on its own
-text and on the run of short lines it stands in, so that an edit changes no chunks further away.
-What is left out of a chapter later leaves its pauses and marks to its neighbours.
+lines join a neighbour of the same speaker and language. The chunks of a line depend only on its own
+text and on the run of short lines around it, so that an edit changes no chunks further away. A
+chunk that is omitted later leaves its pauses and marks to its neighbours.
 
-Lines in unison are cut as the first of them, and each of its chunks is followed at once by those of
-the others: what lies together is heard together. All of it that is not a voice's own (the pauses
-around it, marks) is with the first chunk.
+Lines in unison are cut like the first of them, and each of its chunks is directly followed by those
+of the others: neighbours in unison are spoken at the same time. Pauses around a unison, and its
+marks, belong to its first chunk.
 
 Knows nothing of spoken forms, voices and engines.
 """
@@ -300,6 +300,7 @@ class _KeptChunks:
     marks: list[MusicMark] = field(default_factory=list)
 
     def omit(self, first: Chunk) -> None:
+        """Omit the chunks of a unison, keeping its pauses and marks for their neighbours."""
         self.lead += first.lead
         self.marks += [mark for mark, _ in first.marks]
         if self.chunks:
@@ -469,6 +470,7 @@ def _move_out_of_say(line: Line, offset: int) -> int:
 def _split_sentences(
     block: _Block, start: int, stop: int, language: str, limits: _Limits
 ) -> Iterator[_Unit]:
+    """Yield the units of `line.text[start:stop]`: its sentences, or parts of long ones."""
     line = block.line
     inner_ends = sorted(
         end

@@ -1,14 +1,15 @@
-"""Who says what, as it was decided: a file beside each chapter's text, one row a quotation.
+"""Decided speakers: a file next to each chapter's text, with a row for each quotation.
 
     # Who says what in 01-down.md. Change a name, and it is yours: no run changes it again.
     Alice | rule tag 0.98 Alice | “and what is the use of a book,”
     + | rule tag 0.98 + | “without pictures or conversations?”
     Ada   | you | “Oh dear!”
 
-First who speaks: a name, several parted by &, `+` for the row before, `-` for nobody's speech, `?`
-where nobody knows. Then who decided: `you`, `print`, `rule NAME SURE`, `model NAME SURE`, and what
-they wrote into the first column: where that was changed since, a person did. Then the words. Rows
-are found again by their words and neighbours, so edits of the text move nothing. Knows no cast.
+The first column is the speaker: a name, several joined by &, `+` for the speaker of the row before,
+`-` for nobody's speech, `?` if unknown. The second is the origin: `you`, `print`, `rule NAME SURE`
+or `model NAME SURE`, followed by the first column as that origin wrote it; if it differs, a person
+has changed it. The third is the words. Rows are matched by their words and neighbours, so edits of
+the text move nothing. Knows no cast.
 """
 
 from __future__ import annotations
@@ -189,6 +190,7 @@ class _RowReader:
     is_after_fault: bool = False
 
     def add(self, line: str, number: int) -> None:
+        """Read one line: a row, or a comment kept for the next row."""
         is_head = line.startswith(_HEADER) and not (self.rows or self.above)
         if not line.strip() or is_head:
             return
@@ -232,7 +234,7 @@ def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | 
     row, fault = _apply_origin(origin, Row(speaker, "you", words, number=number))
     if speaker != _SAME_SPEAKER:
         return row, fault
-    if previous_row is None:  # a person's stays as it stands, until the row before is mended
+    if previous_row is None:  # kept as a comment until corrected
         return (None if row.is_yours else replace(row, speaker=UNKNOWN)), _NO_SAME
     # who changes a quotation's first row means all of it
     if previous_row.is_yours:
@@ -352,6 +354,7 @@ def written(decided: Decided, chapter: str) -> bytes:
 
 
 def _format_lines(decided: Decided, chapter: str) -> Iterator[str]:
+    """Yield the lines of a file, header first."""
     yield f"{_HEADER}{chapter}. Change a name, and it is yours: no run changes it again."
     previous_row: Row | None = None
     for row in decided.rows:

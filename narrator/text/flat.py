@@ -187,6 +187,7 @@ def _collapse(text: str, start: int, stop: int) -> tuple[str, Callable[[int], in
     squeezed = " ".join(text[start + begin : start + end] for begin, end in words)
 
     def map_offset(offset: int) -> int:
+        """Map an offset in `text` to the squeezed text."""
         i = bisect_right(words, offset - start, key=lambda word: word[1])
         return (
             word_starts[i] + max(0, offset - start - words[i][0])

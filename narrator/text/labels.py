@@ -202,6 +202,7 @@ def _looks_like_label(name: str, following_text: str, roles: Roles) -> bool:
 
 
 def _is_name_like(word: str, is_first: bool) -> bool:
+    """Return True if a word looks like part of a name; a number may not come first."""
     category = unicodedata.category(word[0])
     return (category in {"Lu", "Lt", "Lo"} or (category == "Nd" and not is_first)) and all(
         character.isalnum()

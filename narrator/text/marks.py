@@ -285,6 +285,7 @@ def stripped_end(text: str, stop: int) -> int:
 def _pair_spans(
     text: str, marks: Sequence[Mark], roles: Sequence[str], begins_inside: bool
 ) -> Iterator[Pair]:
+    """Yield the pairs that the marks' roles form."""
     start = len(text) - len(text.lstrip()) if begins_inside else None
     for mark, role in zip(marks, roles, strict=True):
         if role == "opens":

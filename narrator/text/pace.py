@@ -48,6 +48,7 @@ class _Seconds(dict[str, float]):
         return seconds
 
     def _letters_per_minute(self, character: str) -> int:
+        """Return the reading rate of a character's script."""
         name = unicodedata.name(character, "")
         if name.startswith(("HIRAGANA", "KATAKANA")):
             return _LETTERS_PER_MINUTE["ja"]

@@ -111,6 +111,7 @@ class _QuotationFinder:
     # -- one paragraph
 
     def _find_in_paragraph(self, number: int, text: str) -> Iterator[Quotation]:
+        """Yield the quotations of one paragraph, and update the open quotation."""
         previous_opener, self.open_with = self.open_with, None
         self.paragraph_before = previous_opener
         text_start = len(text) - len(text.lstrip())
@@ -155,6 +156,7 @@ class _QuotationFinder:
         return [(span.start, span.stop, True) for span in reading.spans]
 
     def _find_between_marks(self, number: int, text: str) -> list[tuple[int, int, bool]]:
+        """Find the quotations between marks, as start, stop and True for speech."""
         pieces: list[tuple[int, int, bool]] = []
         for rank, family in enumerate(self.ranked_families):
             marks = self.marks[number].get(family, [])

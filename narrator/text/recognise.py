@@ -124,6 +124,7 @@ def _sample(text: str) -> str:
 
 
 def _cyrillic_language(text: str) -> str:
+    """Return the language of a Cyrillic text, by its letters."""
     text = text.casefold()
     letter_count = sum(map(str.isalpha, text))
     for language, own_letters in _CYRILLIC.items():

@@ -1,12 +1,12 @@
-"""Chapter sources -> Chapter > Scene > Line, each with file:line.
+"""Parses chapter sources into Chapter > Scene > Line, each with file and line number.
 
 Chapter text is CommonMark, read by markdown-it-py, with six additions: `name (style): text` at
 the start of a paragraph, `[pause 1.5s]`, `[music: name]`, `[language: el]`, `{written|spoken}`,
-and footnotes (left out). Two rules of CommonMark are off, since a manuscript means something else
-by them: indented text is no code, and tags around a paragraph do not take its text away.
+and footnotes (left out). Two rules of CommonMark are disabled, because manuscripts use them
+differently: indented text is no code, and tags around a paragraph do not drop its text.
 
-Nothing is lost: what is not markup is in a `Line.text` or in a `LeftOut` with its reason. Which
-language a line is spoken in is decided here alone. Knows nothing of sentences, chunks and voices.
+Nothing is lost: text that is not markup is in a `Line.text`, or in a `LeftOut` with its reason. The
+language of a line is decided only here. Knows nothing of sentences, chunks and voices.
 """
 
 from __future__ import annotations

@@ -63,6 +63,7 @@ def primary(language: str) -> str:
 
 
 def _ends_sentence(match: re.Match[str], code: str, stops: Set[int]) -> bool:
+    """Return True if a possible ending ends a sentence."""
     text, end = match.string, match.end()
     opening_match = _OPENING.match(text, end)
     assert opening_match is not None  # it matches the empty string

@@ -112,6 +112,7 @@ def normalize(
         hold_span(plain_start, plain_stop, apply_edits(spoken, canonical(spoken, primary)), "say")
 
     def look_up(text: str) -> None:
+        """Hold the lexicon's matches in a text, outside of spans already read."""
         for match in lexicon.matches(text, tag, speaker, read_caught):
             start, stop = match.start, match.stop
             if read_mask.find(1, start, stop) < 0 and not _HELD_CHAR.search(text, start, stop):

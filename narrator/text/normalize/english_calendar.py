@@ -95,6 +95,7 @@ def _month_day(match: Match, setting: Setting) -> str | None:
 
 
 def _date(day: int, month: int, year: int, setting: Setting) -> str | None:
+    """Speak a date; None if day or month is out of range."""
     if not (1 <= month <= 12 and 1 <= day <= 31):
         return None
     name = MONTHS[month - 1]
@@ -188,6 +189,7 @@ def _years(match: Match, setting: Setting) -> str | None:
 
 
 def _era(match: Match, setting: Setting) -> str:
+    """Speak a year with its era: 44 BC, AD 79."""
     letters = ".".join((match["era"] or match["first"]).replace(".", ""))
     year = int(match["year"] or match["only"])
     if 100 < year < 1000 and year % 100:
@@ -228,6 +230,7 @@ def _decade(match: Match, setting: Setting) -> str | None:
 
 
 def _clock(hour: int, minute: int, half_day: str | None) -> str:
+    """Speak a time of day; `half_day` is "a" or "p" for a.m. and p.m."""
     hour_words = numbers.cardinal(hour, british=False)
     if half_day:
         return f"{hour_words}{f' {numbers.pair(minute)}' if minute else ''} {half_day.lower()}.m"
@@ -239,6 +242,7 @@ def _clock(hour: int, minute: int, half_day: str | None) -> str:
 
 
 def _time(match: Match, setting: Setting) -> str | None:
+    """Speak a time, with seconds, a.m. or p.m. if given; None after hour 23."""
     groups = match.groupdict()
     hour, minute = int(groups["hour"]), int(groups["minute"] or 0)
     if hour > 23:

@@ -83,6 +83,7 @@ _SCALES = {
 
 
 def _money(match: Match, setting: Setting) -> str:
+    """Speak an amount of money or a range, with country and scale: US$5 million."""
     groups = match.groupdict()
     currency = _CURRENCIES[groups["sign"]]
     if country := groups.get("country"):
@@ -336,6 +337,7 @@ def _jet(match: Match, setting: Setting) -> str:
 
 
 def _plain_number(match: Match, setting: Setting) -> str:
+    """Speak a number; digit by digit if it begins with 0 or is long and not round."""
     text = match[0]
     if text == "007":
         return "double oh seven"

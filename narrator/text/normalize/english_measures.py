@@ -85,6 +85,7 @@ def _is_fraction(text: str) -> bool:
 
 
 def _quantity(text: str, setting: Setting) -> str | None:
+    """Return a number or fraction in words; None for an improper fraction."""
     if not _is_fraction(text):
         return figure(text, setting)
     if (fraction := _split_fraction(text, setting)) is None:
@@ -141,6 +142,7 @@ def _beats_or_odds(match: Match, setting: Setting) -> str | None:
 
 
 def _fraction(match: Match, setting: Setting) -> str | None:
+    """Speak a fraction, with an article as its context needs."""
     text = match[0]
     if pair := _slash_pair(text) or _beats_or_odds(match, setting):
         return pair
@@ -243,6 +245,7 @@ def _plural_number(match: Match, setting: Setting) -> str | None:
 
 
 def _unit(match: Match, setting: Setting) -> str | None:
+    """Speak a number with its unit; None if no unit follows."""
     if not _is_measure(match, setting):
         return None
     if plural_number := _plural_number(match, setting):
@@ -303,6 +306,7 @@ def _height(match: Match, setting: Setting) -> str:
 
 
 def _length(text: str, mark: str, setting: Setting, *, is_describing: bool = False) -> str | None:
+    """Speak feet or inches by their mark; singular if the length describes a noun."""
     singular, plural = ("foot", "feet") if mark in "'′" else ("inch", "inches")
     quantity = _quantity(text, setting)
     if quantity is None:
@@ -369,6 +373,7 @@ _POINTS = {"N": "north", "S": "south", "E": "east", "W": "west"}
 
 
 def _arc(match: Match, setting: Setting) -> str:
+    """Speak degrees, minutes and seconds, with a compass point."""
     words = []
     for text, name in ((match[1], "degree"), (match[2], "minute"), (match[3], "second")):
         if text:

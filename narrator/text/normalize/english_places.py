@@ -40,6 +40,7 @@ def _phone_digits(group: str) -> str:
 
 
 def _phone(match: Match, setting: Setting) -> str | None:
+    """Speak a telephone number; None if it looks like a plain number or a span."""
     text = match["number"]
     groups = re.findall(r"\d+", text.replace("(0)", " ") if text[0] == "+" else text)
     is_marked = "-" in text or "." in text or text[0] in "+0(" or match["extension"]

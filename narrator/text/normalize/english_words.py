@@ -81,6 +81,7 @@ def _web_part(text: str) -> str:
 
 
 def _host(text: str) -> str:
+    """Speak a host name, with short top-level domains spelled."""
     first_label, *labels = text.split(".")
     spoken_labels = [_web_part(first_label)]
     for label in labels:
@@ -511,6 +512,7 @@ _DRIVE_ENDS = re.compile(rf"\s(?!No\b)(?:{STARTERS})\b|[\"')]*\s*$")
 
 
 def _title(match: Match, setting: Setting) -> str | None:
+    """Expand a title, but "Dr" after a street's name to Drive."""
     name = match[1] if match[1] in TITLES else match[1].capitalize()
     has_name = re.match(r"\s?[A-Z]", text_after(match))
     if name == "Dr" and not has_name and re.search(r"\d+ (?:[A-Z]\w+ )+$", text_before(match)):
@@ -703,6 +705,7 @@ def _is_beside_shouting(match: Match) -> bool:
 
 
 def _capitals(match: Match, setting: Setting) -> str | None:
+    """Speak a word in capitals: kept, lower-cased as emphasis, or spelled as initials."""
     word_base = match[0].removesuffix("'S")
     possessive = "'s" if word_base != match[0] else ""
     preceding, following = text_before(match), text_after(match)

@@ -51,6 +51,7 @@ class Language:
 
 
 def _spell_number(number: int, code: str, to: str = "cardinal") -> str:
+    """Spell a number in a language, with num2words' flaws corrected."""
     words: str = _library()(number, lang=code, to=to)
     words = words.replace(",", "").replace("etttusen", "ettusen")  # Brazilian, Swedish
     if code == "da":
@@ -75,6 +76,7 @@ _TURKISH = re.compile(  # the library writes a number as one word
 
 
 def _german_ordinal(match: Match, code: str) -> str:
+    """Speak a German ordinal, declined by its article and noun."""
     word = _spell_number(int(match[2]), code, "ordinal")
     article = (match[1] or "").strip().lower()
     if article in ("der", "die", "das"):
@@ -85,6 +87,7 @@ def _german_ordinal(match: Match, code: str) -> str:
 
 
 def _french_ordinal(match: Match, code: str) -> str | None:
+    """Speak a French ordinal; None if its Roman numeral is malformed."""
     number = int(match[1]) if match[1].isdigit() else numbers.roman(match[1])
     if number is None:
         return None
@@ -97,6 +100,7 @@ def _french_ordinal(match: Match, code: str) -> str | None:
 
 
 def _romance_ordinal(match: Match, code: str) -> str:
+    """Speak a Spanish, Italian or Portuguese ordinal by its suffix."""
     word = _spell_number(int(match[1]), code, "ordinal")
     if match[2] == "er":
         return word.removesuffix("o")
@@ -191,6 +195,7 @@ def rules(tag: str) -> tuple[Group, ...]:
 
 
 def _build_rules(spec: Language) -> tuple[Group, ...]:
+    """Build the rules of a language."""
     code = spec.code
     group = "." if spec.decimal == "," else ","
     point = re.escape(spec.decimal)
@@ -202,6 +207,7 @@ def _build_rules(spec: Language) -> tuple[Group, ...]:
         return _spell_number(int(re.sub(r"\D", "", text)), code)
 
     def number(match: Match, setting: Setting) -> str | None:
+        """Speak a number with minus and decimals; None if it is long or begins with 0."""
         text = match["figure"]
         if len(text) > 15 or re.match(r"0\d", text):
             return None
@@ -233,6 +239,7 @@ def _build_rules(spec: Language) -> tuple[Group, ...]:
         return f"{hour_words} {_spell_number(minute, code)}" if minute else hour_words
 
     def heading(match: Match, setting: Setting) -> str | None:
+        """Speak a Roman numeral that is a heading."""
         number_value = numbers.roman(match[1])
         return (
             _spell_number(number_value, code).capitalize()
@@ -241,6 +248,7 @@ def _build_rules(spec: Language) -> tuple[Group, ...]:
         )
 
     def division(match: Match, setting: Setting) -> str | None:
+        """Speak a Roman numeral after the name of a division."""
         number_value = numbers.roman(match[0])
         return (
             _spell_number(number_value, code)

@@ -157,6 +157,7 @@ class Lexicon:
                     yield LexiconMatch(match.start(), match.end(), spoken, ready.entry.phonemes)
 
     def _applicable(self, language: str, speaker: str) -> list[_CompiledEntry]:
+        """Return the entries for a language and speaker, best first."""
         applicable = self._applicable_entries.get((language, speaker))
         if applicable is None:
             applicable = [
@@ -182,6 +183,7 @@ def _covers(general: str | None, language: str) -> bool:
 
 
 def _rank(ready: _CompiledEntry) -> tuple[bool, bool, bool, int, bool]:
+    """Return the sort key of an entry: the more specific comes first."""
     entry = ready.entry
     length = 0 if entry.word is None else len(entry.word)
     ignores_case = entry.word is not None and bool(ready.regex.flags & re.IGNORECASE)
@@ -203,6 +205,7 @@ def _expand_template(
 
 
 def _compile_entry(entry: LexiconEntry) -> _CompiledEntry:
+    """Compile an entry. Raises ValueError if it cannot work."""
     respelling = entry.respelling
     say = None if respelling is None else apply_edits(respelling, canonical(respelling, "en"))
     if entry.word is not None:
@@ -227,6 +230,7 @@ def _whole_word_pattern(word: str) -> str:
 
 
 def _compile_pattern(entry: LexiconEntry) -> re.Pattern[str]:
+    """Compile the pattern of an entry. Raises ValueError for an unusable one."""
     pattern = entry.pattern or ""
     straightened = pattern.translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
     try:
@@ -244,6 +248,7 @@ _REFERENCE = re.compile(r"\\(?:(\d+)|g<(\w+)>|(\\))")
 
 
 def _parse_template(say: str, regex: re.Pattern[str]) -> tuple[str | int, ...]:
+    """Split a `say` into literal texts and group numbers."""
     parts: list[str | int] = []
     position = 0
     for match in _REFERENCE.finditer(say):

@@ -313,6 +313,7 @@ def _middle_mark(run: str, following: str, marks: Marks) -> str:
 
 
 def _rule_name(run: str, replacement: str) -> str:
+    """Return the rule to which a change of a run of marks is ascribed."""
     for rule, signs in (("ellipsis", "…"), ("dash", DASH), ("bracket", "()"), ("quote", '"“”')):
         if any(sign in run for sign in signs):
             return rule

@@ -64,6 +64,7 @@ class _Aligned:
 
 
 def _align_source(text: str, spoken: SpokenText) -> Iterator[_Aligned]:
+    """Yield the spans of the source, changed and unchanged, with their spoken spans."""
     source_offset = spoken_offset = 0
     for change in spoken.changes:
         change_start = spoken_offset + change.start - source_offset

@@ -191,6 +191,7 @@ def windows(
 def _group_utterances(
     all_rows: Sequence[Said], rows: Sequence[int], weak: float
 ) -> list[_Utterance]:
+    """Group the rows that one speaker says in one go."""
     groups: list[list[int]] = []
     for row_index in rows:
         row = all_rows[row_index]
@@ -300,6 +301,7 @@ class _WindowBuilder:
     def _build_window(
         self, unit_range: range, asked_utterances: Sequence[int], tokens: int
     ) -> AskedStretch:
+        """Build the prompt of a range of units and its questions."""
         shown_numbers: dict[int, int] = {}
         for unit_index in unit_range:
             for _, utterance in self.marks[unit_index]:
@@ -340,6 +342,7 @@ class _WindowBuilder:
         return "".join((*parts, paragraph[offset : unit.stop]))
 
     def _known_speaker(self, utterance: int) -> str:
+        """Return the suffix with the speaker of a decided utterance, or nothing."""
         utterance_pieces = self.utterances[utterance]
         return (
             ""

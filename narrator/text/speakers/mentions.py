@@ -140,6 +140,7 @@ class _MentionFinder:
         self._piece = 0
 
     def mentions(self) -> Iterator[Mention]:
+        """Yield the mentions of the passage in order."""
         index = 0
         while index < len(self.words):
             is_quoted = self._is_quoted(self.words[index].start)
@@ -157,6 +158,7 @@ class _MentionFinder:
         return self._piece < len(pieces) and pieces[self._piece].start <= start
 
     def _match_name(self, index: int, is_quoted: bool) -> Mention | None:
+        """Match a name of the cast at a word."""
         name_match = self.names.match_at(self.words, index, self.text)
         if name_match is None:
             return None
@@ -232,6 +234,7 @@ class _MentionFinder:
         )
 
     def _match_pronoun(self, index: int) -> Mention | None:
+        """Match a pronoun, or the narrator's I, at a word."""
         word = self.words[index]
         if word.norm in PRONOUNS:
             is_possessive = word.norm in _POSSESSIVE and not (

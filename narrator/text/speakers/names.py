@@ -240,6 +240,7 @@ def _name_parts(member: Character) -> Iterator[Words]:
 
 
 def _word_parts(words: Words) -> Iterator[Words]:
+    """Yield the parts of one name: title, name without title, first and last word."""
     bare = tuple(word for word in words if word not in TITLES)
     titles = words[: len(words) - len(bare)]
     if titles and titles[0] in _STANDALONE_TITLES:

@@ -97,6 +97,7 @@ class _Path:
         return _Path(self.total + math.log(max(odds, 1e-9)), self, step, history)
 
     def steps(self) -> list[_Choice]:
+        """Return the choices of the path in order."""
         choices: list[_Choice] = []
         path: _Path | None = self
         while path is not None and path.step is not None:
@@ -134,6 +135,7 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterato
 
 
 def _make_decision(step: _Choice, history: History) -> Decision:
+    """Convert a choice to a decision."""
     if step.character == _NOBODY:
         return Decision(step.situation.turn, None, 0.0, "nobody")
     by = rule(step.situation, step.character, history)

@@ -89,6 +89,7 @@ class _NameForm:
 
     @property
     def pronoun(self) -> str | None:
+        """The pronoun that title, given name or noun implies, or None."""
         if self.title and TITLES[self.title]:
             return TITLES[self.title]
         if self.title in _MALE_TITLES:
@@ -134,6 +135,7 @@ def roster(
 
 
 def _make_character(person: _Person) -> Character:
+    """Convert a group of name forms to a character: name, aliases, pronoun."""
     ranked_forms = sorted(
         person.forms, key=lambda form: (-len(form.words_without_title), -form.count)
     )
@@ -153,6 +155,7 @@ def _make_character(person: _Person) -> Character:
 
 
 def _is_person(form: _NameForm) -> bool:
+    """Return True if the uses of a name form show that it names a person."""
     if form.is_noun:
         return _is_role(form)
     if form.title and len(form.words) > 1:

@@ -51,7 +51,7 @@ class Story:
         }
         calls = _count_calls_near_i(groups)
         for group in groups:
-            # whom the narrator tells of as another is not the narrator
+            # a character in somebody else's tag is not the narrator
             if (
                 group.tag
                 and group.passage.chapter in first_person_chapters
@@ -200,6 +200,7 @@ class _MentionTracker:
         self.lead: tuple[int, ...] = ()
 
     def situation(self, group: Talk) -> Situation:
+        """Return the situation of a turn, by what was read so far."""
         number = group.passage.number
         tag = group.tag
         situation = Situation(
@@ -240,6 +241,7 @@ class _MentionTracker:
         return (likeliest,)
 
     def _nearby_characters(self, group: Talk) -> dict[int, str]:
+        """Map characters mentioned in the turn's passage to their position."""
         positions: dict[int, str] = {}
         tag = group.tag
         for mention in _surrounding_mentions(group):

@@ -238,6 +238,7 @@ _LAST_WORD = re.compile(r"(\w+)\Z")
 
 
 def _clause_end(text: str, start: int, stop: int) -> int:
+    """Return the end of the clause that begins at `start`."""
     for match in _CLAUSE.finditer(text, start, stop):
         if match[0] == "." and _is_abbreviation(text, start, match.start()):
             continue
