@@ -61,7 +61,7 @@ class _QuotationFinder:
         self.dashes = self._speaks_after_dashes()
         self.open_with: str | None = None
         """Family of marks, or dash, of the quotation that the last paragraph left open."""
-        self.paragraph_before: str | None = None
+        self.previous_open_with: str | None = None
         """The same for the paragraph before that."""
         self.closing_paragraph = -1
         """Index of the paragraph that closes the open quotation, if none in between reopens it."""
@@ -113,7 +113,7 @@ class _QuotationFinder:
     def _find_in_paragraph(self, number: int, text: str) -> Iterator[Quotation]:
         """Yield the quotations of one paragraph, and update the open quotation."""
         previous_opener, self.open_with = self.open_with, None
-        self.paragraph_before = previous_opener
+        self.previous_open_with = previous_opener
         text_start = len(text) - len(text.lstrip())
         pieces: list[tuple[int, int, bool]]
         if number <= self.closing_paragraph and previous_opener:
@@ -203,7 +203,7 @@ class _QuotationFinder:
         for index, span in enumerate(spans):
             continues = reopens_next and not span.is_cut
             # a tale over many paragraphs has tags of its own
-            if not span.is_closed and not (continues and self.paragraph_before == family):
+            if not span.is_closed and not (continues and self.previous_open_with == family):
                 spans[index] = self._close_unclosed(text, span, only_at_end=continues)
         if reading.is_open and spans and not spans[-1].is_closed:
             self._leave_open(number, family, reopens_next=reopens_next)
