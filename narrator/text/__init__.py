@@ -1,5 +1,5 @@
-"""From a chapter's text to what is spoken: lines, sentences, chunks, spoken words.
+"""From a chapter's text to its spoken form: lines, sentences, chunks, spoken words.
 
-What an author may write in a script, and every rule by which a language is divided and read aloud,
-belongs here. Knows no voice, no engine, no sound and no manifest.
+The syntax of scripts, and all rules by which a language is split and read aloud, belong here. Knows
+no voice, no engine, no sound and no manifest.
 """

@@ -1,4 +1,4 @@
-"""Which alphabets a language is written in, and which ones a text uses."""
+"""Maps languages to the alphabets that they are written in, and letters to alphabets."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _WRITTEN_IN = {
 }
 """Script, by the word that begins the Unicode names of its letters -> languages written in it."""
 
-_TAGGED = {"latn": "LATIN", "cyrl": "CYRILLIC", "arab": "ARABIC", "deva": "DEVANAGARI"}
-"""Script of a language tag (ISO 15924) that settles which of several scripts is meant."""
+_SCRIPT_SUBTAGS = {"latn": "LATIN", "cyrl": "CYRILLIC", "arab": "ARABIC", "deva": "DEVANAGARI"}
+"""Script subtag of a language tag (ISO 15924) -> alphabet, for languages with several alphabets."""
 
-USUAL = {
+DEFAULT_LANGUAGE = {
     "LATIN": "en", "CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "HEBREW": "he",
     "DEVANAGARI": "hi", "BENGALI": "bn", "GURMUKHI": "pa", "GUJARATI": "gu", "ORIYA": "or",
     "TAMIL": "ta", "TELUGU": "te", "KANNADA": "kn", "MALAYALAM": "ml", "SINHALA": "si",
@@ -53,16 +53,19 @@ USUAL = {
     "ARMENIAN": "hy", "ETHIOPIC": "am", "MONGOLIAN": "mn", "HANGUL": "ko", "CJK": "zh",
     "HIRAGANA": "ja", "KATAKANA": "ja", "BOPOMOFO": "zh",
 }  # fmt: skip
-"""The language that letters are in, where nothing else says it."""
+"""Alphabet -> language that is assumed if nothing else indicates one."""
 
 
 @functools.cache
 def alphabets_of(language: str) -> frozenset[str] | None:
-    """Scripts that a language is written in; None: not known."""
-    first, *others = re.split("[-_]", language.lower())
-    tagged = {_TAGGED[part] for part in others if part in _TAGGED}
+    """Return the alphabets that a language is written in; None for an unknown language."""
+    first, *subtags = re.split("[-_]", language.lower())
+    tagged_scripts = {_SCRIPT_SUBTAGS[part] for part in subtags if part in _SCRIPT_SUBTAGS}
     return (
-        frozenset(tagged or {s for s, langs in _WRITTEN_IN.items() if first in langs.split()})
+        frozenset(
+            tagged_scripts
+            or {script for script, languages in _WRITTEN_IN.items() if first in languages.split()}
+        )
         or None
     )
 
@@ -72,18 +75,18 @@ _KNOWN = frozenset(language for languages in _WRITTEN_IN.values() for language i
 
 
 def is_language(tag: str) -> bool:
-    """Whether a tag is well-formed BCP 47, of a language that is known here."""
+    """Return True if a tag is well-formed BCP 47 of a known language."""
     return bool(_TAG.fullmatch(tag)) and tag.lower().partition("-")[0] in _KNOWN
 
 
 def is_written_in(language: str, alphabet: str) -> bool:
-    """Whether an alphabet is one of a language's, whatever script its tag names."""
+    """Return True if a language can be written in an alphabet, whatever script its tag names."""
     return language.lower().partition("-")[0] in _WRITTEN_IN.get(alphabet, "").split()
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def alphabet_of(character: str) -> str:
-    """Script of a letter, "" where the table does not have it."""
+    """Return the alphabet of a letter; "" if the table does not have it."""
     name = unicodedata.name(character, "").removeprefix("FULLWIDTH ").removeprefix("HALFWIDTH ")
     script = name.partition(" ")[0]
     return script if script in _WRITTEN_IN else ""

@@ -1,18 +1,18 @@
-"""Lines -> sentences -> chunks; lossless.
+"""Cuts lines into sentences and chunks, without losing text.
 
 Sentences: this module finds where a sentence may end, a library with the language's abbreviations
-says which full stops end one (pysbd, and sentencex for the languages it lacks), and rules for
-dialogue have the last word. Both libraries alter or drop text in places, so they see a masked copy
+decides which full stops end one (pysbd, and sentencex for the languages it lacks), and rules for
+dialogue come last. Both libraries alter or drop text in places, so they see a masked copy
 of the same length, and only offsets are taken from them.
 
 Chunks: a line is cut where its sentences end, into parts of even length near the target. Short
-lines join a neighbour of the same speaker and language. What becomes of a line depends on its own
-text and on the run of short lines it stands in, so that an edit changes no chunks further away.
-What is left out of a chapter later leaves its pauses and marks to its neighbours.
+lines join a neighbour of the same speaker and language. The chunks of a line depend only on its own
+text and on the run of short lines around it, so that an edit changes no chunks further away. A
+chunk that is omitted later leaves its pauses and marks to its neighbours.
 
-Lines in unison are cut as the first of them, and each of its chunks is followed at once by those of
-the others: what lies together is heard together. All of it that is not a voice's own (the pauses
-around it, marks) is with the first chunk.
+Lines in unison are cut like the first of them, and each of its chunks is directly followed by those
+of the others: neighbours in unison are spoken at the same time. Pauses around a unison, and its
+marks, belong to its first chunk.
 
 Knows nothing of spoken forms, voices and engines.
 """
@@ -32,12 +32,12 @@ from narrator.text.pace import expected_seconds
 from narrator.text.sentences import is_lower, sentences, word_before
 
 SHORT = 3.0
-"""Seconds: a line of less joins a neighbour. One- and two-word lines fail in the model, which was
+"""Seconds; a shorter line joins a neighbour. One- and two-word lines fail in the model, which was
 trained on clips of about a second and more."""
 
 RUN = 5.0
-"""Seconds that a run of short lines is gathered to. Small, so that runs that differ in one line
-soon have the same chunks again."""
+"""Seconds to which a run of short lines is gathered. It is small, so that runs that differ in one
+line soon have the same chunks again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What the engine speaks in one go: whole sentences of one speaker in one scene.
+    """The text that the engine speaks in one go: whole sentences of one speaker in one scene.
 
     The pieces of all chunks of a line, joined, give `line.text` back, character by character.
     """
@@ -65,30 +65,30 @@ class Chunk:
     pieces: tuple[Piece, ...]
     """One of each line."""
     boundary: str
-    """What follows in the source: "clause", "sentence", "line", "heading", "scene" (scene's end).
+    """Type of break that follows in the source: "clause", "sentence", "line", "heading", "scene"
+    (scene's end).
 
-    Within a paragraph it is "clause" or "sentence", whoever speaks.
-
-    "heading" stands on both sides of a heading.
+    Within a paragraph it is "clause" or "sentence", even where the speaker changes. "heading" is
+    the boundary before and after a heading.
     """
     rest: float | None = None
     """Seconds of a pause set by hand after this chunk, instead of the boundary's own."""
     lead: float = 0.0
     """Seconds of a pause set by hand before the first chunk of a scene."""
     taken: tuple[tuple[MusicMark, float], ...] = ()
-    """`marks` of neighbours that are not spoken: before this chunk, or after it."""
+    """Music marks of omitted neighbours, each with its position: 0.0 before this chunk, 1.0 after
+    it."""
     unison: tuple[str, ...] = ()
-    """Names of all who say it at the same time, in the order of their chunks; none where one
-    does."""
+    """Names of all speakers in unison, in the order of their chunks; empty for a single speaker."""
 
     @property
     def with_before(self) -> bool:
-        """Whether it is said at the same time as the chunk before."""
+        """True if it is spoken in unison with the chunk before."""
         return bool(self.unison) and self.speaker != self.unison[0]
 
     @property
     def names(self) -> str:
-        """Who says it, as it is shown."""
+        """Speakers as shown to users."""
         return " & ".join(self.unison) or self.speaker
 
     @property
@@ -97,52 +97,53 @@ class Chunk:
 
     @property
     def text(self) -> str:
-        """Source text, the pieces parted by a line break, which ends what has no full stop."""
+        """Source text; a line break, which also ends a piece without a full stop, separates the
+        pieces."""
         return "\n".join(piece.text for piece in self.pieces)
 
     @property
     def says(self) -> tuple[Say, ...]:
-        """What of `text` is to be spoken otherwise."""
-        inside: list[Say] = []
-        shift = 0
+        """Spans of `text` with a spoken form of their own, in offsets of `text`."""
+        spans: list[Say] = []
+        offset = 0
         for piece in self.pieces:
-            shift -= piece.start
+            offset -= piece.start
             for say in piece.line.says:
                 if piece.start <= say.start and say.stop <= piece.stop:
-                    inside.append(Say(say.start + shift, say.stop + shift, say.spoken))
-            shift += piece.stop + 1
-        return tuple(inside)
+                    spans.append(Say(say.start + offset, say.stop + offset, say.spoken))
+            offset += piece.stop + 1
+        return tuple(spans)
 
     @property
     def marks(self) -> tuple[tuple[MusicMark, float], ...]:
-        """The marks in it, in order, each with the share of its text that comes before."""
-        found = list(self.taken)
-        shift, size = 0, max(1, len(self.text))
+        """Music marks of the chunk in order, each with the share of its text before the mark."""
+        marks = list(self.taken)
+        offset, size = 0, max(1, len(self.text))
         for piece in self.pieces:
             for mark in piece.line.marks:
-                last = mark.at == piece.stop == len(piece.line.text)
-                if piece.start <= mark.at < piece.stop or last:
-                    found.append((mark, min(1.0, (shift + mark.at - piece.start) / size)))
-            shift += piece.stop - piece.start + 1
-        return tuple(sorted(found, key=lambda placed: placed[1]))
+                is_at_end = mark.at == piece.stop == len(piece.line.text)
+                if piece.start <= mark.at < piece.stop or is_at_end:
+                    marks.append((mark, min(1.0, (offset + mark.at - piece.start) / size)))
+            offset += piece.stop - piece.start + 1
+        return tuple(sorted(marks, key=lambda placed: placed[1]))
 
 
-class _MayBeTogether(Protocol):
+class _UnisonMember(Protocol):
     @property
     def with_before(self) -> bool: ...
 
 
-_One = TypeVar("_One", bound=_MayBeTogether)
+_MemberT = TypeVar("_MemberT", bound=_UnisonMember)
 
 
-def together(said: Iterable[_One]) -> Iterator[list[_One]]:
-    """Lines, chunks or what is made of them: those that are said at the same time in one list."""
-    group: list[_One] = []
-    for one in said:
-        if group and not one.with_before:
+def together(speech: Iterable[_MemberT]) -> Iterator[list[_MemberT]]:
+    """Group lines, chunks or their results: those spoken in unison come in one list."""
+    group: list[_MemberT] = []
+    for entry in speech:
+        if group and not entry.with_before:
             yield group
             group = []
-        group.append(one)
+        group.append(entry)
     if group:
         yield group
 
@@ -152,16 +153,16 @@ _CLAUSE_ENDS = re.compile(
     r"(?:(?P<strong>[;:؛…—–]|(?<![.!?])[.!?]+|--|(?<=\s)-)|[,،])[\"'”’»›)\]“‘\u2060]*\s+"
     r"|(?P<wide>[；：]|…+|——+|[。！？．｡]+)[”’」』）]*|[，、][”’」』）]*|—\u2060*(?=\w)"
 )
-_STRONG, _WEAK, _SPACE, _ANYWHERE = 4.0, 8.0, 30.0, 60.0
-"""Cost of a cut, in squared seconds off the target; the end of a sentence costs nothing."""
+_STRONG_CLAUSE_COST, _WEAK_CLAUSE_COST, _SPACE_COST, _ANYWHERE_COST = 4.0, 8.0, 30.0, 60.0
+"""Costs of a cut, in squared seconds off the target; the end of a sentence costs nothing."""
 
-_SPENT = re.compile(r"(?:[^\w\s]+(?=\s|\Z)|[，、；：。！？．｡”’」』）]+)?\s*")
-"""Marks that close what was said before a pause."""
+_CLOSING_MARKS = re.compile(r"(?:[^\w\s]+(?=\s|\Z)|[，、；：。！？．｡”’」』）]+)?\s*")
+"""Closing punctuation and white space that stay before a pause."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Lengths:
-    """Seconds of a chunk: `low` to `high` by choice, `longest` where a sentence asks for it."""
+class _Limits:
+    """Seconds of a chunk: normally `low` to `high`, up to `longest` to avoid cutting a sentence."""
 
     low: float
     high: float
@@ -170,8 +171,8 @@ class _Lengths:
     def longest(self) -> float:
         return self.high + 4
 
-    def cost(self, seconds: float) -> float:
-        """Of a chunk of this length, in squared seconds off the middle."""
+    def cut_cost(self, seconds: float) -> float:
+        """Cost of a chunk of this length, in squared seconds off the middle of the range."""
         cost = (seconds - (self.low + self.high) / 2) ** 2
         if seconds > self.high:
             cost += 10 * (seconds - self.high) ** 2
@@ -181,84 +182,83 @@ class _Lengths:
 
 
 @dataclass(eq=False, slots=True)
-class _Stretch:
-    """A line, or what of it lies between two pauses set by hand."""
+class _Block:
+    """A line, or the part of it between two pauses set by hand."""
 
     line: Line
-    others: Sequence[Line]
-    """What others say at the same time."""
-    after: str
+    other_lines: Sequence[Line]
+    """Lines spoken in unison with it."""
+    end_boundary: str
     """Boundary at the end of the line."""
-    ends: frozenset[int]
-    """Of the line's sentences."""
-    units: list[_Sentence] = field(default_factory=list)
+    sentence_ends: frozenset[int]
+    """Offsets at which the line's sentences end."""
+    units: list[_Unit] = field(default_factory=list)
     rest: float | None = None
-    """Seconds of a pause set by hand after it."""
+    """Seconds of a pause set by hand after the block."""
 
     @property
     def seconds(self) -> float:
         return sum(unit.seconds for unit in self.units)
 
-    def joins(self, other: _Stretch) -> bool:
-        """May a chunk go on from the end of this block to `other`, the next one?"""
-        lines = (self.line, other.line)
+    def can_join(self, next_block: _Block) -> bool:
+        """Return True if a chunk may continue from the end of this block into the next one."""
+        lines = (self.line, next_block.line)
         return (
             self.rest is None
-            and not (self.others or other.others)
-            and self.line.speaker == other.line.speaker
-            and self.line.language == other.line.language
+            and not (self.other_lines or next_block.other_lines)
+            and self.line.speaker == next_block.line.speaker
+            and self.line.language == next_block.line.language
             and not any(line.style is not None or line.heading for line in lines)
         )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Sentence:
-    """The least that may stand in a chunk: a sentence, or a part of one that is too long."""
+class _Unit:
+    """The smallest part of a chunk: a sentence, or a piece of one that is too long."""
 
-    block: _Stretch
+    block: _Block
     start: int
     stop: int
     seconds: float
-    cost: float
-    """Of a cut after it."""
+    cut_cost: float
+    """Cost of a cut after it."""
 
 
 def cut(
     scene: Scene, *, apart: bool = False, target: tuple[float, float] = (8.0, 14.0)
 ) -> tuple[Chunk, ...]:
-    """The chunks of a scene, in reading order.
+    """Cut a scene into chunks, in reading order.
 
-    With `apart` no two lines share one: there is a pause between them that is to be heard. `target`
-    is in seconds of speech, and four seconds more are allowed for a sentence that would have to be
-    cut.
+    With `apart` no two lines share a chunk, because an audible pause separates them. `target` is
+    the range of seconds of speech; a sentence may exceed it by four seconds before it is cut.
     """
-    limits = _Lengths(*target)
-    blocks, lead = _blocks(scene, limits)
+    limits = _Limits(*target)
+    blocks, lead = _split_blocks(scene, limits)
     chunks: list[Chunk] = []
-    for units in _chunks(blocks, limits, apart):
-        last = units[-1]
-        block = last.block
-        if last.stop == len(block.line.text):
-            boundary = block.after
+    for units in _group_units(blocks, limits, apart):
+        last_unit = units[-1]
+        block = last_unit.block
+        if last_unit.stop == len(block.line.text):
+            boundary = block.end_boundary
         else:
-            boundary = "sentence" if last.stop in block.ends else "clause"
+            boundary = "sentence" if last_unit.stop in block.sentence_ends else "clause"
         chunk = Chunk(
             block.line.speaker,
             block.line.style,
-            _pieces(units),
+            _merge_pieces(units),
             boundary,
-            rest=block.rest if last is block.units[-1] else None,
+            rest=block.rest if last_unit is block.units[-1] else None,
             lead=0.0 if chunks else lead,
         )
-        chunks += _choir(chunk, block.others) if block.others else (chunk,)
+        chunks += _unison_chunks(chunk, block.other_lines) if block.other_lines else (chunk,)
     return tuple(chunks)
 
 
-def _choir(first: Chunk, others: Sequence[Line]) -> Iterator[Chunk]:
-    """A chunk of one line, and what others say at the same time."""
-    first = replace(first, unison=(first.speaker, *(line.speaker for line in others)))
+def _unison_chunks(first: Chunk, other_lines: Sequence[Line]) -> Iterator[Chunk]:
+    """Yield the chunk of one line, and the same chunk for each line in unison with it."""
+    first = replace(first, unison=(first.speaker, *(line.speaker for line in other_lines)))
     yield first
-    for line in others:
+    for line in other_lines:
         pieces = tuple(replace(piece, line=line) for piece in first.pieces)
         yield replace(
             first, speaker=line.speaker, style=line.style, pieces=pieces, rest=None, lead=0.0
@@ -266,132 +266,154 @@ def _choir(first: Chunk, others: Sequence[Line]) -> Iterator[Chunk]:
 
 
 _BOUNDARIES = ("clause", "sentence", "line", "heading", "scene")
-"""The weaker ones first."""
+"""Boundaries from weakest to strongest."""
 
 
-def without(chunks: Sequence[Chunk], left: Collection[int]) -> list[Chunk]:
-    """The chunks of a chapter but for those at these places: pauses that the author set around
-    them, the end of their scene and their marks go to the chunk before or after; those of one who
-    speaks with others, to these."""
-    kept = _KeptChunks()
-    places = iter(range(len(chunks)))
+def without(chunks: Sequence[Chunk], omitted: Collection[int]) -> list[Chunk]:
+    """Return the chunks of a chapter without those at the `omitted` indices.
+
+    Pauses set by hand around an omitted chunk, its scene break and its marks go to the chunk before
+    or after it; those of one speaker of a unison go to the remaining ones.
+    """
+    kept_chunks = _KeptChunks()
+    indices = iter(range(len(chunks)))
     for group in together(chunks):
-        own = [chunk for chunk in group if next(places) not in left]
-        if own:
-            kept.add(group[0], own if len(own) == len(group) else _fewer(group[0], own))
+        remaining = [chunk for chunk in group if next(indices) not in omitted]
+        if remaining:
+            kept_chunks.add(
+                group[0],
+                remaining if len(remaining) == len(group) else _shrink_unison(group[0], remaining),
+            )
         else:
-            kept.leave(group[0])
-    return kept.whole()
+            kept_chunks.omit(group[0])
+    return kept_chunks.finish()
 
 
 @dataclass(slots=True)
 class _KeptChunks:
-    """The chunks that stay, and what those that do not have left for the next one."""
+    """Collects the remaining chunks, with pauses and marks of omitted ones for the next chunk."""
 
     chunks: list[Chunk] = field(default_factory=list)
-    last: int = 0
-    """Place of the last one, of those in unison the first."""
+    last_index: int = 0
+    """Index of the last chunk, in unison of its first one."""
     lead: float = 0.0
     marks: list[MusicMark] = field(default_factory=list)
 
-    def leave(self, first: Chunk) -> None:
+    def omit(self, first: Chunk) -> None:
+        """Omit the chunks of a unison, keeping its pauses and marks for their neighbours."""
         self.lead += first.lead
         self.marks += [mark for mark, _ in first.marks]
         if self.chunks:
-            self.chunks[self.last] = _before(self.chunks[self.last], first)
+            self.chunks[self.last_index] = _absorb_omitted(self.chunks[self.last_index], first)
         else:
             self.lead += first.rest or 0.0
 
-    def add(self, first: Chunk, own: Sequence[Chunk]) -> None:
-        """Those who say it, of those who were to; `first` is the first of these."""
-        taken = (*((mark, 0.0) for mark in self.marks), *own[0].taken)
-        self.last = len(self.chunks)
-        self.chunks += [replace(own[0], lead=first.lead + self.lead, taken=taken), *own[1:]]
+    def add(self, first: Chunk, remaining: Sequence[Chunk]) -> None:
+        """Add the remaining chunks of a unison; `first` is its first chunk, remaining or not."""
+        inherited_marks = (*((mark, 0.0) for mark in self.marks), *remaining[0].taken)
+        self.last_index = len(self.chunks)
+        self.chunks += [
+            replace(remaining[0], lead=first.lead + self.lead, taken=inherited_marks),
+            *remaining[1:],
+        ]
         self.lead, self.marks = 0.0, []
 
-    def whole(self) -> list[Chunk]:
-        """All, with what was left after the last."""
+    def finish(self) -> list[Chunk]:
+        """Return all chunks; pauses and marks after the last one are attached to it."""
         if self.chunks and (self.lead or self.marks):
-            last = self.chunks[self.last]
-            taken = (*last.taken, *((mark, 1.0) for mark in self.marks))
-            rest = (last.rest or 0.0) + self.lead if self.lead else last.rest
-            self.chunks[self.last] = replace(last, rest=rest, taken=taken)
+            last_chunk = self.chunks[self.last_index]
+            inherited_marks = (*last_chunk.taken, *((mark, 1.0) for mark in self.marks))
+            pause = (last_chunk.rest or 0.0) + self.lead if self.lead else last_chunk.rest
+            self.chunks[self.last_index] = replace(last_chunk, rest=pause, taken=inherited_marks)
         return self.chunks
 
 
-def _fewer(first: Chunk, left: Sequence[Chunk]) -> list[Chunk]:
-    """Those who still say what they and others were to say in unison, after `first`."""
-    names = tuple(chunk.speaker for chunk in left) if len(left) > 1 else ()
-    own = [replace(chunk, unison=names) for chunk in left]
-    if left[0] is not first:
-        own[0] = replace(own[0], rest=first.rest, taken=first.marks)
-    return own
+def _shrink_unison(first: Chunk, remaining: Sequence[Chunk]) -> list[Chunk]:
+    """Return the remaining chunks of a unison that began with `first`."""
+    names = tuple(chunk.speaker for chunk in remaining) if len(remaining) > 1 else ()
+    new_chunks = [replace(chunk, unison=names) for chunk in remaining]
+    if remaining[0] is not first:
+        new_chunks[0] = replace(new_chunks[0], rest=first.rest, taken=first.marks)
+    return new_chunks
 
 
-def _before(chunk: Chunk, left: Chunk) -> Chunk:
-    """A chunk that what comes after one that is left out follows now."""
-    rests = [one.rest for one in (chunk, left) if one.rest is not None]
+def _absorb_omitted(chunk: Chunk, omitted: Chunk) -> Chunk:
+    """Return a chunk with the boundary and the pause of the omitted chunk after it."""
+    pauses = [neighbour.rest for neighbour in (chunk, omitted) if neighbour.rest is not None]
     return replace(
         chunk,
-        boundary=max(chunk.boundary, left.boundary, key=_BOUNDARIES.index),
-        rest=sum(rests) if rests else None,
+        boundary=max(chunk.boundary, omitted.boundary, key=_BOUNDARIES.index),
+        rest=sum(pauses) if pauses else None,
     )
 
 
 def halve(text: str, language: str) -> tuple[str, str] | None:
-    """A chunk's spoken text in two parts, or None where it is too short: for a second chance.
+    """Split a chunk's spoken text in two for a retry; None if it is too short.
 
-    Cut where a sentence ends, as near to the middle as may be, else at a clause mark, else at a
-    space, else in a script without spaces.
+    It is cut where a sentence ends, as near to the middle as possible, else at a clause mark, else
+    at a space, else anywhere in a script without spaces.
     """
-    whole = expected_seconds(text, language)
-    later = range(len(text) // 2, len(text))
-    for places in (
+    total_seconds = expected_seconds(text, language)
+    second_half = range(len(text) // 2, len(text))
+    for candidates in (
         [stop for _, stop in sentences(text, language)],
-        [at for at, _ in _clause_ends(text, 0, len(text))],
+        [offset for offset, _ in _clause_ends(text, 0, len(text))],
         [gap.end() for gap in re.finditer(r"\s+", text)],
-        [at for at in later if text[at] > "\u0e00" and _between_graphemes(text, at)][:1],
+        [
+            offset
+            for offset in second_half
+            if text[offset] > "\u0e00" and _is_between_graphemes(text, offset)
+        ][:1],
     ):
-        lengths = {at: expected_seconds(text[:at], language) for at in places}
-        fair = [at for at in places if 1 <= lengths[at] <= whole - 1]
-        if fair:
-            at = min(fair, key=lambda at: abs(lengths[at] - whole / 2))
-            return text[:at].strip(), text[at:].strip()
+        seconds_before = {
+            offset: expected_seconds(text[:offset], language) for offset in candidates
+        }
+        balanced_cuts = [
+            offset for offset in candidates if 1 <= seconds_before[offset] <= total_seconds - 1
+        ]
+        if balanced_cuts:
+            middle = total_seconds / 2
+            offset = min(balanced_cuts, key=lambda cut: abs(seconds_before[cut] - middle))
+            return text[:offset].strip(), text[offset:].strip()
     return None
 
 
-def _pieces(units: Sequence[_Sentence]) -> tuple[Piece, ...]:
-    """One piece of each line."""
-    parts = [list(part) for _, part in groupby(units, key=lambda unit: unit.block)]
-    return tuple(Piece(part[0].block.line, part[0].start, part[-1].stop) for part in parts)
+def _merge_pieces(units: Sequence[_Unit]) -> tuple[Piece, ...]:
+    """Merge units into one piece for each line."""
+    parts = [list(line_units) for _, line_units in groupby(units, key=lambda unit: unit.block)]
+    return tuple(
+        Piece(line_units[0].block.line, line_units[0].start, line_units[-1].stop)
+        for line_units in parts
+    )
 
 
 # -- lines -> units
 
 
-def _blocks(scene: Scene, limits: _Lengths) -> tuple[list[_Stretch], float]:
-    """The blocks of a scene, and the seconds of a pause set by hand before all of them."""
-    blocks: list[_Stretch] = []
+def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
+    """Split the lines of a scene at pauses set by hand; return the blocks, and the seconds of such
+    a pause before all of them."""
+    blocks: list[_Block] = []
     lead = 0.0
-    choirs = list(together(scene.lines))
-    inside = _inside([lines[0] for lines in choirs])
-    for n, ((line, *others), following) in enumerate(
-        zip(choirs, (*choirs[1:], None), strict=False)
+    unison_groups = list(together(scene.lines))
+    sentence_end_indices = _sentence_end_lines([lines[0] for lines in unison_groups])
+    for index, ((line, *other_lines), next_group) in enumerate(
+        zip(unison_groups, (*unison_groups[1:], None), strict=False)
     ):
-        if following is None:
-            after = "scene"
-        elif following[0].goes_on:
-            after = "sentence" if n in inside else "clause"
+        if next_group is None:
+            boundary = "scene"
+        elif next_group[0].goes_on:
+            boundary = "sentence" if index in sentence_end_indices else "clause"
         else:
-            after = "heading" if line.heading or following[0].heading else "line"
-        ends = frozenset(stop for _, stop in sentences(line.text, line.language))
+            boundary = "heading" if line.heading or next_group[0].heading else "line"
+        sentence_ends = frozenset(stop for _, stop in sentences(line.text, line.language))
         start = 0
-        for at, seconds in (*_rests(line), (len(line.text), None)):
-            if at > start:
-                block = _Stretch(line, others, after, ends)
-                block.units = list(_units(block, start, at, line.language, limits))
+        for offset, seconds in (*_pause_offsets(line), (len(line.text), None)):
+            if offset > start:
+                block = _Block(line, other_lines, boundary, sentence_ends)
+                block.units = list(_split_sentences(block, start, offset, line.language, limits))
                 blocks.append(block)
-                start = at
+                start = offset
             if seconds is not None and blocks:
                 blocks[-1].rest = (blocks[-1].rest or 0.0) + seconds
             elif seconds is not None:
@@ -399,63 +421,73 @@ def _blocks(scene: Scene, limits: _Lengths) -> tuple[list[_Stretch], float]:
     return blocks, lead
 
 
-def _inside(lines: Sequence[Line]) -> frozenset[int]:
-    """Places of the lines that end a sentence of a paragraph that the next one goes on.
+def _sentence_end_lines(lines: Sequence[Line]) -> frozenset[int]:
+    """Return the indices of lines that end a sentence inside a paragraph that the next line
+    continues.
 
-    Whether they do depends on what follows: “Really?” said Ada.
+    The decision needs the text that follows: “Really?” said Ada.
     """
-    found: set[int] = set()
+    indices: set[int] = set()
     start = 0
     for stop in range(1, len(lines) + 1):
         if stop < len(lines) and lines[stop].goes_on:
             continue
         if stop - start > 1:
             texts = ["" if line.is_close else " " for line in lines[start + 1 : stop]] + [""]
-            texts = [line.text + gap for line, gap in zip(lines[start:stop], texts, strict=True)]
+            texts = [
+                line.text + separator
+                for line, separator in zip(lines[start:stop], texts, strict=True)
+            ]
             ends = {end for _, end in sentences("".join(texts), lines[start].language)}
             edges = accumulate(map(len, texts))
-            found |= {start + n for n, edge in enumerate(edges) if edge in ends}
+            indices |= {start + index for index, edge in enumerate(edges) if edge in ends}
         start = stop
-    return frozenset(found)
+    return frozenset(indices)
 
 
-def _rests(line: Line) -> list[tuple[int, float]]:
-    """The line's pauses by offset; none parts a mark from its word, or leaves nothing to speak."""
-    places: list[tuple[int, float]] = []
+def _pause_offsets(line: Line) -> list[tuple[int, float]]:
+    """Return the line's pauses by offset, moved so that no pause separates a mark from its word or
+    leaves a part without words."""
+    pauses: list[tuple[int, float]] = []
     start = 0
-    for rest in sorted(line.rests, key=lambda rest: rest.at):
-        spent = _SPENT.match(line.text, rest.at)
-        at = _outside(line, spent.end() if spent else rest.at)
-        if not any(map(str.isalnum, line.text[start:at])):
-            at = start
-        elif not any(map(str.isalnum, line.text[at:])):
-            at = len(line.text)
-        places.append((at, rest.seconds))
-        start = at
-    return places
+    for pause in sorted(line.rests, key=lambda rest: rest.at):
+        closing_marks = _CLOSING_MARKS.match(line.text, pause.at)
+        offset = _move_out_of_say(line, closing_marks.end() if closing_marks else pause.at)
+        if not any(map(str.isalnum, line.text[start:offset])):
+            offset = start
+        elif not any(map(str.isalnum, line.text[offset:])):
+            offset = len(line.text)
+        pauses.append((offset, pause.seconds))
+        start = offset
+    return pauses
 
 
-def _outside(line: Line, at: int) -> int:
-    """`at`, or the end of the Say span that it would part."""
-    return next((say.stop for say in line.says if say.start < at < say.stop), at)
+def _move_out_of_say(line: Line, offset: int) -> int:
+    """Return `offset`, or the end of the Say span that contains it."""
+    return next((say.stop for say in line.says if say.start < offset < say.stop), offset)
 
 
-def _units(
-    block: _Stretch, start: int, stop: int, language: str, limits: _Lengths
-) -> Iterator[_Sentence]:
+def _split_sentences(
+    block: _Block, start: int, stop: int, language: str, limits: _Limits
+) -> Iterator[_Unit]:
+    """Yield the units of `line.text[start:stop]`: its sentences, or parts of long ones."""
     line = block.line
-    inner = sorted(end for end in block.ends if start < end < stop and end == _outside(line, end))
-    for end in (*inner, stop):
-        seconds = _speech(line, start, end, language)
+    inner_ends = sorted(
+        end
+        for end in block.sentence_ends
+        if start < end < stop and end == _move_out_of_say(line, end)
+    )
+    for end in (*inner_ends, stop):
+        seconds = _speech_seconds(line, start, end, language)
         if seconds > limits.longest:
-            yield from _clauses(block, start, end, language, limits)
+            yield from _split_clauses(block, start, end, language, limits)
         else:
-            yield _Sentence(block, start, end, seconds, 0.0)
+            yield _Unit(block, start, end, seconds, 0.0)
         start = end
 
 
-def _speech(line: Line, start: int, stop: int, language: str) -> float:
-    """Expected seconds of `line.text[start:stop]`, as it is to be spoken."""
+def _speech_seconds(line: Line, start: int, stop: int, language: str) -> float:
+    """Return the expected seconds of `line.text[start:stop]` in its spoken form."""
     parts: list[str] = []
     for say in line.says:
         if start <= say.start and say.stop <= stop:
@@ -463,156 +495,175 @@ def _speech(line: Line, start: int, stop: int, language: str) -> float:
             start = say.stop
     spoken = "".join(parts) + line.text[start:stop]
     seconds = expected_seconds(spoken, language)
-    return seconds if len(spoken) < _LONG else max(seconds, len(spoken) / _DENSEST)
+    return seconds if len(spoken) < _LONG_TEXT else max(seconds, len(spoken) / _MAX_DENSITY)
 
 
-_LONG = 500
-"""Characters from which on a text counts as having some speech in it, whatever it is of: a run of
-10,000 hyphens is not read in one go."""
-_DENSEST = 100.0
-"""Characters a second, some six times as many as in any text that is read aloud."""
+_LONG_TEXT = 500
+"""Characters from which on any text is assumed to take some time: a run of 10,000 hyphens is not
+read in one go."""
+_MAX_DENSITY = 100.0
+"""Characters a second, about six times as many as in any text that is read aloud."""
 
 
-def _clauses(
-    block: _Stretch, start: int, stop: int, language: str, limits: _Lengths
-) -> Iterator[_Sentence]:
-    """The units of a sentence that is too long: clauses of a second and more."""
+def _split_clauses(
+    block: _Block, start: int, stop: int, language: str, limits: _Limits
+) -> Iterator[_Unit]:
+    """Yield the units of a sentence that is too long: clauses of at least a second."""
     line = block.line
-    for at, cost in (*_clause_ends(line.text, start, stop), (stop, 0.0)):
-        if at < stop and (at <= start or at != _outside(line, at)):
+    for offset, cost in (*_clause_ends(line.text, start, stop), (stop, 0.0)):
+        if offset < stop and (offset <= start or offset != _move_out_of_say(line, offset)):
             continue
-        seconds = _speech(line, start, at, language)
-        if at == stop or seconds >= 1:
-            if at > start:
-                yield from _divided(_Sentence(block, start, at, seconds, cost), language, limits)
-            start = at
+        seconds = _speech_seconds(line, start, offset, language)
+        if offset == stop or seconds >= 1:
+            if offset > start:
+                yield from _halve_unit(_Unit(block, start, offset, seconds, cost), language, limits)
+            start = offset
 
 
 def _clause_ends(text: str, start: int, stop: int) -> Iterator[tuple[int, float]]:
-    """Where clauses end in `text[start:stop]`, and what a cut there costs."""
-    for ending in _CLAUSE_ENDS.finditer(text, start, stop):
-        strong = ending["strong"] or ending["wide"]
-        if strong == ".":
+    """Yield the ends of clauses in `text[start:stop]`, each with the cost of a cut there."""
+    for match in _CLAUSE_ENDS.finditer(text, start, stop):
+        is_strong = match["strong"] or match["wide"]
+        if is_strong == ".":
             # Within a sentence it is that of an abbreviation, unless nobody writes capitals.
-            small = is_lower(text[ending.end() : ending.end() + 1])
-            if not small or len(word_before(text, ending.start())) < 2:
+            is_lower_case = is_lower(text[match.end() : match.end() + 1])
+            if not is_lower_case or len(word_before(text, match.start())) < 2:
                 continue
-        yield ending.end(), _STRONG if strong else _WEAK
+        yield match.end(), _STRONG_CLAUSE_COST if is_strong else _WEAK_CLAUSE_COST
 
 
-def _divided(unit: _Sentence, language: str, limits: _Lengths) -> Iterator[_Sentence]:
-    """A unit without clause marks: halved at spaces, or anywhere, until it is short enough."""
+def _halve_unit(unit: _Unit, language: str, limits: _Limits) -> Iterator[_Unit]:
+    """Halve a unit without clause marks, at spaces or else anywhere, until its parts are short."""
     line, start, stop = unit.block.line, unit.start, unit.stop
-    at, cost = _middle(line, start, stop)
-    if unit.seconds <= limits.longest or not start < at < stop:
+    middle, cost = _find_middle_cut(line, start, stop)
+    if unit.seconds <= limits.longest or not start < middle < stop:
         yield unit
         return
-    for first, last, after in ((start, at, cost), (at, stop, unit.cost)):
-        seconds = _speech(line, first, last, language)
-        yield from _divided(_Sentence(unit.block, first, last, seconds, after), language, limits)
+    for first, last, cut_cost in ((start, middle, cost), (middle, stop, unit.cut_cost)):
+        seconds = _speech_seconds(line, first, last, language)
+        yield from _halve_unit(_Unit(unit.block, first, last, seconds, cut_cost), language, limits)
 
 
-def _middle(line: Line, start: int, stop: int) -> tuple[int, float]:
-    """The best place to cut near the middle, and what it costs."""
+def _find_middle_cut(line: Line, start: int, stop: int) -> tuple[int, float]:
+    """Return the best offset for a cut near the middle, and its cost."""
     text, middle, reach = line.text, (start + stop) // 2, (stop - start) // 4
     spaces = (
         text.rfind(" ", middle - reach, middle) + 1,
         text.find(" ", middle, middle + reach) + 1,
     )
-    places = [at for at in spaces if at and at == _outside(line, at)]
-    if places:
-        return min(places, key=lambda at: abs(at - middle)), _SPACE
-    while middle < stop and not _between_graphemes(text, middle):
+    candidates = [
+        offset for offset in spaces if offset and offset == _move_out_of_say(line, offset)
+    ]
+    if candidates:
+        return min(candidates, key=lambda offset: abs(offset - middle)), _SPACE_COST
+    while middle < stop and not _is_between_graphemes(text, middle):
         middle += 1
-    return _outside(line, middle), _ANYWHERE
+    return _move_out_of_say(line, middle), _ANYWHERE_COST
 
 
-def _between_graphemes(text: str, at: int) -> bool:
-    """Is `at` between two characters as readers see them? (UAX 29, without conjoining jamo.)"""
-    before, after = text[at - 1], text[at]
-    flags = "\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff"
-    tone = "\U0001f3fb" <= after <= "\U0001f3ff"
-    joined = "\u200d" in (before, after) or unicodedata.category(after)[0] == "M"
-    return not (flags or tone or joined)
+def _is_between_graphemes(text: str, offset: int) -> bool:
+    """Return True between two visible characters (UAX 29, without conjoining jamo)."""
+    previous_character, next_character = text[offset - 1], text[offset]
+    is_flag = (
+        "\U0001f1e6" <= previous_character <= "\U0001f1ff"
+        and "\U0001f1e6" <= next_character <= "\U0001f1ff"
+    )
+    is_skin_tone = "\U0001f3fb" <= next_character <= "\U0001f3ff"
+    is_joined = (
+        "\u200d" in (previous_character, next_character)
+        or unicodedata.category(next_character)[0] == "M"
+    )
+    return not (is_flag or is_skin_tone or is_joined)
 
 
 # -- units -> chunks
 
 
-def _chunks(blocks: Sequence[_Stretch], limits: _Lengths, apart: bool) -> Iterator[list[_Sentence]]:
-    """The units of each chunk."""
-    run: list[_Stretch] = []
+def _group_units(blocks: Sequence[_Block], limits: _Limits, apart: bool) -> Iterator[list[_Unit]]:
+    """Yield the units of each chunk."""
+    run_blocks: list[_Block] = []
     for block in blocks:
-        alone = apart and not block.line.goes_on
-        if run and (alone or not run[-1].joins(block)):
-            yield from _run_chunks(run, limits)
-            run = []
-        run.append(block)
-    yield from _run_chunks(run, limits)
+        starts_chunk = apart and not block.line.goes_on
+        if run_blocks and (starts_chunk or not run_blocks[-1].can_join(block)):
+            yield from _chunk_run(run_blocks, limits)
+            run_blocks = []
+        run_blocks.append(block)
+    yield from _chunk_run(run_blocks, limits)
 
 
-def _run_chunks(run: Sequence[_Stretch], limits: _Lengths) -> Iterator[list[_Sentence]]:
-    """Chunks of blocks that may share them, which only short ones do.
+def _chunk_run(run_blocks: Sequence[_Block], limits: _Limits) -> Iterator[list[_Unit]]:
+    """Yield the chunks of consecutive blocks that may share chunks; only short blocks do.
 
-    Several short blocks in a row make chunks of their own. What is too little for that goes to the
-    neighbour whose chunk is the lesser, and is divided together with that block.
+    Several short blocks in a row make chunks of their own. If they are too short for that, they go
+    to the neighbour with the shorter chunk, and are divided together with that block.
     """
-    groups = [(short, list(g)) for short, g in groupby(run, key=lambda b: b.seconds < SHORT)]
-    parts: list[list[_Sentence]] = []
-    ahead: list[_Sentence] = []
-    for k, (short, blocks) in enumerate(groups):
-        if not short:
+    groups = [
+        (is_short, list(group))
+        for is_short, group in groupby(run_blocks, key=lambda b: b.seconds < SHORT)
+    ]
+    parts: list[list[_Unit]] = []
+    carried_units: list[_Unit] = []
+    for index, (is_short, blocks) in enumerate(groups):
+        if not is_short:
             parts += [block.units for block in blocks]
-            parts[-len(blocks)] = [*ahead, *blocks[0].units]
-            ahead = []
+            parts[-len(blocks)] = [*carried_units, *blocks[0].units]
+            carried_units = []
         elif len(groups) == 1 or sum(block.seconds for block in blocks) >= SHORT:
-            parts += _gathered(blocks)
+            parts += _gather_short_blocks(blocks)
         else:
             units = [unit for block in blocks for unit in block.units]
-            before = _length(_divide(groups[k - 1][1][-1].units, limits)[-1]) if k else math.inf
-            is_last = k == len(groups) - 1
-            after = math.inf if is_last else _length(_divide(groups[k + 1][1][0].units, limits)[0])
-            if before <= after:
+            seconds_before = (
+                _total_seconds(_divide_evenly(groups[index - 1][1][-1].units, limits)[-1])
+                if index
+                else math.inf
+            )
+            is_last = index == len(groups) - 1
+            seconds_after = (
+                math.inf
+                if is_last
+                else _total_seconds(_divide_evenly(groups[index + 1][1][0].units, limits)[0])
+            )
+            if seconds_before <= seconds_after:
                 parts[-1] = parts[-1] + units
             else:
-                ahead = units
+                carried_units = units
     for units in parts:
-        yield from _divide(units, limits)
+        yield from _divide_evenly(units, limits)
 
 
-def _gathered(blocks: Sequence[_Stretch]) -> list[list[_Sentence]]:
-    """A run of short blocks in groups of RUN seconds and a little more."""
-    groups: list[list[_Sentence]] = [[]]
+def _gather_short_blocks(blocks: Sequence[_Block]) -> list[list[_Unit]]:
+    """Group a run of short blocks into parts of RUN seconds and a little more."""
+    groups: list[list[_Unit]] = [[]]
     for block in blocks:
-        if _length(groups[-1]) >= RUN:
+        if _total_seconds(groups[-1]) >= RUN:
             groups.append([])
         groups[-1] += block.units
-    if len(groups) > 1 and _length(groups[-1]) < SHORT:
+    if len(groups) > 1 and _total_seconds(groups[-1]) < SHORT:
         groups[-2:] = [groups[-2] + groups[-1]]
     return groups
 
 
-def _length(units: Iterable[_Sentence]) -> float:
+def _total_seconds(units: Iterable[_Unit]) -> float:
     return sum(unit.seconds for unit in units)
 
 
-def _divide(units: Sequence[_Sentence], limits: _Lengths) -> list[list[_Sentence]]:
-    """Units in chunks of even length: those with the least sum of costs."""
+def _divide_evenly(units: Sequence[_Unit], limits: _Limits) -> list[list[_Unit]]:
+    """Divide units into chunks of even length: those with the least sum of costs."""
     costs = [0.0]
     starts = [0]
     for stop in range(1, len(units) + 1):
-        best, best_start = math.inf, stop - 1
+        best_cost, best_start = math.inf, stop - 1
         seconds = 0.0
         for start in range(stop - 1, -1, -1):
             seconds += units[start].seconds
             if seconds > limits.longest and start < stop - 1:
                 break
-            cost = costs[start] + limits.cost(seconds)
-            if cost < best:
-                best, best_start = cost, start
-        costs.append(best + units[stop - 1].cost)
+            cost = costs[start] + limits.cut_cost(seconds)
+            if cost < best_cost:
+                best_cost, best_start = cost, start
+        costs.append(best_cost + units[stop - 1].cut_cost)
         starts.append(best_start)
-    chunks: list[list[_Sentence]] = []
+    chunks: list[list[_Unit]] = []
     stop = len(units)
     while stop:
         chunks.append(list(units[starts[stop] : stop]))

@@ -1,14 +1,15 @@
-"""Who says what, as it was decided: a file beside each chapter's text, one row a quotation.
+"""Decided speakers: a file next to each chapter's text, with a row for each quotation.
 
     # Who says what in 01-down.md. Change a name, and it is yours: no run changes it again.
     Alice | rule tag 0.98 Alice | “and what is the use of a book,”
     + | rule tag 0.98 + | “without pictures or conversations?”
     Ada   | you | “Oh dear!”
 
-First who speaks: a name, several parted by &, `+` for the row before, `-` for nobody's speech, `?`
-where nobody knows. Then who decided: `you`, `print`, `rule NAME SURE`, `model NAME SURE`, and what
-they wrote into the first column: where that was changed since, a person did. Then the words. Rows
-are found again by their words and neighbours, so edits of the text move nothing. Knows no cast.
+The first column is the speaker: a name, several joined by &, `+` for the speaker of the row before,
+`-` for nobody's speech, `?` if unknown. The second is the origin: `you`, `print`, `rule NAME SURE`
+or `model NAME SURE`, followed by the first column as that origin wrote it; if it differs, a person
+has changed it. The third is the words. Rows are matched by their words and neighbours, so edits of
+the text move nothing. Knows no cast.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ from narrator.text.matching import matched
 
 NOBODY = "-"
 UNKNOWN = "?"
-_SAME = "+"
+_SAME_SPEAKER = "+"
 ENDING = ".speakers.txt"
 
-_LARGEST = 32_000_000
-"""Bytes; a long novel's rows have one."""
-_HEAD = "# Who says what in "
-_WHOLE, _FIRST, _LAST = 100, 60, 30
-"""Characters of a quotation that is given whole, else of its beginning and its end."""
+_MAX_BYTES = 32_000_000
+"""Maximum size of the file; the rows of a long novel take about one million bytes."""
+_HEADER = "# Who says what in "
+_MAX_LENGTH, _HEAD_LENGTH, _TAIL_LENGTH = 100, 60, 30
+"""Characters up to which a quotation is written in full; else characters of its beginning and its
+end."""
 _COLUMNS = re.compile(r"(?<!\\)\|")
 _ORIGIN = re.compile(
     r"(?P<by>you|print|rule|model)(?:(?<=rule|odel) (?P<name>\S+)(?: (?P<sure>[01](?:\.\d+)?))?)?"
@@ -44,28 +46,28 @@ _ORIGIN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Who says one quotation, or one piece of it."""
+    """The speaker of one quotation, or of one piece of it."""
 
     speaker: str
-    """As `column` writes names; NOBODY, UNKNOWN."""
+    """Names as `column` writes them, NOBODY or UNKNOWN."""
     by: str
-    """you, print, rule or model."""
+    """Origin of the decision: you, print, rule or model."""
     words: str = ""
-    """Of the quotation, as `shortened`."""
+    """Words of the quotation, as `shortened`."""
     name: str = ""
-    """Of the rule or model."""
+    """Name of the rule or model."""
     sure: float = 1.0
-    """0 to 1."""
+    """Certainty, 0 to 1."""
     goes_on: bool = False
-    """Whether it goes on the quotation of the row before."""
+    """True if it continues the quotation of the row before."""
     number: int = 0
-    """Of its line in the file; 0 for a new one."""
+    """Line number in the file; 0 for a new row."""
     above: tuple[str, ...] = ()
-    """Lines before it that are no rows: kept as they are."""
+    """Comment lines before the row, which are kept."""
 
     @property
     def is_yours(self) -> bool:
-        """Whether a person decided it, whom no run overrules."""
+        """True if a person decided it; no run overrules that."""
         return self.by == "you"
 
 
@@ -76,113 +78,124 @@ class Decided:
     path: Path
     rows: tuple[Row, ...] = ()
     below: tuple[str, ...] = ()
-    """Lines after the last row that are no rows."""
+    """Comment lines after the last row."""
     problems: tuple[Problem, ...] = ()
-    """What could not be read; it costs nothing else."""
+    """Unreadable lines; the other rows are still valid."""
     exists: bool = False
     broken: bool = False
-    """Whether nothing of the file could be read."""
+    """True if the file could not be read at all."""
     newline: str = "\n"
 
     def matched(self, words: Sequence[str]) -> list[int | None]:
-        """For each quotation of the text, in order, the place of its row; of rows that stand twice,
-        as they do after a conflict of versions, a person's."""
-        found = matched([row.words for row in self.rows], [shortened(one) for one in words])
-        quotations = {row: place for place, row in enumerate(found) if row is not None}
-        for lost, twin in self._twins(quotations):
-            if self.rows[lost].is_yours and not self.rows[twin].is_yours:
-                found[quotations[twin]] = lost
-        return found
+        """Return for each quotation of the text, in order, the index of its row.
 
-    def _twins(self, taken: Collection[int]) -> Iterator[tuple[int, int]]:
-        """Rows that are not taken, in runs, and the same in a run before or behind that are."""
+        Of duplicate rows, as after a merge conflict, a person's is preferred.
+        """
+        row_places = matched(
+            [row.words for row in self.rows],
+            [shortened(quotation_words) for quotation_words in words],
+        )
+        quotations = {row: place for place, row in enumerate(row_places) if row is not None}
+        for row_index, twin_index in self._twins(quotations):
+            if self.rows[row_index].is_yours and not self.rows[twin_index].is_yours:
+                row_places[quotations[twin_index]] = row_index
+        return row_places
+
+    def _twins(self, taken_rows: Collection[int]) -> Iterator[tuple[int, int]]:
+        """Yield runs of unmatched rows, paired with an equal run of matched rows before or after
+        it."""
         places = range(len(self.rows))
-        for is_taken, run in groupby(places, lambda place: place in taken):
-            own = list(run)
-            for by in (-len(own), len(own)) if not is_taken else ():
-                twins = [place + by for place in own]
+        for is_taken, run in groupby(places, lambda place: place in taken_rows):
+            row_indices = list(run)
+            for shift in (-len(row_indices), len(row_indices)) if not is_taken else ():
+                twins = [index + shift for index in row_indices]
                 if all(
-                    twin in taken and self.rows[twin].words == self.rows[place].words
-                    for place, twin in zip(own, twins, strict=True)
+                    twin in taken_rows and self.rows[twin].words == self.rows[index].words
+                    for index, twin in zip(row_indices, twins, strict=True)
                 ):
-                    yield from zip(own, twins, strict=True)
+                    yield from zip(row_indices, twins, strict=True)
                     break
 
 
 def place_of(chapter: Path) -> Path:
-    """The file that belongs to a chapter's text."""
+    """Return the path of the file that belongs to a chapter's text."""
     return chapter.parent / f"{chapter.stem}{ENDING}"
 
 
 def column(names: Sequence[str]) -> str:
-    """Names of the cast as the first column has them."""
-    plain = (re.sub(r"[\\|]", r"\\\g<0>", squeeze(name)) for name in names)
-    written = " & ".join(plain)
-    special = written in (_SAME, NOBODY, UNKNOWN) or written.startswith("#")
-    return f"\\{written}" if special else written
+    """Return names of the cast in the notation of the first column."""
+    escaped = (re.sub(r"[\\|]", r"\\\g<0>", squeeze(name)) for name in names)
+    joined = " & ".join(escaped)
+    is_special = joined in (_SAME_SPEAKER, NOBODY, UNKNOWN) or joined.startswith("#")
+    return f"\\{joined}" if is_special else joined
 
 
 def names_in(speaker: str) -> str:
-    """What a first column says, without its escapes."""
+    """Return the first column without its escapes."""
     return re.sub(r"\\(.)", r"\1", speaker)
 
 
 def shortened(words: str) -> str:
-    """The words of a quotation as a row gives them."""
-    plain = squeeze(seen(words))
-    return plain if len(plain) <= _WHOLE else f"{plain[:_FIRST]} … {plain[-_LAST:]}"
+    """Return the words of a quotation in the notation of a row."""
+    squeezed = squeeze(seen(words))
+    return (
+        squeezed
+        if len(squeezed) <= _MAX_LENGTH
+        else f"{squeezed[:_HEAD_LENGTH]} … {squeezed[-_TAIL_LENGTH:]}"
+    )
 
 
 # -- reading
 
 
 def read(path: Path) -> Decided:
-    """What a file says. Nothing is refused: what cannot be read is a problem, and no row."""
+    """Read a file. Nothing is refused: unreadable lines become problems, and no rows."""
     try:
-        data = files.read_whole(path, _LARGEST)
+        file_bytes = files.read_whole(path, _MAX_BYTES)
     except FileNotFoundError:
         return Decided(path)
     except files.TooLarge:
-        return _broken(path, "larger than 32 MB, which no list of quotations is")
+        return _unreadable(path, "larger than 32 MB, which no list of quotations is")
     except OSError as error:
-        return _broken(path, f"cannot be read: {error.strerror}")
-    return said(path, data)
+        return _unreadable(path, f"cannot be read: {error.strerror}")
+    return said(path, file_bytes)
 
 
-def said(path: Path, data: bytes) -> Decided:
-    """What the bytes of a file say, as `read` does."""
-    text, foreign = decoded(data)
+def said(path: Path, file_bytes: bytes) -> Decided:
+    """Parse the bytes of a file, as `read` does."""
+    text, invalid_offset = decoded(file_bytes)
     problems: list[Problem] = []
-    if foreign is not None:
-        what = "is not UTF-8 and is read as Windows-1252; save the file as UTF-8"
-        problems.append(Problem(path, data.count(b"\n", 0, foreign) + 1, what))
+    if invalid_offset is not None:
+        message = "is not UTF-8 and is read as Windows-1252; save the file as UTF-8"
+        problems.append(Problem(path, file_bytes.count(b"\n", 0, invalid_offset) + 1, message))
     newline = "\r\n" if "\r\n" in text else "\n"
-    found = _Lines()
+    reader = _RowReader()
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
-        found.add(line, number)
-    problems += found.problems(path)
+        reader.add(line, number)
+    problems += reader.problems(path)
     return Decided(
-        path, tuple(found.rows), tuple(found.above), tuple(problems), True, newline=newline
+        path, tuple(reader.rows), tuple(reader.above), tuple(problems), True, newline=newline
     )
 
 
 @dataclass(slots=True)
-class _Lines:
-    """The lines of a file as they are read, one after the other."""
+class _RowReader:
+    """Collects rows, comments and faults from the lines of a file."""
 
     rows: list[Row] = field(default_factory=list)
     above: list[str] = field(default_factory=list)
-    """Lines since the last row that are none."""
+    """Comment lines since the last row."""
     faults: dict[str, list[int]] = field(default_factory=dict)
-    """What is wrong -> numbers of lines."""
+    """Fault -> line numbers."""
     is_after_fault: bool = False
 
     def add(self, line: str, number: int) -> None:
-        is_head = line.startswith(_HEAD) and not (self.rows or self.above)
+        """Read one line: a row, or a comment kept for the next row."""
+        is_head = line.startswith(_HEADER) and not (self.rows or self.above)
         if not line.strip() or is_head:
             return
-        before = None if self.is_after_fault or not self.rows else self.rows[-1]
-        row, fault = _row(line, number, before)
+        previous_row = None if self.is_after_fault or not self.rows else self.rows[-1]
+        row, fault = _parse_row(line, number, previous_row)
         if fault:
             self.faults.setdefault(fault, []).append(number)
         if row is None:
@@ -193,147 +206,172 @@ class _Lines:
         self.above, self.is_after_fault = [], False
 
     def problems(self, path: Path) -> Iterator[Problem]:
-        for fault, places in self.faults.items():
-            more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-            yield Problem(path, places[0], fault + more)
+        for fault, line_numbers in self.faults.items():
+            suffix = f" (and {len(line_numbers) - 1} more)" if len(line_numbers) > 1 else ""
+            yield Problem(path, line_numbers[0], fault + suffix)
 
 
-def _broken(path: Path, what: str) -> Decided:
-    what += "; the narrator speaks its quotations"
-    return Decided(path, problems=(Problem(path, None, what),), exists=True, broken=True)
+def _unreadable(path: Path, message: str) -> Decided:
+    message += "; the narrator speaks its quotations"
+    return Decided(path, problems=(Problem(path, None, message),), exists=True, broken=True)
 
 
-_ROW = "is no row: who speaks | who decided | the words of the quotation"
+_NOT_A_ROW = "is no row: who speaks | who decided | the words of the quotation"
 _NO_SAME = "“+” is for the speaker of the row before, and there is none"
 _NO_ORIGIN = "has no “you”, “print”, “rule …” or “model …” in its second column: taken for yours"
 
 
-def _row(line: str, number: int, before: Row | None) -> tuple[Row | None, str]:
-    """A row after another one, and what is wrong with it; None for a comment, and for no row."""
+def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | None, str]:
+    """Parse a line into a row and its fault, "" for none; the row is None for a comment or a line
+    that is no row."""
     if line.lstrip().startswith("#"):
         return None, ""
-    columns = [squeeze(seen(one)) for one in _COLUMNS.split(line, maxsplit=2)]
+    columns = [squeeze(seen(column)) for column in _COLUMNS.split(line, maxsplit=2)]
     if len(columns) < 3 or not all((columns[0], columns[2])):
-        return None, _ROW
-    first, second, words = columns
-    first = NOBODY if first in "–—" else first
-    row, fault = _decided_by(second, Row(first, "you", words, number=number))
-    if first != _SAME:
+        return None, _NOT_A_ROW
+    speaker, origin, words = columns
+    speaker = NOBODY if speaker in "–—" else speaker
+    row, fault = _apply_origin(origin, Row(speaker, "you", words, number=number))
+    if speaker != _SAME_SPEAKER:
         return row, fault
-    if before is None:  # a person's stays as it stands, until the row before is mended
+    if previous_row is None:  # kept as a comment until corrected
         return (None if row.is_yours else replace(row, speaker=UNKNOWN)), _NO_SAME
     # who changes a quotation's first row means all of it
-    if before.is_yours:
+    if previous_row.is_yours:
         row = replace(row, by="you", name="", sure=1.0)
-    return replace(row, speaker=before.speaker, goes_on=True), fault
+    return replace(row, speaker=previous_row.speaker, goes_on=True), fault
 
 
-def _decided_by(second: str, row: Row) -> tuple[Row, str]:
-    """A row with who decided it, and what is wrong with what its second column says of it."""
-    origin = _ORIGIN.fullmatch(second)
-    named = origin is not None and origin["name"] is not None
-    if origin is None or named != (origin["by"] in ("rule", "model")):
+def _apply_origin(origin_text: str, row: Row) -> tuple[Row, str]:
+    """Return a row with its origin from the second column, and the fault of that column, if any."""
+    match = _ORIGIN.fullmatch(origin_text)
+    has_name = match is not None and match["name"] is not None
+    if match is None or has_name != (match["by"] in ("rule", "model")):
         return row, _NO_ORIGIN
-    if origin["decided"] not in (None, row.speaker):
+    if match["decided"] not in (None, row.speaker):
         return row, ""
-    sure = min(1.0, float(origin["sure"] or 1))
-    return replace(row, by=origin["by"], name=origin["name"] or "", sure=sure), ""
+    certainty = min(1.0, float(match["sure"] or 1))
+    return replace(row, by=match["by"], name=match["name"] or "", sure=certainty), ""
 
 
 # -- writing
 
 
 def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> Decided:
-    """The rows for the quotations of a text as it is now: a person's where there is one, else the
-    fresh one, else the one that is there.
+    """Return the rows for the quotations of the current text: a person's if there is one, else the
+    fresh row, else the existing one.
 
-    A person's row that finds its quotation no more stays in its place; others go.
+    A person's row without a matching quotation stays in its place; others are dropped.
     """
-    found = old.matched(words)
-    places = {i: j for j, i in enumerate(found) if i is not None}
+    row_places = old.matched(words)
+    quotation_of_row = {
+        row_index: quotation_index
+        for quotation_index, row_index in enumerate(row_places)
+        if row_index is not None
+    }
     rows: list[Row | None] = []
-    for said, place, new in zip(words, found, fresh, strict=True):
-        here = old.rows[place] if place is not None else None
-        kept = here if here is not None and (new is None or here.is_yours) else new
-        rows.append(kept and replace(kept, words=shortened(said), above=()))
-    lost: dict[int, list[Row]] = {}
-    above: dict[int, tuple[str, ...]] = {}
-    carried: tuple[str, ...] = ()
-    after = -1
-    for i, row in enumerate(old.rows):
-        carried += row.above
-        if i in places:
-            after = places[i]
-            above[after], carried = carried, ()
+    for quotation_words, place, fresh_row in zip(words, row_places, fresh, strict=True):
+        current = old.rows[place] if place is not None else None
+        chosen = (
+            current
+            if current is not None and (fresh_row is None or current.is_yours)
+            else fresh_row
+        )
+        rows.append(chosen and replace(chosen, words=shortened(quotation_words), above=()))
+    unmatched_rows: dict[int, list[Row]] = {}
+    comments_above: dict[int, tuple[str, ...]] = {}
+    pending_comments: tuple[str, ...] = ()
+    last_quotation = -1
+    for row_index, row in enumerate(old.rows):
+        pending_comments += row.above
+        if row_index in quotation_of_row:
+            last_quotation = quotation_of_row[row_index]
+            comments_above[last_quotation], pending_comments = pending_comments, ()
         elif row.is_yours:
-            lost.setdefault(after, []).append(replace(row, above=carried))
-            carried = ()
-    whole = list(lost.get(-1, ()))
-    for j, one in enumerate(rows):
-        whole += [replace(one, above=above.get(j, ()))] if one is not None else []
-        whole += lost.get(j, ())
-    return replace(old, rows=tuple(whole), below=(*carried, *old.below))
+            unmatched_rows.setdefault(last_quotation, []).append(
+                replace(row, above=pending_comments)
+            )
+            pending_comments = ()
+    all_rows = list(unmatched_rows.get(-1, ()))
+    for quotation_index, new_row in enumerate(rows):
+        if new_row is not None:
+            all_rows.append(replace(new_row, above=comments_above.get(quotation_index, ())))
+        all_rows += unmatched_rows.get(quotation_index, ())
+    return replace(old, rows=tuple(all_rows), below=(*pending_comments, *old.below))
 
 
 def answered(
-    file: Decided, words: Sequence[str], fresh: Sequence[Row | None], own: Collection[int]
+    file: Decided,
+    words: Sequence[str],
+    fresh: Sequence[Row | None],
+    answered_places: Collection[int],
 ) -> Decided:
-    """The file after a person has said who says the quotations at `own`, of those of its text.
+    """Return the file after a person has decided the speakers of the quotations at
+    `answered_places`.
 
-    `fresh` are rows for `words`: theirs, and others for what no person has decided.
+    `fresh` are rows for `words`: the person's, and rows for quotations that no person has decided.
     """
-    there = list(file.rows)
+    rows = list(file.rows)
     for n, (row, place) in enumerate(zip(fresh, file.matched(words), strict=True)):
-        if row is not None and place is not None and (n in own or not there[place].is_yours):
-            there[place] = replace(row, above=there[place].above)
-    return renewed(replace(file, rows=tuple(there)), words, fresh)
+        if (
+            row is not None
+            and place is not None
+            and (n in answered_places or not rows[place].is_yours)
+        ):
+            rows[place] = replace(row, above=rows[place].above)
+    return renewed(replace(file, rows=tuple(rows)), words, fresh)
 
 
 def write(decided: Decided, chapter: str) -> bool:
-    """Write the file of the chapter of that name, and say whether: not where it holds this already,
-    or would be a first one without rows.
+    """Write the file of a chapter; return True if it was written.
 
-    Raises StorageError, also where a file is in the way that could not be read.
+    It is not written if its content is unchanged, or if there is no file and no rows. Raises
+    StorageError, also if an existing file could not be read.
     """
     if not (decided.rows or decided.exists) and not decided.broken:
         return False
-    data = written(decided, chapter)
+    file_bytes = written(decided, chapter)
     try:
-        same = files.read_whole(decided.path, _LARGEST) == data
+        is_same = files.read_whole(decided.path, _MAX_BYTES) == file_bytes
     except (OSError, files.TooLarge):
-        same = False
-    if not same:
-        files.write(files.behind(decided.path), data)
-    return not same
+        is_same = False
+    if not is_same:
+        files.write(files.behind(decided.path), file_bytes)
+    return not is_same
 
 
 def written(decided: Decided, chapter: str) -> bytes:
-    """The bytes of the file of the chapter of that name.
+    """Return the bytes of a chapter's file.
 
-    Raises StorageError where one is in the way that could not be read.
+    Raises StorageError if an existing file could not be read.
     """
     if decided.broken:
         raise StorageError(
             f"{decided.path}: cannot be read, and is not replaced; mend or remove it"
         )
-    text = decided.newline.join((*_lines(decided, chapter), ""))
+    text = decided.newline.join((*_format_lines(decided, chapter), ""))
     return text.encode(errors="replace")
 
 
-def _lines(decided: Decided, chapter: str) -> Iterator[str]:
-    yield f"{_HEAD}{chapter}. Change a name, and it is yours: no run changes it again."
-    before: Row | None = None
+def _format_lines(decided: Decided, chapter: str) -> Iterator[str]:
+    """Yield the lines of a file, header first."""
+    yield f"{_HEADER}{chapter}. Change a name, and it is yours: no run changes it again."
+    previous_row: Row | None = None
     for row in decided.rows:
-        first = row.speaker
+        speaker = row.speaker
         # what follows a person's row with a `+` is that person's, too
-        if row.goes_on and before and (before.speaker, before.is_yours) == (first, row.is_yours):
-            first = _SAME
-        before = row
-        second = row.by
+        if (
+            row.goes_on
+            and previous_row
+            and (previous_row.speaker, previous_row.is_yours) == (speaker, row.is_yours)
+        ):
+            speaker = _SAME_SPEAKER
+        previous_row = row
+        origin = row.by
         if row.by in ("rule", "model"):
-            second += f" {row.name} {row.sure:.2f} {first}"
+            origin += f" {row.name} {row.sure:.2f} {speaker}"
         elif row.by == "print":
-            second += f" {first}"
+            origin += f" {speaker}"
         yield from row.above
-        yield f"{first} | {second} | {row.words}"
+        yield f"{speaker} | {origin} | {row.words}"
     yield from decided.below

@@ -1,6 +1,6 @@
-"""What was made of texts before, for a page that reads a book again after each edit.
+"""Caches results of texts, for a page that reads a book again after each edit.
 
-Knows neither texts nor what is made of them.
+Knows neither the texts nor the results.
 """
 
 from __future__ import annotations
@@ -8,25 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-Made = TypeVar("Made")
+ValueT = TypeVar("ValueT")
 
 
-class Kept(Generic[Made]):
-    """What was made in the last two rounds, by all that decides it."""
+class Kept(Generic[ValueT]):
+    """Caches values of the last two rounds, by key."""
 
     def __init__(self) -> None:
-        self._before: dict[Hashable, Made] = {}
-        self._now: dict[Hashable, Made] = {}
+        self._previous_round: dict[Hashable, ValueT] = {}
+        self._current_round: dict[Hashable, ValueT] = {}
         self._condition: object = None
 
     def begin(self, condition: object) -> None:
-        """A new round. What was made under another condition counts no more, and what was not asked
-        for in the last round goes."""
-        self._before = self._now if condition == self._condition else {}
-        self._now, self._condition = {}, condition
+        """Begin a round.
 
-    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What was made under a key; else what `make` makes. Raises what it raises."""
-        if key not in self._now:
-            self._now[key] = self._before[key] if key in self._before else make()
-        return self._now[key]
+        Values of another condition, and values not used in the last round, are dropped.
+        """
+        self._previous_round = self._current_round if condition == self._condition else {}
+        self._current_round, self._condition = {}, condition
+
+    def get(self, key: Hashable, make: Callable[[], ValueT]) -> ValueT:
+        """Return the cached value of a key, or the result of `make`. Raises what it raises."""
+        if key not in self._current_round:
+            self._current_round[key] = (
+                self._previous_round[key] if key in self._previous_round else make()
+            )
+        return self._current_round[key]

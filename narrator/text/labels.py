@@ -1,7 +1,7 @@
-"""Labels: `name (style):` at the start of a line of the source, before what somebody says.
+"""Labels: `name (style):` at the start of a line of the source, before a speaker's words.
 
-Only the name of one of the cast is a label. What else looks like one is text, whoever is declared;
-in a plain script it is a mistyped name, which would be read aloud by the wrong voice.
+Only a name of the cast makes a label. Anything else that looks like one is text; in a plain script
+it is a mistyped name, which would be read aloud by the wrong voice.
 """
 
 from __future__ import annotations
@@ -26,80 +26,84 @@ LABEL = re.compile(
 )
 _OPENING_QUOTES = tuple("“‘«„‹「『《〈\"'")
 _QUOTES = '“«„‹「『"'
-"""After a label in prose they are the narrator's words before a quotation: `Alice: “No!”`"""
+"""Quotes that, after a label in prose, show it to be narration: `Alice: “No!”`"""
 
 
 def folded(label: str) -> str:
-    """A speaker's label as labels are compared: without case, and without what cannot be seen."""
+    """Normalise a label for comparison: without case, and without invisible characters."""
     return seen(label).casefold()
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Who may speak, by the labels that scripts use."""
+    """The speakers of a script, by the labels that scripts use."""
 
     speakers: Mapping[str, str]
     """Label as written in scripts, `folded` (names and aliases) -> name of the speaker."""
     narrator: str | None
     """Speaker of text without a label."""
     languages: Mapping[str, str] = field(default_factory=dict)
-    """Name of a speaker -> language, for those who do not speak their chapter's."""
+    """Name of a speaker -> language, for speakers with a language other than their chapter's."""
     declared: Sequence[str] = ()
-    """All languages that the book names, its own first."""
+    """All languages that the book declares, its own first."""
     spelt: Mapping[str, str] = field(default_factory=dict)
-    """Label, `folded` -> as the manifest has it."""
+    """Label, `folded` -> its spelling in the manifest."""
     _meant: dict[str, str | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def named(self, text: str) -> tuple[str, ...]:
-        """Whom a text names and nothing else: one of the cast, or several in unison, parted by &.
+        """Return the speakers that a text names: one of the cast, or several joined by &.
 
-        Names with an & of their own come first.
+        Empty if the text is anything else. Names that contain an & themselves come first.
         """
         parts = text.split("&")
-        found: list[str] = []
-        while parts and len(parts) <= _MOST:
-            for size in range(len(parts), 0, -1):
-                speaker = self.speakers.get(folded(squeeze("&".join(parts[:size]))))
+        speakers: list[str] = []
+        while parts and len(parts) <= _MAX_SPEAKERS:
+            for part_count in range(len(parts), 0, -1):
+                speaker = self.speakers.get(folded(squeeze("&".join(parts[:part_count]))))
                 if speaker is not None:
-                    found.append(speaker)
-                    del parts[:size]
+                    speakers.append(speaker)
+                    del parts[:part_count]
                     break
             else:
                 break
-        return () if parts else tuple(dict.fromkeys(found))
+        return () if parts else tuple(dict.fromkeys(speakers))
 
     def meant(self, label: str) -> str | None:
-        """The label that a mistyped one was most likely meant to be, as the manifest has it.
+        """Return the manifest's spelling of the label that a mistyped one is nearest to, or None.
 
-        Of some hundreds alone: it takes time, and nobody mistypes more.
+        Only the first few hundred labels are compared: it takes time, and nobody mistypes more.
         """
-        if label not in self._meant and len(self._meant) < _NAMES:
-            close = nearest(label, list(self.speakers))
-            self._meant[label] = self.spelt.get(close, self.speakers[close]) if close else None
+        if label not in self._meant and len(self._meant) < _MAX_GUESSES:
+            nearest_label = nearest(label, list(self.speakers))
+            self._meant[label] = (
+                self.spelt.get(nearest_label, self.speakers[nearest_label])
+                if nearest_label
+                else None
+            )
         return self._meant.get(label)
 
 
-_NAMES = 300
-"""That are held against the cast."""
-_MOST = 20
-"""Speakers that a text may name at once."""
+_MAX_GUESSES = 300
+"""Labels that are compared with the cast."""
+_MAX_SPEAKERS = 20
+"""Speakers that a text may name in unison."""
 
 Attribution = tuple[tuple[str, ...], str | None]
-"""Speakers, several in unison, and style."""
+"""Speakers (several in unison) and style."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Where somebody begins to speak within a paragraph."""
+    """The start of one speaker's words within a paragraph."""
 
     begin: int
     """Offset of the label."""
     content: int
-    """Offset after it."""
+    """Offset after the label."""
     attribution: Attribution | None = None
-    """Whom it names; None where nothing does."""
+    """Speakers and style of the label; None without a label."""
 
 
 UNKNOWN, EMPTY, DOUBTFUL, BRACKETS = "unknown", "empty", "doubtful", "brackets"
@@ -107,184 +111,198 @@ UNKNOWN, EMPTY, DOUBTFUL, BRACKETS = "unknown", "empty", "doubtful", "brackets"
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """What looks like a label and may be none, or the other way round."""
+    """Text that looks like a label and may not be one, or the other way round."""
 
     kind: str
-    """UNKNOWN: it names nobody of the cast; EMPTY: nothing is said after it; DOUBTFUL: it is a
-    label, and what follows does not look like speech; BRACKETS: it defines a link."""
+    """UNKNOWN: it names nobody in the cast; EMPTY: no words follow it; DOUBTFUL: it is a label, and
+    the text after it does not look like speech; BRACKETS: it defines a link."""
     name: str
     line: int
 
 
 def turns(flat: Flat, roles: Roles) -> tuple[list[Turn], list[Stray]]:
-    """The turns of a paragraph, the first at its start; and what only looks like a label.
+    """Return the turns of a paragraph, the first at its start, and its stray labels.
 
     A label within a paragraph counts where it begins a line of the source, so that a script needs
-    no blank lines; what only looks like one does so among labels alone.
+    no blank lines; an apparent label there counts only if the paragraph has real ones.
     """
-    found: list[Turn] = []
+    labelled_turns: list[Turn] = []
     strays: list[Stray] = []
     for offset, line in flat.starts:
         label = LABEL.match(flat.shadow, offset)
         if label is None or flat.is_given(label.start("name")):
             continue
-        turn, kind = _read(label, flat, roles)
+        turn, stray_kind = _read_turn(label, flat, roles)
         name = squeeze(flat.text[label.start("name") : label.end("name")])
         if turn is not None:
-            found.append(turn)
-        if kind == DOUBTFUL or (kind == UNKNOWN and (found or offset == 0)):
-            strays.append(Stray(kind, name, line))
-    kept = []
-    for turn, after in pairwise([*found, Turn(len(flat.text), 0)]):
-        if visible(flat.text[turn.content : after.begin]):
-            kept.append(turn)
+            labelled_turns.append(turn)
+        if stray_kind == DOUBTFUL or (stray_kind == UNKNOWN and (labelled_turns or offset == 0)):
+            strays.append(Stray(stray_kind, name, line))
+    spoken_turns = []
+    for turn, next_turn in pairwise([*labelled_turns, Turn(len(flat.text), 0)]):
+        if visible(flat.text[turn.content : next_turn.begin]):
+            spoken_turns.append(turn)
         else:
             line = flat.line_at(turn.begin)
             strays.append(Stray(EMPTY, squeeze(flat.text[turn.begin : turn.content])[:-1], line))
-    if not kept or kept[0].begin:
-        kept.insert(0, Turn(0, 0))
-    return kept, strays
+    if not spoken_turns or spoken_turns[0].begin:
+        spoken_turns.insert(0, Turn(0, 0))
+    return spoken_turns, strays
 
 
-def _read(label: re.Match[str], flat: Flat, roles: Roles) -> tuple[Turn | None, str]:
-    """The turn that a label begins, if it is one, and what kind of stray it is, if any."""
+def _read_turn(label: re.Match[str], flat: Flat, roles: Roles) -> tuple[Turn | None, str]:
+    """Return the turn that a label begins, if it is one, and its kind of stray, if any."""
     name = squeeze(flat.text[label.start("name") : label.end("name")])
-    rest = flat.text[label.end() : label.end() + _AFTER]
-    spaced = label["colon"] == "：" or not rest[:1].strip()
+    following_text = flat.text[label.end() : label.end() + _CONTEXT_LENGTH]
+    has_space = label["colon"] == "：" or not following_text[:1].strip()
     speakers = roles.named(name)
-    if not speakers or not (spaced or label.start() == 0):
-        return None, UNKNOWN if spaced and _looks_like_label(name, rest, roles) else ""
+    if not speakers or not (has_space or label.start() == 0):
+        return None, UNKNOWN if has_space and _looks_like_label(name, following_text, roles) else ""
     style = squeeze(label["style"] or "") or None
-    first = rest.lstrip()[:1]
-    like_prose = first.islower() or (first != "" and first in _QUOTES)
+    first_character = following_text.lstrip()[:1]
+    is_like_prose = first_character.islower() or (
+        first_character != "" and first_character in _QUOTES
+    )
     turn = Turn(label.start(), label.end(), (speakers, style))
-    return turn, DOUBTFUL if like_prose and not flat.given else ""
+    return turn, DOUBTFUL if is_like_prose and not flat.given else ""
 
 
-_AFTER = 200
-"""Characters after a label that tell whether it is one."""
+_CONTEXT_LENGTH = 200
+"""Characters after a label that decide if it is one."""
 
 
-def _looks_like_label(name: str, rest: str, roles: Roles) -> bool:
-    """Is `name`, which the cast does not have, meant as a label before `rest`?
+def _looks_like_label(name: str, following_text: str, roles: Roles) -> bool:
+    """Return True if `name`, which is not in the cast, is meant as a label.
 
-    One to three words, each beginning with a capital or a letter of a script without capitals; or
-    a near miss of a name. Before a quotation a name without capitals is prose: 他说：“……”, and so
-    is whatever begins a quotation.
+    That is one to three words, each beginning with a capital or a letter of a script without
+    capitals; or a near miss of a name. Before a quotation a name without capitals is prose:
+    他说：“……”, and so is any text that begins with a quotation mark.
     """
-    if not rest.strip() or name.startswith(_OPENING_QUOTES) or any(c in name for c in "{}[]"):
+    if (
+        not following_text.strip()
+        or name.startswith(_OPENING_QUOTES)
+        or any(c in name for c in "{}[]")
+    ):
         return False
     if "&" in name:
         return any(map(roles.named, name.split("&")))
     words = name.split()
     if len(words) > 4:
         return False
-    prose = unicodedata.category(name[0]) == "Lo" and (
-        len(name) > 8 or rest.lstrip().startswith(_OPENING_QUOTES)
+    is_prose = unicodedata.category(name[0]) == "Lo" and (
+        len(name) > 8 or following_text.lstrip().startswith(_OPENING_QUOTES)
     )
-    if not prose and len(words) <= 3 and all(_name_like(w, i == 0) for i, w in enumerate(words)):
+    if (
+        not is_prose
+        and len(words) <= 3
+        and all(_is_name_like(word, index == 0) for index, word in enumerate(words))
+    ):
         return True
     return roles.meant(name) is not None
 
 
-def _name_like(word: str, first: bool) -> bool:
-    kind = unicodedata.category(word[0])
-    return (kind in {"Lu", "Lt", "Lo"} or (kind == "Nd" and not first)) and all(
-        c.isalnum() or c in "’'.-·" or unicodedata.category(c).startswith("M") for c in word
+def _is_name_like(word: str, is_first: bool) -> bool:
+    """Return True if a word looks like part of a name; a number may not come first."""
+    category = unicodedata.category(word[0])
+    return (category in {"Lu", "Lt", "Lo"} or (category == "Nd" and not is_first)) and all(
+        character.isalnum()
+        or character in "’'.-·"
+        or unicodedata.category(character).startswith("M")
+        for character in word
     )
 
 
 @dataclass(slots=True)
 class Labels:
-    """The labels of a chapter, as they are met."""
+    """Collects the labels and stray labels of a chapter while it is read."""
 
     path: Path
     roles: Roles
     strays: list[Stray] = field(default_factory=list)
-    refused: dict[str, list[int]] = field(default_factory=dict)
-    """Labels by themselves that name nobody -> lines."""
-    places: int = 0
-    """Paragraphs, and lines of the source within them that have or seem to have labels."""
-    labelled: int = 0
-    """Of these, those with labels."""
+    unknown_labels: dict[str, list[int]] = field(default_factory=dict)
+    """Labels of the manifest's `lines` that name nobody -> line numbers."""
+    place_count: int = 0
+    """Number of paragraphs, and of source lines within them that have or seem to have labels."""
+    labelled_count: int = 0
+    """Number of those that have labels."""
 
     def turns(self, flat: Flat) -> list[Turn]:
-        """The turns of a paragraph, which is counted."""
-        found, strays = turns(flat, self.roles)
-        labels = sum(turn.attribution is not None for turn in found)
+        """Return the turns of a paragraph, and count it."""
+        paragraph_turns, strays = turns(flat, self.roles)
+        labels = sum(turn.attribution is not None for turn in paragraph_turns)
         labels += sum(stray.kind == EMPTY for stray in strays)
         unknown = sum(stray.kind == UNKNOWN for stray in strays)
-        self.places += max(1, labels + unknown)
-        self.labelled += labels
+        self.place_count += max(1, labels + unknown)
+        self.labelled_count += labels
         self.strays += strays
-        return found
+        return paragraph_turns
 
-    def alone(self, label: str, line: int) -> Attribution:
-        """Speakers and style of a label that stands by itself."""
-        written = LABEL.fullmatch(f"{label}:")
-        name = squeeze(written["name"]) if written else squeeze(label)
-        style = squeeze(written["style"] or "") or None if written else None
+    def parse_label(self, label: str, line: int) -> Attribution:
+        """Return speakers and style of a label of the manifest's `lines`, and count it."""
+        match = LABEL.fullmatch(f"{label}:")
+        name = squeeze(match["name"]) if match else squeeze(label)
+        style = squeeze(match["style"] or "") or None if match else None
         speakers = self.roles.named(name)
         if not speakers:
-            self.refused.setdefault(name, []).append(line)
-        self.places += 1
-        self.labelled += bool(speakers)
+            self.unknown_labels.setdefault(name, []).append(line)
+        self.place_count += 1
+        self.labelled_count += bool(speakers)
         return speakers, style
 
-    def link(self, label: str, line: int) -> None:
-        """A label in brackets, which defines a link."""
+    def check_link_label(self, label: str, line: int) -> None:
+        """Record the label of a link definition if it is a name of the cast."""
         if self.roles.named(label):
             self.strays.append(Stray(BRACKETS, label, line))
 
     @property
     def is_script(self) -> bool:
-        """Whether the chapter is plainly one: at least half of its paragraphs have labels."""
-        return self.labelled >= 2 and 2 * self.labelled >= self.places
+        """True if the chapter is plainly a script: at least half of its paragraphs have labels."""
+        return self.labelled_count >= 2 and 2 * self.labelled_count >= self.place_count
 
     def problems(self) -> list[Problem]:
-        """What is refused, once for all lines with the same label."""
-        refused = {name: list(lines) for name, lines in self.refused.items()}
-        found: list[Problem] = []
+        """Return the problems of the labels, one for all lines with the same label."""
+        refused = {name: list(lines) for name, lines in self.unknown_labels.items()}
+        problems: list[Problem] = []
         for stray in self.strays if self.is_script else ():
             if stray.kind == UNKNOWN:
                 refused.setdefault(stray.name, []).append(stray.line)
             elif stray.kind == EMPTY:
-                found.append(self._problem(stray.line, f"nothing is said after “{stray.name}:”"))
+                problems.append(self._problem(stray.line, f"nothing is said after “{stray.name}:”"))
             elif stray.kind == BRACKETS:
-                what = f"“[{stray.name}]:” defines a link; a speaker's label has no brackets"
-                found.append(self._problem(stray.line, what))
+                message = f"“[{stray.name}]:” defines a link; a speaker's label has no brackets"
+                problems.append(self._problem(stray.line, message))
         for count, (label, lines) in enumerate(refused.items()):
-            meant = self.roles.meant(label) if count < GUESSES else None
-            guess = f"; did you mean “{meant}”?" if meant else "."
+            suggestion = self.roles.meant(label) if count < GUESSES else None
+            guess = f"; did you mean “{suggestion}”?" if suggestion else "."
             name = quoted(label)
-            what = (
-                f"“{name}” is not in the cast{more(lines)}{guess} Declare it under `speakers`, or "
-                f"write “{name}\\:” where it is no speaker's label"
+            message = (
+                f"“{name}” is not in the cast{other_lines_note(lines)}{guess} Declare it under "
+                f"`speakers`, or write “{name}\\:” where it is no speaker's label"
             )
-            found.append(self._problem(lines[0], what))
-        return found
+            problems.append(self._problem(lines[0], message))
+        return problems
 
     def slips(self) -> list[Slip]:
-        """What is text here, or a label, and was perhaps meant otherwise."""
+        """Return apparent labels that may be meant otherwise than they are read."""
         strays = () if self.is_script else self.strays
         names = dict.fromkeys(stray.name for stray in strays if stray.kind == UNKNOWN)
-        near = {name: self.roles.meant(name) for name in list(names)[:GUESSES]}
-        found: list[Slip] = []
+        suggestions = {name: self.roles.meant(name) for name in list(names)[:GUESSES]}
+        slips: list[Slip] = []
         for stray in strays:
-            meant = near.get(stray.name) if stray.kind == UNKNOWN else None
+            suggestion = suggestions.get(stray.name) if stray.kind == UNKNOWN else None
             written = f"[{stray.name}]:" if stray.kind == BRACKETS else f"{stray.name}:"
-            matter = _NEAR if meant else _MATTERS[stray.kind]
-            hint = f"; did you mean “{meant}:”?" if meant else ""
-            found.append(Slip(written, matter, self.path, stray.line, hint))
-        return found
+            problem = _NEAR_MISS if suggestion else _PROBLEMS[stray.kind]
+            hint = f"; did you mean “{suggestion}:”?" if suggestion else ""
+            slips.append(Slip(written, problem, self.path, stray.line, hint))
+        return slips
 
     def _problem(self, line: int, message: str) -> Problem:
         return Problem(self.path, line, message)
 
 
 _AS_TEXT = "write “\\:” for a colon that is text"
-_NEAR = f"is read as text, for nobody of the cast has exactly this name ({_AS_TEXT})"
-_MATTERS = {
+_NEAR_MISS = f"is read as text, for nobody of the cast has exactly this name ({_AS_TEXT})"
+_PROBLEMS = {
     UNKNOWN: "is read as text, for it names nobody of the cast: declare who speaks under "
     f"`speakers`, or {_AS_TEXT}",
     EMPTY: f"is read as text, for nothing is said after it in its paragraph ({_AS_TEXT})",
@@ -293,7 +311,7 @@ _MATTERS = {
 }
 
 
-def more(lines: Sequence[int]) -> str:
-    """That there are others than the first of these lines."""
-    others = len(lines) - 1
-    return f" (and in {others} more line{'s' * (others > 1)})" if others else ""
+def other_lines_note(lines: Sequence[int]) -> str:
+    """Return ` (and in 2 more lines)` for line numbers beyond the first, or nothing."""
+    other_count = len(lines) - 1
+    return f" (and in {other_count} more line{'s' * (other_count > 1)})" if other_count else ""

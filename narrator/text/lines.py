@@ -1,6 +1,6 @@
-"""What a chapter is made of: scenes, lines, and what stands in them beside words.
+"""Values that make up a chapter: scenes, lines, and the pauses, marks and spans of lines.
 
-Values alone; `script.py` reads them from text.
+`script.py` reads them from text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from narrator.text.slips import Slip
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """`text[start:stop]` of a line is to be spoken as `spoken`, here only."""
+    """Speaks `text[start:stop]` of a line as `spoken`, in this place only: `{written|spoken}`."""
 
     start: int
     stop: int
@@ -23,7 +23,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """A pause of `seconds` before `text[at]` of a line, set by hand; at `len(text)`: after it."""
+    """A pause set by hand, of `seconds` before `text[at]` of a line; after it at `len(text)`."""
 
     at: int
     seconds: float
@@ -31,22 +31,22 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class MusicMark:
-    """Music begins or ends before `text[at]` of a line; at `len(text)`: after it."""
+    """Begins or ends music before `text[at]` of a line; after the line at `len(text)`."""
 
     at: int
     name: str | None
-    """None: the music ends."""
+    """None ends the music."""
     number: int
-    """Of the mark's own line in the source."""
+    """Line number of the mark in the source."""
     before: float = 0.0
-    """Seconds of pauses set by hand between the words before and the mark."""
+    """Seconds of pauses set by hand between the preceding words and the mark."""
     after: float = 0.0
-    """The same between the mark and the words that follow."""
+    """Seconds of pauses set by hand between the mark and the words that follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The text gives `text[start:stop]` of a line to speakers, several in unison: `{Ada: …}`."""
+    """Gives `text[start:stop]` of a line to one speaker, or several in unison: `{Ada: …}`."""
 
     start: int
     stop: int
@@ -56,11 +56,11 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one speaker says without interruption, without markup: a stretch of a paragraph.
+    """The words of one speaker without interruption and without markup.
 
-    As it is read from a text it is all of a paragraph; `stretches.py` parts it.
+    As read from a script a line is a whole paragraph or turn; `stretches.py` splits it.
 
-    `text` is what subtitles show. Whitespace runs are single spaces, no leading or trailing ones.
+    `text` is shown in subtitles. Whitespace runs are single spaces; none leads or trails.
     """
 
     speaker: str
@@ -68,38 +68,42 @@ class Line:
     path: Path
     line: int
     language: str
-    """What it is said in, by BCP 47 tag."""
+    """Language that the line is spoken in, a BCP 47 tag."""
     style: str | None = None
     heading: int = 0
     """Level of a heading, 0 for a paragraph."""
     says: tuple[Say, ...] = ()
     rests: tuple[Rest, ...] = ()
     marks: tuple[MusicMark, ...] = ()
-    """Only a line that has something to speak holds any."""
+    """Only a line with words has any."""
     with_before: bool = False
-    """Whether it is said at the same time as the line before, in unison, by somebody else: of the
-    same text and place, and with no `rests` and `marks`, which the first line of them holds."""
-    goes_on: bool = False
-    """Whether it goes on the paragraph of the line before."""
-    is_close: bool = False
-    """Whether it does so without white space between them."""
-    given: tuple[Given, ...] = ()
-    """What the text gives to others; an inner one comes after the one that it stands in, and before
-    it. None where the line is one speaker's."""
-    is_narration: bool = False
-    """Whether it is the narrator's because nothing in the text says whose it is."""
-    is_marked: bool = False
-    """Whether a language mark says what it is said in."""
-    rows: tuple[tuple[int, int], ...] = ()
-    """Offset and number of each line of the source that begins within it."""
-    last: int = field(default=0, compare=False)
-    """Number of the last line of the source that its paragraph, or turn of one, stands in."""
-    begin: int = 0
-    """Offset of its text in that of its paragraph, or turn of one."""
+    """True if it is spoken in unison with the line before, by another speaker.
 
-    def number_at(self, at: int) -> int:
-        """The line of the source in which an offset lies."""
-        return max((number for start, number in self.rows if start <= at), default=self.line)
+    Lines in unison have the same text and place; only the first of them has `rests` and `marks`.
+    """
+    goes_on: bool = False
+    """True if it continues the paragraph of the line before."""
+    is_close: bool = False
+    """True if no white space lies between it and the line that it continues."""
+    given: tuple[Given, ...] = ()
+    """Spans that the text gives to other speakers; an inner span comes after its outer one and
+    takes precedence. Empty where the line is one speaker's."""
+    is_narration: bool = False
+    """True if it is the narrator's because nothing in the text names its speaker."""
+    is_marked: bool = False
+    """True if a language mark sets its language."""
+    rows: tuple[tuple[int, int], ...] = ()
+    """Offset and number of each source line that begins within it."""
+    last: int = field(default=0, compare=False)
+    """Number of the last source line of its paragraph, or of its turn within one."""
+    begin: int = 0
+    """Offset of its text in that of its paragraph, or of its turn within one."""
+
+    def number_at(self, offset: int) -> int:
+        """Return the number of the source line in which an offset lies."""
+        return max(
+            (number for row_offset, number in self.rows if row_offset <= offset), default=self.line
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,34 +115,34 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Source text that is not spoken, and why."""
+    """Source text that is not spoken, with the reason."""
 
     path: Path
     line: int
     text: str
     reason: str
     of_line: bool = False
-    """Whether it stands in a `Line` too."""
+    """True if it is part of a `Line` too."""
     in_part: bool = False
-    """Whether others say it all the same, who were to say it in unison."""
+    """True if other speakers, who were to say it in unison, still say it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """Places in letters that the language around them is not written in."""
+    """Lines with letters that the surrounding language is not written in."""
 
     alphabet: str
     around: str
-    """The language around them."""
+    """The surrounding language."""
     said_in: str | None
-    """What whole lines are said in, by their letters; None for words within lines."""
+    """Language of whole lines, by their letters; None for words within lines."""
     path: Path
     line: int
-    """Of the first place."""
+    """Line number of the first occurrence."""
     count: int
-    """Of lines."""
+    """Number of lines."""
     sample: str
-    """Words of the first place."""
+    """Words of the first occurrence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +154,10 @@ class Chapter:
     scenes: tuple[Scene, ...]
     left_out: tuple[LeftOut, ...]
     unseen: tuple[tuple[str, Path, int, int], ...] = ()
-    """Characters of the source that cannot be seen and are not spoken: each with the file and line
-    of its first place, and in how many it stands."""
+    """Invisible characters of the source, which are not spoken: each with the file and line of its
+    first occurrence, and the number of occurrences."""
     foreign: tuple[Foreign, ...] = ()
     warnings: tuple[Problem, ...] = ()
-    """What is odd about its text, and keeps nobody from speaking it."""
+    """Oddities of its text that do not keep it from being spoken."""
     slips: tuple[Slip, ...] = ()
-    """What was meant as markup, in the order of its lines."""
+    """Text that was meant as markup, in the order of its lines."""

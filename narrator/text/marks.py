@@ -1,7 +1,7 @@
-"""Quotation marks of a paragraph: which open, which close, and which are none.
+"""Finds the role of each quotation mark of a paragraph: opening, closing, or none.
 
-A mark's kind, what stands around it and what the whole text does with its kind give a cost to
-each reading; the cheapest reading of a paragraph counts. Knows nothing of speech.
+A mark's character, its neighbours, and the use of that character in the whole text give a cost to
+each reading; the cheapest reading of a paragraph wins. Knows nothing of speech.
 """
 
 from __future__ import annotations
@@ -24,246 +24,277 @@ FAMILIES = {
 """Marks that open and close each other, however a language pairs them: „…“, “…”, ”…”, »…«."""
 
 _FAMILY_OF = {mark: family for family, marks in FAMILIES.items() for mark in marks}
-_ANY = re.compile(rf"([{''.join(FAMILIES.values())}])(\1\1+)?")
+_MARK_PATTERN = re.compile(rf"([{''.join(FAMILIES.values())}])(\1\1+)?")
 """A mark; a row of three or more is an ornament."""
 _ONLY_OPEN = frozenset("„‟〝‚`「『｢﹁﹃")
 _ONLY_CLOSE = frozenset("」』｣﹂﹄〞")
 
 _BEFORE_OPENING = frozenset("([{<—–-―/…¿¡=:，。：、！？；" + "".join(FAMILIES.values()))
 _AFTER_CLOSING = frozenset(".,;:!?)]}>…—–-―/，。：、！？；" + "".join(FAMILIES.values()))
-_ENDS = frozenset(".,!?…;:—–-―。，！？")
-_UNSEEN = "_*\u2060\u200b"
-"""What may stand between a mark and its word."""
+_ENDING_MARKS = frozenset(".,!?…;:—–-―。，！？")
+_TRANSPARENT = "_*\u2060\u200b"
+"""Characters that may lie between a mark and its word."""
 
-_ELIDED = re.compile(
+_ELISION = re.compile(
     r"(?:tis|twas|twere|twill|twould|tisn|twasn|em|im|un|er|ee|bout|cause|cos|coz|til|till|ere|ave|"
     r"ad|ome|ouse|and|ow|arf|alf|ope|ead|eart|round|gainst|neath|fore|way|pon|mid|mong|tain|nother|"
     r"tother|twixt|prentice|nuff|kay|bye|scuse|member|specially|spect|fraid|ark|e|is|as|at|ard|ll|"
     r"\d0s|\d\ds?)(?![^\W_])",
     re.IGNORECASE,
 )
-"""Words that have lost their beginning to an apostrophe."""
-_PLAIN = frozenset("tis twas twere twill twould em tisn twasn til till bout cause nother".split())
-"""Those of them that no quotation begins with."""
-_CLIPPED = frozenset("o th an wi ol d l t y ha fo jus mo lil tho thro ev".split())
-"""Words that have lost their end to one."""
+"""Words that have lost their beginning, replaced by an apostrophe."""
+_SURE_ELISIONS = frozenset(
+    "tis twas twere twill twould em tisn twasn til till bout cause nother".split()
+)
+"""Elisions that no quotation begins with."""
+_CLIPPED_WORDS = frozenset("o th an wi ol d l t y ha fo jus mo lil tho thro ev".split())
+"""Words that have lost their end, replaced by an apostrophe."""
 
 
 class Mark(NamedTuple):
-    """A mark, and what each reading of it costs."""
+    """A mark at an offset, with the cost of each reading."""
 
-    at: int
-    opens: float
-    closes: float
-    ignored: float
+    offset: int
+    opening_cost: float
+    closing_cost: float
+    ignored_cost: float
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What stands between two marks, these included; to the paragraph's end where none closes."""
+    """Text between two marks, inclusive; it extends to the paragraph's end if none closes it."""
 
     start: int
     stop: int
-    closed: bool
-    cut: bool = False
-    """Whether the next one began before it was closed."""
+    is_closed: bool
+    is_cut: bool = False
+    """True if the next pair began before this one was closed."""
 
 
 class Usage:
-    """What a text does with its marks."""
+    """Statistics of a text's marks: which families it has, and which marks open or close."""
 
     def __init__(self, paragraphs: Sequence[str], language: str) -> None:
-        count = {mark: sum(text.count(mark) for text in paragraphs) for mark in _FAMILY_OF}
-        present = {_FAMILY_OF[mark] for mark, times in count.items() if times}
-        self.families = tuple(sorted(present, key=list(FAMILIES).index))
+        counts = {mark: sum(text.count(mark) for text in paragraphs) for mark in _FAMILY_OF}
+        present_families = {_FAMILY_OF[mark] for mark, count in counts.items() if count}
+        self.families = tuple(sorted(present_families, key=list(FAMILIES).index))
         opening, closing = set(_ONLY_OPEN), set(_ONLY_CLOSE)
-        for low, left, right in (("„", "“", "”"), ("‚", "‘", "’")):
-            rarer, other = sorted((count[left], count[right]))
-            if count[low] and 3 * count[low] >= count[left]:
-                closing |= {left, right}  # „Ja“ and „Tak”
-            elif low == "‚" or 10 * rarer >= other:
-                opening.add(left)  # ”ja” has one mark for both
-                closing.add(right)
-        for left, right in ("«»", "‹›"):
-            if min(count[left], count[right]):
-                turned = _turned(paragraphs, left, right, language)
-                opening.add(right if turned else left)
-                closing.add(left if turned else right)
+        for low_mark, left_mark, right_mark in (("„", "“", "”"), ("‚", "‘", "’")):
+            rarer, commoner = sorted((counts[left_mark], counts[right_mark]))
+            if counts[low_mark] and 3 * counts[low_mark] >= counts[left_mark]:
+                closing |= {left_mark, right_mark}  # „Ja“ and „Tak”
+            elif low_mark == "‚" or 10 * rarer >= commoner:
+                opening.add(left_mark)  # ”ja” has one mark for both
+                closing.add(right_mark)
+        for left_mark, right_mark in ("«»", "‹›"):
+            if min(counts[left_mark], counts[right_mark]):
+                points_inwards = _guillemets_point_inwards(
+                    paragraphs, left_mark, right_mark, language
+                )
+                opening.add(right_mark if points_inwards else left_mark)
+                closing.add(left_mark if points_inwards else right_mark)
         self.opening, self.closing = frozenset(opening), frozenset(closing)
 
-    def begins(self, text: str, family: str) -> bool:
-        """Whether a paragraph begins with a mark that may open a quotation."""
-        begin = text.lstrip(" \t\n\u00a0\u202f" + _UNSEEN)[:14]
-        if not begin or begin[0] not in FAMILIES[family] or begin[0] in self.closing - {"»", "«"}:
+    def begins_quotation(self, text: str, family: str) -> bool:
+        """Return True if a paragraph begins with a mark that may open a quotation."""
+        start = text.lstrip(" \t\n\u00a0\u202f" + _TRANSPARENT)[:14]
+        if not start or start[0] not in FAMILIES[family] or start[0] in self.closing - {"»", "«"}:
             return False
-        elided = family == SINGLE and _ELIDED.match(begin, 1)
-        return not (elided and elided[0].casefold() in _PLAIN)
+        elision = family == SINGLE and _ELISION.match(start, 1)
+        return not (elision and elision[0].casefold() in _SURE_ELISIONS)
 
     def marks(self, text: str) -> dict[str, list[Mark]]:
-        """The marks of a paragraph by their family, in order; no apostrophes within words."""
-        found: dict[str, list[Mark]] = {}
-        for place in _ANY.finditer(text):
-            mark, at = place[1], place.start()
-            if place[2]:
+        """Return the marks of a paragraph by family, in order, without apostrophes inside words."""
+        marks_by_family: dict[str, list[Mark]] = {}
+        for match in _MARK_PATTERN.finditer(text):
+            mark, offset = match[1], match.start()
+            if match[2]:
                 continue
             family = _FAMILY_OF[mark]
-            before, after = _around(text, at)
-            if family == SINGLE and before.isalnum() and after.isalnum():
+            previous_character, next_character = _neighbours(text, offset)
+            if family == SINGLE and previous_character.isalnum() and next_character.isalnum():
                 continue
-            opens, closes = _by_place(before, after)
-            ignored = 3.0
+            opening_cost, closing_cost = _costs_by_context(previous_character, next_character)
+            ignored_cost = 3.0
             if family in (ANGLES, ANGLE):
-                opens, closes = opens / 2, closes / 2  # « they have white space within »
+                opening_cost, closing_cost = (
+                    opening_cost / 2,
+                    closing_cost / 2,
+                )  # « they have white space within »
             if mark in self.opening:
-                closes += 4.0 if mark in _ONLY_OPEN else 2.0
+                closing_cost += 4.0 if mark in _ONLY_OPEN else 2.0
             elif mark in self.closing:
-                opens += 4.0 if mark in _ONLY_CLOSE else 2.0
+                opening_cost += 4.0 if mark in _ONLY_CLOSE else 2.0
             if family == SINGLE:
-                opens, closes, ignored = _apostrophe(text, at, opens, closes)
-            elif before.isdigit() and mark in '"”':
-                closes, ignored = closes + 0.5, 0.8  # inches
-            found.setdefault(family, []).append(Mark(at, opens, closes, ignored))
-        return found
+                opening_cost, closing_cost, ignored_cost = _single_mark_costs(
+                    text, offset, opening_cost, closing_cost
+                )
+            elif previous_character.isdigit() and mark in '"”':
+                closing_cost, ignored_cost = closing_cost + 0.5, 0.8  # inches
+            marks_by_family.setdefault(family, []).append(
+                Mark(offset, opening_cost, closing_cost, ignored_cost)
+            )
+        return marks_by_family
 
 
-def _turned(paragraphs: Sequence[str], left: str, right: str, language: str) -> bool:
-    """Whether a text's guillemets point inwards: »Ja«."""
-    first = Counter[bool]()
+def _guillemets_point_inwards(
+    paragraphs: Sequence[str], left_mark: str, right_mark: str, language: str
+) -> bool:
+    """Return True if a text's guillemets point inwards: »Ja«."""
+    is_inward = Counter[bool]()
     for text in paragraphs:
-        places = text.find(left), text.find(right)
-        if -1 not in places:
-            first[places[1] < places[0]] += 1
-    if first[True] == first[False]:
+        offsets = text.find(left_mark), text.find(right_mark)
+        if -1 not in offsets:
+            is_inward[offsets[1] < offsets[0]] += 1
+    if is_inward[True] == is_inward[False]:
         return language.lower().split("-")[0] in ("de", "da", "hu", "sl")
-    return first[True] > first[False]
+    return is_inward[True] > is_inward[False]
 
 
-def _around(text: str, at: int) -> tuple[str, str]:
-    """What stands before and after a mark; nothing where the paragraph begins or ends."""
-    before, after = at - 1, at + 1
-    while before >= 0 and text[before] in _UNSEEN:
+def _neighbours(text: str, offset: int) -> tuple[str, str]:
+    """Return the characters before and after a mark; empty at the paragraph's edges."""
+    before, after = offset - 1, offset + 1
+    while before >= 0 and text[before] in _TRANSPARENT:
         before -= 1
-    while after < len(text) and text[after] in _UNSEEN:
+    while after < len(text) and text[after] in _TRANSPARENT:
         after += 1
     return text[before] if before >= 0 else "", text[after : after + 1]
 
 
-def _by_place(before: str, after: str) -> tuple[float, float]:
-    """What opening and closing cost by what stands around."""
-    begins, ends = not before or before.isspace(), not after or after.isspace()
-    can_open = not ends and (begins or before in _BEFORE_OPENING)
-    can_close = not begins and (ends or after in _AFTER_CLOSING)
-    if begins and not before:
+def _costs_by_context(previous_character: str, next_character: str) -> tuple[float, float]:
+    """Return the costs of opening and of closing, by the neighbouring characters."""
+    is_after_space, is_before_space = (
+        not previous_character or previous_character.isspace(),
+        not next_character or next_character.isspace(),
+    )
+    can_open = not is_before_space and (is_after_space or previous_character in _BEFORE_OPENING)
+    can_close = not is_after_space and (is_before_space or next_character in _AFTER_CLOSING)
+    if is_after_space and not previous_character:
         return 0.0, 2.5
     if can_open == can_close:
-        return (1.5, 0.3) if not begins and before in ".,!?…" else (0.4, 0.4)
+        return (1.5, 0.3) if not is_after_space and previous_character in ".,!?…" else (0.4, 0.4)
     return (0.0, 2.5) if can_open else (2.5, 0.0)
 
 
-def _apostrophe(text: str, at: int, opens: float, closes: float) -> tuple[float, float, float]:
-    """The costs of a single mark, which may be an apostrophe; the last is that of its being one."""
-    before, after = _around(text, at)
-    if _AND.match(text, at) or _AND.match(text, at - 2):
-        return opens + 3, closes + 3, 0.0
-    if before.isalpha():
-        more, ignored = _after_word(text, at)
-        return opens + 3, closes + more, ignored
-    if before.isdigit():
-        return opens + 3, closes + 0.6, 0.3
-    if elided := _ELIDED.match(text, at + 1):
-        if text[at] in "’'" and elided[0].casefold() in _PLAIN:
-            return opens + 0.7, closes + 3, 0.3
-        return opens + 0.4, closes + 1, 0.3 if text[at] == "’" else 0.6
-    if before and before in _ENDS:
-        return opens, closes, 4.0
-    opens += 0 if after.strip() else 1.5
-    return opens, closes, 3.0 if text[at] in "‘‚" else 2.0
+def _single_mark_costs(
+    text: str, offset: int, opening_cost: float, closing_cost: float
+) -> tuple[float, float, float]:
+    """Return the costs of a single mark, which may be an apostrophe: of opening, of closing, and of
+    being an apostrophe."""
+    previous_character, next_character = _neighbours(text, offset)
+    if _CLIPPED_AND.match(text, offset) or _CLIPPED_AND.match(text, offset - 2):
+        return opening_cost + 3, closing_cost + 3, 0.0
+    if previous_character.isalpha():
+        extra_cost, ignored_cost = _costs_after_word(text, offset)
+        return opening_cost + 3, closing_cost + extra_cost, ignored_cost
+    if previous_character.isdigit():
+        return opening_cost + 3, closing_cost + 0.6, 0.3
+    if elision := _ELISION.match(text, offset + 1):
+        if text[offset] in "’'" and elision[0].casefold() in _SURE_ELISIONS:
+            return opening_cost + 0.7, closing_cost + 3, 0.3
+        return opening_cost + 0.4, closing_cost + 1, 0.3 if text[offset] == "’" else 0.6
+    if previous_character and previous_character in _ENDING_MARKS:
+        return opening_cost, closing_cost, 4.0
+    opening_cost += 0 if next_character.strip() else 1.5
+    return opening_cost, closing_cost, 3.0 if text[offset] in "‘‚" else 2.0
 
 
-def _after_word(text: str, at: int) -> tuple[float, float]:
-    """What closing costs more after a word, and what an apostrophe does: the boys', goin'."""
-    word = _LAST_WORD.search(text[max(0, at - 12) : at])
+def _costs_after_word(text: str, offset: int) -> tuple[float, float]:
+    """Return the extra cost of closing after a word, and the cost of an apostrophe: the boys',
+    goin'."""
+    word = _LAST_WORD.search(text[max(0, offset - 12) : offset])
     ending = word[0].casefold() if word else ""
-    if ending.endswith(("s", "in")) or ending in _CLIPPED:
-        return 1.0 if text[at + 1 : at + 2].isspace() else 0.5, 0.4
-    follows = text[at + 1 : at + 3].strip()[:1]
-    return 1.2 if follows.islower() else 0.7, 1.5
+    if ending.endswith(("s", "in")) or ending in _CLIPPED_WORDS:
+        return 1.0 if text[offset + 1 : offset + 2].isspace() else 0.5, 0.4
+    next_character = text[offset + 1 : offset + 3].strip()[:1]
+    return 1.2 if next_character.islower() else 0.7, 1.5
 
 
-_AND = re.compile(r"['’]n['’]", re.IGNORECASE)
-"""Of rock 'n' roll."""
+_CLIPPED_AND = re.compile(r"['’]n['’]", re.IGNORECASE)
+"""As in rock 'n' roll."""
 _LAST_WORD = re.compile(r"[^\W\d_]+\Z")
 
-_UNCLOSED, _WITHIN, _AGAIN = 2.2, 2.4, 2.2
-"""Costs: a quotation has no end; one is within another of its kind; one begins before the last has
-ended."""
+_UNCLOSED_COST, _NESTED_COST, _REOPENED_COST = 2.2, 2.4, 2.2
+"""Costs of a quotation without an end, of one nested in another of its family, and of one that
+begins before the last has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The quotations of a paragraph by one family's marks."""
+    """Quotations of a paragraph in the marks of one family."""
 
     spans: tuple[Pair, ...]
     strays: tuple[Mark, ...]
-    """Marks that neither open nor close one."""
+    """Marks that neither open nor close a quotation."""
     is_open: bool
-    """Whether the last one has no end."""
+    """True if the last quotation has no end."""
 
 
-def paired(
-    text: str, marks: Sequence[Mark], *, inside: bool = False, goes_on: bool = False
+def read_pairs(
+    text: str, marks: Sequence[Mark], *, begins_inside: bool = False, continues: bool = False
 ) -> Reading:
-    """The cheapest reading of one family's marks.
+    """Find the cheapest reading of one family's marks.
 
-    `inside`: the paragraph begins within a quotation. `goes_on`: what is not closed in it goes on
-    in the next one.
+    `begins_inside`: the paragraph begins within a quotation. `continues`: a quotation that it does
+    not close continues in the next one.
     """
-    never = 1e9
-    depths = (never, 0.0, never) if inside else (0.0, never, never)
-    trail: list[tuple[tuple[float, str, int], ...]] = []
+    impossible = 1e9
+    depths = (impossible, 0.0, impossible) if begins_inside else (0.0, impossible, impossible)
+    history: list[tuple[tuple[float, str, int], ...]] = []
     for mark in marks:
-        out, one, two = depths
+        cost_outside, cost_quoted, cost_nested = depths
         steps: tuple[tuple[float, str, int], ...] = (
-            min((out + mark.ignored, "ignored", 0), (one + mark.closes, "closes", 1)),
             min(
-                (one + mark.ignored, "ignored", 1),
-                (out + mark.opens, "opens", 0),
-                (two + mark.closes, "ignored", 2),
-                (one + mark.opens + _AGAIN, "again", 1),
+                (cost_outside + mark.ignored_cost, "ignored", 0),
+                (cost_quoted + mark.closing_cost, "closes", 1),
             ),
-            min((two + mark.ignored, "ignored", 2), (one + mark.opens + _WITHIN, "ignored", 1)),
+            min(
+                (cost_quoted + mark.ignored_cost, "ignored", 1),
+                (cost_outside + mark.opening_cost, "opens", 0),
+                (cost_nested + mark.closing_cost, "ignored", 2),
+                (cost_quoted + mark.opening_cost + _REOPENED_COST, "again", 1),
+            ),
+            min(
+                (cost_nested + mark.ignored_cost, "ignored", 2),
+                (cost_quoted + mark.opening_cost + _NESTED_COST, "ignored", 1),
+            ),
         )
         depths = (steps[0][0], steps[1][0], steps[2][0])
-        trail.append(steps)
-    end = 0.3 if goes_on else _UNCLOSED
-    depth = min((depths[0], 0), (depths[1] + end, 1), (depths[2] + 2 * end, 2))[1]
+        history.append(steps)
+    unclosed_cost = 0.3 if continues else _UNCLOSED_COST
+    depth = min((depths[0], 0), (depths[1] + unclosed_cost, 1), (depths[2] + 2 * unclosed_cost, 2))[
+        1
+    ]
     is_open = depth > 0
     roles: list[str] = []
-    for steps in reversed(trail):
+    for steps in reversed(history):
         _, role, depth = steps[depth]
         roles.append(role)
     roles.reverse()
     strays = tuple(m for m, r in zip(marks, roles, strict=True) if r == "ignored")
-    return Reading(tuple(_spans(text, marks, roles, inside)), strays, is_open)
+    return Reading(tuple(_pair_spans(text, marks, roles, begins_inside)), strays, is_open)
 
 
-def end_of(text: str, stop: int) -> int:
-    """Where `text[:stop]` ends without white space."""
+def stripped_end(text: str, stop: int) -> int:
+    """Return the end of `text[:stop]` without trailing white space."""
     while stop and text[stop - 1].isspace():
         stop -= 1
     return stop
 
 
-def _spans(text: str, marks: Sequence[Mark], roles: Sequence[str], inside: bool) -> Iterator[Pair]:
-    start = len(text) - len(text.lstrip()) if inside else None
+def _pair_spans(
+    text: str, marks: Sequence[Mark], roles: Sequence[str], begins_inside: bool
+) -> Iterator[Pair]:
+    """Yield the pairs that the marks' roles form."""
+    start = len(text) - len(text.lstrip()) if begins_inside else None
     for mark, role in zip(marks, roles, strict=True):
         if role == "opens":
-            start = mark.at
+            start = mark.offset
         elif role == "closes" and start is not None:
-            yield Pair(start, mark.at + 1, closed=True)
+            yield Pair(start, mark.offset + 1, is_closed=True)
             start = None
         elif role == "again" and start is not None:
-            yield Pair(start, end_of(text, mark.at), closed=False, cut=True)
-            start = mark.at
+            yield Pair(start, stripped_end(text, mark.offset), is_closed=False, is_cut=True)
+            start = mark.offset
     if start is not None and start < len(text.rstrip()):
-        yield Pair(start, len(text.rstrip()), closed=False)
+        yield Pair(start, len(text.rstrip()), is_closed=False)

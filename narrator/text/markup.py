@@ -1,6 +1,6 @@
-"""Markdown with what scripts add to it: pauses, music, languages, said words, escapes, footnotes.
+"""Markdown with the additions of scripts: pauses, music, languages, spoken forms, footnotes.
 
-Gives tokens with their lines; what they mean is `script.py`'s.
+Produces tokens with their lines; `script.py` decides what they mean.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from narrator.text.alphabets import is_language
 
 
 class CastNames(Protocol):
-    """Who may be named in a text."""
+    """Looks up the speakers that a text names."""
 
     def named(self, text: str) -> tuple[str, ...]:
-        """Whom a text names exactly, several in unison."""
+        """Return the speakers that a text names exactly, several in unison."""
         ...
 
     def meant(self, label: str) -> str | None:
-        """The name that a mistyped one was most likely meant to be."""
+        """Return the name that a mistyped one is nearest to, or None."""
         ...
 
 
@@ -41,14 +41,19 @@ LONGEST_PAUSE = 60.0
 
 
 def squeeze(text: str) -> str:
+    """Replace each run of white space by a single space, and strip the ends."""
     return " ".join(text.split())
 
 
 def visible(text: str) -> bool:
-    return any(not c.isspace() and unicodedata.category(c) != "Cf" for c in seen(text))
+    """Return True if a text has any character that readers see."""
+    return any(
+        not character.isspace() and unicodedata.category(character) != "Cf"
+        for character in seen(text)
+    )
 
 
-_DEEPEST = 40
+_MAX_DEPTH = 40
 """Levels of quotes and lists; a list takes two. The parser gives up at 50 and drops the rest."""
 
 _PAUSE = re.compile(r"\[pause\b(?:([^\[\]]*)\])?", re.IGNORECASE)
@@ -59,9 +64,9 @@ _LANGUAGE = re.compile(
     r"(?P<tag>[^\[\]\n]*\]|[^\S\n]*off?[^\S\n]*(?=\n|\Z))?",
     re.IGNORECASE,
 )
-_RIGHT = re.compile(r"\[[^\S\n]*language[^\S\n]*:[^\[\]\n]*\]", re.IGNORECASE)
-_ENDS = frozenset("off of end".split())
-"""What plainly means the end of a language, where its mark is mistyped."""
+_WELL_FORMED = re.compile(r"\[[^\S\n]*language[^\S\n]*:[^\[\]\n]*\]", re.IGNORECASE)
+_END_WORDS = frozenset("off of end".split())
+"""Words that mean the end of a language in a mistyped mark."""
 _SECONDS = re.compile(r"\s+([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?(s|ms)\s*")
 _SAY = re.compile(r"\{((?:\\.|[^{}|\\])*)\|((?:\\.|[^{}|\\])*)\}", re.DOTALL)
 _GIVEN = re.compile(
@@ -75,28 +80,30 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 @functools.cache
 def MARKDOWN() -> MarkdownIt:
+    """Return the parser; its environment needs `cast`, a CastNames."""
     md = MarkdownIt("commonmark", {"maxNesting": 50, "inline_definitions": True})
     md.enable("table")
     # Manuscripts indent paragraphs; tags around a paragraph are no reason to leave it out; and
     # text_join would hide what was escaped.
     md.disable(["code", "html_block", "text_join"])
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
-    md.block.ruler.before("table", "depth", _depth)
-    md.block.ruler.before("reference", "comment", _comment, interrupts)
-    md.block.ruler.before("reference", "footnote", _footnote, interrupts)
-    md.inline.ruler.at("newline", _newline)
-    md.inline.ruler.at("escape", _escape)
-    md.inline.ruler.before("link", "pause", _pause)
-    md.inline.ruler.before("link", "music", _music)
-    md.inline.ruler.before("link", "language", _language)
-    md.inline.ruler.before("link", "footnote_mark", _footnote_mark)
-    md.inline.ruler.before("link", "say", _say)
-    md.inline.ruler.before("link", "given_end", _given_end)
+    md.block.ruler.before("table", "depth", _depth_rule)
+    md.block.ruler.before("reference", "comment", _comment_rule, interrupts)
+    md.block.ruler.before("reference", "footnote", _footnote_rule, interrupts)
+    md.inline.ruler.at("newline", _newline_rule)
+    md.inline.ruler.at("escape", _escape_rule)
+    md.inline.ruler.before("link", "pause", _pause_rule)
+    md.inline.ruler.before("link", "music", _music_rule)
+    md.inline.ruler.before("link", "language", _language_rule)
+    md.inline.ruler.before("link", "footnote_mark", _footnote_mark_rule)
+    md.inline.ruler.before("link", "say", _say_rule)
+    md.inline.ruler.before("link", "given_end", _given_end_rule)
     return md
 
 
-def _depth(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    if silent or state.level < _DEEPEST:
+def _depth_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Report quotes and lists that are nested too deep."""
+    if silent or state.level < _MAX_DEPTH:
         return False
     token = state.push("problem", "", 0)
     token.content = "quotes and lists are nested too deep to be meant so"
@@ -105,8 +112,8 @@ def _depth(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A comment on lines of its own; one with text beside it is read within its paragraph."""
+def _comment_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a comment on lines of its own; a comment next to text is read in its paragraph."""
     position = state.bMarks[start] + state.tShift[start]
     if not state.src.startswith("<!--", position):
         return False
@@ -129,13 +136,13 @@ def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A footnote's text: its paragraph, and the paragraphs after it that are indented."""
+def _footnote_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a footnote's text: its paragraph, and the indented paragraphs after it."""
 
-    def begins(line: int) -> bool:
+    def is_footnote(line: int) -> bool:
         return bool(_FOOTNOTE.match(state.src, state.bMarks[line] + state.tShift[line]))
 
-    if not begins(start):
+    if not is_footnote(start):
         return False
     if silent:
         return True
@@ -146,7 +153,7 @@ def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
             if following >= end or state.sCount[following] - state.blkIndent < 4:
                 break
             last = following
-        elif begins(last):
+        elif is_footnote(last):
             break
         last += 1
     token = state.push("left_out", "", 0)
@@ -156,122 +163,129 @@ def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _newline(state: StateInline, silent: bool) -> bool:
-    """The parser's own rule; keeps where it was, for line numbers."""
-    at = state.pos
-    read = newline_rule(state, silent)
-    if read and not silent:
-        state.tokens[-1].meta = {"pos": at}
-    return read
+def _newline_rule(state: StateInline, silent: bool) -> bool:
+    """Apply the parser's own rule, and keep the position for line numbers."""
+    start = state.pos
+    is_read = newline_rule(state, silent)
+    if is_read and not silent:
+        state.tokens[-1].meta = {"pos": start}
+    return is_read
 
 
-def _escape(state: StateInline, silent: bool) -> bool:
-    """The parser's own rule, and `\\：`; keeps where it was, for line numbers."""
-    at = state.pos
-    if state.src.startswith("\\：", at):
+def _escape_rule(state: StateInline, silent: bool) -> bool:
+    """Apply the parser's own rule, also to `\\：`, and keep the position for line numbers."""
+    start = state.pos
+    if state.src.startswith("\\：", start):
         if not silent:
             token = state.push("text_special", "", 0)
             token.content, token.markup, token.info = "：", "\\：", "escape"
         state.pos += 2
-        read = True
+        is_read = True
     else:
-        read = escape_rule(state, silent)
-    if read and not silent:
-        state.tokens[-1].meta = {"pos": at + 1}
-    return read
+        is_read = escape_rule(state, silent)
+    if is_read and not silent:
+        state.tokens[-1].meta = {"pos": start + 1}
+    return is_read
 
 
-def _pause(state: StateInline, silent: bool) -> bool:
-    """`[pause 1.5s]`"""
-    mark = _PAUSE.match(state.src, state.pos, state.posMax)
-    if not mark:
+def _pause_rule(state: StateInline, silent: bool) -> bool:
+    """Read `[pause 1.5s]`."""
+    match = _PAUSE.match(state.src, state.pos, state.posMax)
+    if not match:
         return False
-    inside = squeeze(mark[1] or "")
-    value = _SECONDS.fullmatch(mark[1] or "")
-    if value is None and len(inside.split()) > 1 and not re.search(r"\d", inside):
+    argument = squeeze(match[1] or "")
+    duration = _SECONDS.fullmatch(match[1] or "")
+    if duration is None and len(argument.split()) > 1 and not re.search(r"\d", argument):
         return False  # [pause for applause]
     if not silent:
-        seconds = float(value[1]) / (1000 if value[2] == "ms" else 1) if value else 0.0
-        if value is None:
-            what = f"is no pause; did you mean {slips.pause_of(inside)}? Write {slips.AS_TEXT}"
-            _push_slip(state, mark[0], what, spoken=mark[1] is None)
+        seconds = float(duration[1]) / (1000 if duration[2] == "ms" else 1) if duration else 0.0
+        if duration is None:
+            problem = f"is no pause; did you mean {slips.pause_of(argument)}? Write {slips.AS_TEXT}"
+            _push_slip(state, match[0], problem, is_spoken=match[1] is None)
         else:
             if seconds > LONGEST_PAUSE:
-                what = f"lasts {LONGEST_PAUSE:g} s, for a pause lasts {LONGEST_PAUSE:g} s at most"
-                _push_slip(state, mark[0], what, spoken=None)
+                problem = (
+                    f"lasts {LONGEST_PAUSE:g} s, for a pause lasts {LONGEST_PAUSE:g} s at most"
+                )
+                _push_slip(state, match[0], problem, is_spoken=None)
             token = state.push("pause", "", 0)
             token.meta = {"pos": state.pos, "seconds": min(seconds, LONGEST_PAUSE)}
-    state.pos = mark.end()
+    state.pos = match.end()
     return True
 
 
-def _music(state: StateInline, silent: bool) -> bool:
-    """`[music: name]` and `[music: off]`"""
-    mark = _MUSIC.match(state.src, state.pos, state.posMax)
-    if not mark:
+def _music_rule(state: StateInline, silent: bool) -> bool:
+    """Read `[music: name]` and `[music: off]`."""
+    match = _MUSIC.match(state.src, state.pos, state.posMax)
+    if not match:
         return False
     if not silent:
-        name = squeeze(mark[1])
-        if not name or not mark[2]:
-            what = f"names no music: write [music: name] or [music: off], or {slips.AS_TEXT}"
-            _push_slip(state, mark[0], what, spoken=not mark[2])
+        name = squeeze(match[1])
+        if not name or not match[2]:
+            problem = f"names no music: write [music: name] or [music: off], or {slips.AS_TEXT}"
+            _push_slip(state, match[0], problem, is_spoken=not match[2])
         else:
             token = state.push("music", "", 0)
             token.meta = {"pos": state.pos, "name": None if name.casefold() == "off" else name}
-    state.pos = mark.end()
+    state.pos = match.end()
     return True
 
 
-def _language(state: StateInline, silent: bool) -> bool:
-    """`[language: el]` and `[language: off]`; what is like them, and none, is odd.
+def _language_rule(state: StateInline, silent: bool) -> bool:
+    """Read `[language: el]` and `[language: off]`, also mistyped ones.
 
-    Brackets that begin with the word alone are text. What means the end, ends a language even if
-    it is mistyped: else all that follows would be said in it.
+    Brackets that only begin with the word are text. A mistyped end still ends the language, or
+    all the text that follows would be spoken in it.
     """
-    mark = _LANGUAGE.match(state.src, state.pos, state.posMax)
-    if not mark or not slips.is_language_word(mark["name"]):
+    match = _LANGUAGE.match(state.src, state.pos, state.posMax)
+    if not match or not slips.is_language_word(match["name"]):
         return False
-    tag = squeeze(mark["tag"] or "").rstrip("] ")
-    known = tag.casefold() == "off" or is_language(tag)
-    exact = mark["name"].casefold() == "language"
-    ends = _ends(mark, tag.casefold(), state.src)
-    meant = (mark["sign"] and exact) or known or ends
-    if not meant or not (exact or mark["tag"]):
+    tag = squeeze(match["tag"] or "").rstrip("] ")
+    is_known = tag.casefold() == "off" or is_language(tag)
+    is_exact = match["name"].casefold() == "language"
+    is_end = _means_end(match, tag.casefold(), state.src)
+    is_meant = (match["sign"] and is_exact) or is_known or is_end
+    if not is_meant or not (is_exact or match["tag"]):
         return False
     if not silent:
-        if mark["tag"] is None:  # the rest of the line is no part of it
+        if match["tag"] is None:  # the rest of the line is no part of it
             token = state.push("text", "", 0)
-            token.content = mark[0]
-        right = known and bool(_RIGHT.fullmatch(mark[0]))
+            token.content = match[0]
+        is_well_formed = is_known and bool(_WELL_FORMED.fullmatch(match[0]))
         token = state.push("language", "", 0)
-        token.content = mark[0].rstrip()
-        token.meta = {"pos": state.pos, "tag": None if ends else tag, "right": right, "ends": ends}
-    state.pos = mark.end()
+        token.content = match[0].rstrip()
+        token.meta = {
+            "pos": state.pos,
+            "tag": None if is_end else tag,
+            "right": is_well_formed,
+            "ends": is_end,
+        }
+    state.pos = match.end()
     return True
 
 
-def _ends(mark: re.Match[str], tag: str, source: str) -> bool:
-    """Whether a mark, perhaps a mistyped one, means the end of a language."""
-    if mark["close"]:
-        return bool(mark["tag"]) and (not tag or tag in _ENDS or is_language(tag))
-    if tag not in _ENDS or tag == "off" or mark["sign"]:
-        return tag in _ENDS
+def _means_end(match: re.Match[str], tag: str, source: str) -> bool:
+    """Return True if a mark, perhaps mistyped, means the end of a language."""
+    if match["close"]:
+        return bool(match["tag"]) and (not tag or tag in _END_WORDS or is_language(tag))
+    if tag not in _END_WORDS or tag == "off" or match["sign"]:
+        return tag in _END_WORDS
     # an editor's words, "the [language of] birds", stand within a line
-    before = source[source.rfind("\n", 0, mark.start()) + 1 : mark.start()].strip()
-    after = source[mark.end() :].partition("\n")
+    before = source[source.rfind("\n", 0, match.start()) + 1 : match.start()].strip()
+    after = source[match.end() :].partition("\n")
     return not after[0].strip() and not (before and after[1])
 
 
-def _say(state: StateInline, silent: bool) -> bool:
-    """`{written|spoken}`, or the beginning of `{Ada: …}`"""
+def _say_rule(state: StateInline, silent: bool) -> bool:
+    """Read `{written|spoken}`, or the beginning of `{Ada: …}`."""
     if state.src[state.pos] != "{":
         return False
-    mark = _SAY.match(state.src, state.pos, state.posMax)
+    match = _SAY.match(state.src, state.pos, state.posMax)
     written, spoken = (
-        (squeeze(_ESCAPED.sub(r"\1", part)) for part in mark.groups()) if mark else ("", "")
+        (squeeze(_ESCAPED.sub(r"\1", part)) for part in match.groups()) if match else ("", "")
     )
     if not (visible(written) and spoken):
-        return _given(state, silent)
+        return _given_rule(state, silent)
     if not silent:
         names = _GIVEN.match(state.src, state.pos, state.posMax)
         if names and state.env["cast"].named(names["names"]):
@@ -279,39 +293,45 @@ def _say(state: StateInline, silent: bool) -> bool:
         token = state.push("say", "", 0)
         token.content = written
         token.meta = {"pos": state.pos, "spoken": spoken}
-    assert mark is not None
-    state.pos = mark.end()
+    assert match is not None
+    state.pos = match.end()
     return True
 
 
-def _given(state: StateInline, silent: bool) -> bool:
-    """The beginning of `{Ada (softly): …}`, if the cast has exactly that name; else a brace, which
-    is text. Whether there is an end is seen when all of a paragraph is there."""
+def _given_rule(state: StateInline, silent: bool) -> bool:
+    """Read the beginning of `{Ada (softly): …}`, if the cast has exactly that name.
+
+    Otherwise the brace is text. `unpaired` finds braces without an end once the whole paragraph
+    has been parsed.
+    """
     cast: CastNames = state.env["cast"]
-    mark = _GIVEN.match(state.src, state.pos, state.posMax)
-    speakers = cast.named(mark["names"]) if mark else ()
+    match = _GIVEN.match(state.src, state.pos, state.posMax)
+    speakers = cast.named(match["names"]) if match else ()
     if not silent:
         written = state.src[state.pos : min(state.pos + 60, state.posMax)].partition("\n")[0]
         token = state.push("given" if speakers else "brace", "", 0)
         token.content = "{"
         token.meta = {"pos": state.pos, "written": written, "near": None}
-        if mark and speakers:
-            token.content = mark[0]
-            token.meta |= {"speakers": speakers, "style": squeeze(mark["style"] or "") or None}
-        elif mark:
-            token.meta["near"] = _near(mark["names"], cast)
-    state.pos = mark.end() if mark and speakers else state.pos + 1
+        if match and speakers:
+            token.content = match[0]
+            token.meta |= {"speakers": speakers, "style": squeeze(match["style"] or "") or None}
+        elif match:
+            token.meta["near"] = _nearest_speaker(match["names"], cast)
+    state.pos = match.end() if match and speakers else state.pos + 1
     return True
 
 
-def _near(names: str, cast: CastNames) -> str | None:
-    """Who was meant by names that are not quite the cast's; empty where that is not known."""
-    others = "&" in names and any(map(cast.named, names.split("&")))
-    return cast.meant(names) or ("" if others else None)
+def _nearest_speaker(names: str, cast: CastNames) -> str | None:
+    """Return the name nearest to one that is not in the cast.
+
+    Empty where only some of several names are known, None where nothing is near.
+    """
+    names_cast_member = "&" in names and any(map(cast.named, names.split("&")))
+    return cast.meant(names) or ("" if names_cast_member else None)
 
 
-def _given_end(state: StateInline, silent: bool) -> bool:
-    """A brace that may end what one begins."""
+def _given_end_rule(state: StateInline, silent: bool) -> bool:
+    """Read a closing brace."""
     if state.src[state.pos] != "}":
         return False
     if not silent:
@@ -323,47 +343,47 @@ def _given_end(state: StateInline, silent: bool) -> bool:
 
 
 def unpaired(tokens: Sequence[Token]) -> frozenset[int]:
-    """Places of the braces of a paragraph that begin or end nothing."""
-    opened: list[int] = []
-    alone: set[int] = set()
-    for place, token in enumerate(tokens):
+    """Return the indices of brace tokens without a partner."""
+    open_places: list[int] = []
+    unpaired_places: set[int] = set()
+    for index, token in enumerate(tokens):
         if token.type == "given":
-            opened.append(place)
-        elif token.type == "given_end" and opened:
-            opened.pop()
+            open_places.append(index)
+        elif token.type == "given_end" and open_places:
+            open_places.pop()
         elif token.type == "given_end":
-            alone.add(place)
-    return frozenset((*alone, *opened))
+            unpaired_places.add(index)
+    return frozenset((*unpaired_places, *open_places))
 
 
-def _footnote_mark(state: StateInline, silent: bool) -> bool:
-    """`[^1]`, or a footnote in place: `^[text]`"""
-    found = _FOOTNOTE_MARK.match(state.src, state.pos, state.posMax)
-    if not found:
+def _footnote_mark_rule(state: StateInline, silent: bool) -> bool:
+    """Read `[^1]`, or an inline footnote: `^[text]`."""
+    match = _FOOTNOTE_MARK.match(state.src, state.pos, state.posMax)
+    if not match:
         return False
     if not silent:
         token = state.push("left_out", "", 0)
-        token.content = found[0]
-        token.info = "footnote mark" if found[0].startswith("[") else "footnote"
+        token.content = match[0]
+        token.info = "footnote mark" if match[0].startswith("[") else "footnote"
         token.meta = {"pos": state.pos}
-    state.pos = found.end()
+    state.pos = match.end()
     return True
 
 
 def _push_slip(
-    state: StateInline, written: str, matter: str, *, spoken: bool | None = None
+    state: StateInline, written: str, problem: str, *, is_spoken: bool | None = None
 ) -> None:
-    """What is `written` is nearly a mark: as text it is spoken, as none it is left out and listed.
+    """Record `written` as nearly a mark; it is spoken as text, or left out and listed.
 
-    With None it is a mark all the same.
+    With `is_spoken` None it is read as a mark in spite of the slip.
     """
     token = state.push("slip", "", 0)
     token.content = written
-    token.info = matter
+    token.info = problem
     token.meta = {"pos": state.pos}
-    if spoken is None:
+    if is_spoken is None:
         return
-    token = state.push("text_special" if spoken else "left_out", "", 0)
+    token = state.push("text_special" if is_spoken else "left_out", "", 0)
     token.content = written
     token.info = "mark that is none"
     token.meta = {"pos": state.pos}

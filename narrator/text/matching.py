@@ -1,7 +1,7 @@
-"""Two lists of texts, an older and a newer one -> which is which, as a comparison of texts does it.
+"""Matches an older and a newer list of texts, like a diff.
 
-Equal ones come first, in order and with their neighbours; between them near ones. In time that is
-about proportional to their number. Knows nothing of what the texts are.
+Equal texts are matched first, in order and with their neighbours; then similar texts between them.
+The time is about proportional to their number. Knows nothing of the texts' meaning.
 """
 
 from __future__ import annotations
@@ -14,165 +14,188 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-NEAR = 0.5
-"""Of two texts at least alike, for one to be the other, edited."""
-ALONE = 0.3
-"""The same where each is the only one between others that are equal."""
-_CELLS = 40_000
-"""Pairs that are compared each with each; larger stretches are parted where texts are equal."""
-_FEW = 5
-"""Words of two texts that are compared by their letters."""
-_BESIDE = 0.2
-"""What a pair is worth beside another one, on top of how far its texts are alike."""
+MIN_SIMILARITY = 0.5
+"""Minimum similarity of two texts of which one is an edit of the other."""
+MIN_LONE_SIMILARITY = 0.3
+"""The same if both are the only ones between equal neighbours."""
+_MAX_COMPARISONS = 40_000
+"""Pairs that are compared exhaustively; larger stretches are split at equal texts."""
+_FEW_WORDS = 5
+"""Total number of words up to which two texts are compared by letters."""
+_NEIGHBOUR_BONUS = 0.2
+"""Bonus of a pair next to another pair, added to its similarity."""
 
 _Stretch = tuple[int, int, int, int]
-"""Of the old ones from and to, of the new ones from and to."""
+"""Start and end in the old texts, start and end in the new texts."""
 
 
 def matched(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
-    """For each of the new texts the place of the old one that it is."""
-    ours, theirs = [*map(_key, old)], [*map(_key, new)]
-    found: dict[int, int] = {}
-    stretches: list[_Stretch] = [(0, len(ours), 0, len(theirs))]
+    """Return for each new text the index of the old one that it matches, or None."""
+    old_keys, new_keys = [*map(_comparison_key, old)], [*map(_comparison_key, new)]
+    matches: dict[int, int] = {}
+    stretches: list[_Stretch] = [(0, len(old_keys), 0, len(new_keys))]
     while stretches:
-        stretch = _between_equal_ends(ours, theirs, stretches.pop(), found)
-        begin, end, first, last = stretch
-        if end - begin == last - first == 1:  # between equal ones: the same, edited
-            pairs = [(begin, first)] * (_alike(ours[begin], theirs[first]) >= ALONE)
-        elif (end - begin) * (last - first) <= _CELLS:
-            pairs = list(_aligned(ours, theirs, stretch))
+        stretch = _trim_equal_ends(old_keys, new_keys, stretches.pop(), matches)
+        old_start, old_end, new_start, new_end = stretch
+        if old_end - old_start == new_end - new_start == 1:  # between equal ones: the same, edited
+            pairs = [(old_start, new_start)] * (
+                _similarity(old_keys[old_start], new_keys[new_start]) >= MIN_LONE_SIMILARITY
+            )
+        elif (old_end - old_start) * (new_end - new_start) <= _MAX_COMPARISONS:
+            pairs = list(_align_stretch(old_keys, new_keys, stretch))
         else:
-            pairs = _in_order(_anchors(ours, theirs, stretch))
-            edges = [(begin - 1, first - 1), *pairs, (end, last)]
+            pairs = _longest_increasing(_find_anchors(old_keys, new_keys, stretch))
+            edges = [(old_start - 1, new_start - 1), *pairs, (old_end, new_end)]
             stretches += [
-                (i + 1, after_i, j + 1, after_j)
-                for (i, j), (after_i, after_j) in pairwise(edges if pairs else ())
+                (i + 1, next_i, j + 1, next_j)
+                for (i, j), (next_i, next_j) in pairwise(edges if pairs else ())
             ]
-        found.update((j, i) for i, j in pairs)
-    _add_moved(ours, theirs, found)
-    return [found.get(place) for place in range(len(new))]
+        matches.update((j, i) for i, j in pairs)
+    _match_moved(old_keys, new_keys, matches)
+    return [matches.get(place) for place in range(len(new))]
 
 
-def _between_equal_ends(
-    ours: Sequence[str], theirs: Sequence[str], stretch: _Stretch, found: dict[int, int]
+def _trim_equal_ends(
+    old_keys: Sequence[str], new_keys: Sequence[str], stretch: _Stretch, matches: dict[int, int]
 ) -> _Stretch:
-    """What is left of a stretch when its equal beginnings and ends are found."""
-    begin, end, first, last = stretch
-    while begin < end and first < last and ours[begin] == theirs[first]:
-        found[first] = begin
-        begin, first = begin + 1, first + 1
-    while begin < end and first < last and ours[end - 1] == theirs[last - 1]:
-        end, last = end - 1, last - 1
-        found[last] = end
-    return begin, end, first, last
+    """Match the equal texts at both ends of a stretch, and return what remains."""
+    old_start, old_end, new_start, new_end = stretch
+    while (
+        old_start < old_end and new_start < new_end and old_keys[old_start] == new_keys[new_start]
+    ):
+        matches[new_start] = old_start
+        old_start, new_start = old_start + 1, new_start + 1
+    while (
+        old_start < old_end
+        and new_start < new_end
+        and old_keys[old_end - 1] == new_keys[new_end - 1]
+    ):
+        old_end, new_end = old_end - 1, new_end - 1
+        matches[new_end] = old_end
+    return old_start, old_end, new_start, new_end
 
 
 @lru_cache(maxsize=1 << 15)
-def _key(text: str) -> str:
-    """A text as it is compared: its words in small letters; its marks where it has none."""
+def _comparison_key(text: str) -> str:
+    """Return a text's words in lower case; its marks if it has no words."""
     return " ".join(re.findall(r"\w+", text.casefold())) or text.strip()
 
 
-def _anchors(
-    ours: Sequence[str], theirs: Sequence[str], stretch: _Stretch
+def _find_anchors(
+    old_keys: Sequence[str], new_keys: Sequence[str], stretch: _Stretch
 ) -> list[tuple[int, int]]:
-    """Equal pairs: of texts that stand once on either side, with their neighbours first; where
-    there are none, each first one with the first, each second with the second."""
-    begin, end, first, last = stretch
-    for size in (3, 2, 1):
-        places = _places(ours, begin, end, size)
-        others = _places(theirs, first, last, size)
+    """Return pairs of equal texts.
+
+    Texts that occur once on either side come first, in grams of up to three; without any, first
+    occurrences are paired with first, second with second.
+    """
+    old_start, old_end, new_start, new_end = stretch
+    for gram_size in (3, 2, 1):
+        old_places = _gram_places(old_keys, old_start, old_end, gram_size)
+        new_places = _gram_places(new_keys, new_start, new_end, gram_size)
         pairs = [
-            (own[0], others[gram][0])
-            for gram, own in places.items()
-            if len(own) == 1 and len(others.get(gram, ())) == 1
+            (offsets[0], new_places[gram][0])
+            for gram, offsets in old_places.items()
+            if len(offsets) == 1 and len(new_places.get(gram, ())) == 1
         ]
         if pairs:
             return pairs
-    others = _places(theirs, first, last, 1)
+    new_places = _gram_places(new_keys, new_start, new_end, 1)
     return [
         pair
-        for gram, own in _places(ours, begin, end, 1).items()
-        for pair in zip(own, others.get(gram, ()), strict=False)
+        for gram, offsets in _gram_places(old_keys, old_start, old_end, 1).items()
+        for pair in zip(offsets, new_places.get(gram, ()), strict=False)
     ]
 
 
-def _places(
-    keys: Sequence[str], begin: int, end: int, size: int
+def _gram_places(
+    keys: Sequence[str], begin: int, end: int, gram_size: int
 ) -> dict[tuple[str, ...], list[int]]:
-    """Rows of so many keys -> where they begin."""
-    found: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place in range(begin, end - size + 1):
-        found[tuple(keys[place : place + size])].append(place)
-    return found
+    """Map each gram of `gram_size` keys to the indices at which it begins."""
+    places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for index in range(begin, end - gram_size + 1):
+        places[tuple(keys[index : index + gram_size])].append(index)
+    return places
 
 
-def _in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest row of pairs in which both places rise."""
-    rows = sorted(pairs)
-    ends: list[int] = []
-    best: list[int] = []
-    before: list[int] = []
-    for number, (_, place) in enumerate(rows):
-        k = bisect_left(ends, place)
-        ends[k : k + 1] = [place]
-        best[k : k + 1] = [number]
-        before.append(best[k - 1] if k else -1)
-    chosen = []
-    number = best[-1] if best else -1
-    while number >= 0:
-        chosen.append(rows[number])
-        number = before[number]
-    return chosen[::-1]
+def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the longest subsequence of pairs in which both indices rise."""
+    sorted_pairs = sorted(pairs)
+    tail_places: list[int] = []
+    tail_indices: list[int] = []
+    predecessors: list[int] = []
+    for pair_index, (_, place) in enumerate(sorted_pairs):
+        row_length = bisect_left(tail_places, place)
+        tail_places[row_length : row_length + 1] = [place]
+        tail_indices[row_length : row_length + 1] = [pair_index]
+        predecessors.append(tail_indices[row_length - 1] if row_length else -1)
+    increasing = []
+    pair_index = tail_indices[-1] if tail_indices else -1
+    while pair_index >= 0:
+        increasing.append(sorted_pairs[pair_index])
+        pair_index = predecessors[pair_index]
+    return increasing[::-1]
 
 
-def _aligned(
-    ours: Sequence[str], theirs: Sequence[str], stretch: _Stretch
+def _align_stretch(
+    old_keys: Sequence[str], new_keys: Sequence[str], stretch: _Stretch
 ) -> Iterator[tuple[int, int]]:
-    """The pairs of a small stretch that are worth most: each with each compared."""
-    begin, end, first, last = stretch
-    width = last - first
-    # what is gained up to each pair, and the same where the pair itself is one
-    gains = [[0.0] * (width + 1)]
-    paired = [[-1.0] * (width + 1)]
-    for i in range(begin, end):
-        gain, pair = [0.0], [-1.0]
+    """Yield the best alignment of a small stretch, by dynamic programming over all pairs."""
+    old_start, old_end, new_start, new_end = stretch
+    width = new_end - new_start
+    # best score up to each pair of indices, and best score with these two paired
+    best_scores = [[0.0] * (width + 1)]
+    paired_scores = [[-1.0] * (width + 1)]
+    for i in range(old_start, old_end):
+        score_row, paired_row = [0.0], [-1.0]
         for j in range(width):
-            alike = _alike(ours[i], theirs[first + j])
-            here = -1.0
-            if alike >= NEAR:
-                beside = paired[-1][j]
-                here = alike + max(gains[-1][j], beside + _BESIDE if beside >= 0 else 0.0)
-            pair.append(here)
-            gain.append(max(here, gains[-1][j + 1], gain[j]))
-        gains.append(gain)
-        paired.append(pair)
-    i, j = end - begin, width
-    beside = False
+            similarity = _similarity(old_keys[i], new_keys[new_start + j])
+            paired_score = -1.0
+            if similarity >= MIN_SIMILARITY:
+                neighbour_score = paired_scores[-1][j]
+                paired_score = similarity + max(
+                    best_scores[-1][j],
+                    neighbour_score + _NEIGHBOUR_BONUS if neighbour_score >= 0 else 0.0,
+                )
+            paired_row.append(paired_score)
+            score_row.append(max(paired_score, best_scores[-1][j + 1], score_row[j]))
+        best_scores.append(score_row)
+        paired_scores.append(paired_row)
+    i, j = old_end - old_start, width
+    is_next_to_pair = False
     while i and j:
-        here = paired[i][j]
-        if here >= 0 and (beside or here >= max(gains[i - 1][j], gains[i][j - 1])):
-            yield begin + i - 1, first + j - 1
-            before = paired[i - 1][j - 1]
-            beside = before >= 0 and before + _BESIDE >= gains[i - 1][j - 1]
+        paired_score = paired_scores[i][j]
+        if paired_score >= 0 and (
+            is_next_to_pair or paired_score >= max(best_scores[i - 1][j], best_scores[i][j - 1])
+        ):
+            yield old_start + i - 1, new_start + j - 1
+            previous_score = paired_scores[i - 1][j - 1]
+            is_next_to_pair = (
+                previous_score >= 0
+                and previous_score + _NEIGHBOUR_BONUS >= best_scores[i - 1][j - 1]
+            )
             i, j = i - 1, j - 1
-        elif gains[i - 1][j] >= gains[i][j - 1]:
+        elif best_scores[i - 1][j] >= best_scores[i][j - 1]:
             i -= 1
         else:
             j -= 1
 
 
 @lru_cache(maxsize=1 << 16)
-def _alike(one: str, other: str) -> float:
-    """How far two keys are alike: their words, of very short ones their letters."""
-    if one == other:
+def _similarity(key: str, other_key: str) -> float:
+    """Return the similarity of two keys, 0 to 1: by words, of very short keys by letters."""
+    if key == other_key:
         return 1.0
-    ours, theirs = _words(one), _words(other)
-    words = len(ours) + len(theirs)
-    alike = 2 * len(ours & theirs) / words
-    if alike < NEAR and words <= _FEW and len(one) <= 3 * len(other) <= 9 * len(one):
-        alike = difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()
-    return min(alike, 0.99)
+    key_words, other_words = _words(key), _words(other_key)
+    word_count = len(key_words) + len(other_words)
+    similarity = 2 * len(key_words & other_words) / word_count
+    if (
+        similarity < MIN_SIMILARITY
+        and word_count <= _FEW_WORDS
+        and len(key) <= 3 * len(other_key) <= 9 * len(key)
+    ):
+        similarity = difflib.SequenceMatcher(None, key, other_key, autojunk=False).ratio()
+    return min(similarity, 0.99)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -180,11 +203,13 @@ def _words(key: str) -> frozenset[str]:
     return frozenset(key.split() or [key])
 
 
-def _add_moved(ours: Sequence[str], theirs: Sequence[str], found: dict[int, int]) -> None:
-    """What stands once on either side is the same wherever it stands."""
-    taken = set(found.values())
-    counts, others = Counter(ours), Counter(theirs)
-    left = {key: i for i, key in enumerate(ours) if i not in taken and counts[key] == 1}
-    for j, key in enumerate(theirs):
-        if j not in found and others[key] == 1 and key in left:
-            found[j] = left[key]
+def _match_moved(old_keys: Sequence[str], new_keys: Sequence[str], matches: dict[int, int]) -> None:
+    """Match keys that occur once on either side, wherever they are."""
+    matched_places = set(matches.values())
+    old_counts, new_counts = Counter(old_keys), Counter(new_keys)
+    unmatched = {
+        key: i for i, key in enumerate(old_keys) if i not in matched_places and old_counts[key] == 1
+    }
+    for j, key in enumerate(new_keys):
+        if j not in matches and new_counts[key] == 1 and key in unmatched:
+            matches[j] = unmatched[key]

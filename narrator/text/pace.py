@@ -1,4 +1,4 @@
-"""How long a text takes to say, by language and punctuation; measured on speech."""
+"""Estimates the time a text takes to speak, by language and punctuation; measured on speech."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import unicodedata
 
 from narrator.text.sentences import primary
 
-_READ_ALOUD = {
+_LETTERS_PER_MINUTE = {
     "ar": 612, "de": 920, "en": 987, "es": 1025, "fi": 1078, "fr": 998, "he": 833, "it": 950,
     "ja": 357, "nl": 978, "pl": 916, "pt": 913, "ru": 986, "sl": 885, "sv": 917, "tr": 1054,
     "zh": 255, "yue": 255, "ko": 400,
@@ -17,12 +17,12 @@ _READ_ALOUD = {
 "Standardized assessment of reading performance: the new International Reading Speed Texts IReST"
 (doi 10.1167/iovs.11-8284). Korean, in syllables, is a guess."""
 
-_ALPHABETS = 882
-"""The same for other alphabets: 68 ms a character, the study's mean of 14 languages."""
+_DEFAULT_LETTERS_PER_MINUTE = 882
+"""Letters a minute in other alphabets: 68 ms a character, the study's mean of 14 languages."""
 
-_NARRATION = 0.745
-"""Pace of an audiobook against reading aloud. With the pauses below, English comes to the 155 words
-a minute (9,300 an hour) that ACX gives for planning."""
+_NARRATION_PACE = 0.745
+"""Pace of an audiobook relative to reading aloud. With the pauses below, English reaches the 155
+words a minute (9,300 an hour) that ACX gives for planning."""
 
 _STOP_PAUSE, _CLAUSE_PAUSE = 0.35, 0.15
 _STOP_MARKS = re.compile(r"[.!?…؟۔।॥։።။]+(?!\w)|[。！？]+")
@@ -30,42 +30,43 @@ _CLAUSE_MARKS = re.compile(r"[,;:—–،؛]+(?!\d)|[，、；：]+")
 
 
 class _Seconds(dict[str, float]):
-    """Character -> seconds that it takes in a language."""
+    """Maps characters to the seconds they take in a language."""
 
     def __init__(self, code: str) -> None:
         self.code = code
 
-    def __missing__(self, c: str) -> float:
-        kind = unicodedata.category(c)
+    def __missing__(self, character: str) -> float:
+        category = unicodedata.category(character)
         seconds = 0.0
-        if kind[0] == "L" or kind == "Mc":
-            seconds = 60 / (_NARRATION * self._letters_a_minute(c))
-        elif kind[0] == "N":
+        if category[0] == "L" or category == "Mc":
+            seconds = 60 / (_NARRATION_PACE * self._letters_per_minute(character))
+        elif category[0] == "N":
             seconds = 0.3
-        elif kind in {"Sc", "Sm"} or c in "%&@#°§":
+        elif category in {"Sc", "Sm"} or character in "%&@#°§":
             seconds = 0.4
-        self[c] = seconds
+        self[character] = seconds
         return seconds
 
-    def _letters_a_minute(self, c: str) -> int:
-        name = unicodedata.name(c, "")
+    def _letters_per_minute(self, character: str) -> int:
+        """Return the reading rate of a character's script."""
+        name = unicodedata.name(character, "")
         if name.startswith(("HIRAGANA", "KATAKANA")):
-            return _READ_ALOUD["ja"]
+            return _LETTERS_PER_MINUTE["ja"]
         if name.startswith("CJK"):
-            return _READ_ALOUD["ja" if self.code == "ja" else "zh"]
+            return _LETTERS_PER_MINUTE["ja" if self.code == "ja" else "zh"]
         if name.startswith("HANGUL"):
-            return _READ_ALOUD["ko"]
+            return _LETTERS_PER_MINUTE["ko"]
         if self.code in {"ja", "zh", "yue", "ko"}:
-            return _READ_ALOUD["en"]
-        return _READ_ALOUD.get(self.code, _ALPHABETS)
+            return _LETTERS_PER_MINUTE["en"]
+        return _LETTERS_PER_MINUTE.get(self.code, _DEFAULT_LETTERS_PER_MINUTE)
 
 
 _seconds_of = functools.cache(_Seconds)
 
 
 def expected_seconds(text: str, language: str) -> float:
-    """How long `text` takes a narrator, pauses included, by the language's letters a minute."""
-    stops = sum(1 for _ in _STOP_MARKS.finditer(text))
-    clauses = sum(1 for _ in _CLAUSE_MARKS.finditer(text))
-    letters = sum(map(_seconds_of(primary(language)).__getitem__, text))
-    return letters + _STOP_PAUSE * stops + _CLAUSE_PAUSE * clauses
+    """Return the seconds a narrator needs for `text`, pauses included."""
+    stop_count = sum(1 for _ in _STOP_MARKS.finditer(text))
+    clause_count = sum(1 for _ in _CLAUSE_MARKS.finditer(text))
+    letter_seconds = sum(map(_seconds_of(primary(language)).__getitem__, text))
+    return letter_seconds + _STOP_PAUSE * stop_count + _CLAUSE_PAUSE * clause_count

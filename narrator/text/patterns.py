@@ -1,7 +1,7 @@
-"""Regular expressions that users write: given up where they take too long.
+"""Limits the time that users' regular expressions may take.
 
-`(a+)+b` can match a line of a's in more ways than there are atoms, and `re` tries them all. It
-hears signals meanwhile, so a clock stops it; in the main thread alone, where all text is read.
+`(a+)+b` can match a line of a's in more ways than there are atoms, and `re` tries them all. Since
+`re` handles signals meanwhile, a timer stops it; only in the main thread, where all text is read.
 Knows nothing of lexicons.
 """
 
@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from types import FrameType
 
 PATIENCE = 5.0
-"""Seconds of computing that a pattern may take on one chunk: a thousand times what any needs."""
+"""Seconds of CPU time that a pattern may take on one chunk: a thousand times what any needs."""
 
 
 class Slow(ValueError):
-    """A pattern that was given up; the message says so, and what to do."""
+    """A pattern was stopped because it took too long; the message says what to do."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -30,18 +30,18 @@ class Slow(ValueError):
 
 @contextlib.contextmanager
 def limited(pattern: str) -> Iterator[None]:
-    """Within the block a pattern is matched. Raises Slow."""
+    """Limit the time of matching a pattern within the block. Raises Slow."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def raise_slow(number: int, frame: FrameType | None) -> None:
         raise Slow(pattern)
 
-    held = signal.signal(signal.SIGVTALRM, stop)
-    left = signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+    previous_handler = signal.signal(signal.SIGVTALRM, raise_slow)
+    previous_timer = signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, *left)
-        signal.signal(signal.SIGVTALRM, held)
+        signal.setitimer(signal.ITIMER_VIRTUAL, *previous_timer)
+        signal.signal(signal.SIGVTALRM, previous_handler)

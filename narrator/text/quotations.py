@@ -1,7 +1,7 @@
-"""Where paragraphs quote direct speech: offsets of quotations, and which go on over paragraphs.
+"""Finds direct speech: offsets of quotations, and quotations that continue over paragraphs.
 
-What opens and closes quotations is decided over all paragraphs that are given. Knows marks and
-languages, nothing of who speaks.
+The roles of opening and closing marks are decided over all paragraphs together. Knows marks and
+languages, nothing of speakers.
 """
 
 from __future__ import annotations
@@ -11,294 +11,332 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from narrator.text import dashes
-from narrator.text.marks import SINGLE, Mark, Pair, Reading, Usage, paired
+from narrator.text.marks import SINGLE, Mark, Pair, Reading, Usage, read_pairs
 from narrator.text.sentences import primary
 from narrator.text.speech_verbs import WORD, speech_of
 
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """What is quoted within one paragraph: a quotation, or a piece of one."""
+    """A quotation within one paragraph, or a piece of one."""
 
     paragraph: int
-    """Its place in the sequence of paragraphs."""
+    """Index of the paragraph."""
     start: int
     stop: int
-    """Offsets in the paragraph's text; the quotation marks are within."""
+    """Offsets in the paragraph's text, quotation marks included."""
     goes_on: bool = False
-    """Whether it goes on the last quotation of the paragraph before, which was not closed."""
+    """True if it continues the last quotation of the paragraph before, which was not closed."""
     is_speech: bool = True
-    """Whether somebody seems to say it; a title, an inscription, a word in scare quotes is none."""
+    """False for a title, an inscription, or words in scare quotes."""
 
 
 def quotations(paragraphs: Sequence[str], language: str) -> tuple[Quotation, ...]:
-    """The quotations of neighbouring paragraphs, in order; `language` is a BCP 47 tag.
+    """Find the quotations of neighbouring paragraphs, in order; `language` is a BCP 47 tag.
 
-    The outer ones alone: what is quoted within them is of them. A quotation without an end ends
-    before its tag, else with its paragraph, and goes on where the next one begins with its mark
-    again, or where its mark closes a few paragraphs on.
+    Only outer quotations are returned. A quotation without an end stops before its speech tag, or
+    else with its paragraph; it continues where the next paragraph begins with its mark again, or
+    where its mark closes a few paragraphs later.
     """
-    return tuple(_Search(paragraphs, language).found())
+    return tuple(_QuotationFinder(paragraphs, language).find())
 
 
-_FAR = 6
-"""Paragraphs without a mark, after which a quotation that was not closed may still be."""
-_DASH = "dash"
+_MAX_GAP = 6
+"""Paragraphs without a mark over which an unclosed quotation may still be closed."""
+_DASH_OPENER = "dash"
 _SPACE = " \t\n\u00a0\u202f"
-_ENDS = frozenset(".,!?…;:—–-―。，！？、")
+_ENDING_MARKS = frozenset(".,!?…;:—–-―。，！？、")
 
 
-class _Search:
-    """The quotations of some paragraphs."""
+class _QuotationFinder:
+    """Finds the quotations of consecutive paragraphs."""
 
     def __init__(self, paragraphs: Sequence[str], language: str) -> None:
         self.texts = paragraphs
         self.language = language
-        self.verbs = speech_of(language).verbs
+        self.speech_verbs = speech_of(language).verbs
         self.usage = Usage(paragraphs, language)
         self.marks = [self.usage.marks(text) for text in paragraphs]
-        self.own = self._ranked()
+        self.ranked_families = self._rank_families()
         self.dashes = self._speaks_after_dashes()
-        self.open: str | None = None
-        """What the quotation was opened with that the last paragraph has not closed."""
-        self.before: str | None = None
-        """The same of the one before that."""
-        self.closed_in = -1
-        """The paragraph in which it is closed, where none between begins with its mark."""
+        self.open_with: str | None = None
+        """Family of marks, or dash, of the quotation that the last paragraph left open."""
+        self.previous_open_with: str | None = None
+        """The same for the paragraph before that."""
+        self.closing_paragraph = -1
+        """Index of the paragraph that closes the open quotation, if none in between reopens it."""
 
-    def found(self) -> Iterator[Quotation]:
+    def find(self) -> Iterator[Quotation]:
         for number, text in enumerate(self.texts):
             if text.strip():
-                yield from self._paragraph(number, text)
+                yield from self._find_in_paragraph(number, text)
 
     # -- the whole text
 
-    def _ranked(self) -> tuple[str, ...]:
-        """The families of marks, the one that holds the others first."""
-        score: dict[str, float] = dict.fromkeys(self.usage.families, 0.0)
+    def _rank_families(self) -> tuple[str, ...]:
+        """Return the families of marks, outermost first."""
+        scores: dict[str, float] = dict.fromkeys(self.usage.families, 0.0)
         present = self.usage.families
         if len(present) < 2:
             return present
-        for text, families in zip(self.texts, self.marks, strict=True):
-            begin = len(text) - len(text.lstrip())
-            spans = {f: paired(text, marks).spans for f, marks in families.items()}
-            for family, own in spans.items():
-                for span in own:
-                    ends = span.closed and text[span.stop - 2] in _ENDS
-                    score[family] += (2 if ends else 0.5) + 2 * (span.start == begin)
-            for outer, inner in _within(spans):
-                score[outer] += 2
-                score[inner] -= 2
-        return tuple(sorted(present, key=lambda family: (-score[family], present.index(family))))
+        for text, marks_by_family in zip(self.texts, self.marks, strict=True):
+            text_start = len(text) - len(text.lstrip())
+            spans = {f: read_pairs(text, marks).spans for f, marks in marks_by_family.items()}
+            for family, family_spans in spans.items():
+                for span in family_spans:
+                    ends_clause = span.is_closed and text[span.stop - 2] in _ENDING_MARKS
+                    scores[family] += (2 if ends_clause else 0.5) + 2 * (span.start == text_start)
+            for outer, inner in _nested_families(spans):
+                scores[outer] += 2
+                scores[inner] -= 2
+        return tuple(sorted(present, key=lambda family: (-scores[family], present.index(family))))
 
     def _speaks_after_dashes(self) -> bool:
-        """Whether a dash at a paragraph's beginning opens speech in this text."""
-        led = [text for text in self.texts if dashes.leads(text)]
-        if primary(self.language) in dashes.DASHED:
-            hyphens = [text for text in led if text.lstrip("_* ")[0] == "-"]
-            said = sum(self._sounds_said(text) for text in hyphens)
-            return len(led) > len(hyphens) or 4 * said >= len(hyphens)
-        quoted = sum(
-            any(self.usage.begins(text, family) for family in self.own[:1]) for text in self.texts
+        """Return True if a dash at a paragraph's beginning opens speech in this text."""
+        dashed_texts = [text for text in self.texts if dashes.speech_start(text)]
+        if primary(self.language) in dashes.DASH_LANGUAGES:
+            hyphens = [text for text in dashed_texts if text.lstrip("_* ")[0] == "-"]
+            speech_count = sum(self._sounds_spoken(text) for text in hyphens)
+            return len(dashed_texts) > len(hyphens) or 4 * speech_count >= len(hyphens)
+        quoted_count = sum(
+            any(self.usage.begins_quotation(text, family) for family in self.ranked_families[:1])
+            for text in self.texts
         )
-        return len(led) >= 3 and len(led) > quoted
+        return len(dashed_texts) >= 3 and len(dashed_texts) > quoted_count
 
-    def _sounds_said(self, text: str) -> bool:
+    def _sounds_spoken(self, text: str) -> bool:
         folded = {word.casefold() for word in WORD.findall(text)}
-        return bool(folded & self.verbs) or "?" in text or "!" in text
+        return bool(folded & self.speech_verbs) or "?" in text or "!" in text
 
     # -- one paragraph
 
-    def _paragraph(self, number: int, text: str) -> Iterator[Quotation]:
-        before, self.open = self.open, None
-        self.before = before
-        begin = len(text) - len(text.lstrip())
+    def _find_in_paragraph(self, number: int, text: str) -> Iterator[Quotation]:
+        """Yield the quotations of one paragraph, and update the open quotation."""
+        previous_opener, self.open_with = self.open_with, None
+        self.previous_open_with = previous_opener
+        text_start = len(text) - len(text.lstrip())
         pieces: list[tuple[int, int, bool]]
-        if number <= self.closed_in and before:
-            pieces = self._carried(number, text, before)
-        elif self.dashes and (led := self._led(text, before)):
-            parts = dashes.after_dash(text, led, self.language)
+        if number <= self.closing_paragraph and previous_opener:
+            pieces = self._continued_quotation(number, text, previous_opener)
+        elif self.dashes and (speech_start := self._dash_speech_start(text, previous_opener)):
+            parts = dashes.speech_after_dash(text, speech_start, self.language)
             pieces = [
-                (begin if n == 0 else start, stop, True) for n, (start, stop) in enumerate(parts)
+                (text_start if index == 0 else start, stop, True)
+                for index, (start, stop) in enumerate(parts)
             ]
             if pieces and pieces[-1][1] == len(text.rstrip()):
-                self.open = _DASH
-            before = before if text[begin] in _AGAIN else None
+                self.open_with = _DASH_OPENER
+            previous_opener = previous_opener if text[text_start] in _CONTINUATION_MARKS else None
         else:
-            pieces = self._in_marks(number, text)
-            before = None if before == _DASH else before
-        for n, (start, stop, is_speech) in enumerate(pieces):
-            goes_on = n == 0 and before is not None and not text[:start].strip()
+            pieces = self._find_between_marks(number, text)
+            previous_opener = None if previous_opener == _DASH_OPENER else previous_opener
+        for index, (start, stop, is_speech) in enumerate(pieces):
+            goes_on = index == 0 and previous_opener is not None and not text[:start].strip()
             yield Quotation(number, start, stop, goes_on, is_speech or goes_on)
 
-    def _led(self, text: str, before: str | None) -> int:
-        """Where the speech of a paragraph begins that a dash opens; 0 where none does."""
-        if before == _DASH and text.lstrip()[0] in _AGAIN - self.usage.opening:
+    def _dash_speech_start(self, text: str, previous_opener: str | None) -> int:
+        """Return the offset at which speech opened by a dash begins; 0 if a dash opens none."""
+        if (
+            previous_opener == _DASH_OPENER
+            and text.lstrip()[0] in _CONTINUATION_MARKS - self.usage.opening
+        ):
             return len(text) - len(text.lstrip()) + 1
-        return dashes.leads(text)
+        return dashes.speech_start(text)
 
-    def _carried(self, number: int, text: str, family: str) -> list[tuple[int, int, bool]]:
-        """A paragraph of a quotation that an earlier one opened, and this or a later one closes."""
-        begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
-        if number < self.closed_in:
-            self.open = family
-            return [(begin, end, True)]
-        reading = paired(text, self.marks[number][family], inside=True)
+    def _continued_quotation(
+        self, number: int, text: str, family: str
+    ) -> list[tuple[int, int, bool]]:
+        """Return the pieces of a paragraph inside a quotation that an earlier paragraph opened, and
+        this or a later one closes."""
+        text_start, text_end = len(text) - len(text.lstrip()), len(text.rstrip())
+        if number < self.closing_paragraph:
+            self.open_with = family
+            return [(text_start, text_end, True)]
+        reading = read_pairs(text, self.marks[number][family], begins_inside=True)
         return [(span.start, span.stop, True) for span in reading.spans]
 
-    def _in_marks(self, number: int, text: str) -> list[tuple[int, int, bool]]:
-        found: list[tuple[int, int, bool]] = []
-        for place, family in enumerate(self.own):
+    def _find_between_marks(self, number: int, text: str) -> list[tuple[int, int, bool]]:
+        """Find the quotations between marks, as start, stop and True for speech."""
+        pieces: list[tuple[int, int, bool]] = []
+        for rank, family in enumerate(self.ranked_families):
             marks = self.marks[number].get(family, [])
             if not marks:
                 continue
-            if place == 0 or not found:
-                spans = self._spans(number, text, family, marks, is_own=place == 0)
+            if rank == 0 or not pieces:
+                spans = self._find_pairs(number, text, family, marks, is_main_family=rank == 0)
             else:
-                spans = self._between(text, family, marks, found)
+                spans = self._find_in_gaps(text, family, marks, pieces)
             for span in spans:
                 is_speech = self._is_speech(text, span)
-                parts = dashes.in_marks(text, span.start, span.stop, self.language)
-                found += [(*part, is_speech) for part in parts if _says(text, *part)]
-        if self.dashes and not found:
-            found += [(start, stop, True) for start, stop in self._announced(text)]
-        return sorted(found)
+                parts = dashes.speech_between_marks(text, span.start, span.stop, self.language)
+                pieces += [(*part, is_speech) for part in parts if _has_content(text, *part)]
+        if self.dashes and not pieces:
+            pieces += [(start, stop, True) for start, stop in self._find_announced(text)]
+        return sorted(pieces)
 
-    def _announced(self, text: str) -> list[tuple[int, int]]:
-        """Speech after a colon and a dash: “Él dijo: —Ven.”"""
+    def _find_announced(self, text: str) -> list[tuple[int, int]]:
+        """Find speech after a colon and a dash: “Él dijo: —Ven.”"""
         for colon in _COLON_DASH.finditer(text):
-            said = {word.casefold() for word in WORD.findall(text[: colon.start()][-80:])}
-            if said & self.verbs:
-                parts = dashes.after_dash(text, colon.end(), self.language)
+            words = {word.casefold() for word in WORD.findall(text[: colon.start()][-80:])}
+            if words & self.speech_verbs:
+                parts = dashes.speech_after_dash(text, colon.end(), self.language)
                 return [(colon.start(1), parts[0][1]), *parts[1:]] if parts else []
         return []
 
-    def _spans(
-        self, number: int, text: str, family: str, marks: Sequence[Mark], *, is_own: bool
+    def _find_pairs(
+        self, number: int, text: str, family: str, marks: Sequence[Mark], *, is_main_family: bool
     ) -> list[Pair]:
-        """The quotations of a paragraph in one family's marks."""
-        after = next((t for t in self.texts[number + 1 : number + 4] if t.strip()), "")
-        again = is_own and self.usage.begins(after, family)
-        reading = paired(text, marks, goes_on=again)
+        """Find the quotations of a paragraph in one family's marks."""
+        next_text = next(
+            (
+                text_after
+                for text_after in self.texts[number + 1 : number + 4]
+                if text_after.strip()
+            ),
+            "",
+        )
+        reopens_next = is_main_family and self.usage.begins_quotation(next_text, family)
+        reading = read_pairs(text, marks, continues=reopens_next)
         spans = list(reading.spans)
-        if not is_own:
-            return _sure(text, spans, marks)
-        for place, span in enumerate(spans):
-            goes_on = again and not span.cut
+        if not is_main_family:
+            return _sure_pairs(text, spans, marks)
+        for index, span in enumerate(spans):
+            continues = reopens_next and not span.is_cut
             # a tale over many paragraphs has tags of its own
-            if not span.closed and not (goes_on and self.before == family):
-                spans[place] = self._mended(text, span, last_only=goes_on)
-        if reading.is_open and spans and not spans[-1].closed:
-            self._leave_open(number, family, again=again)
-        return [*self._unopened(text, reading), *spans]
+            if not span.is_closed and not (continues and self.previous_open_with == family):
+                spans[index] = self._close_unclosed(text, span, only_at_end=continues)
+        if reading.is_open and spans and not spans[-1].is_closed:
+            self._leave_open(number, family, reopens_next=reopens_next)
+        return [*self._find_unopened(text, reading), *spans]
 
-    def _leave_open(self, number: int, family: str, *, again: bool) -> None:
-        """Has a quotation go on in the next paragraph, where that opens it again, or where a
-        later one closes it."""
-        self.closed_in = -1 if again else self._end_of(number, family)
-        self.open = family if again or self.closed_in > number else None
+    def _leave_open(self, number: int, family: str, *, reopens_next: bool) -> None:
+        """Continue a quotation in the next paragraph if that reopens it, or if a later one closes
+        it."""
+        self.closing_paragraph = (
+            -1 if reopens_next else self._find_closing_paragraph(number, family)
+        )
+        self.open_with = family if reopens_next or self.closing_paragraph > number else None
 
-    def _end_of(self, number: int, family: str) -> int:
-        """The paragraph in which a quotation is closed that this one has opened; -1 for none."""
-        for place in range(number + 1, min(number + 1 + _FAR, len(self.texts))):
-            text = self.texts[place]
-            if self.dashes and dashes.leads(text):
+    def _find_closing_paragraph(self, number: int, family: str) -> int:
+        """Return the index of the paragraph that closes the quotation opened here, or -1."""
+        for paragraph in range(number + 1, min(number + 1 + _MAX_GAP, len(self.texts))):
+            text = self.texts[paragraph]
+            if self.dashes and dashes.speech_start(text):
                 return -1
-            if marks := self.marks[place].get(family):
-                closes = marks[0].closes < marks[0].opens and text[: marks[0].at].strip()
-                sure = family != SINGLE or text[marks[0].at - 1] in _ENDS
-                return place if closes and sure else -1
+            if marks := self.marks[paragraph].get(family):
+                can_close = (
+                    marks[0].closing_cost < marks[0].opening_cost
+                    and text[: marks[0].offset].strip()
+                )
+                is_sure = family != SINGLE or text[marks[0].offset - 1] in _ENDING_MARKS
+                return paragraph if can_close and is_sure else -1
         return -1
 
-    def _unopened(self, text: str, reading: Reading) -> Iterator[Pair]:
-        """A quotation at a paragraph's beginning whose opening mark is missing."""
-        first = reading.spans[0].start if reading.spans else len(text)
+    def _find_unopened(self, text: str, reading: Reading) -> Iterator[Pair]:
+        """Yield a quotation at a paragraph's beginning whose opening mark is missing."""
+        first_start = reading.spans[0].start if reading.spans else len(text)
         for mark in reading.strays:
-            if mark.at > first or mark.at > _LONG:
+            if mark.offset > first_start or mark.offset > _MAX_UNOPENED_LENGTH:
                 return
-            if mark.closes > 0.5 or mark.closes >= mark.opens or mark.at == 0:
-                continue
-            if text[mark.at - 1] in _ENDS and (
-                mark.at + 1 >= len(text.rstrip()) or self._verb_after(text, mark.at + 1, 6)
+            if (
+                mark.closing_cost > 0.5
+                or mark.closing_cost >= mark.opening_cost
+                or mark.offset == 0
             ):
-                yield Pair(len(text) - len(text.lstrip()), mark.at + 1, closed=True)
+                continue
+            if text[mark.offset - 1] in _ENDING_MARKS and (
+                mark.offset + 1 >= len(text.rstrip())
+                or self._has_verb_after(text, mark.offset + 1, 6)
+            ):
+                yield Pair(len(text) - len(text.lstrip()), mark.offset + 1, is_closed=True)
                 return
 
-    def _between(
-        self, text: str, family: str, marks: Sequence[Mark], found: Sequence[tuple[int, int, bool]]
+    def _find_in_gaps(
+        self, text: str, family: str, marks: Sequence[Mark], pieces: Sequence[tuple[int, int, bool]]
     ) -> list[Pair]:
-        """Quotations in other marks than the text's own, between those."""
+        """Find quotations in other families' marks, between those already found."""
         gaps: dict[int, list[Mark]] = {}
-        taken = sorted((start, stop) for start, stop, _ in found)
-        place = 0
+        spans_taken = sorted((start, stop) for start, stop, _ in pieces)
+        index = 0
         for mark in marks:
-            while place < len(taken) and taken[place][1] <= mark.at:
-                place += 1
-            if place == len(taken) or mark.at < taken[place][0]:
-                gaps.setdefault(place, []).append(mark)
-        spans = [span for inner in gaps.values() for span in paired(text, inner).spans]
-        return _sure(text, spans, marks)
+            while index < len(spans_taken) and spans_taken[index][1] <= mark.offset:
+                index += 1
+            if index == len(spans_taken) or mark.offset < spans_taken[index][0]:
+                gaps.setdefault(index, []).append(mark)
+        spans = [span for gap_marks in gaps.values() for span in read_pairs(text, gap_marks).spans]
+        return _sure_pairs(text, spans, marks)
 
     # -- one quotation
 
-    def _mended(self, text: str, span: Pair, *, last_only: bool) -> Pair:
-        """A quotation that is not closed, up to a mark of another kind or to its tag."""
-        for place in _OTHER_END.finditer(text, span.start + 1, span.stop):
-            mark = place[1]
-            opened = any(text.find(o, span.start + 1, place.start()) >= 0 for o in _OPENED_BY[mark])
-            if not opened and not last_only:
-                return Pair(span.start, place.end(1), closed=True)
-        for place in _PAUSE.finditer(text, span.start + 1, span.stop):
-            if not dashes.is_tag(text, place.end(), span.stop, self.language):
+    def _close_unclosed(self, text: str, span: Pair, *, only_at_end: bool) -> Pair:
+        """Return an unclosed quotation cut off at a mark of another family, or before its speech
+        tag."""
+        for match in _FOREIGN_CLOSING.finditer(text, span.start + 1, span.stop):
+            mark = match[1]
+            is_opened_inside = any(
+                text.find(opener, span.start + 1, match.start()) >= 0
+                for opener in _OPENING_MARKS[mark]
+            )
+            if not is_opened_inside and not only_at_end:
+                return Pair(span.start, match.end(1), is_closed=True)
+        for match in _PAUSE.finditer(text, span.start + 1, span.stop):
+            if not dashes.is_tag(text, match.end(), span.stop, self.language):
                 continue
-            sentence = _SENTENCE.match(text, place.end(), span.stop)
-            if not last_only or (sentence and sentence.end() == span.stop):
-                return Pair(span.start, place.start() + 1, closed=True)
+            sentence = _SENTENCE.match(text, match.end(), span.stop)
+            if not only_at_end or (sentence and sentence.end() == span.stop):
+                return Pair(span.start, match.start() + 1, is_closed=True)
         return span
 
-    def _verb_after(self, text: str, at: int, most: int) -> bool:
-        """Whether the clause after a quotation says that it is one."""
-        if _WIDE_TAG.match(text, at):
+    def _has_verb_after(self, text: str, offset: int, max_words: int) -> bool:
+        """Return True if the clause after a quotation begins with a verb of speech."""
+        if _WIDE_TAG.match(text, offset):
             return True
-        clause = _CLAUSE.match(text, at, at + _SAID_WITHIN)
-        words = WORD.findall(clause[0])[:most] if clause else []
-        return any(word.casefold() in self.verbs for word in words)
+        clause = _CLAUSE.match(text, offset, offset + _VERB_REACH)
+        words = WORD.findall(clause[0])[:max_words] if clause else []
+        return any(word.casefold() in self.speech_verbs for word in words)
 
-    def _verb_before(self, text: str, most: int) -> bool:
-        """Whether narration leads to a quotation, with a verb among its last words."""
+    def _has_verb_before(self, text: str, max_words: int) -> bool:
+        """Return True if a verb of speech is among the last words before a quotation."""
         clause = _LAST_CLAUSE.search(text)
         words = WORD.findall(clause[0]) if clause else []
-        near = words if text[-1:] in (",", ":", "：") else words[-most:]
-        return any(word.casefold() in self.verbs for word in near)
+        last_words = words if text[-1:] in (",", ":", "：") else words[-max_words:]
+        return any(word.casefold() in self.speech_verbs for word in last_words)
 
     def _is_speech(self, text: str, span: Pair) -> bool:
-        """Whether a quotation is speech: it ends as speech does, or a tag stands beside it."""
-        inner = text[span.start + 1 : span.stop - span.closed].strip(_SPACE + "_*")
-        before = text[max(0, span.start - _SAID_WITHIN) : span.start].rstrip(_SPACE + "_*([")
-        after = text[span.stop : span.stop + 20].lstrip()
-        size = len(WORD.findall(inner))
-        if not size:
-            return any(mark in inner for mark in "?!…")
-        if not span.closed or not before.strip("-—–―"):
+        """Return True if a quotation is speech: it ends like speech, or has a speech tag."""
+        inner_text = text[span.start + 1 : span.stop - span.is_closed].strip(_SPACE + "_*")
+        text_before = text[max(0, span.start - _VERB_REACH) : span.start].rstrip(_SPACE + "_*([")
+        text_after = text[span.stop : span.stop + 20].lstrip()
+        word_count = len(WORD.findall(inner_text))
+        if not word_count:
+            return any(mark in inner_text for mark in "?!…")
+        if not span.is_closed or not text_before.strip("-—–―"):
             return True
-        if _NAMED.search(before[-40:]) and inner[-1] not in "!?…—":
+        if _NAMING_WORD.search(text_before[-40:]) and inner_text[-1] not in "!?…—":
             return False
-        ended = inner[-1] in _ENDS or after[:1] in (",", "—", "–")
-        if self._verb_after(text, span.stop, 6 if ended else 2):
+        ends_clause = inner_text[-1] in _ENDING_MARKS or text_after[:1] in (",", "—", "–")
+        if self._has_verb_after(text, span.stop, 6 if ends_clause else 2):
             return True
         # ordered unknown “Tommies”: words within a sentence, which are no more than words
-        within = size < 3 and not ended and inner[0].isupper() and before[-1].isalpha()
-        if self._verb_before(before, 1 if within and not _ADDRESSED.search(before) else 3):
+        is_within_sentence = (
+            word_count < 3
+            and not ends_clause
+            and inner_text[0].isupper()
+            and text_before[-1].isalpha()
+        )
+        if self._has_verb_before(
+            text_before, 1 if is_within_sentence and not _ADDRESSEE.search(text_before) else 3
+        ):
             return True
-        return _stands_alone(before, inner, after, size)
+        return _is_independent(text_before, inner_text, text_after, word_count)
 
 
-_AGAIN = frozenset("»")
-"""Marks with which what follows a dash goes on in the next paragraph."""
-_LONG = 400
-"""Characters of a quotation without an opening mark, at most."""
-_SAID_WITHIN = 80
-"""Characters before a quotation in which a verb tells that it is speech."""
+_CONTINUATION_MARKS = frozenset("»")
+"""Marks that continue speech after a dash in the next paragraph."""
+_MAX_UNOPENED_LENGTH = 400
+"""Maximum length of a quotation without an opening mark, in characters."""
+_VERB_REACH = 80
+"""Characters next to a quotation in which a verb of speech shows that it is speech."""
 _COLON_DASH = re.compile(r":\s*(—|–|―|--)\s*(?=\S)")
 _PAUSE = re.compile(r"[,.!?…—-]\s+(?=[^\W\d_])")
 _SENTENCE = re.compile(r"(?:[^.!?…]|(?<=\bM[rs])\.|(?<=\bMrs)\.)*[.!?…]?")
@@ -306,67 +344,77 @@ _CLAUSE = re.compile(r"[^.!?;:…\"“”«»„「」]*")
 _LAST_CLAUSE = re.compile(r"[^.!?;…\"“”«»„「」]*\Z")
 _WIDE_TAG = re.compile(r"と(?!も)|って|\w{0,8}?[说說道问問答喊叫嚷]")
 """「うん」と言った, “你是谁？”他说: no white space parts their words."""
-_CLOSERS = "\"'”’»›“‘」』)]"
-_OTHER_END = re.compile(r"(?<=[.,!?…])([\"'”’»›“‘])(?=\s|\Z)")
-_OPENED_BY = {
+_CLOSING_MARKS = "\"'”’»›“‘」』)]"
+_FOREIGN_CLOSING = re.compile(r"(?<=[.,!?…])([\"'”’»›“‘])(?=\s|\Z)")
+_OPENING_MARKS = {
     '"': '"“„', "'": "'‘‚", "”": '“„”"', "’": "‘‚'", "»": "«»", "›": "‹›", "“": "„“", "‘": "‚‘",
 }  # fmt: skip
-"""Closing mark -> those that may have opened what it closes."""
-_ADDRESSED = re.compile(r"\b(?:him|her|me|them|us|you|[^\W\d_a-z]\w+)\Z")
-"""Whom a verb of speech is followed by, before what is said."""
-_NAMED = re.compile(
+"""Closing mark -> marks that may open what it closes."""
+_ADDRESSEE = re.compile(r"\b(?:him|her|me|them|us|you|[^\W\d_a-z]\w+)\Z")
+"""The person spoken to, between a verb of speech and a quotation."""
+_NAMING_WORD = re.compile(
     r"\b(?:called|named|entitled|inscribed|headed|labelled|labeled|marked|christened|nicknamed|"
     r"signed|ship|yacht|steamer|schooner|novel|poem|song|play|motto|inscription|placard|headline)"
     r"(?: the)?\Z"
 )
 
 
-def _sure(text: str, spans: Sequence[Pair], marks: Sequence[Mark]) -> list[Pair]:
-    """Those whose marks do quote, though they are not the text's own: single ones may be
-    apostrophes."""
-    opens = {mark.at: mark.opens for mark in marks}
+def _sure_pairs(text: str, spans: Sequence[Pair], marks: Sequence[Mark]) -> list[Pair]:
+    """Return the pairs that certainly quote, though their family is not the text's main one; single
+    marks may be apostrophes."""
+    opening_costs = {mark.offset: mark.opening_cost for mark in marks}
     return [
         span
         for span in spans
-        if span.closed
+        if span.is_closed
         and (
             text[span.start] not in "'’"
-            or (opens[span.start] < 0.3 and text[span.stop - 2] in _ENDS)
+            or (opening_costs[span.start] < 0.3 and text[span.stop - 2] in _ENDING_MARKS)
         )
     ]
 
 
-def _says(text: str, start: int, stop: int) -> bool:
-    """Whether there is more than marks."""
+def _has_content(text: str, start: int, stop: int) -> bool:
+    """Return True if the text has more than marks."""
     return any(c.isalnum() or c in "?!…" for c in text[start:stop])
 
 
-def _stands_alone(before: str, inner: str, after: str, size: int) -> bool:
-    """Whether a quotation of so many words that no verb names is no part of a sentence."""
-    last = inner[-1]
-    breaks = before[-1] in _ENDS or before[-1] in _CLOSERS
-    if last in "!?…—–-！？" or (last in _ENDS and breaks):
+def _is_independent(text_before: str, inner_text: str, text_after: str, word_count: int) -> bool:
+    """Return True if a quotation without a verb of speech is not part of a sentence."""
+    last_character = inner_text[-1]
+    is_after_break = text_before[-1] in _ENDING_MARKS or text_before[-1] in _CLOSING_MARKS
+    if last_character in "!?…—–-！？" or (last_character in _ENDING_MARKS and is_after_break):
         return True
-    if before[-1] in ":：" or (breaks and (not after or after[0] in _ENDS)):
+    if text_before[-1] in ":：" or (
+        is_after_break and (not text_after or text_after[0] in _ENDING_MARKS)
+    ):
         return True
-    return size > (5 if breaks else 3) and (last in _ENDS or breaks) and not _is_title(inner)
+    return (
+        word_count > (5 if is_after_break else 3)
+        and (last_character in _ENDING_MARKS or is_after_break)
+        and not _is_title(inner_text)
+    )
 
 
 def _is_title(text: str) -> bool:
-    """Whether all words but small ones have capitals."""
+    """Return True if all words but short ones have capitals."""
     words = WORD.findall(text)
     return all(word[0].isupper() or len(word) < 4 for word in words)
 
 
-def _within(spans: Mapping[str, Sequence[Pair]]) -> Iterator[tuple[str, str]]:
-    """Pairs of families: a quotation of the first holds one of the second."""
-    for outer, holding in spans.items():
-        for inner, held in spans.items():
+def _nested_families(spans: Mapping[str, Sequence[Pair]]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of families where a quotation of the first contains one of the second."""
+    for outer, outer_spans in spans.items():
+        for inner, inner_spans in spans.items():
             if outer == inner:
                 continue
-            at = 0
-            for span in held:
-                while at < len(holding) and holding[at].stop < span.stop:
-                    at += 1
-                if at < len(holding) and holding[at].start < span.start and span.closed:
+            index = 0
+            for span in inner_spans:
+                while index < len(outer_spans) and outer_spans[index].stop < span.stop:
+                    index += 1
+                if (
+                    index < len(outer_spans)
+                    and outer_spans[index].start < span.start
+                    and span.is_closed
+                ):
                     yield outer, inner

@@ -1,7 +1,7 @@
-"""The language of a text, by its letters and its small words: the same answer on every machine.
+"""Recognises the language of a text by its letters and its small words, the same on every machine.
 
-For whole books and long passages, where a hundred words decide. A library would say more of short
-texts, but is a model of megabytes, or draws lots (langdetect). Knows nothing of books.
+For whole books and long passages, where a hundred words decide. A library would recognise shorter
+texts, but is a model of megabytes, or draws random numbers (langdetect). Knows nothing of books.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections import Counter
 
 from narrator.text.alphabets import alphabet_of
 
-_SAMPLE = 200_000
-"""Letters that are looked at; more say nothing new."""
+_SAMPLE_LETTERS = 200_000
+"""Maximum number of letters examined; more add no information."""
 _FEW_LETTERS = 20
 _FEW_WORDS = 12
-"""Small words that a text in the Latin alphabet must have."""
+"""Minimum number of small words in a text in the Latin alphabet."""
 
 SMALL_WORDS = {
     "en": "the of and to in that was he it his with as had is for you not her she at on be him "
@@ -76,7 +76,7 @@ SMALL_WORDS = {
 """The commonest small words of languages in the Latin alphabet."""
 
 _CYRILLIC = {"uk": "іїєґ", "be": "ў", "bg": "", "sr": "ђћџљњј", "mk": "ѓќѕ", "kk": "әқңұһ"}
-"""Letters that Russian lacks."""
+"""Language -> its letters that Russian lacks."""
 _BY_SCRIPT = {
     "GREEK": "el", "ARABIC": "ar", "HEBREW": "he", "DEVANAGARI": "hi", "THAI": "th", "LAO": "lo",
     "KHMER": "km", "MYANMAR": "my", "HANGUL": "ko", "BENGALI": "bn", "TAMIL": "ta",
@@ -87,61 +87,65 @@ _BY_SCRIPT = {
 
 
 def language_of(text: str) -> str | None:
-    """The tag of the language that a text is in; None where too little speaks for one."""
+    """Return the tag of a text's language; None without enough evidence."""
     sample = _sample(text)
     scripts = Counter(filter(None, map(alphabet_of, filter(str.isalpha, sample))))
-    letters = scripts.total()
-    if letters < _FEW_LETTERS:
+    letter_count = scripts.total()
+    if letter_count < _FEW_LETTERS:
         return None
-    kana = scripts["HIRAGANA"] + scripts["KATAKANA"]
-    east = scripts["CJK"] + kana + scripts["HANGUL"]
-    if 3 * east > letters:  # one of their letters says what several of an alphabet do
-        if 3 * scripts["HANGUL"] > east:
+    kana_count = scripts["HIRAGANA"] + scripts["KATAKANA"]
+    east_asian_count = scripts["CJK"] + kana_count + scripts["HANGUL"]
+    if (
+        3 * east_asian_count > letter_count
+    ):  # one of their letters says what several of an alphabet do
+        if 3 * scripts["HANGUL"] > east_asian_count:
             return "ko"
-        return "ja" if 20 * kana > east else "zh"
+        return "ja" if 20 * kana_count > east_asian_count else "zh"
     script, count = scripts.most_common(1)[0]
-    if 2 * count <= letters:
+    if 2 * count <= letter_count:
         return None
     match script:
         case "LATIN":
             return _by_small_words(sample)
         case "CYRILLIC":
-            return _cyrillic(sample)
+            return _cyrillic_language(sample)
         case "ARABIC":
             return "fa" if 50 * sum(sample.count(c) for c in "پچژگ") > count else "ar"
     return _BY_SCRIPT.get(script)
 
 
 def _sample(text: str) -> str:
-    """A text, or pieces from all over it: a book may begin with a notice in another language."""
-    if len(text) <= _SAMPLE:
+    """Return a text, or pieces from all over it, since a book may begin with a notice in another
+    language."""
+    if len(text) <= _SAMPLE_LETTERS:
         return text
-    step, size = len(text) // 10, _SAMPLE // 10
-    return " ".join(text[at : at + size] for at in range(0, 10 * step, step))
+    step, size = len(text) // 10, _SAMPLE_LETTERS // 10
+    return " ".join(text[offset : offset + size] for offset in range(0, 10 * step, step))
 
 
-def _cyrillic(text: str) -> str:
+def _cyrillic_language(text: str) -> str:
+    """Return the language of a Cyrillic text, by its letters."""
     text = text.casefold()
-    letters = sum(map(str.isalpha, text))
-    for language, own in _CYRILLIC.items():
-        if own and 100 * sum(map(text.count, own)) > letters:
+    letter_count = sum(map(str.isalpha, text))
+    for language, own_letters in _CYRILLIC.items():
+        if own_letters and 100 * sum(map(text.count, own_letters)) > letter_count:
             return language
     # the hard sign ends Russian words of before 1918; inside of words it is Bulgaria's vowel
-    inside = len(re.findall(r"ъ(?![еёюя])\w", text)) * 100 > letters
-    return "bg" if inside and not re.search("[ыэё]", text) else "ru"
+    has_inner_hard_sign = len(re.findall(r"ъ(?![еёюя])\w", text)) * 100 > letter_count
+    return "bg" if has_inner_hard_sign and not re.search("[ыэё]", text) else "ru"
 
 
 def _by_small_words(text: str) -> str | None:
-    """The language of most small words, if it is ahead of the others."""
+    """Return the language with most small words, if it leads clearly."""
     words = Counter(re.findall(r"[^\W\d_]+", text.casefold()))
-    found = sorted(
-        ((sum(words[word] for word in small.split()), language)
-         for language, small in SMALL_WORDS.items()),
+    ranking = sorted(
+        ((sum(words[word] for word in small_words.split()), language)
+         for language, small_words in SMALL_WORDS.items()),
         reverse=True,
     )  # fmt: skip
-    (most, language), (second, other) = found[:2]
-    if most < _FEW_WORDS or 8 * most < words.total():
+    (count, language), (runner_up_count, runner_up) = ranking[:2]
+    if count < _FEW_WORDS or 8 * count < words.total():
         return None
-    close = {language, other} in ({"da", "no"}, {"id", "ms"})
-    ahead = most > second if close else 10 * most >= 11 * second
-    return language if ahead else None
+    are_close = {language, runner_up} in ({"da", "no"}, {"id", "ms"})
+    is_ahead = count > runner_up_count if are_close else 10 * count >= 11 * runner_up_count
+    return language if is_ahead else None

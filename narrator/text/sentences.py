@@ -1,6 +1,7 @@
-"""Sentences, by the rules of each language; no character is lost.
+"""Splits text into sentences by the rules of each language, without losing a character.
 
-pysbd and sentencex judge what they know; our own rules judge full stops in English and others.
+pysbd and sentencex judge full stops in the languages they know; own rules refine them, above all in
+English.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ _QUOTES_OPENING = re.compile(r"[\"'“‘«‹„‚]")
 
 
 def sentences(text: str, language: str) -> list[tuple[int, int]]:
-    """Spans of the sentences of `text`: in order, without gaps, white space at the end of each.
+    """Return the spans of the sentences of `text`: in order, without gaps, trailing white space
+    included.
 
-    A span holds a letter, where the text has any. `language` is a BCP 47 tag.
+    Every span contains a letter if the text has any. `language` is a BCP 47 tag.
     """
     code = primary(language)
     stops = _full_stops(text, code)
@@ -60,30 +62,31 @@ def primary(language: str) -> str:
     return re.split("[-_]", language.lower(), maxsplit=1)[0]
 
 
-def _ends_sentence(ending: re.Match[str], code: str, stops: Set[int]) -> bool:
-    text, end = ending.string, ending.end()
-    opening = _OPENING.match(text, end)
-    assert opening is not None  # it matches the empty string
-    follows = text[opening.end() : opening.end() + 1]
-    if not follows:
+def _ends_sentence(match: re.Match[str], code: str, stops: Set[int]) -> bool:
+    """Return True if a possible ending ends a sentence."""
+    text, end = match.string, match.end()
+    opening_match = _OPENING.match(text, end)
+    assert opening_match is not None  # it matches the empty string
+    next_character = text[opening_match.end() : opening_match.end() + 1]
+    if not next_character:
         return True
-    if ending["wide"]:
-        return not (ending["wide_closers"] and _WIDE_TAG.match(text, end))
-    quoted = bool(ending["broken"] or set(ending["closers"]) & set(_QUOTES_CLOSING))
-    opens = bool(_QUOTES_OPENING.search(opening[0]))
-    if follows in ".…,;:!?" or (is_lower(follows) and not opens):
+    if match["wide"]:
+        return not (match["wide_closers"] and _WIDE_TAG.match(text, end))
+    is_quoted = bool(match["broken"] or set(match["closers"]) & set(_QUOTES_CLOSING))
+    opens_quote = bool(_QUOTES_OPENING.search(opening_match[0]))
+    if next_character in ".…,;:!?" or (is_lower(next_character) and not opens_quote):
         return False
-    mark = ending["mark"] or ""
-    if code == "en" and _goes_on(text, end, mark, quoted):
+    mark = match["mark"] or ""
+    if code == "en" and _continues(text, end, mark, is_quoted):
         return False
-    return mark != "." or _is_full_stop(text, ending.start(), opening.end(), code, stops)
+    return mark != "." or _is_full_stop(text, match.start(), opening_match.end(), code, stops)
 
 
-def _goes_on(text: str, end: int, mark: str, quoted: bool) -> bool:
-    """Whether an English sentence goes on: with who said it, or with "I" after a pause."""
-    if quoted:
+def _continues(text: str, end: int, mark: str, is_quoted: bool) -> bool:
+    """Return True if an English sentence goes on with its speech tag, or with "I" after a pause."""
+    if is_quoted:
         return bool(_TAG.match(text, end))
-    return mark.endswith(("…", "..")) and bool(_I.match(text, end))
+    return mark.endswith(("…", "..")) and bool(_PRONOUN_I.match(text, end))
 
 
 def is_lower(character: str) -> bool:
@@ -91,13 +94,13 @@ def is_lower(character: str) -> bool:
     return character.islower() and not "\u10d0" <= character <= "\u10ff"
 
 
-_I = re.compile(r"I(?:['’](?:m|ve|d|ll))?\b(?!\.)")
+_PRONOUN_I = re.compile(r"I(?:['’](?:m|ve|d|ll))?\b(?!\.)")
 _TAG = re.compile(
     r"(?:I|[A-Z][\w’'.-]*(?: [A-Z][\w’'-]*)?) (?:said|asked|cried|replied|answered|shouted|"
     r"whispered|murmured|muttered|called|repeated|exclaimed|inquired|enquired|demanded|began|added|"
     r"continued|went on|observed|remarked|agreed|admitted|suggested|returned|gasped|sighed|says)\b"
 )
-"""`“Really?” I said.` and `“Really?” Mr. Pym asked.`: what was said and who said it are one."""
+"""`“Really?” I said.` and `“Really?” Mr. Pym asked.`: quotation and speech tag are one sentence."""
 
 _WIDE_TAG = re.compile(r"と|って|\w{0,10}?[说說道问問答喊叫嚷想](?![：:])")
 """“你是谁？”他说。 and 「そうか？」と彼は言った。"""
@@ -131,7 +134,7 @@ _TITLES = {
         "uk": "проф акад св вул ім стор гл т.е",
     }.items()
 }
-"""The same for other languages, folded: what stands before a name or a number."""
+"""The same for other languages, folded: words before a name or a number."""
 
 _NOT_WORD = re.compile(r"[\s\"'“”‘’«»„()\[\]—–]")
 _INITIAL = re.compile(r"[^\W\d_](?:\.-[^\W\d_])?")
@@ -141,91 +144,92 @@ _STARTER = re.compile(
     r"the|their|then|there|these|they|this|those|was|we|what|when|where|which|who|why|yes|your?)\b",
     re.IGNORECASE,
 )
-"""English words that are no surname: after "plan B." they begin a sentence."""
+"""English words that are no surname, and so begin a sentence after "plan B.", not a name."""
 
 
-def _is_full_stop(text: str, stop: int, following: int, code: str, stops: Set[int]) -> bool:
-    """Does the full stop at `text[stop]` end a sentence, with the next word at `following`?"""
+def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[int]) -> bool:
+    """Return True if the full stop at `text[stop]` ends a sentence before the word at
+    `next_offset`."""
     word = word_before(text, stop)
-    initial = bool(_INITIAL.fullmatch(word)) and word.isupper()
+    is_initial = bool(_INITIAL.fullmatch(word)) and word.isupper()
     if code != "en":
-        name_follows = initial and text[following].isupper()
-        known = word.casefold() in _TITLES.get(code, ())
-        return stop in stops and not (name_follows or known)
+        name_follows = is_initial and text[next_offset].isupper()
+        is_title = word.casefold() in _TITLES.get(code, ())
+        return stop in stops and not (name_follows or is_title)
     if _NEVER_LAST.fullmatch(word):
         return False
-    if (initial or "." in word) and _STARTER.match(text, following):
+    if (is_initial or "." in word) and _STARTER.match(text, next_offset):
         return True
     if word == "I":
         # "So do I. Perhaps", but "Robert I. Stuart"
-        before = text[max(0, stop - 40) : stop - 1].split()
-        return bool(before) and is_lower(before[-1][0])
+        preceding_words = text[max(0, stop - 40) : stop - 1].split()
+        return bool(preceding_words) and is_lower(preceding_words[-1][0])
     # pysbd takes "me.", "man.", "is." and other words for abbreviations where "I" follows.
-    return stop in stops or bool(_I.match(text, following))
+    return stop in stops or bool(_PRONOUN_I.match(text, next_offset))
 
 
 # -- full stops, by the libraries
 
-_SLICE = 2000
-"""Characters in one call: pysbd takes time by the square of it in bad cases."""
+_MAX_SLICE = 2000
+"""Characters of one call: pysbd's time is quadratic in bad cases."""
 
-_UNSURE = re.compile(r"\.[\"'”’»›)\]}“‘«‹\u2060]*\s+(?=[^a-z\s])")
+_STOP_BEFORE_CAPITAL = re.compile(r"\.[\"'”’»›)\]}“‘«‹\u2060]*\s+(?=[^a-z\s])")
 _APOSTROPHE = re.compile(r"(?<![^\W_])['’]|['’](?![^\W_])")
 
 
 class _Mask(dict[int, str]):
-    """Character -> what the libraries see: letters, digits, ASCII marks and spaces alone.
+    """Maps characters to those that the libraries see: letters, digits, ASCII marks and spaces.
 
-    Quotes and brackets become spaces: between them pysbd sees no sentences, and after them no
-    abbreviations. Marks it uses itself would lose it the text around them, and sentencex fails on
+    Quotes and brackets become spaces: pysbd finds no sentences between them, and no abbreviations
+    after them. Marks that pysbd uses itself would lose the text around them, and sentencex fails on
     white space that is not ASCII.
     """
 
     RESERVED = "ȸȹƪᓰᓱᓳᓴᓷᓸ&\\"
 
     def __missing__(self, code: int) -> str:
-        c = chr(code)
-        kind = unicodedata.category(c)
-        if c.isspace() or kind in {"Ps", "Pe", "Pi", "Pf"} or c in '"<>':
-            seen = " "
-        elif kind == "Nd":
-            seen = "7"  # no 1. 2. 3., which pysbd takes for lists
-        elif c not in self.RESERVED and (c.isascii() or kind[0] in "LMN"):
-            seen = c
+        character = chr(code)
+        category = unicodedata.category(character)
+        if character.isspace() or category in {"Ps", "Pe", "Pi", "Pf"} or character in '"<>':
+            masked = " "
+        elif category == "Nd":
+            masked = "7"  # no 1. 2. 3., which pysbd takes for lists
+        elif character not in self.RESERVED and (character.isascii() or category[0] in "LMN"):
+            masked = character
         else:
-            seen = "~"
-        self[code] = seen
-        return seen
+            masked = "~"
+        self[code] = masked
+        return masked
 
 
 _MASK = _Mask({ord("’"): "'"})
 
 
 def _full_stops(text: str, code: str) -> frozenset[int]:
-    """Offsets of the full stops that end a sentence, as far as white space follows them.
+    """Return the offsets of full stops that end a sentence, where white space follows.
 
     The libraries are slow, so they see only sentences with a stop after an abbreviation, a number
     or an initial.
     """
     abbreviations = _abbreviations(code)
     stops: set[int] = set()
-    doubtful = False
+    is_doubtful = False
     start = 0
-    for unsure in _UNSURE.finditer(text):
-        word = word_before(text, unsure.start())
+    for match in _STOP_BEFORE_CAPITAL.finditer(text):
+        word = word_before(text, match.start())
         if code == "en" and _NEVER_LAST.fullmatch(word):
             continue
-        plain = len(word) > 1 and word.isalpha()
-        if abbreviations is None or not plain or word.casefold() in abbreviations:
-            doubtful = True
+        is_plain = len(word) > 1 and word.isalpha()
+        if abbreviations is None or not is_plain or word.casefold() in abbreviations:
+            is_doubtful = True
             continue
-        if doubtful:
-            stops.update(_judged(text, start, unsure.end(), code))
-        stops.add(unsure.start())
-        start = unsure.end()
-        doubtful = False
-    if doubtful:
-        stops.update(_judged(text, start, len(text), code))
+        if is_doubtful:
+            stops.update(_judge_stops(text, start, match.end(), code))
+        stops.add(match.start())
+        start = match.end()
+        is_doubtful = False
+    if is_doubtful:
+        stops.update(_judge_stops(text, start, len(text), code))
     return frozenset(stops)
 
 
@@ -233,8 +237,8 @@ def word_before(text: str, stop: int) -> str:
     return _NOT_WORD.split(text[max(0, stop - 40) : stop])[-1]
 
 
-def _judged(text: str, start: int, stop: int, code: str) -> Iterator[int]:
-    """Offsets in `text` of the last characters of the sentences in `text[start:stop]`."""
+def _judge_stops(text: str, start: int, stop: int, code: str) -> Iterator[int]:
+    """Yield the offsets of the last characters of the sentences in `text[start:stop]`."""
     while start < stop:
         end = _slice_end(text, start, stop)
         masked = _APOSTROPHE.sub(" ", text[start:end]).translate(_MASK).replace("--", "~~")
@@ -243,41 +247,41 @@ def _judged(text: str, start: int, stop: int, code: str) -> Iterator[int]:
 
 
 def _slice_end(text: str, start: int, stop: int) -> int:
-    """Where a slice ends: at a space within a sentence, which changes nothing for the library."""
-    end = start + _SLICE
+    """Return the end of a slice: a space within a sentence, which does not affect the library."""
+    end = start + _MAX_SLICE
     if end >= stop:
         return stop
-    while (space := text.rfind(" ", start + _SLICE // 2, end)) > 0:
+    while (space := text.rfind(" ", start + _MAX_SLICE // 2, end)) > 0:
         if text[space - 1].isalnum() or text[space - 1] in ",;:":
             return space + 1
         end = space
-    return start + _SLICE
+    return start + _MAX_SLICE
 
 
 def _library_ends(masked: str, code: str) -> Iterator[int]:
-    """Offsets of the last characters of sentences, white space aside."""
+    """Yield the offsets of the last characters of sentences, as a library finds them."""
     if (segmenter := _pysbd(code)) is not None:
         # Not `segment`, which looks each sentence up from the start of the text, and drops what it
         # does not find.
         parts = segmenter.processor(masked).process()
     else:
-        parts = [piece["text"] for piece in sentencex.get_sentence_boundaries(code, masked)]
-    places = [i for i, c in enumerate(masked) if c != " "]
+        parts = [match["text"] for match in sentencex.get_sentence_boundaries(code, masked)]
+    offsets = [i for i, c in enumerate(masked) if c != " "]
     parts = ["".join(part.split()) for part in parts]
     if "".join(parts) != masked.replace(" ", ""):
         # The library altered the text after all: every full stop after two letters ends one.
-        yield from (piece.end() - 1 for piece in re.finditer(r"\w\w\.", masked))
+        yield from (match.end() - 1 for match in re.finditer(r"\w\w\.", masked))
         return
-    seen = 0
+    character_count = 0
     for part in parts:
-        seen += len(part)
+        character_count += len(part)
         if part:
-            yield places[seen - 1]
+            yield offsets[character_count - 1]
 
 
 @functools.cache
 def _pysbd(code: str) -> Any:
-    """The language's segmenter, or None."""
+    """Return pysbd's segmenter for a language, or None."""
     with warnings.catch_warnings():
         # Its sources have invalid escapes, which Python 3.12 and later remark on when compiling.
         warnings.simplefilter("ignore")
@@ -288,8 +292,8 @@ def _pysbd(code: str) -> Any:
 
 @functools.cache
 def _abbreviations(code: str) -> frozenset[str] | None:
-    """Words whose full stop the library has to judge, folded; None: any word."""
+    """Return the folded words whose full stop needs the library's judgement; None for all words."""
     if (segmenter := _pysbd(code)) is None:
         return None
-    listed = segmenter.language_module.Abbreviation.ABBREVIATIONS
-    return frozenset(word.casefold() for entry in listed for word in entry.split())
+    entries = segmenter.language_module.Abbreviation.ABBREVIATIONS
+    return frozenset(word.casefold() for entry in entries for word in entry.split())

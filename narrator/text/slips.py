@@ -1,7 +1,7 @@
-"""Slips of a script: what was meant as a mark, a style or a label, and would be spoken.
+"""Slips of a script: text meant as a mark, a style or a label that would be spoken.
 
 `[puase 2s]`, `[sigh]`, `Ines (whispering: Go`. Most brackets of real books are words of the author
-or of an editor ("[He laughed.]", "[sic]", "[1]") and no slips; where both can be, nothing is said.
+or of an editor ("[He laughed.]", "[sic]", "[1]") and no slips; doubtful ones are not reported.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Slip:
-    """`written` at its place, and what is the matter; equal matters are said once in a book."""
+    """A slip with its problem in words; equal problems are reported once in a book."""
 
     written: str
     matter: str
     path: Path
     line: int
     hint: str = ""
-    """What was most likely meant here, after the matter."""
+    """Likely correction, shown after the problem."""
 
 
 Found = tuple[int, str, str]
-"""Offset, what is written, what is the matter."""
+"""Offset, written text, problem."""
 
 AS_TEXT = "\\[ for a bracket that is text"
 _SPOKEN = "is spoken as it stands"
@@ -67,7 +67,7 @@ LANGUAGE_END = "is taken for [language: off]; write it so"
 
 _BRACKET = re.compile(r"\[([^\[\]]{1,80})\]")
 _AMOUNT = re.compile(r"(\d{1,4}(?:[.,]\d{1,3})?)\s?(?:(m(?:illi)?s(?:ec\w*)?)|s(?:ec\w*)?)?\.?")
-_SILENCES = frozenset("silence break wait beat rest gap stop delay".split())
+_PAUSE_WORDS = frozenset("silence break wait beat rest gap stop delay".split())
 _DIRECTIONS = re.compile(
     r"(?:sigh|laugh|chuckl|giggl|snigger|cough|sneez|sniff|sob|gasp|groan|moan|yawn|whisper|shout"
     r"|scream|shriek|cry|crie|weep|breath|inhal|exhal|paus|applau|cheer|clap|sing|hum(?:s|ming)?\b"
@@ -78,12 +78,12 @@ _DIRECTIONS = re.compile(
 _STYLED = re.compile(
     r"[(（]\s?(?P<style>[a-z][a-z'-]*(?:,? [a-z][a-z'-]*){0,3})\s?[)）]\s+(?=[\"“‘«]?[A-Z])"
 )
-_MANNER = re.compile(
+_STYLE_WORDS = re.compile(
     r"\b(?:\w+ing|\w+ly|sad|angry|happy|calm|cold|warm|tired|excited|hoarse|amused|scared|afraid"
     r"|bored|drunk|sleepy|tense|cheerful|bitter|stern|gentle|nervous|breathless|aside|whispers?"
     r"|whispered|shouts?|loud|soft|quiet|low|slow|fast|laughs|sighs|deadpan|sarcastic)\b"
 )
-_NAMED = re.compile(
+_NAME_AND_MARK = re.compile(
     r"[^\S\n]*(?P<name>[^\s:：;；()（）\[\]][^:：;；()（）\[\]\n]{0,59})(?P<mark>[(（\[;；])"
 )
 _AFTER_NAME = (
@@ -95,49 +95,49 @@ _AFTER_NAME = (
 
 
 def brackets(shadow: str) -> Iterator[Found]:
-    """Brackets of a paragraph that are no words of its book; what was escaped is no bracket."""
+    """Yield the bracketed texts of a paragraph that are slips; escaped brackets do not count."""
     if "[" not in shadow:
         return
-    for found in _BRACKET.finditer(shadow):
-        inside = " ".join(found[1].split())
+    for match in _BRACKET.finditer(shadow):
+        inside = " ".join(match[1].split())
         if not inside:
             continue  # a box to tick
-        matter = _meant(inside)
-        if matter is None and _is_direction(inside):
-            matter = DIRECTION
-        if matter is not None:
-            yield found.start(), f"[{inside}]", matter
+        problem = _mistyped_mark(inside)
+        if problem is None and _is_direction(inside):
+            problem = DIRECTION
+        if problem is not None:
+            yield match.start(), f"[{inside}]", problem
 
 
-def _meant(inside: str) -> str | None:
-    """The mark that is a letter or a sign away from what stands in brackets."""
+def _mistyped_mark(inside: str) -> str | None:
+    """Return the problem of bracketed text that is a letter or a sign away from a mark."""
     parts = re.fullmatch(r"([^\W\d_]+)\s?([:=]?)\s?(.*)", inside)
     if parts is None:
         return None
-    folded, sign, rest = parts[1].casefold(), parts[2], parts[3]
-    if _AMOUNT.fullmatch(rest) and (folded in _SILENCES or _near(folded, "pause")):
-        return f"{_SPOKEN}; did you mean {pause_of(rest)}?"
-    named = 0 < len(rest.split()) < 4 and not re.search(r"[,.;!?]", rest)
-    if named and _near(folded, "music") and (sign or folded == "music"):
-        return f"{_SPOKEN}; did you mean [music: {rest}]?"
-    if not rest and folded != "music" and sorted(folded) in (sorted("pause"), sorted("music")):
+    folded, sign, argument = parts[1].casefold(), parts[2], parts[3]
+    if _AMOUNT.fullmatch(argument) and (folded in _PAUSE_WORDS or _is_near(folded, "pause")):
+        return f"{_SPOKEN}; did you mean {pause_of(argument)}?"
+    has_short_name = 0 < len(argument.split()) < 4 and not re.search(r"[,.;!?]", argument)
+    if has_short_name and _is_near(folded, "music") and (sign or folded == "music"):
+        return f"{_SPOKEN}; did you mean [music: {argument}]?"
+    if not argument and folded != "music" and sorted(folded) in (sorted("pause"), sorted("music")):
         return f"{_SPOKEN}; did you mean [pause 1s] or [music: name]?"
     return None
 
 
 def is_language_word(word: str) -> bool:
-    """Whether a word is the one that begins language marks, or a mistyped one."""
+    """Return True if a word is `language`, perhaps mistyped."""
     folded = word.casefold()
-    return folded.startswith("lang") or _near(folded, "language")
+    return folded.startswith("lang") or _is_near(folded, "language")
 
 
 @functools.lru_cache(maxsize=1 << 10)
-def _near(word: str, mark: str) -> bool:
-    return difflib.SequenceMatcher(None, word, mark).ratio() >= 0.7
+def _is_near(word: str, keyword: str) -> bool:
+    return difflib.SequenceMatcher(None, word, keyword).ratio() >= 0.7
 
 
 def pause_of(inside: str) -> str:
-    """The pause that was most likely meant: "2" is "[pause 2s]"."""
+    """Return the pause mark that was most likely meant: "[pause 2s]" for "2"."""
     amount = _AMOUNT.search(inside)
     if amount is None:
         return "[pause 1.5s] or [pause 800ms]"
@@ -145,21 +145,25 @@ def pause_of(inside: str) -> str:
 
 
 def _is_direction(inside: str) -> bool:
-    """A few small words of what is heard; a sentence, or a word that an editor adds, is none."""
+    """Return True for a few words that describe a sound; not for a sentence or an editor's word."""
     words = inside.split()
-    sentence = inside[0].isupper() and inside[-1] in ".!?"
-    return len(words) <= 4 and not sentence and bool(_DIRECTIONS.match(inside.lower()))
+    is_sentence = inside[0].isupper() and inside[-1] in ".!?"
+    return len(words) <= 4 and not is_sentence and bool(_DIRECTIONS.match(inside.lower()))
 
 
-def opening(shadow: str, at: int, is_speaker: Callable[[str], bool]) -> Found | None:
-    """What begins at `at`, the beginning of a line: nearly a label, or a style alone."""
-    at += shadow[at : at + 2].startswith(" ")
-    if styled := _STYLED.match(shadow, at):
-        return (at, styled[0].strip(), STYLE) if _MANNER.search(styled["style"]) else None
-    named = _NAMED.match(shadow, at)
-    if named is None or not is_speaker(named["name"].strip()):
+def opening(shadow: str, offset: int, is_speaker: Callable[[str], bool]) -> Found | None:
+    """Find a slip at `offset`, the beginning of a line: a near label, or a style alone."""
+    offset += shadow[offset : offset + 2].startswith(" ")
+    if style_match := _STYLED.match(shadow, offset):
+        return (
+            (offset, style_match[0].strip(), STYLE)
+            if _STYLE_WORDS.search(style_match["style"])
+            else None
+        )
+    name_match = _NAME_AND_MARK.match(shadow, offset)
+    if name_match is None or not is_speaker(name_match["name"].strip()):
         return None
-    for pattern, matter in _AFTER_NAME:
-        if rest := pattern.match(shadow, named.start("mark")):
-            return at, f"{named['name'].strip()} {rest[0].strip()}", matter
+    for pattern, problem in _AFTER_NAME:
+        if remainder := pattern.match(shadow, name_match.start("mark")):
+            return offset, f"{name_match['name'].strip()} {remainder[0].strip()}", problem
     return None

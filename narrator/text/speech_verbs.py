@@ -1,7 +1,7 @@
-"""How languages say who speaks: their verbs of speech, pronouns, articles and forms of address.
+"""Words by which languages tell who speaks: verbs of speech, pronouns, articles, forms of address.
 
 `named_in_tag` finds the subject of “said Ada”, „sagte Anna“, « dit-elle » and “dijo Ana”. Knows
-words and their order, nothing of who is in a book.
+words and their order, nothing of the book's characters.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from narrator.text.sentences import primary
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whom a tag names: `text[start:stop]`, empty after the verb where its form alone tells."""
+    """The subject of a tag: `text[start:stop]`, empty after a verb whose form alone tells it."""
 
     start: int
     stop: int
     is_pronoun: bool
-    """Whether no name and no noun stands there."""
+    """True if it has no name or noun."""
     pronoun: str | None
-    """he, she, they or I, where a pronoun, an article, a form of address or the verb tells."""
+    """he, she, they or I, from a pronoun, an article, a form of address or the verb."""
 
 
-_REGULAR = {
+_REGULAR_STEMS = {
     "de": (
         "te t ten",
         "sag frag erwider flüster murmel mein bemerk füg erklär wiederhol seufz lach brumm stammel "
@@ -79,7 +79,7 @@ _REGULAR = {
 }
 """Endings, and the stems that take them."""
 
-_FORMS = {
+_IRREGULAR_FORMS = {
     "en": "said say says saying asked asks ask cried cries replied replies answered answers "
     "shouted shouts whispered whispers murmured murmurs muttered mutters called calls repeated "
     "repeats exclaimed exclaims inquired enquired demanded demands began begins added adds "
@@ -144,7 +144,7 @@ _FORMS = {
     "крикнула закричав закричала прошепотів прошепотіла промовив промовила вигукнув вигукнула "
     "додав додала мовив мовила подумав подумала озвався озвалася буркнув буркнула",
 }
-"""Verbs in the forms that tags have, of the present and the past."""
+"""Verb forms of tags, present and past."""
 
 _PRONOUNS = {
     "en": "he:he she:she they:they i:I",
@@ -168,7 +168,7 @@ _ARTICLES = {
     "pt": "o:he a:she os:they as:they um:he uma:she seu:he sua:she meu:he minha:she",
     "ru": "",
 }
-"""Articles and what stands in their place, with the pronoun that they tell of."""
+"""Articles and other determiners, with the pronoun that they imply."""
 
 _ADDRESS = {
     "en": "mr:he mrs:she miss:she ms:she lady:she lord:he sir:he madam:she aunt:she uncle:he",
@@ -180,7 +180,7 @@ _ADDRESS = {
     "ru": "господин:he госпожа:she князь:he княгиня:she княжна:she граф:he графиня:she барин:he "
     "барыня:she дядя:he тётя:she тетя:she тётка:she тетка:she бабушка:she дедушка:he",
 }
-"""Forms of address before a name, with the pronoun that they tell of."""
+"""Forms of address before a name, with the pronoun that they imply."""
 
 _PREPOSITIONS = {
     "en": "to at in of with by from for on over after before into like than upon towards",
@@ -204,26 +204,26 @@ _OPENERS = {
     "ru": "тогда потом и а но наконец вдруг тут так же",
     "en": "then and but so here thus at last",
 }
-"""What may stand before a verb whose subject follows."""
+"""Words that may come before a verb that its subject follows."""
 
-_DROPPED = frozenset("es it pt ru".split())
+_PRO_DROP_LANGUAGES = frozenset("es it pt ru".split())
 """Languages whose verbs need no subject."""
 
 _PARTICLES = frozenset(
     "von van der den zu zur de du des la le les di da del della dello degli dos das do e y et und "
     "af av".split()
 )
-"""Of names, before another capital."""
+"""Particles of names, before another capitalised word."""
 
 
-def _pairs(words: str) -> dict[str, str | None]:
+def _parse_pronouns(words: str) -> dict[str, str | None]:
     parts = (pair.split(":") for pair in words.split())
     return {word: pronoun or None for word, pronoun in parts}
 
 
 @dataclass(frozen=True, slots=True)
 class TagWords:
-    """What tags of a language are made of, folded."""
+    """Words that make up tags of a language, folded."""
 
     code: str
     verbs: frozenset[str]
@@ -236,16 +236,16 @@ class TagWords:
 
 @functools.cache
 def speech_of(language: str) -> TagWords:
-    """The words of a language (a BCP 47 tag); those of an unknown one are empty."""
+    """Return the words of a language (a BCP 47 tag); those of an unknown one are empty."""
     code = {"nb": "no", "nn": "no"}.get(primary(language), primary(language))
-    endings, stems = _REGULAR.get(code, ("", ""))
+    endings, stems = _REGULAR_STEMS.get(code, ("", ""))
     regular = {stem + ending for stem in stems.split() for ending in endings.split()}
     return TagWords(
         code,
-        frozenset(regular | set(_FORMS.get(code, "").split())),
-        _pairs(_PRONOUNS.get(code, "")),
-        _pairs(_ARTICLES.get(code, "")),
-        _pairs(_ADDRESS.get(code, "")),
+        frozenset(regular | set(_IRREGULAR_FORMS.get(code, "").split())),
+        _parse_pronouns(_PRONOUNS.get(code, "")),
+        _parse_pronouns(_ARTICLES.get(code, "")),
+        _parse_pronouns(_ADDRESS.get(code, "")),
         frozenset(_PREPOSITIONS.get(code, "").split()),
         frozenset(_OPENERS.get(code, "").split()),
     )
@@ -256,127 +256,138 @@ _CLAUSE_END = re.compile(
     r"(?<!\b[^\W\d_])(?<!\bMr)(?<!\bMrs)(?<!\bMme)(?<!\bMlle)(?<!\bDr)(?<!\bSr)(?<!\bSra)\."
     r"|[!?;:…]|\s[—–-]|[—–](?=[\s,.;:])|--"
 )
-_MOST = 8
-"""Words of a tag before its verb, and after it to its subject."""
+_MAX_TAG_WORDS = 8
+"""Maximum number of words before a tag's verb, and from it to its subject."""
 
 
-def named_in_tag(beside: str, language: str) -> Subject | None:
-    """The subject of the tag in narration beside a quotation, None where there is no tag.
+def named_in_tag(narration: str, language: str) -> Subject | None:
+    """Return the subject of the tag in narration next to a quotation; None without a tag.
 
-    Narration that ends with a colon or a comma leads to a quotation, and its last clause counts;
-    of other narration, which follows one, the first does.
+    Narration that ends with a colon or a comma leads to a quotation, so its last clause is read;
+    other narration follows one, so its first clause is read.
     """
     speech = speech_of(language)
-    begin, end = _clause(beside)
-    words = list(WORD.finditer(beside, begin, end))
-    folded = [word[0].casefold() for word in words]
-    verb = next((n for n, word in enumerate(folded[: _MOST + 1]) if word in speech.verbs), None)
+    begin, end = _tag_clause(narration)
+    words = list(WORD.finditer(narration, begin, end))
+    folded_words = [word[0].casefold() for word in words]
+    verb = next(
+        (n for n, word in enumerate(folded_words[: _MAX_TAG_WORDS + 1]) if word in speech.verbs),
+        None,
+    )
     if verb is None:
         return None
-    before = [word for word in folded[:verb] if word not in speech.openers]
-    after_it = range(verb + 1, len(words))[:_MOST]
-    before_it = range(verb - 1, -1, -1)[:_MOST]
-    for places in (before_it, after_it) if before else (after_it, before_it):
-        if found := _subject(words, folded, places, speech):
-            return found
-    if speech.code not in _DROPPED:
+    words_before = [word for word in folded_words[:verb] if word not in speech.openers]
+    places_after = range(verb + 1, len(words))[:_MAX_TAG_WORDS]
+    places_before = range(verb - 1, -1, -1)[:_MAX_TAG_WORDS]
+    for places in (places_before, places_after) if words_before else (places_after, places_before):
+        if subject := _find_subject(words, folded_words, places, speech):
+            return subject
+    if speech.code not in _PRO_DROP_LANGUAGES:
         return None
-    stop = words[verb].end()
-    return Subject(stop, stop, True, _told_by(folded[verb], speech))
+    verb_end = words[verb].end()
+    return Subject(verb_end, verb_end, True, _pronoun_from_verb(folded_words[verb], speech))
 
 
-def _clause(text: str) -> tuple[int, int]:
-    """Where the clause of a tag lies in narration beside a quotation."""
-    stripped = text.rstrip(" \t\n\u00a0\u202f—–-")
-    if stripped.endswith((":", ",")):
-        ends = [found.end() for found in _CLAUSE_END.finditer(stripped, 0, len(stripped) - 1)]
-        return (ends[-1] if ends else 0), len(stripped)
+def _tag_clause(text: str) -> tuple[int, int]:
+    """Return the span of the tag's clause in narration next to a quotation."""
+    trimmed = text.rstrip(" \t\n\u00a0\u202f—–-")
+    if trimmed.endswith((":", ",")):
+        ends = [match.end() for match in _CLAUSE_END.finditer(trimmed, 0, len(trimmed) - 1)]
+        return (ends[-1] if ends else 0), len(trimmed)
     begin = len(text) - len(text.lstrip(" \t\n\u00a0\u202f—–-,.;"))
-    found = _CLAUSE_END.search(text, begin)
-    return begin, found.start() if found else len(text)
+    match = _CLAUSE_END.search(text, begin)
+    return begin, match.start() if match else len(text)
 
 
-def _subject(
-    words: Sequence[re.Match[str]], folded: Sequence[str], places: range, speech: TagWords
+def _find_subject(
+    words: Sequence[re.Match[str]], folded_words: Sequence[str], places: range, speech: TagWords
 ) -> Subject | None:
-    """The first of some places where a subject stands."""
-    backwards = places.step < 0
+    """Return the first subject at the given word indices, or None."""
+    is_backwards = places.step < 0
     for place in places:
-        if folded[place] in speech.pronouns:
-            return Subject(*words[place].span(), True, speech.pronouns[folded[place]])
-        begin = _begin(words, folded, place, speech) if backwards else place
-        if found := _named(words, folded, begin, speech):
-            return found
+        if folded_words[place] in speech.pronouns:
+            return Subject(*words[place].span(), True, speech.pronouns[folded_words[place]])
+        begin = _name_start(words, folded_words, place, speech) if is_backwards else place
+        if subject := _subject_at(words, folded_words, begin, speech):
+            return subject
     return None
 
 
-def _named(
-    words: Sequence[re.Match[str]], folded: Sequence[str], begin: int, speech: TagWords
+def _subject_at(
+    words: Sequence[re.Match[str]], folded_words: Sequence[str], begin: int, speech: TagWords
 ) -> Subject | None:
-    """The name or noun that begins at a word, with its article; None where none does."""
-    before = folded[begin - 1] if begin else ""
-    first = begin + (folded[begin] in speech.articles)
-    if before in speech.prepositions or first >= len(words):
+    """Return the name or noun that begins at a word, with its article, or None."""
+    word_before = folded_words[begin - 1] if begin else ""
+    first = begin + (folded_words[begin] in speech.articles)
+    if word_before in speech.prepositions or first >= len(words):
         return None
-    named = words[first][0][0].isupper() and (first > 0 or folded[0] not in speech.openers)
-    noun = first > begin and _beside(words[begin], words[first])
+    is_name = words[first][0][0].isupper() and (first > 0 or folded_words[0] not in speech.openers)
+    is_noun = first > begin and _are_adjacent(words[begin], words[first])
     # Russian nouns have no article: сказал старик
-    bare = speech.code == "ru" and before in speech.verbs
-    if not (named or noun or bare or folded[begin] in speech.address):
+    is_bare_noun = speech.code == "ru" and word_before in speech.verbs
+    if not (is_name or is_noun or is_bare_noun or folded_words[begin] in speech.address):
         return None
-    last = _end(words, folded, first, speech, is_noun=not named)
-    told = speech.address.get(folded[first]) or speech.articles.get(folded[begin])
-    for verb in (before, *folded[last : last + 1]):
-        told = told or _told_by(verb, speech)
-    return Subject(words[begin].start(), words[last - 1].end(), False, told)
+    end = _name_end(words, folded_words, first, speech, is_noun=not is_name)
+    pronoun = speech.address.get(folded_words[first]) or speech.articles.get(folded_words[begin])
+    for verb in (word_before, *folded_words[end : end + 1]):
+        pronoun = pronoun or _pronoun_from_verb(verb, speech)
+    return Subject(words[begin].start(), words[end - 1].end(), False, pronoun)
 
 
-def _beside(word: re.Match[str], after: re.Match[str]) -> bool:
-    return not word.string[word.end() : after.start()].strip(" '’.-\n\u00a0\u202f")
+def _are_adjacent(first_word: re.Match[str], second_word: re.Match[str]) -> bool:
+    return not first_word.string[first_word.end() : second_word.start()].strip(
+        " '’.-\n\u00a0\u202f"
+    )
 
 
-def _begin(
-    words: Sequence[re.Match[str]], folded: Sequence[str], place: int, speech: TagWords
+def _name_start(
+    words: Sequence[re.Match[str]], folded_words: Sequence[str], place: int, speech: TagWords
 ) -> int:
-    """The first word of a name or a noun that ends at `place`: its article, if it has one."""
-    while place and words[place - 1][0][0].isupper() and _beside(words[place - 1], words[place]):
+    """Return the index of the first word of a name that ends at `place`, with its article."""
+    while (
+        place and words[place - 1][0][0].isupper() and _are_adjacent(words[place - 1], words[place])
+    ):
         place -= 1
     for article in range(place, max(-1, place - 4), -1):
-        if article < place and not _beside(words[article], words[article + 1]):
+        if article < place and not _are_adjacent(words[article], words[article + 1]):
             break
-        if folded[article] in speech.articles:
+        if folded_words[article] in speech.articles:
             return article
     return place
 
 
-def _end(
+def _name_end(
     words: Sequence[re.Match[str]],
-    folded: Sequence[str],
+    folded_words: Sequence[str],
     first: int,
     speech: TagWords,
     *,
     is_noun: bool,
 ) -> int:
-    """The place after the last word of a name or noun that begins at `first`."""
+    """Return the index after the last word of a name or noun that begins at `first`."""
 
-    def follows(place: int) -> bool:
-        return place < len(words) and _beside(words[place - 1], words[place])
+    def is_adjacent(place: int) -> bool:
+        return place < len(words) and _are_adjacent(words[place - 1], words[place])
 
-    last = first + 1
+    end = first + 1
     if is_noun:
         # der alte Mann, the old man, la vieille dame: adjectives stand before
         for _ in range(2):
-            before = speech.code == "de" or folded[last - 1] in _ADJECTIVES
-            if before and follows(last) and folded[last] not in speech.verbs:
-                last += 1
-    while follows(last):
-        if words[last][0][0].isupper() and folded[last] not in speech.pronouns:
-            last += 1
-        elif folded[last] in _PARTICLES and follows(last + 1) and words[last + 1][0][0].isupper():
-            last += 2
+            is_adjective = speech.code == "de" or folded_words[end - 1] in _ADJECTIVES
+            if is_adjective and is_adjacent(end) and folded_words[end] not in speech.verbs:
+                end += 1
+    while is_adjacent(end):
+        if words[end][0][0].isupper() and folded_words[end] not in speech.pronouns:
+            end += 1
+        elif (
+            folded_words[end] in _PARTICLES
+            and is_adjacent(end + 1)
+            and words[end + 1][0][0].isupper()
+        ):
+            end += 2
         else:
             break
-    return last
+    return end
 
 
 _ADJECTIVES = frozenset(
@@ -386,11 +397,11 @@ _ADJECTIVES = frozenset(
     "altro altra buon buona velho velha jovem pobre outro outra bom boa старый старая молодой "
     "молодая".split()
 )
-"""Before a noun."""
+"""Adjectives before a noun."""
 
 
-def _told_by(verb: str, speech: TagWords) -> str | None:
-    """What a Russian past form tells of its subject."""
+def _pronoun_from_verb(verb: str, speech: TagWords) -> str | None:
+    """Return the pronoun that a Russian past form implies, or None."""
     if speech.code != "ru" or verb not in speech.verbs:
         return None
     if verb.endswith(("ла", "лась")):

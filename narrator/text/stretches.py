@@ -1,9 +1,9 @@
-"""Paragraphs -> lines of one speaker each: by what the text gives to others, then by what is
-decided of quotations in its narration.
+"""Split paragraphs into lines of one speaker each.
 
-Loses nothing: the lines of a paragraph have all of its text but white space, pauses, marks and said
-words, each where it stood. What nobody is quoted in stays as it is. Knows no files, and nothing of
-how it was decided.
+Spans that the text gives to speakers come first, then the speakers decided for quotations in the
+narration. Nothing is lost: the lines of a paragraph keep all of its text but white space, with its
+pauses, marks and spoken forms. A paragraph without such spans stays as it is. Knows no files, and
+nothing of how speakers were decided.
 """
 
 from __future__ import annotations
@@ -19,283 +19,310 @@ from narrator.text.quotations import quotations
 from narrator.text.tags import tag_end
 
 SKIPPED = "says who speaks; `dialogue.tags` skips it"
-"""Why a tag is left out."""
+"""Reason of a tag that is left out."""
 
-# Marks go with the quotation that they stand at: closing ones, and those that end its clause.
-_CLOSING = re.compile(r"[,.;:!?…”’\"'»›)\]}]+(?=[\s—–-]|\Z)|[，。、！？；：…”’」』】〉》）]+")
-_OPENING = re.compile(r"(?:\A|(?<=[\s—–-]))[“‘«„‹「『【《〈（(\[¿¡\"']+\Z")
-_NUMBERS = re.compile(r"(?:\d{1,9}[.)]\s*)+")
-"""Of list items, which are said with what follows."""
+# Marks go with the adjacent quotation: closing ones, and those that end its clause.
+_CLOSING_MARKS = re.compile(r"[,.;:!?…”’\"'»›)\]}]+(?=[\s—–-]|\Z)|[，。、！？；：…”’」』】〉》）]+")
+_OPENING_MARKS = re.compile(r"(?:\A|(?<=[\s—–-]))[“‘«„‹「『【《〈（(\[¿¡\"']+\Z")
+_LIST_NUMBERS = re.compile(r"(?:\d{1,9}[.)]\s*)+")
+"""Numbers of list items, which are spoken with the text that follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A quotation in the narration of a chapter, or a piece of one: `line.text[start:stop]`."""
+    """A quotation in a chapter's narration, or a piece of one: `line.text[start:stop]`."""
 
     passage: int
-    """Its place in `passages`."""
+    """Its index in `passages`."""
     scene: int
     place: int
-    """Of the line in its scene."""
+    """Index of the line in its scene."""
     line: Line
     start: int
     stop: int
     goes_on: bool
-    """Whether it goes on the last quotation of the paragraph before."""
+    """True if it continues the last quotation of the paragraph before."""
 
     @property
     def text(self) -> str:
         return self.line.text[self.start : self.stop]
 
 
-_PARTS_NARRATION = "."
-"""Stands for what is no narration: no quotation goes on over it."""
+_NARRATION_BREAK = "."
+"""Placeholder for text that is not narration: no quotation continues across it."""
 
 _Place = tuple[int, int, Line]
-"""Scene, place in it, line."""
+"""Index of the scene, index in the scene, line."""
 
 
-def _places(chapter: Chapter) -> Iterator[_Place | None]:
-    """The paragraphs of narration; None for another one, and for the end of a scene."""
-    for number, scene in enumerate(chapter.scenes):
-        for place, line in enumerate(scene.lines):
-            yield (number, place, line) if line.is_narration else None
+def _narration_paragraphs(chapter: Chapter) -> Iterator[_Place | None]:
+    """Yield the paragraphs of narration; None for any other one and for the end of a scene."""
+    for scene_index, scene in enumerate(chapter.scenes):
+        for line_index, line in enumerate(scene.lines):
+            yield (scene_index, line_index, line) if line.is_narration else None
         yield None
 
 
 def passages(chapter: Chapter) -> list[str]:
-    """The narration of a chapter that has not been parted, by paragraphs, as quotations are looked
-    for in it."""
-    return [one[2].text if one else _PARTS_NARRATION for one in _places(chapter)]
+    """Return the paragraphs of an unsplit chapter in which quotations are searched for.
+
+    Paragraphs that are not narration are placeholders.
+    """
+    return [
+        place[2].text if place else _NARRATION_BREAK for place in _narration_paragraphs(chapter)
+    ]
 
 
 def quoted(chapter: Chapter) -> tuple[Quoted, ...]:
-    """The quotations of a chapter that has not been parted, in order: those of its narration that
-    the text gives to nobody."""
-    places = list(_places(chapter))
-    found: list[Quoted] = []
-    for one in quotations(passages(chapter), chapter.language):
-        if place := places[one.paragraph]:
-            line = place[2]
-            if not any(g.start < one.stop and one.start < g.stop for g in line.given):
-                found.append(Quoted(one.paragraph, *place, one.start, one.stop, one.goes_on))
-    return tuple(found)
+    """Return the quotations in an unsplit chapter's narration, in order, but for those that the
+    text gives to speakers."""
+    paragraphs = list(_narration_paragraphs(chapter))
+    quotes: list[Quoted] = []
+    for quotation in quotations(passages(chapter), chapter.language):
+        if paragraph := paragraphs[quotation.paragraph]:
+            line = paragraph[2]
+            if not any(
+                span.start < quotation.stop and quotation.start < span.stop for span in line.given
+            ):
+                quotes.append(
+                    Quoted(
+                        quotation.paragraph,
+                        *paragraph,
+                        quotation.start,
+                        quotation.stop,
+                        quotation.goes_on,
+                    )
+                )
+    return tuple(quotes)
 
 
 def parted(
     chapter: Chapter,
-    said: Mapping[Quoted, Sequence[str]],
+    speakers_of: Mapping[Quoted, Sequence[str]],
     roles: Roles,
     tags: str = "narrator",
 ) -> Chapter:
-    """The chapter with lines of one speaker each.
+    """Split the lines of a chapter so that each has one speaker.
 
-    `said` is who says a quotation, several in unison; what is not in it, the narrator says. `tags`
-    is as in the manifest.
+    `speakers_of` maps quotations to their speakers (several in unison); the narrator speaks the
+    others. `tags` is the manifest's setting.
     """
-    own: dict[tuple[int, int], list[Given]] = {}
-    for one, speakers in said.items():
+    decided_spans: dict[tuple[int, int], list[Given]] = {}
+    for quotation, speakers in speakers_of.items():
         if speakers:
-            decided = Given(one.start, one.stop, tuple(speakers))
-            own.setdefault((one.scene, one.place), []).append(decided)
+            span = Given(quotation.start, quotation.stop, tuple(speakers))
+            decided_spans.setdefault((quotation.scene, quotation.place), []).append(span)
     scenes: list[list[Line]] = []
-    left: list[LeftOut] = []
-    changed = False
-    for number, scene in enumerate(chapter.scenes):
+    omitted: list[LeftOut] = []
+    is_changed = False
+    for scene_index, scene in enumerate(chapter.scenes):
         scenes.append([])
-        for place, line in enumerate(scene.lines):
-            given = own.get((number, place), [])
-            if not (given or line.given):
+        for line_index, line in enumerate(scene.lines):
+            line_spans = decided_spans.get((scene_index, line_index), [])
+            if not (line_spans or line.given):
                 scenes[-1].append(line)
                 continue
-            changed = True
-            scenes[-1] += _Paragraph(line, given, roles, chapter.language).lines(tags, left)
-    if not changed:
+            is_changed = True
+            scenes[-1] += _Paragraph(line, line_spans, roles, chapter.language).lines(tags, omitted)
+    if not is_changed:
         return chapter
-    based = [[_in_own_language(line, roles, chapter) for line in scene] for scene in scenes]
-    marked = (line.language for scene in based for line in scene if line.is_marked)
-    declared = [*roles.declared, chapter.language, *roles.languages.values(), *marked]
-    foreign = by_letters(based, list(dict.fromkeys(declared)))
-    left_out = sorted((*chapter.left_out, *left), key=lambda item: item.line)
+    relabelled = [
+        [_with_default_language(line, roles, chapter) for line in scene] for scene in scenes
+    ]
+    marked_languages = (line.language for scene in relabelled for line in scene if line.is_marked)
+    languages = [*roles.declared, chapter.language, *roles.languages.values(), *marked_languages]
+    foreign = by_letters(relabelled, list(dict.fromkeys(languages)))
+    left_out = sorted((*chapter.left_out, *omitted), key=lambda omission: omission.line)
     return replace(
         chapter,
-        scenes=tuple(Scene(tuple(scene)) for scene in based),
+        scenes=tuple(Scene(tuple(scene)) for scene in relabelled),
         left_out=tuple(left_out),
         foreign=foreign,
     )
 
 
-def _in_own_language(line: Line, roles: Roles, chapter: Chapter) -> Line:
-    """A line before its letters are looked at."""
+def _with_default_language(line: Line, roles: Roles, chapter: Chapter) -> Line:
+    """Return a line in its speaker's default language, unless a language mark sets it."""
     language = roles.languages.get(line.speaker, chapter.language)
     return line if line.is_marked or line.language == language else replace(line, language=language)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """`text[start:stop]` of a paragraph, and whose it is; nobody's is left out."""
+    """`text[start:stop]` of a paragraph with its speakers; without speakers it is left out."""
 
     start: int
     stop: int
     speakers: tuple[str, ...]
     style: str | None
     is_quoted: bool
-    """Whether somebody is quoted, and not the paragraph's own speaker."""
+    """True for a quotation, False for words of the paragraph's own speaker."""
 
-    def joins(self, other: _Part) -> bool:
-        return (self.speakers, self.style) == (other.speakers, other.style)
+    def has_same_attribution(self, part: _Part) -> bool:
+        return (self.speakers, self.style) == (part.speakers, part.style)
 
 
 class _Paragraph:
-    """A line of a whole paragraph that is parted."""
+    """Splits the line of a whole paragraph."""
 
-    def __init__(self, line: Line, said: Sequence[Given], roles: Roles, language: str) -> None:
+    def __init__(
+        self, line: Line, decided_spans: Sequence[Given], roles: Roles, language: str
+    ) -> None:
         self.line = line
-        self.given = sorted((*line.given, *said), key=lambda one: one.start)
+        self.spans = sorted((*line.given, *decided_spans), key=lambda span: span.start)
         self.languages = roles.languages
         self.language = language
 
-    def lines(self, tags: str, left: list[LeftOut]) -> Iterator[Line]:
-        """Its lines; what is left out of it is added to `left`."""
-        parts = self._joined(self._with_marks(self._parts()))
+    def lines(self, tags: str, omitted: list[LeftOut]) -> Iterator[Line]:
+        """Yield the lines of the paragraph; text that is left out is added to `omitted`."""
+        parts = self._join_parts(self._move_marks(self._divide_by_spans()))
         if tags != "narrator":
-            parts = self._joined(list(self._tagged(parts, tags)))
+            parts = self._join_parts(list(self._reassign_tags(parts, tags)))
         text = self.line.text
         spoken = [part for part in parts if part.speakers]
         for part in parts:
             if not part.speakers:
                 number = self.line.number_at(part.start)
-                gone = text[part.start : part.stop].strip()
-                left.append(LeftOut(self.line.path, number, gone, SKIPPED))
+                omitted_text = text[part.start : part.stop].strip()
+                omitted.append(LeftOut(self.line.path, number, omitted_text, SKIPPED))
         edges = [0, *(part.start for part in spoken[1:]), len(text) + 1]
-        for n, part in enumerate(spoken):
-            yield from self._said(part, edges[n], edges[n + 1])
+        for index, part in enumerate(spoken):
+            yield from self._speaker_lines(part, edges[index], edges[index + 1])
 
-    # -- whose is what
+    # -- parts and their speakers
 
-    def _parts(self) -> list[_Part]:
-        """The paragraph from its first character to its last; an inner part wins."""
-        line, whole = self.line, len(self.line.text)
-        stack = [_Part(0, whole, (line.speaker,), line.style, is_quoted=False)]
-        found: list[_Part] = []
-        at = 0
+    def _divide_by_spans(self) -> list[_Part]:
+        """Divide the whole paragraph by its spans; an inner span wins."""
+        line, length = self.line, len(self.line.text)
+        stack = [_Part(0, length, (line.speaker,), line.style, is_quoted=False)]
+        parts: list[_Part] = []
+        position = 0
 
         def up_to(stop: int) -> int:
-            if stop > at:
-                found.append(replace(stack[-1], start=at, stop=stop))
-            return max(at, stop)
+            if stop > position:
+                parts.append(replace(stack[-1], start=position, stop=stop))
+            return max(position, stop)
 
-        for one in self.given:
-            while one.start >= stack[-1].stop and len(stack) > 1:
-                at = up_to(stack[-1].stop)
+        for span in self.spans:
+            while span.start >= stack[-1].stop and len(stack) > 1:
+                position = up_to(stack[-1].stop)
                 stack.pop()
-            at = up_to(one.start)
-            stop = min(one.stop, stack[-1].stop)
-            stack.append(_Part(one.start, stop, one.speakers, one.style, is_quoted=True))
+            position = up_to(span.start)
+            stop = min(span.stop, stack[-1].stop)
+            stack.append(_Part(span.start, stop, span.speakers, span.style, is_quoted=True))
         while stack:
-            at = up_to(stack[-1].stop)
+            position = up_to(stack[-1].stop)
             stack.pop()
-        return found
+        return parts
 
-    def _with_marks(self, parts: Sequence[_Part]) -> list[_Part]:
-        """The parts with the marks at their edges where they belong, and no word parted that is
-        said otherwise."""
+    def _move_marks(self, parts: Sequence[_Part]) -> list[_Part]:
+        """Move punctuation at edges of parts to the adjacent quotation; split no spoken form."""
         text, cuts = self.line.text, [part.stop for part in parts[:-1]]
-        for n, cut in enumerate(cuts):
-            low = cuts[n - 1] if n else 0
-            ends = parts[n].is_quoted and not text[cut - 1].isspace()
-            begins = parts[n + 1].is_quoted
-            if ends and (closing := _CLOSING.match(text, cut)):
+        for index, cut in enumerate(cuts):
+            previous_cut = cuts[index - 1] if index else 0
+            is_end_of_quote = parts[index].is_quoted and not text[cut - 1].isspace()
+            is_start_of_quote = parts[index + 1].is_quoted
+            if is_end_of_quote and (closing := _CLOSING_MARKS.match(text, cut)):
                 cut = closing.end()
-            elif begins and (opening := _OPENING.search(text, low, cut)):
+            elif is_start_of_quote and (opening := _OPENING_MARKS.search(text, previous_cut, cut)):
                 cut = opening.start()
-            cut = next((s.stop for s in self.line.says if s.start < cut < s.stop), cut)
-            cuts[n] = max(low, cut)
+            cut = next((say.stop for say in self.line.says if say.start < cut < say.stop), cut)
+            cuts[index] = max(previous_cut, cut)
         edges = [0, *cuts, len(text)]
         return [
-            replace(part, start=edges[n], stop=max(edges[n], edges[n + 1]))
-            for n, part in enumerate(parts)
+            replace(part, start=edges[index], stop=max(edges[index], edges[index + 1]))
+            for index, part in enumerate(parts)
         ]
 
-    def _joined(self, parts: Sequence[_Part]) -> list[_Part]:
-        """Parts that each have something to say, neighbours of different speakers."""
+    def _join_parts(self, parts: Sequence[_Part]) -> list[_Part]:
+        """Join parts without words to neighbours, and neighbours of the same speakers."""
         text = self.line.text
-        found: list[_Part] = []
-        ahead: int | None = None
-        for n, part in enumerate(parts):
-            said = text[part.start : part.stop]
-            is_number = n == 0 and bool(_NUMBERS.fullmatch(said)) and len(parts) > 1
-            if is_number or not any(map(str.isalnum, said)):
-                if found:
-                    found[-1] = replace(found[-1], stop=part.stop)
-                elif ahead is None:
-                    ahead = part.start
+        joined: list[_Part] = []
+        pending_start: int | None = None
+        for index, part in enumerate(parts):
+            part_text = text[part.start : part.stop]
+            is_number = index == 0 and bool(_LIST_NUMBERS.fullmatch(part_text)) and len(parts) > 1
+            if is_number or not any(map(str.isalnum, part_text)):
+                if joined:
+                    joined[-1] = replace(joined[-1], stop=part.stop)
+                elif pending_start is None:
+                    pending_start = part.start
                 continue
-            if ahead is not None:
-                part, ahead = replace(part, start=ahead), None
-            if found and found[-1].joins(part):
-                found[-1] = replace(found[-1], stop=part.stop)
+            if pending_start is not None:
+                part, pending_start = replace(part, start=pending_start), None
+            if joined and joined[-1].has_same_attribution(part):
+                joined[-1] = replace(joined[-1], stop=part.stop)
             else:
-                found.append(part)
-        return found or [replace(parts[0], stop=parts[-1].stop)]
+                joined.append(part)
+        return joined or [replace(parts[0], stop=parts[-1].stop)]
 
-    def _tagged(self, parts: Sequence[_Part], tags: str) -> Iterator[_Part]:
-        """The parts with those who are quoted saying their tags too, or with nobody saying them."""
+    def _reassign_tags(self, parts: Sequence[_Part], tags: str) -> Iterator[_Part]:
+        """Give speech tags to the speaker of their quotation, or to nobody."""
         text = self.line.text
-        for n, part in enumerate(parts):
-            before = parts[n - 1] if n else None
-            end = 0
-            if before and before.is_quoted and not part.is_quoted and self.line.is_narration:
-                quotation = text[before.start : before.stop]
-                end = tag_end(text[part.start : part.stop], quotation, self.line.language)
-            if end and before:
-                whose = (before.speakers, before.style) if tags == "speaker" else ((), None)
-                yield _Part(part.start, part.start + end, *whose, is_quoted=False)
-                part = replace(part, start=part.start + end)
+        for index, part in enumerate(parts):
+            previous = parts[index - 1] if index else None
+            tag_length = 0
+            if previous and previous.is_quoted and not part.is_quoted and self.line.is_narration:
+                quotation = text[previous.start : previous.stop]
+                tag_length = tag_end(text[part.start : part.stop], quotation, self.line.language)
+            if tag_length and previous:
+                attribution = (
+                    (previous.speakers, previous.style) if tags == "speaker" else ((), None)
+                )
+                yield _Part(part.start, part.start + tag_length, *attribution, is_quoted=False)
+                part = replace(part, start=part.start + tag_length)
             if part.start < part.stop:
                 yield part
 
     # -- lines
 
-    def _said(self, part: _Part, begin: int, end: int) -> Iterator[Line]:
-        """The lines of a part, one for each of its speakers, with the pauses and marks that stand
-        from `begin` to `end`."""
+    def _speaker_lines(self, part: _Part, begin: int, end: int) -> Iterator[Line]:
+        """Yield the lines of a part, one for each of its speakers, with the pauses and marks from
+        `begin` to `end`."""
         line, text = self.line, self.line.text
         stop = part.start + len(text[part.start : part.stop].rstrip())
         start = stop - len(text[part.start : stop].lstrip())
 
-        def place(at: int) -> int:
-            return min(max(at, start), stop) - start
+        def clamp(offset: int) -> int:
+            return min(max(offset, start), stop) - start
 
         first = replace(
             line,
             speaker=part.speakers[0],
             text=text[start:stop],
             line=line.number_at(start),
-            language=self._language(part.speakers[0]),
+            language=self._language_of(part.speakers[0]),
             style=part.style,
             says=tuple(
                 replace(say, start=say.start - start, stop=say.stop - start)
                 for say in line.says
                 if start <= say.start and say.stop <= stop
             ),
-            rests=tuple(replace(r, at=place(r.at)) for r in line.rests if begin <= r.at < end),
-            marks=tuple(replace(m, at=place(m.at)) for m in line.marks if begin <= m.at < end),
+            rests=tuple(
+                replace(pause, at=clamp(pause.at))
+                for pause in line.rests
+                if begin <= pause.at < end
+            ),
+            marks=tuple(
+                replace(mark, at=clamp(mark.at)) for mark in line.marks if begin <= mark.at < end
+            ),
             goes_on=begin > 0,
             is_close=begin > 0 and not text[start - 1].isspace(),
             given=(),
             is_narration=line.is_narration and not part.is_quoted,
-            rows=tuple((at - start, number) for at, number in line.rows if start < at < stop),
+            rows=tuple(
+                (offset - start, number) for offset, number in line.rows if start < offset < stop
+            ),
             begin=start,
         )
         yield first
         for speaker in part.speakers[1:]:
-            language = self._language(speaker)
+            language = self._language_of(speaker)
             yield replace(
                 first, speaker=speaker, language=language, rests=(), marks=(), with_before=True
             )
 
-    def _language(self, speaker: str) -> str:
-        """What somebody's part is said in, before its letters are looked at."""
-        own = self.languages.get(speaker, self.language)
-        return self.line.language if self.line.is_marked else own
+    def _language_of(self, speaker: str) -> str:
+        """Return the language of a speaker's part, before its letters are examined."""
+        default_language = self.languages.get(speaker, self.language)
+        return self.line.language if self.line.is_marked else default_language

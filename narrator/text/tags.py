@@ -1,6 +1,6 @@
-"""Tags: what of the narration beside a quotation says who said it, “said Ada” and no more.
+"""Finds speech tags: narration next to a quotation that only names its speaker, “said Ada”.
 
-Knows words and marks of languages, not who speaks.
+Knows words and marks of languages, not the speakers.
 """
 
 from __future__ import annotations
@@ -15,27 +15,29 @@ _CLAUSE_END = re.compile(
     r"(?:(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\b[^\W\d_])\.|[,;:!?…]|\.{3})"
     r"[\"'”’»)\]]*(?=\s|\Z)|\s*(?:[—–]|--)|\Z"
 )
-_MOST = 10
-"""Words of a clause that is a tag; longer ones tell more than who speaks."""
+_MAX_TAG_WORDS = 10
+"""Maximum number of words of a tag; longer clauses tell more than the speaker."""
 
 
-def tag_end(text: str, before: str, language: str) -> int:
-    """Where the tag ends with which narration goes on after a quotation, 0 where it has none, or
-    one within a longer sentence.
+def tag_end(text: str, quotation: str, language: str) -> int:
+    """Return the end of the tag that follows a quotation; 0 without one, or within a longer
+    sentence.
 
-    `text` goes to the next quotation, `before` is the quotation.
+    `text` is the narration up to the next quotation.
     """
     verbs = SAID if primary(language) == "en" else speech_of(language).verbs
-    first = next((at for at, c in enumerate(text) if c.isalnum()), len(text))
-    end = _CLAUSE_END.search(text, first)
-    assert end is not None  # it matches the end
-    clause = text[: end.end()]
+    first_letter = next((offset for offset, c in enumerate(text) if c.isalnum()), len(text))
+    clause_end = _CLAUSE_END.search(text, first_letter)
+    assert clause_end is not None  # it matches the end
+    clause = text[: clause_end.end()]
     words = re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", clause.casefold().replace("’", "'"))
     # after a full stop a sentence begins: “Go.” He said no more.
-    begins = before.rstrip("\"'”’»)] ").endswith(".") and clause.lstrip(" —–-")[:1].isupper()
-    if begins or len(words) > _MOST or not verbs & set(words):
+    begins_sentence = (
+        quotation.rstrip("\"'”’»)] ").endswith(".") and clause.lstrip(" —–-")[:1].isupper()
+    )
+    if begins_sentence or len(words) > _MAX_TAG_WORDS or not verbs & set(words):
         return 0
     # “Yes?” I said, in my affable way. Without its tag the sentence is a stump
-    ends_sentence = end[0].strip("\"'”’»)]").endswith((*".!?…;:",))
-    is_all = not any(map(str.isalnum, text[end.end() :]))
-    return end.end() if ends_sentence or is_all else 0
+    ends_sentence = clause_end[0].strip("\"'”’»)]").endswith((*".!?…;:",))
+    is_all = not any(map(str.isalnum, text[clause_end.end() :]))
+    return clause_end.end() if ends_sentence or is_all else 0

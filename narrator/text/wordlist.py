@@ -1,6 +1,6 @@
-"""Words that a list of a language's words lacks: names, mostly, which an engine may say wrong.
+"""Finds words that a language's word list lacks: mostly names, which an engine may mispronounce.
 
-The lists are simplemma's, of some fifty languages; they need the extra `names`. Knows no book.
+The lists, of some fifty languages, are simplemma's and need the extra `names`. Knows no book.
 """
 
 from __future__ import annotations
@@ -15,50 +15,55 @@ from narrator.installation import install_command
 from narrator.text.sentences import primary
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_SHORT = 3
-"""Letters of a small word that is never a name, whatever a list lacks."""
+_SHORT_LENGTH = 3
+"""Length up to which a lower-case word is never a name, even if the list lacks it."""
 _CLITICS = frozenset("ll re ve em".split())
-"""What follows an apostrophe and is no word of its own, beside single letters."""
+"""Word parts after an apostrophe that are no words of their own, besides single letters."""
 
 
 def require() -> None:
-    """Raises EnvironmentFailed without the lists."""
+    """Raise EnvironmentFailed if the lists are not installed."""
     if find_spec("simplemma") is None:
         raise EnvironmentFailed(f"the lists of words need simplemma: {install_command('names')}")
 
 
 def has(language: str) -> bool:
-    """Whether there is a list for a language, a BCP 47 tag."""
-    return _known(primary(language), "a") is not None
+    """Return True if there is a list for a language, a BCP 47 tag."""
+    return _is_known(primary(language), "a") is not None
 
 
 def strangers(text: str, language: str) -> Iterator[tuple[int, str]]:
-    """Words that the language's list lacks, with their offsets, in order; of a compound with a
-    hyphen or an apostrophe those parts that it lacks. None where there is no list."""
+    """Yield the words that the language's list lacks, with their offsets, in order.
+
+    Of a compound with a hyphen or an apostrophe, only the missing parts. Yields nothing without a
+    list.
+    """
     code = primary(language)
-    for found in _WORD.finditer(text):
-        if _known(code, found[0]) is not False:
+    for match in _WORD.finditer(text):
+        if _is_known(code, match[0]) is not False:
             continue
-        at = found.start()
-        for part in re.split("(['’])", found[0]):
-            if not _is_small(part) and _known(code, part) is False:
-                yield at, part
-            at += len(part)
+        offset = match.start()
+        for part in re.split("(['’])", match[0]):
+            if not _is_small(part) and _is_known(code, part) is False:
+                yield offset, part
+            offset += len(part)
 
 
 def _is_small(part: str) -> bool:
-    """Whether a part is too small to be a name."""
+    """Return True if a part is too small to be a name."""
     clitic = len(part) < 2 or part.casefold() in _CLITICS
-    return clitic or (len(part) <= _SHORT and part.islower())
+    return clitic or (len(part) <= _SHORT_LENGTH and part.islower())
 
 
 @lru_cache(maxsize=1 << 16)
-def _known(code: str, word: str) -> bool | None:
-    """Whether a list has a word, as it stands, in small letters or with a capital; None where there
-    is no list."""
+def _is_known(code: str, word: str) -> bool | None:
+    """Return True if a list has a word as written, in lower case or capitalised; None without a
+    list."""
     from simplemma import is_known
 
     try:
-        return any(is_known(one, lang=code) for one in (word, word.lower(), word.capitalize()))
+        return any(
+            is_known(spelling, lang=code) for spelling in (word, word.lower(), word.capitalize())
+        )
     except ValueError:
         return None

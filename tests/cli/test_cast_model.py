@@ -126,7 +126,7 @@ def test_what_was_answered_is_not_asked_again(narrator, book, stub):
 
 
 def test_it_proposes_voices_and_styles_and_writes_none(narrator, book, stub, monkeypatch):
-    monkeypatch.setattr("narrator.text.speakers.proposing.LINES", 1)
+    monkeypatch.setattr("narrator.text.speakers.proposing.MIN_QUOTATIONS", 1)
     before = (book / "book.yaml").read_bytes()
     code, said, _ = narrator("cast", book, "--model", "auto", "--describe")
     assert code == 0

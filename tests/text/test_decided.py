@@ -309,7 +309,7 @@ def test_what_cannot_be_read_is_said_and_never_replaced(
     folder.mkdir()
     large = tmp_path / "02.speakers.txt"
     large.write_bytes(b"x" * 2000)
-    monkeypatch.setattr(decided, "_LARGEST", 1000)
+    monkeypatch.setattr(decided, "_MAX_BYTES", 1000)
     for path in (folder, large):
         found = decided.read(path)
         [problem] = found.problems

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from narrator.text.normalize import TYPOGRAPHY, Change, Lexicon, LexiconEntry, SpokenText, normalize
-from narrator.text.normalize.edits import Replacement, apply, compose
+from narrator.text.normalize.edits import Replacement, apply_edits, compose
 from tests.effort import examples
 
 NONE = Lexicon()
@@ -335,7 +335,7 @@ def two_stages(draw: st.DrawFn) -> tuple[str, list[Replacement], list[Replacemen
 
     text = draw(st.text("abc", max_size=12))
     first = edits(text)
-    return text, first, edits(apply(text, first))
+    return text, first, edits(apply_edits(text, first))
 
 
 @settings(max_examples=examples(500), deadline=None)
@@ -344,9 +344,9 @@ def test_composed_edits_do_what_both_stages_do(
     case: tuple[str, list[Replacement], list[Replacement]],
 ) -> None:
     text, first, second = case
-    middle = apply(text, first)
+    middle = apply_edits(text, first)
     both = compose(first, middle, second, {})
-    assert apply(text, both) == apply(middle, second)
+    assert apply_edits(text, both) == apply_edits(middle, second)
     assert all(a.stop <= b.start for a, b in pairwise(both))
 
 

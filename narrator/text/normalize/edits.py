@@ -1,8 +1,8 @@
-"""Edits: what a stage changes in a text, and how two stages become one.
+"""Edits of a text, and the composition of the edits of two stages.
 
-Each stage of normalisation is a list of edits of the text that the stage before it left.
-`compose` folds such lists into edits of the source text, so every change that a listener hears
-can be shown where it was written. Knows nothing of language.
+Each stage of normalisation is a list of edits of the text that the previous stage returned.
+`compose` folds such lists into edits of the source text, so every audible change can be shown where
+it was written. Knows nothing of language.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Replacement(NamedTuple):
-    """`text[start:stop]` becomes `new`; `start == stop` inserts. `rule` names the cause."""
+    """Replaces `text[start:stop]` by `new`; inserts if `start == stop`. `rule` names the cause."""
 
     start: int
     stop: int
@@ -22,40 +22,40 @@ class Replacement(NamedTuple):
     rule: str
 
 
-def apply(text: str, edits: Sequence[Replacement]) -> str:
-    """`text` with `edits`, which are in order and do not overlap."""
+def apply_edits(text: str, edits: Sequence[Replacement]) -> str:
+    """Return `text` with `edits` applied, which are in order and do not overlap."""
     if not edits:
         return text
-    out = []
-    at = 0
+    pieces = []
+    position = 0
     for start, stop, new, _ in edits:
-        out.append(text[at:start])
-        out.append(new)
-        at = stop
-    out.append(text[at:])
-    return "".join(out)
+        pieces.append(text[position:start])
+        pieces.append(new)
+        position = stop
+    pieces.append(text[position:])
+    return "".join(pieces)
 
 
-def forward(edits: Sequence[Replacement], first: int, last: int) -> tuple[int, int]:
-    """Where `text[first:last]` lies once `edits` are made, with the whole of those that it cuts."""
-    low = high = 0
+def map_span(edits: Sequence[Replacement], first: int, last: int) -> tuple[int, int]:
+    """Return the span of `text[first:last]` after `edits`, extended over those that it cuts."""
+    start_shift = stop_shift = 0
     for start, stop, new, _ in edits:
-        grown = len(new) - (stop - start)
+        growth = len(new) - (stop - start)
         if stop <= first:
-            low += grown
+            start_shift += growth
         elif start < first:
-            low -= first - start
+            start_shift -= first - start
         if stop <= last:
-            high += grown
+            stop_shift += growth
         elif start < last:
-            high += len(new) - (last - start)
-    return first + low, last + high
+            stop_shift += len(new) - (last - start)
+    return first + start_shift, last + stop_shift
 
 
 def compose(
     first: Sequence[Replacement], middle: str, second: Sequence[Replacement], weight: dict[str, int]
 ) -> list[Replacement]:
-    """One list that does what `first` and then `second` do.
+    """Return one list that does what `first` and then `second` do.
 
     `middle` is the text between the two. Edits that share characters of it are joined, under the
     name of the one whose rule has the greatest `weight` (the earlier one where they are equal).
@@ -71,39 +71,52 @@ def compose(
         for edit, shift in zip(first, shifts, strict=False)
     )
     later = deque(second)
-    out: list[Replacement] = []
+    composed: list[Replacement] = []
     while earlier or later:
         shift = shifts[-1 - len(earlier)]
-        low, high, joined, parts = _touching(earlier, later)
-        inner = [edit._replace(start=edit.start - low, stop=edit.stop - low) for edit in parts]
-        rule = max(joined, key=lambda edit: weight.get(edit.rule, 1)).rule
-        new = apply(middle[low:high], inner)
-        out.append(Replacement(low - shift, high - shifts[-1 - len(earlier)], new, rule))
-    return out
+        stretch_start, stretch_stop, touching, later_edits = _pop_touching(earlier, later)
+        shifted_edits = [
+            edit._replace(start=edit.start - stretch_start, stop=edit.stop - stretch_start)
+            for edit in later_edits
+        ]
+        rule = max(touching, key=lambda edit: weight.get(edit.rule, 1)).rule
+        replacement = apply_edits(middle[stretch_start:stretch_stop], shifted_edits)
+        composed.append(
+            Replacement(
+                stretch_start - shift, stretch_stop - shifts[-1 - len(earlier)], replacement, rule
+            )
+        )
+    return composed
 
 
-def _touching(
+def _pop_touching(
     earlier: deque[Replacement], later: deque[Replacement]
 ) -> tuple[int, int, list[Replacement], list[Replacement]]:
-    """Take the first edit of two lists in offsets of one text, and whatever shares characters
-    with it: where the stretch begins and ends, all its edits, those of `later` alone."""
+    """Pop the first edit of two lists in offsets of one text, and all that share characters with
+    it.
+
+    Returns start and end of the stretch, all its edits, and those of `later` alone.
+    """
     if not later or (earlier and earlier[0].stop <= later[0].start):
         edit = earlier.popleft()
         return edit.start, edit.stop, [edit], []
     if not earlier or later[0].stop <= earlier[0].start:
         edit = later.popleft()
         return edit.start, edit.stop, [edit], [edit]
-    low, high = min(earlier[0].start, later[0].start), max(earlier[0].stop, later[0].stop)
-    joined: list[Replacement] = []
-    parts: list[Replacement] = []
+    stretch_start, stretch_stop = (
+        min(earlier[0].start, later[0].start),
+        max(earlier[0].stop, later[0].stop),
+    )
+    touching: list[Replacement] = []
+    later_edits: list[Replacement] = []
     while True:
-        count = len(joined)
-        while earlier and earlier[0].start < high:
-            joined.append(earlier.popleft())
-            high = max(high, joined[-1].stop)
-        while later and later[0].start < high:
-            parts.append(later.popleft())
-            joined.append(parts[-1])
-            high = max(high, joined[-1].stop)
-        if len(joined) == count:
-            return low, high, joined, parts
+        count = len(touching)
+        while earlier and earlier[0].start < stretch_stop:
+            touching.append(earlier.popleft())
+            stretch_stop = max(stretch_stop, touching[-1].stop)
+        while later and later[0].start < stretch_stop:
+            later_edits.append(later.popleft())
+            touching.append(later_edits[-1])
+            stretch_stop = max(stretch_stop, touching[-1].stop)
+        if len(touching) == count:
+            return stretch_start, stretch_stop, touching, later_edits

@@ -1,12 +1,12 @@
-"""English: the table of its rules, in order, and which English it is.
+"""The table of English rules, in order, and the choice of British or American English.
 
-A rule is a name, a pattern over the source (made plain by `typography.canonical`) and a function
-from the match to what is said, or None to decline (`rules.py`). What an earlier rule took is closed
-to the later ones, so the special comes before the general, and the last rules for figures leave no
-digit behind. Rules never see each other's words, nor the lexicon, nor how a text ends.
+A rule is a name, a pattern over the source (prepared by `typography.canonical`) and a function from
+the match to its spoken form, or None to decline (`rules.py`). Text read by an earlier rule is
+closed to later ones, so special rules come before general ones, and the last rules for figures
+leave no digit. Rules never see each other's words, nor the lexicon, nor how a text ends.
 
-Where English is divided, en-US goes its way: no "and" in numbers, months first in 3/4/2020, meters.
-So do plain "en", Canada and the Philippines; all others are British.
+American English has no "and" in numbers, months first in 3/4/2020, and meters. It is used for
+en-US, plain "en", Canada and the Philippines; all others are British.
 """
 
 from __future__ import annotations
@@ -51,6 +51,6 @@ _AMERICAN = frozenset(("", "US", "CA", "PH", "PR"))
 
 
 def setting(language: str, *, heading: bool) -> Setting:
-    """What the rules need to know; `language` is a BCP 47 tag of English."""
+    """Return the setting of the rules; `language` is a BCP 47 tag of English."""
     regions = [tag.upper() for tag in language.split("-")[1:] if len(tag) == 2]
     return Setting(british=(regions or [""])[0] not in _AMERICAN, heading=heading)

@@ -31,11 +31,11 @@ from narrator.text.normalize.rules import (
     Match,
     Rule,
     Setting,
-    after,
-    always,
-    before,
-    behind,
-    either,
+    alternatives,
+    preceded_by,
+    say_always,
+    text_after,
+    text_before,
 )
 
 # Money -------------------------------------------------------------------------------------------
@@ -82,99 +82,117 @@ _SCALES = {
 }
 
 
-def _money(match: Match, how: Setting) -> str:
-    part = match.groupdict()
-    currency = _CURRENCIES[part["sign"]]
-    if country := part.get("country"):
+def _money(match: Match, setting: Setting) -> str:
+    """Speak an amount of money or a range, with country and scale: US$5 million."""
+    groups = match.groupdict()
+    currency = _CURRENCIES[groups["sign"]]
+    if country := groups.get("country"):
         name = _COUNTRIES[country]
         currency = currency._replace(one=f"{name} {currency.one}", many=f"{name} {currency.many}")
-    amount, upto = part["amount"].replace(",", ""), part.get("upto")
-    scale = part.get("scale") or _SCALES.get(part.get("short") or "")
+    amount, upper_amount = groups["amount"].replace(",", ""), groups.get("upto")
+    scale = groups.get("scale") or _SCALES.get(groups.get("short") or "")
     fraction = amount.partition(".")[2]
-    if not (scale or upto or len(fraction) not in (0, 2)):
-        return _sum(amount, match, how, currency)
-    if upto and not scale and "." in f"{amount}{upto}":
-        sums = [_sum(text, match, how, currency) for text in (amount, upto.replace(",", ""))]
+    if not (scale or upper_amount or len(fraction) not in (0, 2)):
+        return _sum_words(amount, match, setting, currency)
+    if upper_amount and not scale and "." in f"{amount}{upper_amount}":
+        sums = [
+            _sum_words(text, match, setting, currency)
+            for text in (amount, upper_amount.replace(",", ""))
+        ]
         return " to ".join(sums)
-    words = [figure(amount, how)]
-    if upto:
-        words += ["to", figure(upto, how)]
+    words = [figure(amount, setting)]
+    if upper_amount:
+        words += ["to", figure(upper_amount, setting)]
     if scale:
         words.append(scale)
     return " ".join((*words, currency.one if describes(match) else currency.many))
 
 
-def _sum(text: str, match: Match, how: Setting, currency: _Currency) -> str:
-    """One end of a range: "five dollars and fifty cents"."""
-    whole, _, fraction = text.partition(".")
+def _sum_words(text: str, match: Match, setting: Setting, currency: _Currency) -> str:
+    """Speak one end of a range: "five dollars and fifty cents"."""
+    integer, _, fraction = text.partition(".")
     if len(fraction) not in (0, 2):
-        return f"{figure(text, how)} {currency.many}"
-    in_pounds = how.british and match["sign"] == "£"
-    return _exactly(match, how, currency, int(whole or 0), int(fraction or 0), in_pounds)
+        return f"{figure(text, setting)} {currency.many}"
+    in_pounds = setting.british and match["sign"] == "£"
+    return _exact_sum(match, setting, currency, int(integer or 0), int(fraction or 0), in_pounds)
 
 
-def _exactly(
-    match: Match, how: Setting, currency: _Currency, main: int, small: int, in_pounds: bool
+def _exact_sum(
+    match: Match,
+    setting: Setting,
+    currency: _Currency,
+    main_amount: int,
+    small_amount: int,
+    in_pounds: bool,
 ) -> str:
-    """A sum to the penny: "four pounds fifty", "one dollar and five cents", "a ten-dollar"."""
-    coins = f"{in_words(small, how)} {currency.cent if small == 1 else currency.cents}"
-    if small and not main:
-        return coins
+    """Speak a sum to the penny: "four pounds fifty", "one dollar and five cents", a "ten-dollar"
+    bill."""
+    small_words = in_words(small_amount, setting)
+    small_coins = f"{small_words} {currency.cent if small_amount == 1 else currency.cents}"
+    if small_amount and not main_amount:
+        return small_coins
     if describes(match):
-        return f"{in_words(main, how)}-{currency.one}{f' {in_words(small, how)}' if small else ''}"
-    said = f"{in_words(main, how)} {currency.one if main == 1 else currency.many}"
-    if not small:
-        return said
-    return f"{said} {in_words(small, how)}" if in_pounds and small > 9 else f"{said} and {coins}"
+        price = f"{in_words(main_amount, setting)}-{currency.one}"
+        return f"{price} {small_words}" if small_amount else price
+    main_words = (
+        f"{in_words(main_amount, setting)} {currency.one if main_amount == 1 else currency.many}"
+    )
+    if not small_amount:
+        return main_words
+    return (
+        f"{main_words} {in_words(small_amount, setting)}"
+        if in_pounds and small_amount > 9
+        else f"{main_words} and {small_coins}"
+    )
 
 
-def _coins(match: Match, how: Setting) -> str:
+def _coins(match: Match, setting: Setting) -> str:
     number = int(match[1])
-    one, many = ("penny", "pence") if match[2] == "p" else ("cent", "cents")
-    return f"{in_words(number, how)} {one if number == 1 else many}"
+    singular, plural = ("penny", "pence") if match[2] == "p" else ("cent", "cents")
+    return f"{in_words(number, setting)} {singular if number == 1 else plural}"
 
 
 def _old_pence(number: int, fraction: str) -> str:
-    """sixpence, eightpence halfpenny, three farthings"""
-    small = {"": "", "½": "halfpenny", "¼": "farthing", "¾": "three farthings"}[fraction]
+    """Return sixpence, eightpence halfpenny, three farthings."""
+    fraction_words = {"": "", "½": "halfpenny", "¼": "farthing", "¾": "three farthings"}[fraction]
     if not number:
-        return small if fraction == "¾" else f"a {small}"
+        return fraction_words if fraction == "¾" else f"a {fraction_words}"
     if number == 1:
-        return {"": "one penny", "½": "three halfpence"}.get(fraction, f"a penny {small}")
+        return {"": "one penny", "½": "three halfpence"}.get(fraction, f"a penny {fraction_words}")
     name = {2: "two", 3: "three"}.get(number) or numbers.cardinal(number, british=True)
-    return f"{name}{'' if number < 12 else ' '}pence {small}".strip()
+    return f"{name}{'' if number < 12 else ' '}pence {fraction_words}".strip()
 
 
-def _old_money(match: Match, how: Setting) -> str:
-    """Pounds, shillings and pence."""
-    part = match.groupdict()
-    said = []
+def _old_money(match: Match, setting: Setting) -> str:
+    """Speak pounds, shillings and pence."""
+    groups = match.groupdict()
+    amounts = []
     for unit in ("pound", "shilling"):
-        if part.get(f"{unit}s"):
-            number = int(part[f"{unit}s"].replace(",", ""))
-            said.append(f"{in_words(number, how)} {unit}{'s' * (number != 1)}")
-    if part.get("pence") or part.get("part"):
-        said.append(_old_pence(int(part["pence"] or 0), part["part"] or ""))
-    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+        if groups.get(f"{unit}s"):
+            number = int(groups[f"{unit}s"].replace(",", ""))
+            amounts.append(f"{in_words(number, setting)} {unit}{'s' * (number != 1)}")
+    if groups.get("pence") or groups.get("part"):
+        amounts.append(_old_pence(int(groups["pence"] or 0), groups["part"] or ""))
+    return amounts[0] if len(amounts) == 1 else f"{', '.join(amounts[:-1])} and {amounts[-1]}"
 
 
 _POUNDS = rf"£\s?(?P<pounds>{INT})[.,]?\s?"
 _SHILLINGS = r"\b(?P<shillings>\d{1,3})"
 _PENCE = r"(?=[\d½¼¾])(?P<pence>\d{0,2})(?P<part>[½¼¾]?)d"
 
-_CASH_NEAR = re.compile(
+_CASH_CONTEXT = re.compile(
     r"£|\d\s?[dl]\.|\d/-|\b(?:shillings?|pence|pounds?|paid|pay|cost|price|sold)\b"
 )
 
 
-def _shillings(match: Match, how: Setting) -> str | None:
-    """6s.: shillings, but not in "He ran it in 10s."."""
-    if SECONDS.search(before(match)[-40:]) and not _CASH_NEAR.search(
-        before(match)[-80:] + after(match)[:80]
+def _shillings(match: Match, setting: Setting) -> str | None:
+    """Speak 6s. as shillings, but not those in "He ran it in 10s.", which are seconds."""
+    if SECONDS.search(text_before(match)[-40:]) and not _CASH_CONTEXT.search(
+        text_before(match)[-80:] + text_after(match)[:80]
     ):
         number = int(match["shillings"])
-        return f"{in_words(number, how)} second{'s' * (number != 1)}"
-    return _old_money(match, how)
+        return f"{in_words(number, setting)} second{'s' * (number != 1)}"
+    return _old_money(match, setting)
 
 
 MONEY = (
@@ -199,7 +217,7 @@ MONEY = (
             rf"(?:\b(?P<country>US|AU?|CA?|NZ|HK|S))?(?P<sign>{_SIGN})\s?(?P<amount>{NUM})"
             rf"(?:{TO}{_SIGN}?(?P<upto>{NUM}))?"
             r"(?:[\s-]?(?P<scale>hundred|thousand|million|billion|trillion)\b"
-            rf"|(?P<short>{either(_SCALES)})\b)?"
+            rf"|(?P<short>{alternatives(_SCALES)})\b)?"
         ),
         _money,
     ),
@@ -209,33 +227,35 @@ MONEY = (
 SHILLINGS = (
     Rule("old money", re.compile(rf"(?<![\w.,])(?<!\d ){_SHILLINGS}s{DOT_OR_END}"), _shillings),
 )
-"""After decades, which are written like them."""
+"""Applied after decades, which are written alike."""
 
 
 # Other numbers -----------------------------------------------------------------------------------
 
 
-def _before_number(match: Match, how: Setting) -> str | None:
-    """No. 5, pp. 3, vol. ii"""
+def _before_number(match: Match, setting: Setting) -> str | None:
+    """Speak abbreviations before numbers: No. 5, pp. 3, vol. ii."""
     word = match[1].lower()
-    dotted = "." in match[0]
-    if not dotted and word not in DOTLESS:
+    has_dot = "." in match[0]
+    if not has_dot and word not in DOTLESS:
         return None
-    if not after(match)[0].isdecimal() and word not in PAGED:
+    if not text_after(match)[0].isdecimal() and word not in PAGED:
         return None
     if match[1].isupper():
         return None  # "V. 5", "B. 1920": initials
-    said = BEFORE_NUMBER[word]
-    return f"{said.capitalize() if match[1][0].isupper() else said} "
+    word_spoken = BEFORE_NUMBER[word]
+    return f"{word_spoken.capitalize() if match[1][0].isupper() else word_spoken} "
 
 
-def _caption(match: Match, how: Setting) -> str:
-    """Table 3-2: "three dash two", for "three two" sounds like thirty-two; but "Tables 3-5"."""
-    first, *others = re.findall(r"\d+", match["numbers"])
-    if match["many"] and len(others) == 1 and int(others[0]) > int(first):
-        return f"{match['name']} {in_words(int(first), how)} to {in_words(int(others[0]), how)}"
-    said = re.sub(r"\d+", lambda part: in_words(int(part[0]), how), match["numbers"])
-    return f"{match['name']} {re.sub(r'(?<=[a-z])[-–](?=[a-z])', ' dash ', said)}"
+def _caption(match: Match, setting: Setting) -> str:
+    """Speak Table 3-2 as "three dash two", since "three two" sounds like thirty-two; but "Tables
+    3-5" is a range."""
+    first, *other_numbers = re.findall(r"\d+", match["numbers"])
+    if match["many"] and len(other_numbers) == 1 and int(other_numbers[0]) > int(first):
+        last = in_words(int(other_numbers[0]), setting)
+        return f"{match['name']} {in_words(int(first), setting)} to {last}"
+    spoken_numbers = re.sub(r"\d+", lambda part: in_words(int(part[0]), setting), match["numbers"])
+    return f"{match['name']} {re.sub(r'(?<=[a-z])[-–](?=[a-z])', ' dash ', spoken_numbers)}"
 
 
 _RESULT = re.compile(
@@ -244,47 +264,47 @@ _RESULT = re.compile(
 )
 
 
-def _even(match: Match, how: Setting) -> str | None:
-    """50-50, 60-40: two shares of a hundred; 40-60 is a range, 52-48 a result"""
+def _shares(match: Match, setting: Setting) -> str | None:
+    """Speak two shares of a hundred: 50-50, 60-40; 40-60 is a range, 52-48 a result."""
     first, second = int(match[1]), int(match[2])
     if first + second != 100 or first < second or first % 5:
         return None
-    if first != 50 and _RESULT.search(before(match)[-40:]):
+    if first != 50 and _RESULT.search(text_before(match)[-40:]):
         return None
-    if re.match(r"\s?%|\s(?:votes?|victory|win|to|pages)\b", after(match)):
+    if re.match(r"\s?%|\s(?:votes?|victory|win|to|pages)\b", text_after(match)):
         return None
-    return f"{in_words(first, how)}-{in_words(second, how)}"
+    return f"{in_words(first, setting)}-{in_words(second, setting)}"
 
 
-_MEASURED = re.compile(
-    rf"(?:[\d%°'′\"″{VULGAR}]|\d(?:st|nd|rd|th)|\d0'?s|\d\s?(?:{either(UNITS)})\.?"
+_MEASURE_BEFORE = re.compile(
+    rf"(?:[\d%°'′\"″{VULGAR}]|\d(?:st|nd|rd|th)|\d0'?s|\d\s?(?:{alternatives(UNITS)})\.?"
     r"|\d\s?[ap]\.?m\.?|\d\s?[AP]\.?M\.?|\d\s?°\s?[CFK]|\b(?:BC|BCE|AD|CE|[Nn]oon|[Mm]idnight)"
-    rf"|C\.|D\.|\d[kKmMbB]n?|\b(?:{'|'.join(MONTHS)}|{either(MONTH_SHORT)})\.?)$"
+    rf"|C\.|D\.|\d[kKmMbB]n?|\b(?:{'|'.join(MONTHS)}|{alternatives(MONTH_SHORT)})\.?)$"
 )
 
 
-def _range(match: Match, how: Setting) -> str | None:
-    """A dash between two figures, whatever stands after the first."""
-    return " to " if _MEASURED.search(before(match)[-30:]) else None
+def _range_word(match: Match, setting: Setting) -> str | None:
+    """Speak a dash between two figures as "to", if a measure precedes it."""
+    return " to " if _MEASURE_BEFORE.search(text_before(match)[-30:]) else None
 
 
-def _groups(match: Match, how: Setting) -> str | None:
-    """1-2-3, 978-0-14-103614-4"""
+def _groups(match: Match, setting: Setting) -> str | None:
+    """Speak groups of digits: 1-2-3, 978-0-14-103614-4."""
     parts = match[0].split("-")
     if max(map(len, parts)) > 2:
         return ", ".join(numbers.digits(part, "oh") for part in parts)
     return " ".join(numbers.label(part) for part in parts)
 
 
-def _version(match: Match, how: Setting) -> str:
+def _version(match: Match, setting: Setting) -> str:
     parts = match[0].split(".")
     return (" dot " if len(parts) == 4 else " point ").join(
-        in_words(int(part), how) for part in parts
+        in_words(int(part), setting) for part in parts
     )
 
 
-def _code(match: Match, how: Setting) -> str:
-    """Letters and digits in one word: A1, M25, 3D, H2O, 221B."""
+def _code(match: Match, setting: Setting) -> str:
+    """Speak letters and digits in one word: A1, M25, 3D, H2O, 221B."""
     if plural := _PLURAL_CODE.fullmatch(match[0]):  # A380s
         return f"{'-'.join(plural[1])}-{numbers.plural(numbers.label(plural[2]))}"
     parts = re.findall(r"\d+|[A-Za-z]+", match[0])
@@ -297,26 +317,27 @@ def _code(match: Match, how: Setting) -> str:
 _PLURAL_CODE = re.compile(r"([A-Z]+)(\d+)s")
 _SUITE = re.compile(
     r"(?:^|[,;:(\n]\s?|\b(?:in|into|to|at|of|from|outside"
-    rf"|{either({*STREETS, *STREETS.values()})})\.?\s)"
+    rf"|{alternatives({*STREETS, *STREETS.values()})})\.?\s)"
     r"(?:[Ss]uite|Ste\.?) $"
 )
 
 
-def _label(match: Match, how: Setting) -> str | None:
-    """Room 101; Suite 210 where it is an address, not the Cello Suite."""
-    early = before(match)
-    if re.search(r"\b(?:[Ss]uite|Ste\.?) $", early[-8:]) and not _SUITE.search(early[-40:]):
+def _label(match: Match, setting: Setting) -> str | None:
+    """Speak a number as a label: Room 101; Suite 210 in an address, but not a Cello Suite."""
+    preceding = text_before(match)
+    if re.search(r"\b(?:[Ss]uite|Ste\.?) $", preceding[-8:]) and not _SUITE.search(preceding[-40:]):
         return None
     return numbers.label(match[0])
 
 
-def _jet(match: Match, how: Setting) -> str:
-    """747-400, 747s"""
-    said = " ".join(numbers.label(part) for part in re.findall(r"\d+", match[0]))
-    return numbers.plural(said) if match[0].endswith("s") else said
+def _jet(match: Match, setting: Setting) -> str:
+    """Speak aircraft types: 747-400, 747s."""
+    number_words = " ".join(numbers.label(part) for part in re.findall(r"\d+", match[0]))
+    return numbers.plural(number_words) if match[0].endswith("s") else number_words
 
 
-def _plain_number(match: Match, how: Setting) -> str:
+def _plain_number(match: Match, setting: Setting) -> str:
+    """Speak a number; digit by digit if it begins with 0 or is long and not round."""
     text = match[0]
     if text == "007":
         return "double oh seven"
@@ -324,11 +345,11 @@ def _plain_number(match: Match, how: Setting) -> str:
         return numbers.digits(text, "oh")
     if text.isdecimal() and len(text) > 6 and not text.endswith("000"):
         return numbers.digits(text)
-    return figure(text, how)
+    return figure(text, setting)
 
 
 _PAGE_ROMAN = r"(?:[ivxlc]+\b|[VX]\b|[IVXLC]{2,}\b|I(?=[.,;:)\]]|\s*$))"
-_NUMBERED = either([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
+_NUMBERED = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
 
 _CAPTIONED = "|".join(
     f"[{word[0].upper()}{word[0]}]{word[1:]}"
@@ -342,12 +363,16 @@ NUMBERS = (
         re.compile(rf"(?<![\w.])({_NUMBERED})(?:(?:\.\s?|\s)(?=\d)|\.\s(?={_PAGE_ROMAN}))"),
         _before_number,
     ),
-    Rule("number sign", re.compile(r"(?<!\w)[#№]\s?(?=\d)"), always("number ")),
-    Rule("section sign", re.compile(r"§§\s?(?=\d)"), always("sections ")),
-    Rule("version", re.compile(r"\b[vV]\.?(?=\d)"), always("version ")),
-    Rule("number", re.compile(r"(?<=\b[a-z]{2} )No (?=\d)"), always("number ")),
+    Rule("number sign", re.compile(r"(?<!\w)[#№]\s?(?=\d)"), say_always("number ")),
+    Rule("section sign", re.compile(r"§§\s?(?=\d)"), say_always("sections ")),
+    Rule("version", re.compile(r"\b[vV]\.?(?=\d)"), say_always("version ")),
+    Rule("number", re.compile(r"(?<=\b[a-z]{2} )No (?=\d)"), say_always("number ")),
     # right after a word it may be an index: "array[0]"; those of an import's notes are left out
-    Rule("note mark", re.compile(r"(?<=[.,;:!?…\"”’)])(?<!\(\))(?:\[[1-9]\d{0,2}\])+"), always("")),
+    Rule(
+        "note mark",
+        re.compile(r"(?<=[.,;:!?…\"”’)])(?<!\(\))(?:\[[1-9]\d{0,2}\])+"),
+        say_always(""),
+    ),
     Rule(
         "caption",
         re.compile(
@@ -357,24 +382,26 @@ NUMBERS = (
         ),
         _caption,
     ),
-    Rule("shares", re.compile(rf"{FREE}(\d\d)[-–](\d\d)(?![\w/–-]|[.,]\d|\s?=)"), _even),
+    Rule("shares", re.compile(rf"{FREE}(\d\d)[-–](\d\d)(?![\w/–-]|[.,]\d|\s?=)"), _shares),
     Rule("groups", re.compile(rf"{FREE}\d+(?:-\d+){{2,}}(?!\w)"), _groups),
     Rule("version", re.compile(rf"{FREE}\d+(?:\.\d+){{2,}}(?!\w)"), _version),
     Rule(
         "version",
-        re.compile(behind("[Vv]ersion ", "Python ", r"\b[vV]") + r"\d+\.\d+(?!\w)"),
+        re.compile(preceded_by("[Vv]ersion ", "Python ", r"\b[vV]") + r"\d+\.\d+(?!\w)"),
         _version,
     ),
-    Rule("century", re.compile(r"(?<=\d(?:st|nd|rd|th) )[cC]\.?(?= )"), always("century")),
+    Rule("century", re.compile(r"(?<=\d(?:st|nd|rd|th) )[cC]\.?(?= )"), say_always("century")),
     Rule(
         "ordinal",
         re.compile(rf"{FREE}({INT})(?:st|nd|rd|th|ST|ND|RD|TH)\b"),
-        lambda match, how: numbers.ordinal(int(match[1].replace(",", "")), british=how.british),
+        lambda match, setting: numbers.ordinal(
+            int(match[1].replace(",", "")), british=setting.british
+        ),
     ),
     Rule(
         "label",
         re.compile(
-            behind(
+            preceded_by(
                 *(r"\b[Rr]oom ", "[Ff]light ", "Boeing ", r"\bRoute ", "Highway "),
                 *(
                     r"\b[Aa]partment ",
@@ -395,38 +422,38 @@ NUMBERS = (
             rf"(?<=[\d{VULGAR}])\s?[x×*]\s?(?=\d[\d.,]{{0,15}}(?:\s?[x×*]\s?\d[\d.,]{{0,15}}){{0,4}}\s?"
             r"(?:=|(?:is|are|makes?|equals?)\b))"
         ),
-        always(" times "),
+        say_always(" times "),
     ),
-    Rule("times", re.compile(r"(?<=\d)\*(?=\d)"), always(" times ")),
-    Rule("times", re.compile(rf"(?<=[\d{VULGAR}])\s?[x×]\s?(?=[\d{VULGAR}])"), always(" by ")),
+    Rule("times", re.compile(r"(?<=\d)\*(?=\d)"), say_always(" times ")),
+    Rule("times", re.compile(rf"(?<=[\d{VULGAR}])\s?[x×]\s?(?=[\d{VULGAR}])"), say_always(" by ")),
     Rule(
         "times",
         re.compile(rf"{FREE}({NUM})[x×](?!\w)"),
-        lambda match, how: f"{figure(match[1], how)} times",
+        lambda match, setting: f"{figure(match[1], setting)} times",
     ),
     Rule("code", re.compile(r"(?<!\w)(?=\d*[A-Za-z])(?=[A-Za-z]*\d)[A-Za-z\d]+(?!\w)"), _code),
-    Rule("minus", re.compile(rf"(?<![\w)\].,%°′″])[-−](?={_SIGN}?{NUM})"), always("minus ")),
-    Rule("minus", re.compile(r"(?<=\d)(?: [-–] |[-–])(?=\d{1,15} ?=)"), always(" minus ")),
+    Rule("minus", re.compile(rf"(?<![\w)\].,%°′″])[-−](?={_SIGN}?{NUM})"), say_always("minus ")),
+    Rule("minus", re.compile(r"(?<=\d)(?: [-–] |[-–])(?=\d{1,15} ?=)"), say_always(" minus ")),
     Rule("number", re.compile(rf"{FREE}{NUM}"), _plain_number),
     Rule("number", re.compile(r"\d+"), _plain_number),
     # What is left between numbers:
-    Rule("range", re.compile(rf"{TO}(?=(?:AD |[$£€'])?\.?[\d{VULGAR}])"), _range),
-    Rule("range", re.compile(r"(?<=\d):(?=\d)"), always(" to ")),
+    Rule("range", re.compile(rf"{TO}(?=(?:AD |[$£€'])?\.?[\d{VULGAR}])"), _range_word),
+    Rule("range", re.compile(r"(?<=\d):(?=\d)"), say_always(" to ")),
     Rule(
         "range",
         re.compile(r"(?<=[\dm.])\s?–\s?(?=(?:present|date|noon|midnight|now)\b)"),
-        always(" to "),
+        say_always(" to "),
     ),
-    Rule("over", re.compile(r"(?<=\d)/(?=\d)"), always(" over ")),
-    Rule("point", re.compile(r"(?<=\d)\.(?=\d)"), always(" point ")),
-    Rule("list", re.compile(r"(?<=\d),(?=\d)"), always(", ")),
+    Rule("over", re.compile(r"(?<=\d)/(?=\d)"), say_always(" over ")),
+    Rule("point", re.compile(r"(?<=\d)\.(?=\d)"), say_always(" point ")),
+    Rule("list", re.compile(r"(?<=\d),(?=\d)"), say_always(", ")),
 )
 PLURALS = (
     Rule("label", re.compile(rf"{FREE}(?<!-)7\d7(?:-[1-9]00s?|s)(?![\w-]|[.,]\d)"), _jet),
     Rule(
         "code",
-        re.compile(rf"{behind('[A-Z]-', '[A-Z][A-Za-z]-')}\d{{1,3}}s\b"),
-        lambda match, how: numbers.plural(numbers.label(match[0][:-1])),
+        re.compile(rf"{preceded_by('[A-Z]-', '[A-Z][A-Za-z]-')}\d{{1,3}}s\b"),
+        lambda match, setting: numbers.plural(numbers.label(match[0][:-1])),
     ),
 )
-"""Before units, for their "s" is no second."""
+"""Applied before units, since their "s" does not mean seconds."""

@@ -17,7 +17,7 @@ TITLES = {
     "Mme": "Madame",
     "Mlle": "Mademoiselle",
 }
-"""Before a name or alone; their full stop never ends a sentence."""
+"""Titles before a name or alone; their full stop never ends a sentence."""
 
 RANKS = {
     "Prof": "Professor",
@@ -52,10 +52,10 @@ RANKS = {
     "Mt": "Mount",
     "Ft": "Fort",
 }
-"""Before a capitalised name only."""
+"""Ranks, only before a capitalised name."""
 
 RANKS_DOTTED = frozenset("Hon Det Rep Pres Sen Gov Bp Abp Adm".split())
-"""Those that need their full stop."""
+"""Ranks that need their full stop."""
 
 DEGREES = {
     "Ph.D": "PhD",
@@ -89,7 +89,7 @@ PLACES = {
     "Inst": "Institute",
     "Assn": "Association",
 }
-"""After a capitalised name only, with their full stop."""
+"""Abbreviations only after a capitalised name, with their full stop."""
 
 STREETS = {
     "St": "Street",
@@ -112,7 +112,7 @@ STREETS = {
     "Gdns": "Gardens",
     "Trl": "Trail",
 }
-"""After a house's number and a name."""
+"""Abbreviations after a house's number and a name."""
 
 COMPASS = {
     "N": "North",
@@ -179,14 +179,14 @@ STATES = {
     "WY": "Wyoming",
     "PR": "Puerto Rico",
 }
-"""Before a ZIP code."""
+"""States before a ZIP code."""
 
 STATES_ALONE = frozenset(
     (
         "AZ AK CA CT FL GA IL KS KY MN NC ND NE NH NJ NM NV NY RI SC SD TN TX UT VT WA WI WV WY"
     ).split()
 )
-"""Those that mean nothing else after a town and a comma ("Smith, MD" is a doctor)."""
+"""States that have no other meaning after a town and a comma ("Smith, MD" is a doctor)."""
 
 STATES_DOTTED = {
     "Ala": "Alabama",
@@ -217,7 +217,7 @@ STATES_DOTTED = {
     "Wis": "Wisconsin",
     "Wyo": "Wyoming",
 }
-"""After a town and a comma, with their full stop."""
+"""States after a town and a comma, with their full stop."""
 
 NEVER_CLOSING = {
     "viz": "namely",
@@ -240,7 +240,7 @@ NEVER_CLOSING = {
     "Robt": "Robert",
     "Edw": "Edward",
 }
-"""With their full stop, which never ends a sentence; `vs` and `viz` without one as well."""
+"""Abbreviations whose full stop never ends a sentence; `vs` and `viz` also without one."""
 
 CLOSING = {
     "etc": "et cetera",
@@ -259,7 +259,7 @@ CLOSING = {
     "appt": "appointment",
     "asst": "assistant",
 }
-"""With their full stop, which may end the sentence as well."""
+"""Abbreviations with a full stop that may also end the sentence."""
 
 BEFORE_NUMBER = {
     "no": "number",
@@ -293,11 +293,11 @@ BEFORE_NUMBER = {
     "mk": "mark",
     "tel": "telephone",
 }
-"""Before a digit, with their full stop; those of `DOTLESS` also without."""
+"""Abbreviations before a digit, with their full stop; those of `DOTLESS` also without."""
 
 DOTLESS = frozenset("pp vol vols fig figs ext mk".split())
 PAGED = frozenset("p pp vol vols ch chap fig".split())
-"""Those that a Roman numeral may follow."""
+"""Abbreviations that a Roman numeral may follow."""
 
 MONTHS = (
     "January February March April May June July August September October November December"
@@ -508,7 +508,7 @@ DOTTED_UNITS = (
     "ft in ins yd yds mi lb lbs oz cwt gal gals qt qts pt tsp tbsp hr hrs min mins sec secs "
     "m.p.h h.p r.p.m"
 ).split()
-"""Units that stand with their full stop after a number in words."""
+"""Units written with a full stop after a number in words."""
 
 _TEENS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -522,7 +522,7 @@ COUNT_WORDS = (
     *(f"{ten}-{one}" for ten in _TENS for one in _TEENS[:9]),
     *"hundred thousand million half quarter few several many".split(),
 )
-"""The last word of a number."""
+"""Last words of a number."""
 
 SIGN_WORDS = {
     "+": "plus",
@@ -572,9 +572,9 @@ WEB = {
 }
 
 WEB_WORDS = frozenset("co com org net edu gov info biz app dev blog news shop mil".split())
-"""Last labels of addresses that are read as words; others of two or three letters are spelled."""
+"""Top-level domains that are read as words; others of two or three letters are spelled."""
 
-REGNAL = frozenset(
+REGNAL_NAMES = frozenset(
     (
         "Henry Louis George Edward Elizabeth Charles James William Mary Richard John Anne Stephen "
         "Robert David Kenneth Duncan Henri Lewis Napoleon Pius Leo Paul Benedict Innocent Gregory "
@@ -591,7 +591,7 @@ REGNAL = frozenset(
         "Rockefeller Vanderbilt Astor Howell"
     ).split()
 )
-"""Names that a Roman numeral follows as an ordinal: rulers, popes, and given names of heirs."""
+"""Names followed by a Roman numeral as an ordinal: rulers, popes, and given names of heirs."""
 
 RULERS = frozenset(
     (
@@ -607,7 +607,7 @@ DIVISIONS = (
     "Apollo|Gemini|Saturn|Super Bowl|Vatican|Division|Corps|Category|Schedule|Exhibit|Problem|"
     "Question|Tome|Day|Night|Adventure|Interlude|Dialogue|Essay|Lecture|Movement|Op\\.|Century"
 )
-"""Before a Roman numeral that counts."""
+"""Names of divisions before a Roman numeral."""
 
 AFTER_PRONOUN = frozenset(
     (
@@ -619,7 +619,7 @@ AFTER_PRONOUN = frozenset(
         "cannot don't didn't can't won't wasn't couldn't wouldn't shouldn't haven't hadn't"
     ).split()
 )
-"""After `I` they show that it is the pronoun."""
+"""Words after `I` that show it to be the pronoun."""
 
 FIRST_PERSON = AFTER_PRONOUN - frozenset(
     (
@@ -627,7 +627,7 @@ FIRST_PERSON = AFTER_PRONOUN - frozenset(
         "took made played wrote never always also only ever still then now wasn't couldn't hadn't"
     ).split()
 )
-"""Those of them that no king can be the subject of."""
+"""Those of them whose subject is never a king."""
 
 NOT_NOUNS = frozenset(
     (
@@ -637,7 +637,7 @@ NOT_NOUNS = frozenset(
         "remains"
     ).split()
 )
-"""End in s and are no plural nouns."""
+"""Words in -s that are not plural nouns."""
 
 YEAR_VERBS = frozenset(
     (
@@ -647,7 +647,7 @@ YEAR_VERBS = frozenset(
         "sounds seems looks starts draws rolls"
     ).split()
 )
-"""What a year does that begins a sentence; soldiers and horses are counted there."""
+"""Verbs of a year that begins a sentence; soldiers and horses would be counted there."""
 
 COUNTED = frozenset(
     (
@@ -655,7 +655,7 @@ COUNTED = frozenset(
         "horse cattle per pounds dollars miles souls or more odd different other of"
     ).split()
 )
-"""After a number like 1500 they show a count, not a year."""
+"""Words that show a preceding number like 1500 to be a count, not a year."""
 
 FUNCTION = frozenset(
     (
@@ -666,7 +666,7 @@ FUNCTION = frozenset(
         "his her their my your our off away ago today tomorrow yesterday now all only just"
     ).split()
 )
-"""Words that a number of dollars or feet before them does not describe."""
+"""Words that a preceding number of dollars or feet does not describe."""
 
 STARTERS = (
     "A|About|After|All|Also|An|And|Any|Are|As|At|Because|Before|Both|But|By|Can|Could|Did|Do|"
@@ -699,7 +699,7 @@ SPELLED = frozenset(
 WORDS_TOO = frozenset(
     "AD AM HM ID IT LA MI MS OK PA PIN RAM REM RIP SAT TED US WASP WHO ZIP".split()
 )
-"""Members of `SPELLED` that are words as well: beside other shouted words they are shouted."""
+"""Members of `SPELLED` that are also words: next to other shouted words they are shouted."""
 
 SHORT = frozenset(
     (

@@ -6,33 +6,33 @@ import re
 
 from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import FUNCTION, STARTERS
-from narrator.text.normalize.rules import Match, Setting, after, before
+from narrator.text.normalize.rules import Match, Setting, text_after, text_before
 
 INT = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
 NUM = rf"(?:{INT}(?:\.\d+)?|\.\d+)"
 FREE = r"(?<![\w.])(?<!\d,)"
-"""No number goes on from here to the left."""
+"""Matches where no number continues to the left."""
 TO = r"\s?[-–]\s?"
-"""Between the ends of a range."""
+"""Dash between the ends of a range."""
 
 _TAIL = r"[\"')\]]*"
 CAPITAL_FOLLOWS = rf"{_TAIL}(?:\s*$|\s+[\"'(\[]*[A-Z\d])"
 SENTENCE_FOLLOWS = rf"{_TAIL}(?:\s*$|\s+[\"'(\[]*(?:{STARTERS})\b)"
 DOT = rf"(?:\.(?!{CAPITAL_FOLLOWS}))?"
-"""The full stop of an abbreviation, if it has one; one that may end a sentence stays outside."""
+"""Optional full stop of an abbreviation; one that may end a sentence stays outside."""
 DOT_OR_END = rf"(?:\.(?!{CAPITAL_FOLLOWS})|(?=\.))"
-"""The same where the full stop must be there."""
+"""The same with a mandatory full stop."""
 OPENS = re.compile(r"(?:^|[.!?…][\"')\]]*\s|\n)[\"'(\[]*$")
-"""Found in the text before what begins a sentence."""
+"""Matches the text before the beginning of a sentence."""
 
 
-def in_words(number: int, how: Setting) -> str:
-    return numbers.cardinal(number, british=how.british)
+def in_words(number: int, setting: Setting) -> str:
+    return numbers.cardinal(number, british=setting.british)
 
 
-def figure(text: str, how: Setting) -> str:
-    """The words of a number as it is written, with commas and a point."""
-    return numbers.decimal(text, british=how.british)
+def figure(text: str, setting: Setting) -> str:
+    """Return the words of a written number with commas and a point."""
+    return numbers.decimal(text, british=setting.british)
 
 
 ARTICLE = re.compile(r"\b(?:an?|another|every|each|one|that|this|the|his|her|my)\s$", re.IGNORECASE)
@@ -41,13 +41,13 @@ _CASH = re.compile(r"\s(?:bill|note|coin|piece|stamp)s?\b")
 
 
 def describes(match: Match) -> bool:
-    """Whether the amount describes a noun: "a $5 bill", "a 6 ft man"."""
-    noun = NOUN.match(after(match))
+    """Return True if the amount describes a noun: "a $5 bill", "a 6 ft man"."""
+    noun = NOUN.match(text_after(match))
     if noun is None or noun[1] in FUNCTION:
         return False
-    return bool(_CASH.match(after(match)) or ARTICLE.search(before(match)))
+    return bool(_CASH.match(text_after(match)) or ARTICLE.search(text_before(match)))
 
 
 def article(noun: str) -> str:
-    """ "a" or "an" before a noun."""
+    """Return "a" or "an" for a noun."""
     return "an" if noun[0] in "aeio" or noun.startswith(("hour", "un", "up")) else "a"

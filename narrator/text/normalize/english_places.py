@@ -1,7 +1,7 @@
-"""Where people are reached, in English: telephone numbers, postcodes, houses and streets.
+"""Telephone numbers, postcodes, houses and streets in English.
 
-Their figures are names, not numbers: digits are said one by one, or in pairs for a house, and
-nought is "oh". The letters of a postcode stand apart, the form in which engines read letters.
+Their figures are names, not numbers: digits are spoken one by one, or in pairs for a house, and
+nought is "oh". The letters of a postcode are separated, the form in which engines spell letters.
 """
 
 from __future__ import annotations
@@ -18,31 +18,41 @@ from narrator.text.normalize.english_lists import (
     STREETS,
 )
 from narrator.text.normalize.english_parts import DOT, DOT_OR_END, FREE, figure
-from narrator.text.normalize.rules import Group, Match, Rule, Setting, after, before, behind, either
+from narrator.text.normalize.rules import (
+    Group,
+    Match,
+    Rule,
+    Setting,
+    alternatives,
+    preceded_by,
+    text_after,
+    text_before,
+)
 
 # Telephones --------------------------------------------------------------------------------------
 
 
-def _said(group: str) -> str:
-    """Digits one by one, but for the 800 of a call that is free."""
+def _phone_digits(group: str) -> str:
+    """Speak digits one by one, but the 800 of a free call as a number."""
     if group in ("800", "0800"):
         return "eight hundred" if group == "800" else "oh eight hundred"
     return numbers.digits(group, "oh")
 
 
-def _phone(match: Match, how: Setting) -> str | None:
+def _phone(match: Match, setting: Setting) -> str | None:
+    """Speak a telephone number; None if it looks like a plain number or a span."""
     text = match["number"]
     groups = re.findall(r"\d+", text.replace("(0)", " ") if text[0] == "+" else text)
-    marked = "-" in text or "." in text or text[0] in "+0(" or match["extension"]
-    grouped = [len(group) for group in groups][-3:] == [3, 3, 4]
-    if sum(map(len, groups)) < 7 or not (marked or grouped):
+    is_marked = "-" in text or "." in text or text[0] in "+0(" or match["extension"]
+    is_grouped = [len(group) for group in groups][-3:] == [3, 3, 4]
+    if sum(map(len, groups)) < 7 or not (is_marked or is_grouped):
         return None
     if len(groups) == 2 and _is_span(match, *groups):
         return None
-    said = ", ".join(map(_said, groups))
-    said = f"plus {said}" if text[0] == "+" else said
+    spoken_digits = ", ".join(map(_phone_digits, groups))
+    spoken_digits = f"plus {spoken_digits}" if text[0] == "+" else spoken_digits
     extension = match["extension"]
-    return f"{said}, extension {numbers.label(extension)}" if extension else said
+    return f"{spoken_digits}, extension {numbers.label(extension)}" if extension else spoken_digits
 
 
 _SPAN_BEFORE = re.compile(r"\b(?:years?|pages?|pp\.|lines?|from|between|about|AD) $")
@@ -51,14 +61,16 @@ _SPAN_AFTER = re.compile(r" (?:people|men|women|children|years|feet|miles|pages|
 
 
 def _is_span(match: Match, first: str, second: str) -> bool:
-    """1914-1918; 300-4000 people"""
+    """Return True for a span of years or a range: 1914-1918; 300-4000 people."""
     if all(re.fullmatch(YEAR, group) for group in (first, second)):
         return True
     if first[0] == "0" or int(first) >= int(second) or "-" not in match["number"]:
         return False
     if int(first) % 50 == int(second) % 50 == 0:
-        return not _DIALLED.search(before(match)[-12:])
-    return bool(_SPAN_BEFORE.search(before(match)[-12:]) or _SPAN_AFTER.match(after(match)))
+        return not _DIALLED.search(text_before(match)[-12:])
+    return bool(
+        _SPAN_BEFORE.search(text_before(match)[-12:]) or _SPAN_AFTER.match(text_after(match))
+    )
 
 
 _EXTENSION = r"(?:,? ?(?:\b[xX]|[Ee]xt\b\.?|[Ee]xtension) ?(?P<extension>\d{1,6})(?!\w))?"
@@ -67,7 +79,7 @@ TELEPHONES = (
     Rule(
         "number",
         re.compile(rf"{FREE}[1-9]\d{{0,2}}(?: \d{{3}}){{2,}}(?![\w-]|[ .,]\d)"),
-        lambda match, how: figure(match[0].replace(" ", ""), how),
+        lambda match, setting: figure(match[0].replace(" ", ""), setting),
     ),
     Rule(
         "telephone",
@@ -93,15 +105,17 @@ TELEPHONES = (
     Rule(
         "telephone",  # 1-800-FLOWERS
         re.compile(r"(?<![\w.-])(?:1-)?8(?:00|88|77|66|55|44|33)-(?=[A-Z]{3})"),
-        lambda match, how: f"{', '.join(map(_said, match[0].split('-')[:-1]))}, ",
+        lambda match, setting: f"{', '.join(map(_phone_digits, match[0].split('-')[:-1]))}, ",
     ),
     Rule(
         "telephone",
         re.compile(
-            behind(r"\b[Cc]all ", r"\b[Dd]ial ", r"\b[Rr]ing ", r"\brang ", "alled ", "[Dd]ialed ")
+            preceded_by(
+                r"\b[Cc]all ", r"\b[Dd]ial ", r"\b[Rr]ing ", r"\brang ", "alled ", "[Dd]ialed "
+            )
             + r"\d{3}(?![\w,-]|\.\d)"
         ),
-        lambda match, how: numbers.digits(match[0], "oh"),
+        lambda match, setting: numbers.digits(match[0], "oh"),
     ),
 )
 
@@ -109,12 +123,12 @@ TELEPHONES = (
 # Postcodes ---------------------------------------------------------------------------------------
 
 
-def _zip(match: Match, how: Setting) -> str:
-    """CA 90210-1234"""
-    said = numbers.digits(match["zip"], "oh")
+def _zip(match: Match, setting: Setting) -> str:
+    """Speak a ZIP code: CA 90210-1234."""
+    spoken_zip = numbers.digits(match["zip"], "oh")
     if match["state"]:
-        said = f"{_state_name(match['state'])} {said}"
-    return f"{said}, {numbers.digits(match['plus'], 'oh')}" if match["plus"] else said
+        spoken_zip = f"{_state_name(match['state'])} {spoken_zip}"
+    return f"{spoken_zip}, {numbers.digits(match['plus'], 'oh')}" if match["plus"] else spoken_zip
 
 
 def _state_name(written: str) -> str:
@@ -129,51 +143,55 @@ def _letters_and_figures(text: str) -> str:
     )
 
 
-def _postcode(match: Match, how: Setting) -> str:
-    """SW1A 1AA"""
+def _postcode(match: Match, setting: Setting) -> str:
+    """Speak a British postcode: SW1A 1AA."""
     return f"{_letters_and_figures(match[1])}, {_letters_and_figures(match[2])}"
 
 
-def _state(match: Match, how: Setting) -> str | None:
-    """Springfield, IL; Boston, Mass."""
-    named = re.search(r"\b[A-Z][\w'.-]*[a-z], $", before(match))
-    return _state_name(match[1]) if named else None
+def _state(match: Match, setting: Setting) -> str | None:
+    """Speak the state after a town: Springfield, IL; Boston, Mass."""
+    town = re.search(r"\b[A-Z][\w'.-]*[a-z], $", text_before(match))
+    return _state_name(match[1]) if town else None
 
 
 # Streets -----------------------------------------------------------------------------------------
 
 _SIDE = r"(?:[NS]\.?\s?[EW]\.?|[NSEW]\.?)"
 _NAME = r"(?:[A-Z][\w']{0,30}\.? |\d{1,3}(?:st|nd|rd|th) )"
-_KINDS = {*STREETS, *STREETS.values()}
-_KIND = rf"(?:{either(_KINDS)})\b"
-_ROAD = rf"(?:{_SIDE} )?{_NAME}{{1,4}}?{_KIND}"
+_STREET_KINDS = {*STREETS, *STREETS.values()}
+_STREET_KIND = rf"(?:{alternatives(_STREET_KINDS)})\b"
+_ROAD = rf"(?:{_SIDE} )?{_NAME}{{1,4}}?{_STREET_KIND}"
 _BEFORE_KIND = re.compile(rf"\d[A-Za-z]? (?:[A-Z][a-z]+ )?{_NAME}{{1,4}}$")
 _COUNT_CUE = re.compile(r"\b(?:all|some|about|of|than|over|nearly|the)\s$", re.IGNORECASE)
 
 
-def _house(match: Match, how: Setting) -> str | None:
-    """2788 San Tomas Expy: by pairs of digits, as houses are called."""
-    early = before(match)
-    if _COUNT_CUE.search(early) or re.fullmatch("200[0-9]", match[1]):
+def _house_number(match: Match, setting: Setting) -> str | None:
+    """Speak a house number by pairs of digits: 2788 San Tomas Expy."""
+    preceding = text_before(match)
+    if _COUNT_CUE.search(preceding) or re.fullmatch("200[0-9]", match[1]):
         return None
     hundreds = re.fullmatch("[1-9][1-9]00", match[1])
-    said = numbers.year(int(match[1]), british=False) if hundreds else numbers.label(match[1])
-    return f"{said}-{match[2].upper()}" if match[2] else said
+    house_words = (
+        numbers.year(int(match[1]), british=False) if hundreds else numbers.label(match[1])
+    )
+    return f"{house_words}-{match[2].upper()}" if match[2] else house_words
 
 
-def _side(match: Match, how: Setting) -> str:
+def _compass_point(match: Match, setting: Setting) -> str:
     return COMPASS["".join(re.findall("[NSEW]", match[0]))]
 
 
-def _first_side(match: Match, how: Setting) -> str | None:
-    return _side(match, how) if re.search(r"\d[A-Za-z]? $", before(match)) else None
+def _leading_compass_point(match: Match, setting: Setting) -> str | None:
+    return (
+        _compass_point(match, setting) if re.search(r"\d[A-Za-z]? $", text_before(match)) else None
+    )
 
 
-def _street(match: Match, how: Setting) -> str | None:
-    return STREETS[match[1]] if _BEFORE_KIND.search(before(match)) else None
+def _street(match: Match, setting: Setting) -> str | None:
+    return STREETS[match[1]] if _BEFORE_KIND.search(text_before(match)) else None
 
 
-def _box(match: Match, how: Setting) -> str:
+def _box(match: Match, setting: Setting) -> str:
     return f"P.O Box {numbers.label(match[1])}"
 
 
@@ -191,12 +209,12 @@ STREET_NUMBERS = (
     Rule(
         "postcode",  # of London, as it was
         re.compile(r"\b(?:(?:[NS]\.\s?[EW]|[EW]\.\s?C)\.\s?|[NSEW]\.)(?=\d{1,2}\b)"),
-        lambda match, how: f"{'.'.join(re.findall('[A-Z]', match[0]))} ",
+        lambda match, setting: f"{'.'.join(re.findall('[A-Z]', match[0]))} ",
     ),
     Rule(
         "postcode",
         re.compile(
-            rf"\b(?P<state>{either([*STATES, *STATES_DOTTED])})"
+            rf"\b(?P<state>{alternatives([*STATES, *STATES_DOTTED])})"
             r"\.?\s{1,2}(?P<zip>\d{5})(?:-(?P<plus>\d{4}))?(?![\w-])"
         ),
         _zip,
@@ -204,7 +222,7 @@ STREET_NUMBERS = (
     Rule(
         "postcode",
         re.compile(
-            behind("[Zz][Ii][Pp] ", "[Zz][Ii][Pp] [Cc]ode ", "[Pp]ostcode ")
+            preceded_by("[Zz][Ii][Pp] ", "[Zz][Ii][Pp] [Cc]ode ", "[Pp]ostcode ")
             + r"(?P<state>)(?P<zip>\d{5})(?:-(?P<plus>\d{4}))?(?![\w-])"
         ),
         _zip,
@@ -212,27 +230,33 @@ STREET_NUMBERS = (
     Rule("postcode", re.compile(r"\bP\.?\s?O\.? Box (\d+)(?!\w)"), _box),
     Rule(
         "address",
-        re.compile(rf"\b({either(_NUMBERED)})\.?(?= #?\d)"),
-        lambda match, how: _NUMBERED[match[1]],
+        re.compile(rf"\b({alternatives(_NUMBERED)})\.?(?= #?\d)"),
+        lambda match, setting: _NUMBERED[match[1]],
     ),
-    Rule("address", re.compile(rf"{FREE}(\d{{3,5}})([A-Za-z]?)(?= {_ROAD})"), _house),
-    Rule(
-        "address", re.compile(rf"(?<=[\dA-Za-z] ){_SIDE}(?= {_NAME}{{1,4}}?{_KIND})"), _first_side
-    ),
-    Rule("address", re.compile(rf"\b({either(STREETS)})\b\.?(?= {_SIDE}(?:,|$| #| \d))"), _street),
+    Rule("address", re.compile(rf"{FREE}(\d{{3,5}})([A-Za-z]?)(?= {_ROAD})"), _house_number),
     Rule(
         "address",
-        re.compile(rf"\b({either(STREETS.keys() - {'St', 'Dr'})})\b{DOT}"),
+        re.compile(rf"(?<=[\dA-Za-z] ){_SIDE}(?= {_NAME}{{1,4}}?{_STREET_KIND})"),
+        _leading_compass_point,
+    ),
+    Rule(
+        "address",
+        re.compile(rf"\b({alternatives(STREETS)})\b\.?(?= {_SIDE}(?:,|$| #| \d))"),
+        _street,
+    ),
+    Rule(
+        "address",
+        re.compile(rf"\b({alternatives(STREETS.keys() - {'St', 'Dr'})})\b{DOT}"),
         _street,
     ),
     Rule("address", re.compile(r"\b(Dr)\b\.?(?=[,;]|$)"), _street),
     Rule(
         "address",
         re.compile(
-            behind(*(rf" {kind}{dot} " for kind in _KINDS for dot in ("", r"\.")))
+            preceded_by(*(rf" {kind}{dot} " for kind in _STREET_KINDS for dot in ("", r"\.")))
             + rf"{_SIDE}(?=,|$| #)"
         ),
-        _side,
+        _compass_point,
     ),
 )
 STATE_NAMES = Group(
@@ -240,10 +264,12 @@ STATE_NAMES = Group(
     (
         Rule(
             "state",
-            re.compile(rf"(?<=[a-z], )({either(STATES_ALONE)})\b(?!\.?\w|')"),
+            re.compile(rf"(?<=[a-z], )({alternatives(STATES_ALONE)})\b(?!\.?\w|')"),
             _state,
         ),
-        Rule("state", re.compile(rf"(?<=[a-z], )({either(STATES_DOTTED)}){DOT_OR_END}"), _state),
+        Rule(
+            "state", re.compile(rf"(?<=[a-z], )({alternatives(STATES_DOTTED)}){DOT_OR_END}"), _state
+        ),
     ),
 )
-"""These need no figure."""
+"""Rules that apply without a figure."""

@@ -1,12 +1,12 @@
-"""Languages other than English: their numbers in words, by num2words.
+"""Numbers in words for languages other than English, by num2words.
 
 num2words (0.5.14) is trusted with whole numbers, ordinals and years only, in the languages below;
 decimals, signs and separators are written here, because the library drops the fraction in Italian,
 Turkish and Welsh, and fails on minus in Czech, Polish and Slovak. Chinese, Japanese and Korean keep
 their figures, which their engines read by context better than the library does (it gives years as
-imperial eras and ignores counting words). A figure whose meaning is not plain (a date in figures,
-a version, an inflected "3-й") stays as it is written, and so does everything in a language that is
-not here. Inflection is not attempted.
+imperial eras and ignores counting words). A figure with an unclear meaning (a date in figures, a
+version, an inflected "3-й") stays as written, and so does everything in an unlisted language.
+Inflection is not attempted.
 """
 
 from __future__ import annotations
@@ -18,31 +18,40 @@ from functools import cache
 
 from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import SPELLED
-from narrator.text.normalize.rules import Group, Match, Rule, Setting, after, always, before
+from narrator.text.normalize.rules import (
+    Group,
+    Match,
+    Rule,
+    Setting,
+    say_always,
+    text_after,
+    text_before,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """How a language writes and says its numbers."""
+    """Notation and words of a language's numbers."""
 
     code: str
-    """num2words' name of it."""
-    point: str
-    minus: str
+    """Language code of num2words."""
+    decimal_word: str
+    minus_word: str
     decimal: str = ","
     percent: str | None = None
-    upto: str | None = None
-    """Between the ends of a range."""
+    range_word: str | None = None
+    """Word between the ends of a range."""
     euro: tuple[str, str] | None = None
     clock: str | None = None
-    """Between hours and minutes."""
-    years: bool = False
-    """Whether 1984 is said by its centuries."""
+    """Word between hours and minutes."""
+    says_centuries: bool = False
+    """True if 1984 is spoken by its centuries."""
     ordinal: tuple[str, Callable[[Match, str], str | None]] | None = None
-    """A pattern, and the words for a match of it (the second argument is `code`)."""
+    """A pattern, and the function that speaks its matches (the second argument is `code`)."""
 
 
-def _say(number: int, code: str, to: str = "cardinal") -> str:
+def _spell_number(number: int, code: str, to: str = "cardinal") -> str:
+    """Spell a number in a language, with num2words' flaws corrected."""
     words: str = _library()(number, lang=code, to=to)
     words = words.replace(",", "").replace("etttusen", "ettusen")  # Brazilian, Swedish
     if code == "da":
@@ -66,8 +75,9 @@ _TURKISH = re.compile(  # the library writes a number as one word
 )
 
 
-def _german(match: Match, code: str) -> str:
-    word = _say(int(match[2]), code, "ordinal")
+def _german_ordinal(match: Match, code: str) -> str:
+    """Speak a German ordinal, declined by its article and noun."""
+    word = _spell_number(int(match[2]), code, "ordinal")
     article = (match[1] or "").strip().lower()
     if article in ("der", "die", "das"):
         return f"{match[1]}{word}"
@@ -76,7 +86,8 @@ def _german(match: Match, code: str) -> str:
     return word + ("s" if match[3] in ("Kapitel", "Jahrhundert", "Mal") else "r")
 
 
-def _french(match: Match, code: str) -> str | None:
+def _french_ordinal(match: Match, code: str) -> str | None:
+    """Speak a French ordinal; None if its Roman numeral is malformed."""
     number = int(match[1]) if match[1].isdigit() else numbers.roman(match[1])
     if number is None:
         return None
@@ -85,11 +96,12 @@ def _french(match: Match, code: str) -> str | None:
         return "première" if ending.endswith("re") else "premier"
     if number == 2 and ending in ("nd", "nde"):
         return "second" + ending[2:]
-    return _say(number, code, "ordinal")
+    return _spell_number(number, code, "ordinal")
 
 
-def _romance(match: Match, code: str) -> str:
-    word = _say(int(match[1]), code, "ordinal")
+def _romance_ordinal(match: Match, code: str) -> str:
+    """Speak a Spanish, Italian or Portuguese ordinal by its suffix."""
+    word = _spell_number(int(match[1]), code, "ordinal")
     if match[2] == "er":
         return word.removesuffix("o")
     if match[2] == "ª":
@@ -98,23 +110,23 @@ def _romance(match: Match, code: str) -> str:
 
 
 def _plain_ordinal(match: Match, code: str) -> str:
-    return _say(int(match[1]), code, "ordinal")
+    return _spell_number(int(match[1]), code, "ordinal")
 
 
 _GERMAN_NOUNS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|"
     "Jahrhundert|Kapitel|Mal|Stock|Geburtstag|Tag|Klasse|Auflage|Weltkrieg|Band|Teil|Akt"
 )
-_ROMANCE = (r"(?<!\w)(\d{1,4})\.?(º|°(?!\s?[CF])|ª|er(?!\w))(?!\w)", _romance)
+_ROMANCE = (r"(?<!\w)(\d{1,4})\.?(º|°(?!\s?[CF])|ª|er(?!\w))(?!\w)", _romance_ordinal)
 _LANGUAGES = {
     "de": Language(
         "de", "Komma", "minus", ",", "Prozent", "bis", ("Euro", "Euro"), " Uhr", True,
         (rf"\b([Aa]m |[Dd]e[mnrs] |[Dd]ie |[Dd]as |[Vv]om |[Zz]u[mr] |[Ii]m )?(\d{{1,3}})\."
-         rf"(?= ({_GERMAN_NOUNS}))", _german),
+         rf"(?= ({_GERMAN_NOUNS}))", _german_ordinal),
     ),
     "fr": Language(
         "fr", "virgule", "moins", ",", "pour cent", "à", ("euro", "euros"), " heures", False,
-        (r"\b(\d+|[IVX]+|[IVXLC]{2,})(er|re|ère|e|ème|ième|nde?)\b", _french),
+        (r"\b(\d+|[IVX]+|[IVXLC]{2,})(er|re|ère|e|ème|ième|nde?)\b", _french_ordinal),
     ),
     "es": Language(
         "es", "coma", "menos", ",", "por ciento", "a", ("euro", "euros"), ordinal=_ROMANCE
@@ -130,17 +142,21 @@ _LANGUAGES = {
         (r"\b(\d+)(?:e|de|ste)\b", _plain_ordinal),
     ),
     "sv": Language(
-        "sv", "komma", "minus", ",", "procent", "till", ("euro", "euro"), years=True,
+        "sv", "komma", "minus", ",", "procent", "till", ("euro", "euro"), says_centuries=True,
         ordinal=(r"\b(\d+):[ae]\b", _plain_ordinal),
     ),
-    "no": Language("no", "komma", "minus", ",", "prosent", "til", ("euro", "euro"), years=True),
-    "da": Language("da", "komma", "minus", ",", "procent", "til", ("euro", "euro"), years=True),
+    "no": Language(
+        "no", "komma", "minus", ",", "prosent", "til", ("euro", "euro"), says_centuries=True
+    ),
+    "da": Language(
+        "da", "komma", "minus", ",", "procent", "til", ("euro", "euro"), says_centuries=True
+    ),
     "fi": Language("fi", "pilkku", "miinus"),
-    "pl": Language("pl", "przecinek", "minus", upto="do"),
-    "cs": Language("cs", "celá", "mínus", upto="až"),
-    "sk": Language("sk", "celá", "mínus", upto="až"),
-    "sl": Language("sl", "celih", "minus", upto="do"),
-    "sr": Language("sr", "zapeta", "minus", upto="do"),
+    "pl": Language("pl", "przecinek", "minus", range_word="do"),
+    "cs": Language("cs", "celá", "mínus", range_word="až"),
+    "sk": Language("sk", "celá", "mínus", range_word="až"),
+    "sl": Language("sl", "celih", "minus", range_word="do"),
+    "sr": Language("sr", "zapeta", "minus", range_word="do"),
     "ru": Language("ru", "запятая", "минус"),
     "uk": Language("uk", "кома", "мінус"),
     "be": Language("be", "коска", "мінус"),
@@ -149,10 +165,10 @@ _LANGUAGES = {
     "ro": Language("ro", "virgulă", "minus", ",", "la sută", "până la", ("euro", "euro")),
     "hu": Language("hu", "egész", "mínusz", percent="százalék"),
     "tr": Language("tr", "virgül", "eksi"),
-    "id": Language("id", "koma", "minus", percent="persen", upto="sampai"),
-    "vi": Language("vi", "phẩy", "âm", percent="phần trăm", upto="đến"),
+    "id": Language("id", "koma", "minus", percent="persen", range_word="sampai"),
+    "vi": Language("vi", "phẩy", "âm", percent="phần trăm", range_word="đến"),
     "ca": Language("ca", "coma", "menys", ",", "per cent", "a", ("euro", "euros")),
-    "eo": Language("eo", "komo", "minus", percent="procento", upto="ĝis"),
+    "eo": Language("eo", "komo", "minus", percent="procento", range_word="ĝis"),
     "is": Language("is", "komma", "mínus", percent="prósent"),
     "ar": Language("ar", "فاصلة", "سالب", "."),
     "fa": Language("fa", "ممیز", "منفی", "."),
@@ -165,7 +181,7 @@ _REGIONS = {
     "fr-be": replace(_LANGUAGES["fr"], code="fr_BE"),
     "fr-ch": replace(_LANGUAGES["fr"], code="fr_CH"),
     **{
-        f"es-{region}": replace(_LANGUAGES["es"], decimal=".", point="punto")
+        f"es-{region}": replace(_LANGUAGES["es"], decimal=".", decimal_word="punto")
         for region in "mx us gt hn ni pa pr do sv".split()
     },
 }
@@ -173,77 +189,104 @@ _REGIONS = {
 
 @cache
 def rules(tag: str) -> tuple[Group, ...]:
-    """The rules of a language by its lower-case BCP 47 tag; none for an unknown one."""
+    """Return the rules of a language by its lower-case BCP 47 tag; none for an unknown language."""
     language = _REGIONS.get(tag) or _LANGUAGES.get(tag.split("-")[0])
-    return () if language is None else _rules(language)
+    return () if language is None else _build_rules(language)
 
 
-def _rules(its: Language) -> tuple[Group, ...]:
-    code = its.code
-    group = "." if its.decimal == "," else ","
-    point = re.escape(its.decimal)
-    whole = rf"(?:[1-9]\d{{0,2}}(?:[{group} ]\d{{3}})+(?!\d)|\d+)"
-    free = r"(?<![\w.,:/])"
-    closed = r"(?![\w/]|[-:'][^\W_]|[.,]\d)"  # no letter: "3-й", "10-jährig" are left alone
+def _build_rules(spec: Language) -> tuple[Group, ...]:
+    """Build the rules of a language."""
+    code = spec.code
+    group = "." if spec.decimal == "," else ","
+    point = re.escape(spec.decimal)
+    integer = rf"(?:[1-9]\d{{0,2}}(?:[{group} ]\d{{3}})+(?!\d)|\d+)"
+    left_boundary = r"(?<![\w.,:/])"
+    right_boundary = r"(?![\w/]|[-:'][^\W_]|[.,]\d)"  # no letter: "3-й", "10-jährig" are left alone
 
     def cardinal(text: str) -> str:
-        return _say(int(re.sub(r"\D", "", text)), code)
+        return _spell_number(int(re.sub(r"\D", "", text)), code)
 
-    def number(match: Match, how: Setting) -> str | None:
+    def number(match: Match, setting: Setting) -> str | None:
+        """Speak a number with minus and decimals; None if it is long or begins with 0."""
         text = match["figure"]
         if len(text) > 15 or re.match(r"0\d", text):
             return None
-        head, _, tail = text.partition(its.decimal)
-        if its.years and head.isdecimal() and not tail and 1100 <= int(head) < 2000:
-            words = _year(int(head), code)
+        integer_part, _, fraction_part = text.partition(spec.decimal)
+        if (
+            spec.says_centuries
+            and integer_part.isdecimal()
+            and not fraction_part
+            and 1100 <= int(integer_part) < 2000
+        ):
+            number_words = _year_words(int(integer_part), code)
         else:
-            words = cardinal(head)
-        if tail:
-            words = " ".join((words, its.point, *(cardinal(digit) for digit in tail)))
-        return f"{its.minus} {words}" if match["minus"] else words
+            number_words = cardinal(integer_part)
+        if fraction_part:
+            number_words = " ".join(
+                (number_words, spec.decimal_word, *(cardinal(digit) for digit in fraction_part))
+            )
+        return f"{spec.minus_word} {number_words}" if match["minus"] else number_words
 
-    def money(match: Match, how: Setting) -> str | None:
-        assert its.euro is not None
-        head, _, tail = (match["before"] or match["after"]).partition(its.decimal)
-        words = f"{cardinal(head)} {its.euro[0 if head == '1' else 1]}"
-        return f"{words} {cardinal(tail)}" if tail.strip("0") else words
+    def money(match: Match, setting: Setting) -> str | None:
+        assert spec.euro is not None
+        integer_part, _, fraction_part = (match["before"] or match["after"]).partition(spec.decimal)
+        words = f"{cardinal(integer_part)} {spec.euro[0 if integer_part == '1' else 1]}"
+        return f"{words} {cardinal(fraction_part)}" if fraction_part.strip("0") else words
 
-    def time(match: Match, how: Setting) -> str | None:
+    def time(match: Match, setting: Setting) -> str | None:
         hour, minute = cardinal(match[1]), int(match[2] or 0)
-        said = f"{hour}{its.clock or ''}"
-        return f"{said} {_say(minute, code)}" if minute else said
+        hour_words = f"{hour}{spec.clock or ''}"
+        return f"{hour_words} {_spell_number(minute, code)}" if minute else hour_words
 
-    def heading(match: Match, how: Setting) -> str | None:
-        value = numbers.roman(match[1])
-        return _say(value, code).capitalize() if how.heading and value else None
+    def heading(match: Match, setting: Setting) -> str | None:
+        """Speak a Roman numeral that is a heading."""
+        number_value = numbers.roman(match[1])
+        return (
+            _spell_number(number_value, code).capitalize()
+            if setting.heading and number_value
+            else None
+        )
 
-    def division(match: Match, how: Setting) -> str | None:
-        value = numbers.roman(match[0])
-        return _say(value, code) if value and _DIVISION.search(before(match)) else None
+    def division(match: Match, setting: Setting) -> str | None:
+        """Speak a Roman numeral after the name of a division."""
+        number_value = numbers.roman(match[0])
+        return (
+            _spell_number(number_value, code)
+            if number_value and _DIVISION.search(text_before(match))
+            else None
+        )
 
     table = []
-    if its.ordinal:
-        pattern, words = its.ordinal
-        table.append(Rule("ordinal", re.compile(pattern), lambda match, how: words(match, code)))
-    if its.euro:
-        sum_ = rf"{whole}(?:{point}\d\d)?"
-        euros = rf"€\s?(?P<before>{sum_}){closed}|{free}(?P<after>{sum_})\s?€"
+    if spec.ordinal:
+        pattern, words = spec.ordinal
+        table.append(
+            Rule("ordinal", re.compile(pattern), lambda match, setting: words(match, code))
+        )
+    if spec.euro:
+        amount = rf"{integer}(?:{point}\d\d)?"
+        euros = rf"€\s?(?P<before>{amount}){right_boundary}|{left_boundary}(?P<after>{amount})\s?€"
         table.append(Rule("money", re.compile(euros), money))
     hour, minute = r"([01]?\d|2[0-4])", r"([0-5]\d)"
-    if its.clock == " heures":
-        table.append(Rule("time", re.compile(rf"{free}{hour}\s?h(?:\s?{minute})?\b"), time))
-    if its.clock:
-        said = re.escape(its.clock)
-        table.append(Rule("time", re.compile(rf"{free}{hour}[.:]{minute}{said}\b"), time))
-    table.append(Rule("time", re.compile(rf"{free}{hour}:{minute}{closed}"), time))
-    figure = rf"(?P<figure>{whole}(?:{point}\d+)?)"
+    if spec.clock == " heures":
+        table.append(
+            Rule("time", re.compile(rf"{left_boundary}{hour}\s?h(?:\s?{minute})?\b"), time)
+        )
+    if spec.clock:
+        hour_word = re.escape(spec.clock)
+        table.append(
+            Rule("time", re.compile(rf"{left_boundary}{hour}[.:]{minute}{hour_word}\b"), time)
+        )
+    table.append(Rule("time", re.compile(rf"{left_boundary}{hour}:{minute}{right_boundary}"), time))
+    figure = rf"(?P<figure>{integer}(?:{point}\d+)?)"
     minus = r"(?P<minus>(?<![\w)\].,%-])[-−])?"
-    table.append(Rule("number", re.compile(rf"{minus}{free}{figure}{closed}"), number))
-    if its.upto:
-        between = re.compile(r"(?<=\d)\s?[–-]\s?(?=\d)")
-        table.append(Rule("range", between, always(f" {its.upto} ")))
-    if its.percent:
-        table.append(Rule("percent", re.compile(r"(?<=\d)\s?%"), always(f" {its.percent}")))
+    table.append(
+        Rule("number", re.compile(rf"{minus}{left_boundary}{figure}{right_boundary}"), number)
+    )
+    if spec.range_word:
+        range_dash = re.compile(r"(?<=\d)\s?[–-]\s?(?=\d)")
+        table.append(Rule("range", range_dash, say_always(f" {spec.range_word} ")))
+    if spec.percent:
+        table.append(Rule("percent", re.compile(r"(?<=\d)\s?%"), say_always(f" {spec.percent}")))
     return (
         Group(re.compile(r"\d|\b[IVXLC]+(?:er|e|ème)\b"), tuple(table)),
         Group(
@@ -255,16 +298,17 @@ def _rules(its: Language) -> tuple[Group, ...]:
         ),
         Group(
             re.compile(r"[^\W\d_a-z]{4}"),
-            (Rule("capitals", re.compile(r"[^\W\d_]{2,}"), _shout),),
+            (Rule("capitals", re.compile(r"[^\W\d_]{2,}"), _unshout_capitals),),
         ),
     )
 
 
-def _year(number: int, code: str) -> str:
+def _year_words(number: int, code: str) -> str:
     if code == "sv":  # the library fails
-        century, rest = divmod(number, 100)
-        return f"{_say(century, code)}hundra{_say(rest, code) if rest else ''}"
-    return _say(number, code, "year")
+        century, remainder = divmod(number, 100)
+        hundreds = f"{_spell_number(century, code)}hundra"
+        return f"{hundreds}{_spell_number(remainder, code)}" if remainder else hundreds
+    return _spell_number(number, code, "year")
 
 
 _DIVISION = re.compile(
@@ -276,18 +320,18 @@ _DIVISION = re.compile(
 )
 
 
-def _shout(match: Match, how: Setting) -> str | None:
-    """A word in capitals is emphasis beside a longer such word, or if it is long itself."""
+def _unshout_capitals(match: Match, setting: Setting) -> str | None:
+    """Lower a word in capitals if it is emphasis: next to a longer such word, or long itself."""
     word = match[0]
     if not word.isupper() or word in SPELLED or numbers.roman(word):
         return None
-    early = before(match)
-    around = f"{early[-16:]} {after(match)[:16]}"
-    beside = any(
-        len(other) > 3 and other.isupper() and other not in SPELLED
-        for other in re.findall(r"[^\W\d_]+", around)
+    preceding = text_before(match)
+    context = f"{preceding[-16:]} {text_after(match)[:16]}"
+    is_beside_shouting = any(
+        len(neighbour) > 3 and neighbour.isupper() and neighbour not in SPELLED
+        for neighbour in re.findall(r"[^\W\d_]+", context)
     )
-    if not (beside or len(word) > (3 if how.heading else 5)):
+    if not (is_beside_shouting or len(word) > (3 if setting.heading else 5)):
         return None
-    opens = how.heading or not re.search(r"[\w,;:]\W*$", early)
-    return word.capitalize() if opens else word.lower()
+    opens_sentence = setting.heading or not re.search(r"[\w,;:]\W*$", preceding)
+    return word.capitalize() if opens_sentence else word.lower()

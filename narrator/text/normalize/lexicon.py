@@ -25,7 +25,7 @@ from pydantic import field_validator, model_validator
 
 from narrator.pronunciation.ipa import to_phonemes
 from narrator.settings import Strict, Text, Written
-from narrator.text.normalize.edits import apply
+from narrator.text.normalize.edits import apply_edits
 from narrator.text.normalize.typography import canonical
 from narrator.text.patterns import limited
 
@@ -79,12 +79,12 @@ class LexiconEntry(Strict):
 
     @property
     def phonemes(self) -> str | None:
-        """Its IPA."""
+        """The entry's IPA, or None."""
         return self.ipa or (self.say if self._says_ipa else None)
 
     @property
     def respelling(self) -> str | None:
-        """What engines speak that take no phonemes; None for what is written."""
+        """Text for engines without phonemes; None for the written text."""
         return None if self._says_ipa else self.say
 
     @property
@@ -95,7 +95,7 @@ class LexiconEntry(Strict):
 
 @dataclass(frozen=True, slots=True)
 class LexiconMatch:
-    """`text[start:stop]` is spoken as `spoken`, or pronounced as `ipa`."""
+    """Speaks `text[start:stop]` as `spoken`, or pronounces it as `ipa`."""
 
     start: int
     stop: int
@@ -104,73 +104,74 @@ class LexiconMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
-    """An entry, compiled."""
+class _CompiledEntry:
+    """A compiled entry."""
 
     entry: LexiconEntry
     regex: re.Pattern[str]
     probe: str
-    """Part of every text that can match, case folded."""
+    """Case-folded part of every text that can match."""
     say: tuple[str | int, ...]
-    """Literal texts, and numbers of groups; nothing where all that matched is spoken."""
+    """Literal texts and group numbers; empty if the whole match is spoken."""
 
 
 class Lexicon:
     """All entries of a project. Raises ValueError for an entry that cannot work."""
 
     def __init__(self, entries: Iterable[LexiconEntry] = ()) -> None:
-        self._all: list[_Ready] = []
+        self._entries: list[_CompiledEntry] = []
         self._keys: set[tuple[str, int, str | None, str | None]] = set()
-        self._for: dict[tuple[str, str], list[_Ready]] = {}
+        self._applicable_entries: dict[tuple[str, str], list[_CompiledEntry]] = {}
         for entry in entries:
             self.add(entry)
 
     def add(self, entry: LexiconEntry) -> None:
-        """Raises ValueError for one that cannot work, or is there already."""
-        ready = _ready(entry)
-        what = entry.word if entry.word is not None else ready.regex.pattern
+        """Add an entry. Raises ValueError if it cannot work, or is already there."""
+        ready = _compile_entry(entry)
+        shown_entry = entry.word if entry.word is not None else ready.regex.pattern
         text = ready.regex.pattern
         text = text.casefold() if ready.regex.flags & re.IGNORECASE else text
         key = (text, ready.regex.flags, entry.language, entry.speaker)
         if key in self._keys:
-            raise ValueError(f"the lexicon has {what!r} twice")
+            raise ValueError(f"the lexicon has {shown_entry!r} twice")
         self._keys.add(key)
-        self._all.append(ready)
-        self._for.clear()
+        self._entries.append(ready)
+        self._applicable_entries.clear()
 
     def matches(
         self, text: str, language: str, speaker: str, words: Callable[[str], str]
     ) -> Iterator[LexiconMatch]:
-        """Matches, best first; they may overlap. `words` speaks a caught group.
+        """Yield the matches, best first; they may overlap. `words` speaks a caught group.
 
         Raises Slow.
         """
-        if not self._all:
+        if not self._entries:
             return
         folded = text.casefold()
-        for ready in self._those_for(language.lower(), speaker):
+        for ready in self._applicable(language.lower(), speaker):
             if ready.probe not in folded:
                 continue
-            for match in _found(ready, text):
+            for match in _find_matches(ready, text):
                 if match.end() > match.start():
-                    spoken = _spoken(ready, match, words) if ready.say else match[0]
+                    spoken = _expand_template(ready, match, words) if ready.say else match[0]
                     yield LexiconMatch(match.start(), match.end(), spoken, ready.entry.phonemes)
 
-    def _those_for(self, language: str, speaker: str) -> list[_Ready]:
-        known = self._for.get((language, speaker))
-        if known is None:
-            known = [
+    def _applicable(self, language: str, speaker: str) -> list[_CompiledEntry]:
+        """Return the entries for a language and speaker, best first."""
+        applicable = self._applicable_entries.get((language, speaker))
+        if applicable is None:
+            applicable = [
                 ready
-                for ready in self._all
+                for ready in self._entries
                 if ready.entry.speaker in (None, speaker)
                 and _covers(ready.entry.language, language)
             ]
-            known.sort(key=_rank)
-            self._for[language, speaker] = known
-        return known
+            applicable.sort(key=_rank)
+            self._applicable_entries[language, speaker] = applicable
+        return applicable
 
 
-def _found(ready: _Ready, text: str) -> Iterable[re.Match[str]]:
+def _find_matches(ready: _CompiledEntry, text: str) -> Iterable[re.Match[str]]:
     if ready.entry.pattern is None:
         return ready.regex.finditer(text)
     with limited(ready.regex.pattern):
@@ -181,57 +182,64 @@ def _covers(general: str | None, language: str) -> bool:
     return general is None or f"{language}-".startswith(f"{general.lower().replace('_', '-')}-")
 
 
-def _rank(ready: _Ready) -> tuple[bool, bool, bool, int, bool]:
+def _rank(ready: _CompiledEntry) -> tuple[bool, bool, bool, int, bool]:
+    """Return the sort key of an entry: the more specific comes first."""
     entry = ready.entry
     length = 0 if entry.word is None else len(entry.word)
-    any_case = entry.word is not None and bool(ready.regex.flags & re.IGNORECASE)
+    ignores_case = entry.word is not None and bool(ready.regex.flags & re.IGNORECASE)
     return (
         entry.speaker is None,
         entry.language is None,
         entry.word is not None,
         -length,
-        any_case,
+        ignores_case,
     )
 
 
-def _spoken(ready: _Ready, match: re.Match[str], words: Callable[[str], str]) -> str:
+def _expand_template(
+    ready: _CompiledEntry, match: re.Match[str], words: Callable[[str], str]
+) -> str:
     return "".join(
         part if isinstance(part, str) else words(match[part] or "") for part in ready.say
     )
 
 
-def _ready(entry: LexiconEntry) -> _Ready:
+def _compile_entry(entry: LexiconEntry) -> _CompiledEntry:
+    """Compile an entry. Raises ValueError if it cannot work."""
     respelling = entry.respelling
-    say = None if respelling is None else apply(respelling, canonical(respelling, "en"))
+    say = None if respelling is None else apply_edits(respelling, canonical(respelling, "en"))
     if entry.word is not None:
-        word = " ".join(apply(entry.word, canonical(entry.word, "en")).split())
+        word = " ".join(apply_edits(entry.word, canonical(entry.word, "en")).split())
         if not word:
             raise ValueError("a lexicon word is empty")
-        letters = [char for char in word if char.isalpha()]
-        capitals = len(letters) > 1 and all(char.isupper() for char in letters)
-        flags = 0 if entry.case or capitals else re.IGNORECASE
-        said = () if say is None else (say,)
-        return _Ready(entry, re.compile(_whole(word), flags), word.split()[0].casefold(), said)
-    regex = _compiled(entry)
-    return _Ready(entry, regex, "", () if say is None else _template(say, regex))
+        letters = [character for character in word if character.isalpha()]
+        is_all_capitals = len(letters) > 1 and all(character.isupper() for character in letters)
+        flags = 0 if entry.case or is_all_capitals else re.IGNORECASE
+        parts = () if say is None else (say,)
+        return _CompiledEntry(
+            entry, re.compile(_whole_word_pattern(word), flags), word.split()[0].casefold(), parts
+        )
+    regex = _compile_pattern(entry)
+    return _CompiledEntry(entry, regex, "", () if say is None else _parse_template(say, regex))
 
 
-def _whole(word: str) -> str:
-    before = r"(?<!\w)" if word[0].isalnum() else ""
-    after = r"(?!\w|'(?!s\b)\w)" if word[-1].isalnum() else ""
-    return before + re.escape(word).replace(r"\ ", r"\s+") + after
+def _whole_word_pattern(word: str) -> str:
+    left_boundary = r"(?<!\w)" if word[0].isalnum() else ""
+    right_boundary = r"(?!\w|'(?!s\b)\w)" if word[-1].isalnum() else ""
+    return left_boundary + re.escape(word).replace(r"\ ", r"\s+") + right_boundary
 
 
-def _compiled(entry: LexiconEntry) -> re.Pattern[str]:
+def _compile_pattern(entry: LexiconEntry) -> re.Pattern[str]:
+    """Compile the pattern of an entry. Raises ValueError for an unusable one."""
     pattern = entry.pattern or ""
-    plain = pattern.translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
+    straightened = pattern.translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
     try:
-        regex = re.compile(plain, 0 if entry.case else re.IGNORECASE)
+        regex = re.compile(straightened, 0 if entry.case else re.IGNORECASE)
     except re.error as error:
         raise ValueError(f"the lexicon pattern {pattern!r} is not valid: {error}") from None
     with limited(regex.pattern):
-        empty = regex.search("") is not None
-    if empty:
+        matches_empty = regex.search("") is not None
+    if matches_empty:
         raise ValueError(f"the lexicon pattern {regex.pattern!r} matches even an empty text")
     return regex
 
@@ -239,12 +247,13 @@ def _compiled(entry: LexiconEntry) -> re.Pattern[str]:
 _REFERENCE = re.compile(r"\\(?:(\d+)|g<(\w+)>|(\\))")
 
 
-def _template(say: str, regex: re.Pattern[str]) -> tuple[str | int, ...]:
+def _parse_template(say: str, regex: re.Pattern[str]) -> tuple[str | int, ...]:
+    """Split a `say` into literal texts and group numbers."""
     parts: list[str | int] = []
-    at = 0
+    position = 0
     for match in _REFERENCE.finditer(say):
-        parts.append(say[at : match.start()])
-        at = match.end()
+        parts.append(say[position : match.start()])
+        position = match.end()
         name = match[1] or match[2]
         if match[3]:
             parts.append("\\")
@@ -257,5 +266,5 @@ def _template(say: str, regex: re.Pattern[str]) -> tuple[str | int, ...]:
                 f"{say!r} names the group {name}, which the lexicon pattern "
                 f"{regex.pattern!r} does not have"
             )
-    parts.append(say[at:])
+    parts.append(say[position:])
     return tuple(part for part in parts if part != "")

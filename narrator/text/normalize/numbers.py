@@ -1,4 +1,4 @@
-"""English numbers in words. Pure arithmetic: knows no context and no punctuation.
+"""English numbers in words. Pure arithmetic, without context or punctuation.
 
 `british` puts "and" before the last two digits: one hundred and five, one hundred five.
 """
@@ -28,28 +28,28 @@ _ORDINALS = {
 
 
 def cardinal(number: int, *, british: bool) -> str:
-    """`number` >= 0 in words; digit by digit where English has no word for its size."""
+    """Return `number` >= 0 in words; digit by digit if English has no word for its size."""
     if number >= _LIMIT:
         return digits(str(number))
     if number < 100:
         return _below_hundred(number)
     parts = []
-    groups = []
-    rest = number
-    while rest:
-        rest, group = divmod(rest, 1000)
-        groups.append(group)
-    for scale in range(len(groups) - 1, -1, -1):
-        group = groups[scale]
-        if not group:
+    thousands = []
+    remainder = number
+    while remainder:
+        remainder, thousand = divmod(remainder, 1000)
+        thousands.append(thousand)
+    for scale in range(len(thousands) - 1, -1, -1):
+        thousand = thousands[scale]
+        if not thousand:
             continue
-        hundreds, tail = divmod(group, 100)
+        hundreds, below_hundred = divmod(thousand, 100)
         if hundreds:
             parts.append(f"{_ONES[hundreds]} hundred")
-        if tail:
+        if below_hundred:
             if british and (hundreds or (scale == 0 and parts)):
                 parts.append("and")
-            parts.append(_below_hundred(tail))
+            parts.append(_below_hundred(below_hundred))
         if scale:
             parts.append(_SCALES[scale])
     return " ".join(parts)
@@ -63,53 +63,65 @@ def _below_hundred(number: int) -> str:
 
 
 def ordinal(number: int, *, british: bool) -> str:
-    """first, twenty-first, one hundred and fifth"""
+    """Return first, twenty-first, one hundred and fifth."""
     words = cardinal(number, british=british)
-    at = max(words.rfind(" "), words.rfind("-")) + 1
-    head, last = words[:at], words[at:]
-    if last in _ORDINALS:
-        return head + _ORDINALS[last]
-    return head + (f"{last[:-1]}ieth" if last.endswith("y") else f"{last}th")
+    last_word_start = max(words.rfind(" "), words.rfind("-")) + 1
+    leading_words, last_word = words[:last_word_start], words[last_word_start:]
+    if last_word in _ORDINALS:
+        return leading_words + _ORDINALS[last_word]
+    return leading_words + (
+        f"{last_word[:-1]}ieth" if last_word.endswith("y") else f"{last_word}th"
+    )
 
 
 def digits(text: str, zero: str = "zero") -> str:
-    """Each digit of `text` by its name; other characters are left out."""
-    return " ".join(zero if char == "0" else _ONES[int(char)] for char in text if char.isdecimal())
+    """Return the names of the digits of `text`; other characters are skipped."""
+    return " ".join(
+        zero if character == "0" else _ONES[int(character)]
+        for character in text
+        if character.isdecimal()
+    )
 
 
 def decimal(text: str, *, british: bool) -> str:
-    """1,234.50: one thousand two hundred and thirty-four point five zero; .5: point five"""
-    whole, _, fraction = text.replace(",", "").partition(".")
+    """Return a decimal in words.
+
+    1,234.50: one thousand two hundred and thirty-four point five zero; .5: point five
+    """
+    integer, _, fraction = text.replace(",", "").partition(".")
     if not fraction:
-        return cardinal(int(whole), british=british)
-    head = cardinal(int(whole), british=british) + " " if whole else ""
-    return f"{head}point {digits(fraction)}"
+        return cardinal(int(integer), british=british)
+    integer_words = cardinal(int(integer), british=british) + " " if integer else ""
+    return f"{integer_words}point {digits(fraction)}"
 
 
 def year(number: int, *, british: bool) -> str:
-    """nineteen twenty, nineteen oh six, two thousand and five, twenty seventeen, ten sixty-six"""
-    century, rest = divmod(number, 100)
+    """Return a year in words.
+
+    nineteen twenty, nineteen oh six, two thousand and five, twenty seventeen, ten sixty-six
+    """
+    century, remainder = divmod(number, 100)
     if number < 1000 or number >= 10000 or (number // 10) % 100 == 0:  # 1000s, 2000s, ...
         return cardinal(number, british=british)
-    if rest == 0:
+    if remainder == 0:
         return f"{_below_hundred(century)} hundred"
-    return f"{_below_hundred(century)} {pair(rest)}"
+    return f"{_below_hundred(century)} {pair(remainder)}"
 
 
 def pair(number: int) -> str:
-    """The last two digits of a year or the minutes of a time: oh five, forty."""
+    """Return two digits of a year or of a time's minutes in words: oh five, forty."""
     return _below_hundred(number) if number >= 10 else f"oh {_ONES[number]}"
 
 
 def plural(words: str) -> str:
-    """twenties, nineties, hundreds, thousands, nineteen hundreds"""
+    """Return twenties, nineties, hundreds, thousands, nineteen hundreds."""
     if words.endswith("y"):
         return f"{words[:-1]}ies"
     return f"{words}es" if words.endswith("x") else f"{words}s"
 
 
 def label(text: str) -> str:
-    """Digits that name rather than count: road 303 three oh three, flight 747 seven forty-seven."""
+    """Return digits that name something: road 303 three oh three, flight 747 seven forty-seven."""
     if len(text) > 4 or (text.startswith("0") and text != "0"):
         return digits(text, "oh")
     number = int(text)
@@ -128,11 +140,12 @@ _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000
 
 
 def roman(text: str) -> int | None:
-    """The value of a well-formed Roman numeral, or None."""
+    """Return the value of a well-formed Roman numeral, or None."""
     if not _ROMAN.fullmatch(text):
         return None
-    values = [_ROMAN_VALUES[letter] for letter in text.upper()]
-    following = [*values[1:], 0]
+    letter_values = [_ROMAN_VALUES[letter] for letter in text.upper()]
+    following = [*letter_values[1:], 0]
     return sum(
-        -value if value < after else value for value, after in zip(values, following, strict=True)
+        -letter_value if letter_value < next_value else letter_value
+        for letter_value, next_value in zip(letter_values, following, strict=True)
     )

@@ -1,4 +1,4 @@
-"""What a rule is, and how a table of them reads a text. Knows no language."""
+"""Rules, and how a table of them is applied to a text. Knows no language."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Match = re.Match[str]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the rules know of a text beside its words."""
+    """Facts that rules know besides the text."""
 
     british: bool
     heading: bool
 
 
 Speak = Callable[[Match, Setting], str | None]
-"""What a match says; None: it is not this rule's after all."""
+"""Returns the spoken form of a match, or None to decline it."""
 
 
 class Rule(NamedTuple):
-    """What `pattern` matches is spoken as `speak` says, by the name of the rule."""
+    """A named rule: matches of `pattern` are spoken as `speak` returns."""
 
     name: str
     pattern: re.Pattern[str]
@@ -33,21 +33,22 @@ class Rule(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Rules that can apply only where `gate` matches somewhere."""
+    """Rules that are skipped unless `gate` matches somewhere in the text."""
 
     gate: re.Pattern[str]
     rules: tuple[Rule, ...]
 
 
-def read(
-    text: str, groups: Sequence[Group], how: Setting, taken: bytearray | None = None
+def apply_rules(
+    text: str, groups: Sequence[Group], setting: Setting, read_mask: bytearray | None = None
 ) -> list[Replacement]:
-    """Edits of `text`, in the order of the rules. `taken[i]` is set where `text[i]` has been read.
+    """Return edits of `text`, in the order of the rules.
 
-    A match that runs into taken text is tried again without that part.
+    `read_mask[i]` is set once `text[i]` has been read. A match that runs into text already read is
+    tried again without that part.
     """
-    if taken is None:
-        taken = bytearray(len(text))
+    if read_mask is None:
+        read_mask = bytearray(len(text))
     edits: list[Replacement] = []
     for gate, rules in groups:
         if not gate.search(text):
@@ -56,46 +57,48 @@ def read(
             match = pattern.search(text)
             while match:
                 start, stop = match.span()
-                hit = taken.find(1, start, stop)
-                if hit >= 0:
-                    free = taken.find(0, hit)
-                    cut = pattern.match(text, start, hit) if hit > start else None
-                    if cut is None or cut.end() == start:
-                        match = pattern.search(text, free) if free >= 0 else None
+                first_read = read_mask.find(1, start, stop)
+                if first_read >= 0:
+                    next_free = read_mask.find(0, first_read)
+                    shortened = (
+                        pattern.match(text, start, first_read) if first_read > start else None
+                    )
+                    if shortened is None or shortened.end() == start:
+                        match = pattern.search(text, next_free) if next_free >= 0 else None
                         continue
-                    match, stop = cut, cut.end()
-                spoken = speak(match, how)
-                if spoken is not None and stop > start:
-                    edits.append(Replacement(start, stop, spoken, name))
-                    taken[start:stop] = b"\x01" * (stop - start)
+                    match, stop = shortened, shortened.end()
+                replacement = speak(match, setting)
+                if replacement is not None and stop > start:
+                    edits.append(Replacement(start, stop, replacement, name))
+                    read_mask[start:stop] = b"\x01" * (stop - start)
                 match = pattern.search(text, max(stop, start + 1))
     return edits
 
 
-def either(words: Iterable[str]) -> str:
-    """Alternatives of a pattern, longest first."""
+def alternatives(words: Iterable[str]) -> str:
+    """Return a pattern of alternatives, longest first."""
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-def behind(*contexts: str) -> str:
-    """A look-behind for any of several patterns, each of a fixed width."""
+def preceded_by(*contexts: str) -> str:
+    """Return a look-behind for any of several patterns, each of a fixed width."""
     return f"(?:{'|'.join(f'(?<={context})' for context in contexts)})"
 
 
-def always(words: str) -> Speak:
-    """The function of a rule that says the same for every match."""
-    return lambda match, how: words
+def say_always(words: str) -> Speak:
+    """Return a function that speaks every match of a rule alike."""
+    return lambda match, setting: words
 
 
 _CONTEXT = 400
-"""Characters around a match that its meaning can hang on; more would be read again for each."""
+"""Characters around a match that its meaning may depend on; more would be slow."""
 
 
-def before(match: Match) -> str:
-    """The text up to the match, or what of it is near."""
+def text_before(match: Match) -> str:
+    """Return the text before a match, up to the context's length."""
     return match.string[max(0, match.start() - _CONTEXT) : match.start()]
 
 
-def after(match: Match) -> str:
-    """The text from the end of the match, or what of it is near."""
+def text_after(match: Match) -> str:
+    """Return the text after a match, up to the context's length."""
     return match.string[match.end() : match.end() + _CONTEXT]

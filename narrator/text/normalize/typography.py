@@ -1,14 +1,13 @@
-"""Characters and marks: what every language needs before and after its own rules.
+"""Characters and marks: preparation and final punctuation of text in all languages.
 
-`canonical` makes a text plain enough for rules to read: composed accents, one kind of space,
-quote and apostrophe, nothing invisible. `punctuate` comes last and leaves only marks that an
-engine can turn into a pause or a melody: each run of marks becomes one mark, quotation marks go,
-and the text ends on exactly one stop. Knows no words but the few elisions that begin with an
-apostrophe.
+`canonical` prepares a text for rules: composed accents, one kind of space, quote and apostrophe,
+nothing invisible. `punctuate` comes last and leaves only marks that an engine can turn into a pause
+or a melody: each run of marks becomes one mark, quotation marks are removed, and the text ends on
+exactly one stop. Knows no words but the few elisions that begin with an apostrophe.
 
-Quotation marks are removed, not straightened: engines stumble over them, and the commas and stops
-beside them already carry the pause. Apostrophes stay, straight. A dash is a comma, except where it
-breaks off a speech before a new sentence: there it trails off ("..."). Brackets are commas.
+Quotation marks are removed, not straightened: engines stumble over them, and adjacent commas and
+stops already carry the pause. Apostrophes stay, straight. A dash is a comma, except where it breaks
+off a speech before a new sentence: there it trails off ("..."). Brackets are commas.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from narrator.text.normalize.edits import Replacement
 TYPOGRAPHY = frozenset(
     "invisible accent space quote apostrophe dash ellipsis bracket symbol mark ending".split()
 )
-"""Names of the rules that change marks, never words."""
+"""Names of the rules that change only marks."""
 
 DASH, OMITTED = "—", "⸺"
 
@@ -64,7 +63,7 @@ _PLAIN = str.maketrans(
 )
 _MAPPED = re.escape("".join(map(chr, _PLAIN)))
 _COMBINING = "\u0300-\u036f\u3099\u309a\u1161-\u11ff"
-_UNPLAIN = re.compile(
+_TO_REPLACE = re.compile(
     rf"(?P<accent>[^{_COMBINING}][{_COMBINING}]+)"
     rf"|(?P<apostrophe>(?<=\w)['’‘](?=\w))"
     rf"|(?P<single>['’‘‚‛])"
@@ -72,10 +71,10 @@ _UNPLAIN = re.compile(
     rf"|(?P<space>[{_SPACES}])"
     rf"|(?P<mapped>[{_MAPPED}])"
 )
-_ANY_UNPLAIN = re.compile(
+_ANY_TO_REPLACE = re.compile(
     rf"[{_COMBINING}’‘‚‛{_INVISIBLE}{_JOINERS}{_SPACES}{_MAPPED}]|(?<!\w)'|'(?!\w)"
 )
-_ELIDED = re.compile(
+_ELISIONS = re.compile(
     r"(?:tis|twas|twere|twill|twould|twon't|tisn't|twasn't|em|im|er|is|e|un|ud|ull|til|till|cause"
     r"|cos|coz|bout|round|neath|gainst|fore|mongst|tween|way|fraid|ave|ad|ow|ome|ouse|orse|ell"
     r"|ere|n|nuff|scuse|spect|kay|nother|course|bye|gator|lectric|sides|\d0s|\d\d)\b",
@@ -86,72 +85,78 @@ _RIGHT_QUOTES_OPEN = frozenset(("sv", "fi"))
 
 
 def canonical(text: str, language: str) -> list[Replacement]:
-    """Edits that make `text` plain; `language` is its primary subtag."""
-    if not _ANY_UNPLAIN.search(text):
+    """Return edits that prepare `text` for rules; `language` is its primary subtag."""
+    if not _ANY_TO_REPLACE.search(text):
         return []
     edits = []
     depth = 0
-    for match in _UNPLAIN.finditer(text):
-        kind, old = match.lastgroup or "", match.group()
-        new = _plainly(kind, old, language)
-        if kind in ("single", "mapped"):
+    for match in _TO_REPLACE.finditer(text):
+        rule, written = match.lastgroup or "", match.group()
+        plain = _plain_form(rule, written, language)
+        if rule in ("single", "mapped"):
             start, stop = match.span()
-            within = text[start - 1 : start].isalnum() and text[stop : stop + 1].isalnum()
-            if new == "'" and (kind == "single" or not within):
-                quote, depth = _is_quote(text, start, depth, language)
-                new = '"' if quote else "'"
-            kind = {'"': "quote", "'": "apostrophe"}.get(new, "mark")
-        if new != old:
-            edits.append(Replacement(match.start(), match.end(), new, kind))
+            is_inside_word = text[start - 1 : start].isalnum() and text[stop : stop + 1].isalnum()
+            if plain == "'" and (rule == "single" or not is_inside_word):
+                is_quotation_mark, depth = _is_quote(text, start, depth, language)
+                plain = '"' if is_quotation_mark else "'"
+            rule = {'"': "quote", "'": "apostrophe"}.get(plain, "mark")
+        if plain != written:
+            edits.append(Replacement(match.start(), match.end(), plain, rule))
     return edits
 
 
-def _plainly(kind: str, old: str, language: str) -> str:
-    """What the plain text has for `old`; a quotation mark may be an apostrophe still."""
-    match kind:
+def _plain_form(rule: str, written: str, language: str) -> str:
+    """Return the plain form of `written`; a quotation mark may still be an apostrophe."""
+    match rule:
         case "single" | "apostrophe":
             return "'"
         case "accent":
-            return unicodedata.normalize("NFC", old)
+            return unicodedata.normalize("NFC", written)
         case "invisible":
-            return old if language in _JOINED_SCRIPTS and set(old) <= set(_JOINERS) else ""
+            return written if language in _JOINED_SCRIPTS and set(written) <= set(_JOINERS) else ""
         case "space":
-            return "\n" if old in "\n\u2028\u2029" else " "
+            return "\n" if written in "\n\u2028\u2029" else " "
         case _:
-            return old.translate(_PLAIN)
+            return written.translate(_PLAIN)
 
 
 _LEFT_MARKS = "‘‚‛"
 _CLOSING = re.compile(r"(?<=[^\s\"“(\[])['’´](?!\w)")
 
 
-def _is_quote(text: str, at: int, depth: int, language: str) -> tuple[bool, int]:
-    """Whether the single mark at `text[at]` quotes, and how many such quotes are open after it."""
-    before = text[at - 1] if at else " "
-    after = text[at + 1] if at + 1 < len(text) else " "
-    starts = (after.isalnum() or after in "¿¡") and not before.isalnum()
-    if starts or text[at] in _LEFT_MARKS:
-        quotes = _opens_quote(text, at, starts, language)
-        return quotes, depth + quotes
+def _is_quote(text: str, offset: int, depth: int, language: str) -> tuple[bool, int]:
+    """Return if the single mark at `text[offset]` quotes, and how many such quotes are open after
+    it."""
+    previous = text[offset - 1] if offset else " "
+    following = text[offset + 1] if offset + 1 < len(text) else " "
+    starts_word = (following.isalnum() or following in "¿¡") and not previous.isalnum()
+    if starts_word or text[offset] in _LEFT_MARKS:
+        is_opening = _opens_quote(text, offset, starts_word, language)
+        return is_opening, depth + is_opening
     if depth:
         return True, depth - 1
-    return not (before.isalpha() or before.isdigit()), depth  # after digits: feet and minutes, 6'
+    return not (
+        previous.isalpha() or previous.isdigit()
+    ), depth  # after digits: feet and minutes, 6'
 
 
-def _opens_quote(text: str, at: int, starts: bool, language: str) -> bool:
-    """Whether a mark that no quote may end with begins one; `starts`: it stands before a word."""
-    elided = language == "en" and starts and bool(_ELIDED.match(text, at + 1))
-    if text[at] in _LEFT_MARKS:
-        return not elided or bool(_CLOSING.search(text, at + 1))
-    right = text[at] == "’" and language not in _RIGHT_QUOTES_OPEN
-    if elided or right or (at and text[at - 1] in "’'"):
+def _opens_quote(text: str, offset: int, starts_word: bool, language: str) -> bool:
+    """Return True if a mark that cannot close a quote opens one.
+
+    `starts_word`: it comes before a word.
+    """
+    is_elision = language == "en" and starts_word and bool(_ELISIONS.match(text, offset + 1))
+    if text[offset] in _LEFT_MARKS:
+        return not is_elision or bool(_CLOSING.search(text, offset + 1))
+    is_right_mark = text[offset] == "’" and language not in _RIGHT_QUOTES_OPEN
+    if is_elision or is_right_mark or (offset and text[offset - 1] in "’'"):
         return False
-    return bool(_CLOSING.search(text, at + 1))
+    return bool(_CLOSING.search(text, offset + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How a language writes the marks that `punctuate` leaves."""
+    """Marks of a language that `punctuate` may leave."""
 
     stop: str = "."
     ask: str = "?"
@@ -162,7 +167,7 @@ class Marks:
     trail: str = "..."
     space: str = " "
     aliases: tuple[tuple[str, str], ...] = ()
-    """Characters of the source that mean another mark in this language."""
+    """Characters that mean another mark in this language."""
 
 
 _DEFAULT = Marks()
@@ -218,73 +223,73 @@ _MARK = (
 )
 _RUN = re.compile(rf"(?!(?<=.) [^\W_])(?:{_MARK})+")
 _SYMBOL = re.compile(f"[{_SYMBOLS}]")
-_SPOKEN = re.compile(r"[^\W_]")
-_INSIDE = frozenset(".,:;!?·–")
-_FINE = frozenset((", ", ". ", "? ", "! ", "; ", ": ", "... "))
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_INNER_MARKS = frozenset(".,:;!?·–")
+_PLAIN_RUNS = frozenset((", ", ". ", "? ", "! ", "; ", ": ", "... "))
 
 
 def marks_of(language: str) -> Marks:
-    """The marks of a language by its primary subtag."""
+    """Return the marks of a language by its primary subtag."""
     return _MARKS.get(language, _DEFAULT)
 
 
 def punctuate(text: str, marks: Marks) -> list[Replacement]:
-    """Edits that leave one plain mark where `text` has a run of marks, and one stop at its end.
+    """Return edits that reduce each run of marks in `text` to one mark, with one stop at its end.
 
-    A text without a letter or digit has nothing to say: it becomes "".
+    A text without a letter or digit becomes "".
     """
-    if not _SPOKEN.search(text):
+    if not _LETTER_OR_DIGIT.search(text):
         return [Replacement(0, len(text), "", "mark")] if text else []
     edits = []
-    ended = False
-    own = str.maketrans(dict(marks.aliases))
+    has_ending = False
+    alias_table = str.maketrans(dict(marks.aliases))
     for match in _RUN.finditer(text):
         run, start, stop = match.group(), match.start(), match.end()
-        if run in _FINE and marks is _DEFAULT and 0 < start < stop < len(text):
+        if run in _PLAIN_RUNS and marks is _DEFAULT and 0 < start < stop < len(text):
             continue
-        if run in _INSIDE and _inside(text, start, marks):
+        if run in _INNER_MARKS and _is_inside_word(text, start, marks):
             if run == "–":
                 edits.append(Replacement(start, stop, "-", "dash"))
             continue
-        meaning = run.translate(own).translate(_MEANING)
+        plain_run = run.translate(alias_table).translate(_MEANING)
         if stop == len(text):
-            new = _ending(meaning, marks)
-            ended = True
+            replacement = _final_stop(plain_run, marks)
+            has_ending = True
         elif start == 0:
-            new = ""
+            replacement = ""
         else:
-            new = _between(meaning, text[stop], marks)
-        if new != run:
-            edits.append(Replacement(start, stop, new, _name(meaning, new)))
-    if not ended:
+            replacement = _middle_mark(plain_run, text[stop], marks)
+        if replacement != run:
+            edits.append(Replacement(start, stop, replacement, _rule_name(plain_run, replacement)))
+    if not has_ending:
         edits.append(Replacement(len(text), len(text), marks.stop, "ending"))
     return edits
 
 
-def _inside(text: str, at: int, marks: Marks) -> bool:
-    """Whether the mark at `text[at]` belongs to a number, an abbreviation or a compound."""
-    before, after = text[at - 1 : at], text[at + 1 : at + 2]
-    if not (before.isalnum() and after.isalnum()):
+def _is_inside_word(text: str, offset: int, marks: Marks) -> bool:
+    """Return True if the mark at `text[offset]` belongs to a number, abbreviation or compound."""
+    previous, following = text[offset - 1 : offset], text[offset + 1 : offset + 2]
+    if not (previous.isalnum() and following.isalnum()):
         return False
-    return bool(marks.space) or (before.isascii() and after.isascii())
+    return bool(marks.space) or (previous.isascii() and following.isascii())
 
 
-def _ending(run: str, marks: Marks) -> str:
+def _final_stop(run: str, marks: Marks) -> str:
     if "?" in run:
         return marks.ask
     return marks.shout if "!" in run else marks.stop
 
 
 _QUOTES = frozenset('"“”')
-_ABBREVIATING = re.compile(r"(?<!\.)\.(?=[\"”)]*[,;:])")  # "Lt.;" stops at the semicolon
+_ABBREVIATION_STOP = re.compile(r"(?<!\.)\.(?=[\"”)]*[,;:])")  # "Lt.;" stops at the semicolon
 _TRAIL = re.compile(r"…|\.\s?\.\s?\.")
 _BROKEN_OFF = re.compile(rf"(?:{DASH}|--)\s*[\"”]")
-_PARTED = re.compile(rf"[,()/]|{DASH}|--|\s-\s")
+_COMMA_RUN = re.compile(rf"[,()/]|{DASH}|--|\s-\s")
 
 
-def _between(run: str, following: str, marks: Marks) -> str:
-    """The mark for a run with words on both sides."""
-    run = _TRAIL.sub("…", _ABBREVIATING.sub("", run))
+def _middle_mark(run: str, following: str, marks: Marks) -> str:
+    """Return the mark for a run with words on both sides."""
+    run = _TRAIL.sub("…", _ABBREVIATION_STOP.sub("", run))
     run = run.replace("”“", "\n")  # a line or a speech ends on a stop at least
     for sign, mark in (
         ("?", marks.ask),
@@ -299,7 +304,7 @@ def _between(run: str, following: str, marks: Marks) -> str:
             return mark + marks.space
     if following.isupper() and _BROKEN_OFF.search(run):
         return marks.trail + marks.space
-    if _PARTED.search(run):
+    if _COMMA_RUN.search(run):
         return marks.comma + marks.space
     if run in _QUOTES:
         return ""
@@ -307,7 +312,8 @@ def _between(run: str, following: str, marks: Marks) -> str:
     return marks.space or (" " if " " in run and following.isascii() else "")
 
 
-def _name(run: str, new: str) -> str:
+def _rule_name(run: str, replacement: str) -> str:
+    """Return the rule to which a change of a run of marks is ascribed."""
     for rule, signs in (("ellipsis", "…"), ("dash", DASH), ("bracket", "()"), ("quote", '"“”')):
         if any(sign in run for sign in signs):
             return rule
@@ -317,4 +323,4 @@ def _name(run: str, new: str) -> str:
         return "symbol"
     if run.isspace():
         return "space"
-    return "mark" if new else "space"
+    return "mark" if replacement else "space"

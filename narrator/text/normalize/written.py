@@ -1,6 +1,6 @@
-"""When the words of a spoken text are heard -> when those that are written are.
+"""Maps the times of spoken words to the words as written.
 
-Exact, since every change on the way is known: "Missus Medley" is “Mrs. Medley”. Knows no sound.
+Exact, since every change is known: "Missus Medley" is “Mrs. Medley”. Knows no sound.
 """
 
 from __future__ import annotations
@@ -14,99 +14,109 @@ from narrator.sound.timing import TimedWord
 from narrator.text.normalize import SpokenText
 from narrator.text.words import is_lettered
 
-_PARTED = re.compile(r"(?:[\s—–…]|--|\.\.)\W*\Z")
-"""What stands between two words, at the end of the first."""
+_WORD_GAP = re.compile(r"(?:[\s—–…]|--|\.\.)\W*\Z")
+"""Separator between two words, at the end of the text between them."""
 
 
 def written(
     text: str, spoken: SpokenText, words: Sequence[TimedWord], language: str
 ) -> tuple[TimedWord, ...]:
-    """Timed words of `spoken.text` as words of `text`, which it was made of.
+    """Convert timed words of `spoken.text` to timed words of `text`, its source.
 
-    What is written as one, or changed as one, is one, from the beginning of its first word to the
-    end of its last ("£23": "twenty-three pounds"). Marks belong to the word that they touch; what
-    is not spoken is in none.
+    Text that is written as one word, or changed as one, is one word, from the beginning of its
+    first spoken word to the end of its last ("£23": "twenty-three pounds"). Marks belong to the
+    word that they touch; unspoken text belongs to none.
     """
-    pieces = list(_aligned(text, spoken))
-    found: list[TimedWord] = []
-    begun: float | None = None  # by words that are spoken and not written
-    at = 0
+    pieces = list(_align_source(text, spoken))
+    timed: list[TimedWord] = []
+    pending_start: float | None = None  # by words that are spoken and not written
+    piece_index = 0
     for word in words:
-        while at < len(pieces) - 1 and pieces[at].heard_last <= word.first:
-            at += 1
-        first, last = _span(text, pieces[at:], word)
+        while piece_index < len(pieces) - 1 and pieces[piece_index].spoken_last <= word.first:
+            piece_index += 1
+        first, last = _source_span(text, pieces[piece_index:], word)
         if first == last:
-            begun = word.start if begun is None else begun
+            pending_start = word.start if pending_start is None else pending_start
             continue
-        new = TimedWord(first, last, word.start if begun is None else begun, word.stop)
-        begun = None
-        if found and not _is_apart(text, found[-1], new, language):
-            before = found.pop()
-            new = replace(before, last=max(before.last, last), stop=word.stop)
-        found.append(new)
-    if begun is not None and found:
-        found[-1] = replace(found[-1], stop=words[-1].stop)
-    return tuple(_with_marks(text, found))
+        timed_word = TimedWord(
+            first, last, word.start if pending_start is None else pending_start, word.stop
+        )
+        pending_start = None
+        if timed and not _is_apart(text, timed[-1], timed_word, language):
+            previous = timed.pop()
+            timed_word = replace(previous, last=max(previous.last, last), stop=word.stop)
+        timed.append(timed_word)
+    if pending_start is not None and timed:
+        timed[-1] = replace(timed[-1], stop=words[-1].stop)
+    return tuple(_extend_to_marks(text, timed))
 
 
 @dataclass(frozen=True, slots=True)
 class _Aligned:
-    """`text[first:last]` of what is written, and where that is in what is spoken."""
+    """A span of the source, `text[first:last]`, aligned with its span of the spoken text."""
 
     first: int
     last: int
-    heard_first: int
-    heard_last: int
-    changed: bool
-    """Or letter by letter the same."""
+    spoken_first: int
+    spoken_last: int
+    is_changed: bool
+    """False if both are equal letter by letter."""
 
 
-def _aligned(text: str, spoken: SpokenText) -> Iterator[_Aligned]:
-    at = heard = 0
+def _align_source(text: str, spoken: SpokenText) -> Iterator[_Aligned]:
+    """Yield the spans of the source, changed and unchanged, with their spoken spans."""
+    source_offset = spoken_offset = 0
     for change in spoken.changes:
-        said = heard + change.start - at
-        yield _Aligned(at, change.start, heard, said, changed=False)
-        heard = said + len(change.spoken)
+        change_start = spoken_offset + change.start - source_offset
+        yield _Aligned(source_offset, change.start, spoken_offset, change_start, is_changed=False)
+        spoken_offset = change_start + len(change.spoken)
         if any(map(str.isalnum, change.written + change.spoken)):  # else they are marks alone
-            yield _Aligned(change.start, change.stop, said, heard, changed=True)
-        at = change.stop
-    yield _Aligned(at, len(text), heard, len(spoken.text), changed=False)
+            yield _Aligned(change.start, change.stop, change_start, spoken_offset, is_changed=True)
+        source_offset = change.stop
+    yield _Aligned(source_offset, len(text), spoken_offset, len(spoken.text), is_changed=False)
 
 
-def _span(text: str, pieces: Sequence[_Aligned], word: TimedWord) -> tuple[int, int]:
-    """Where a spoken word is written, without spaces around it; empty where it is not."""
+def _source_span(text: str, pieces: Sequence[_Aligned], word: TimedWord) -> tuple[int, int]:
+    """Return the source span of a spoken word, without spaces around it; empty if it has none."""
     spans = []
     for piece in pieces:
-        low, high = max(piece.heard_first, word.first), min(piece.heard_last, word.last)
-        if low < high:
-            shift = piece.first - piece.heard_first
-            spans += [(piece.first, piece.last) if piece.changed else (low + shift, high + shift)]
+        overlap_start, overlap_stop = (
+            max(piece.spoken_first, word.first),
+            min(piece.spoken_last, word.last),
+        )
+        if overlap_start < overlap_stop:
+            shift = piece.first - piece.spoken_first
+            spans += [
+                (piece.first, piece.last)
+                if piece.is_changed
+                else (overlap_start + shift, overlap_stop + shift)
+            ]
     first = min((span[0] for span in spans), default=0)
-    part = text[first : max((span[1] for span in spans), default=0)]
-    start = first + len(part) - len(part.lstrip())
-    return start, start + len(part.strip())
+    source_part = text[first : max((span[1] for span in spans), default=0)]
+    start = first + len(source_part) - len(source_part.lstrip())
+    return start, start + len(source_part.strip())
 
 
-def _is_apart(text: str, before: TimedWord, word: TimedWord, language: str) -> bool:
-    """Whether a word is another than the one before, as they are written."""
-    if word.first < before.last:
+def _is_apart(text: str, previous: TimedWord, word: TimedWord, language: str) -> bool:
+    """Return True if two words are separate as written."""
+    if word.first < previous.last:
         return False
-    return is_lettered(language) or bool(_PARTED.search(text[before.first : word.first]))
+    return is_lettered(language) or bool(_WORD_GAP.search(text[previous.first : word.first]))
 
 
-def _with_marks(text: str, words: Sequence[TimedWord]) -> Iterator[TimedWord]:
-    """Words with the marks that touch them; between two, what opens goes with the second."""
-    low = 0
-    ends = [*(after.first for after in words[1:]), len(text)]
+def _extend_to_marks(text: str, words: Sequence[TimedWord]) -> Iterator[TimedWord]:
+    """Yield words with adjacent marks; between two words, opening marks go with the second."""
+    previous_end = 0
+    ends = [*(next_word.first for next_word in words[1:]), len(text)]
     for word, end in zip(words, ends, strict=False):
         first, last = word.first, word.last
-        while first > low and _is_mark(text[first - 1]):
+        while first > previous_end and _is_mark(text[first - 1]):
             first -= 1
-        between = text[last:end]
-        touching = end < len(text) and all(map(_is_mark, between))
-        while last < end and _is_mark(text[last]) and not (touching and _opens(text[last])):
+        gap_text = text[last:end]
+        is_touching = end < len(text) and all(map(_is_mark, gap_text))
+        while last < end and _is_mark(text[last]) and not (is_touching and _opens(text[last])):
             last += 1
-        low = last
+        previous_end = last
         yield replace(word, first=first, last=last)
 
 

@@ -1,8 +1,8 @@
-"""Who says what in a book: quotations, characters, and who speaks, by rules alone.
+"""Attributes the quotations of a book to characters, by rules alone.
 
-`attribute` is deterministic and needs nothing but the text: quotations are found, characters
-named, and each turn goes to the candidate that most speaks for (`ranking.py`). How sure a
-decision is, is the share of right ones among decisions of its kind (`learnt.json`).
+`attribute` is deterministic and needs only the text: quotations are found, characters named, and
+each turn goes to the best candidate (`ranking.py`). The certainty of a decision is the share of
+correct ones among decisions of its kind (`learnt.json`).
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from narrator.text.speakers.situations import Story, situations
 __all__ = ["NO_SPEECH", "Attribution", "Character", "Said", "attribute"]
 
 NO_SPEECH = "no-speech"
-"""The rule by which a quotation is a title, an inscription or a word in scare quotes."""
-NO_SPEECH_SURE = 0.9
+"""The rule for a quotation that is a title, an inscription or words in scare quotes."""
+NO_SPEECH_CERTAINTY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A quotation, or a piece of one, and who says it."""
+    """A quotation, or a piece of one, with its speaker."""
 
     chapter: int
     quotation: Quotation
-    """`paragraph` counts within the chapter."""
+    """Its `paragraph` counts within the chapter."""
     speaker: str | None
-    """Name of a character; None where nobody is found, and by NO_SPEECH."""
+    """Name of a character; None if unknown, and for NO_SPEECH."""
     sure: float
-    """The share of decisions like this one that are right, 0 to 1."""
+    """Certainty: the share of correct decisions among those like this one, 0 to 1."""
     by: str
-    """The rule that decided: "tag", "pronoun", "noun", "turns"…"""
+    """The deciding rule: "tag", "pronoun", "noun", "turns"…"""
     goes_on: bool = False
-    """Whether it goes on what the row before it says."""
+    """True if it continues the speech of the row before."""
     odds: float = 0.0
-    """Its probability, before it was compared with how often such decisions are right."""
+    """Probability before calibration to the share of correct decisions."""
     others: tuple[tuple[str, float], ...] = ()
-    """Who else may say it, the likeliest first, each with its probability."""
+    """Other candidates, the likeliest first, each with its probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Attribution:
 
     cast: tuple[Character, ...]
     said: tuple[Said, ...]
-    """In the order of the book."""
+    """Quotations in the order of the book."""
 
 
 def attribute(
@@ -62,19 +62,22 @@ def attribute(
     find: bool = False,
     was_found: bool = False,
 ) -> Attribution:
-    """Who says the quotations of a book, whose chapters are sequences of paragraphs.
+    """Attribute the quotations of a book, whose chapters are sequences of paragraphs.
 
-    `cast` are the characters that are known; others are found where there are none, or with
-    `find`. `first_person` says "I" in the narration. `was_found`: the cast is what was found in an
-    earlier run, so that decisions are less sure than with one that a person gave.
+    `cast` are the known characters; others are searched for if there are none, or with `find`.
+    `first_person` is the narrator who says "I". `was_found`: the cast comes from an earlier search,
+    which makes decisions less certain than a cast that a person gave.
     """
-    every = [quotations(paragraphs, language) for paragraphs in chapters]
-    quoted = [[one for one in own if one.is_speech] for own in every]
-    searched = was_found or find or not cast
+    chapter_quotations = [quotations(paragraphs, language) for paragraphs in chapters]
+    chapter_speech = [
+        [quotation for quotation in chapter_group if quotation.is_speech]
+        for chapter_group in chapter_quotations
+    ]
+    has_found_cast = was_found or find or not cast
     if find or not cast:
-        cast = (*cast, *_others(roster(chapters, quoted, language), cast))
+        cast = (*cast, *_new_characters(roster(chapters, chapter_speech, language), cast))
     names = KnownNames(cast, language)
-    passages = mentions.passages(chapters, quoted, names, language)
+    passages = mentions.passages(chapters, chapter_speech, names, language)
     groups = tags.turns(passages)
     story = Story(passages, names, groups)
     if first_person is not None:
@@ -82,38 +85,46 @@ def attribute(
     else:
         story.find_first_person(passages, groups)
     decisions = ranking.decide(situations(passages, groups, story), story)
-    said = [row for decision in decisions for row in _rows(decision, names, searched)]
-    said += (
-        Said(chapter, one, None, NO_SPEECH_SURE, NO_SPEECH)
-        for chapter, own in enumerate(every)
-        for one in own
-        if not one.is_speech
+    rows = [
+        row for decision in decisions for row in _decision_rows(decision, names, has_found_cast)
+    ]
+    rows += (
+        Said(chapter, quotation, None, NO_SPEECH_CERTAINTY, NO_SPEECH)
+        for chapter, chapter_group in enumerate(chapter_quotations)
+        for quotation in chapter_group
+        if not quotation.is_speech
     )
-    said.sort(key=lambda row: (row.chapter, row.quotation.paragraph, row.quotation.start))
-    return Attribution(tuple(cast), tuple(said))
+    rows.sort(key=lambda row: (row.chapter, row.quotation.paragraph, row.quotation.start))
+    return Attribution(tuple(cast), tuple(rows))
 
 
-def _rows(decision: ranking.Decision, names: KnownNames, searched: bool) -> Iterator[Said]:
-    """A decision as a row for each piece of its quotation."""
-    who = decision.who
-    for place, piece in enumerate(decision.turn.pieces):
+def _decision_rows(
+    decision: ranking.Decision, names: KnownNames, has_found_cast: bool
+) -> Iterator[Said]:
+    """Yield a row for each piece of a decision's quotation."""
+    character_index = decision.character
+    for index, piece in enumerate(decision.turn.pieces):
         yield Said(
             decision.turn.passage.chapter,
             piece,
-            None if who is None else names.cast[who].name,
-            ranking.sure(decision.by, decision.odds, found=searched),
+            None if character_index is None else names.cast[character_index].name,
+            ranking.certainty(decision.by, decision.odds, has_found_cast=has_found_cast),
             decision.by,
-            place > 0 or decision.by == "goes-on",
+            index > 0 or decision.by == "goes-on",
             decision.odds,
-            tuple((names.cast[other].name, odds) for other, odds in decision.others),
+            tuple((names.cast[candidate].name, odds) for candidate, odds in decision.others),
         )
 
 
-def _others(found: Sequence[Character], known: Sequence[Character]) -> list[Character]:
-    """Those found who bear none of the names that are known."""
-    names = {name_words(name) for member in known for name in (member.name, *member.aliases)}
+def _new_characters(
+    found_characters: Sequence[Character], known_characters: Sequence[Character]
+) -> list[Character]:
+    """Return the found characters that share no name with the known ones."""
+    known_names = {
+        name_words(name) for member in known_characters for name in (member.name, *member.aliases)
+    }
     return [
         member
-        for member in found
-        if not any(name_words(name) in names for name in (member.name, *member.aliases))
+        for member in found_characters
+        if not any(name_words(name) in known_names for name in (member.name, *member.aliases))
     ]

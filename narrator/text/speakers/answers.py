@@ -1,7 +1,7 @@
-"""What a language model has answered, kept by content: the same question is asked once.
+"""Caches a language model's answers by content, so that no question is asked twice.
 
-A key names the model's bytes, the whole prompt and the options, so an edit of the text asks again
-what it touches and no more. Knows nothing of quotations.
+A key covers the model's bytes, the whole prompt and the options, so an edit of the text repeats
+only the questions that it affects. Knows nothing of quotations.
 """
 
 from __future__ import annotations
@@ -15,124 +15,134 @@ from narrator import files, keys
 
 
 class Reader(Protocol):
-    """A language model, as far as it is asked here."""
+    """The interface of a language model that answers questions."""
 
     name: str
-    """For people; without spaces."""
+    """Name for people, without spaces."""
     identity: str
-    """Names all that its answers hang on."""
+    """Identifies everything that affects its answers."""
     longest: int
-    """Tokens that a prompt may have."""
+    """Maximum number of tokens of a prompt."""
 
     def count(self, text: str) -> int:
-        """Tokens of a text."""
+        """Return the number of tokens of a text."""
         ...
 
     def likelihoods(
         self, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> Sequence[Sequence[float]]:
-        """For each question after what they share, the probabilities of the options."""
+        """Return the probabilities of the options for each question after a shared prompt."""
         ...
 
     def write(self, message: str, most: int) -> str:
-        """A line after a message, of at most so many tokens."""
+        """Return a line of at most `most` tokens in answer to a message."""
         ...
 
 
 class Answers:
-    """Answers in a journal of sealed rows, or in memory alone; what is damaged is asked again.
+    """Answers in a journal of sealed rows, or in memory only; damaged rows are asked again.
 
-    A path that cannot be read raises StorageError.
+    Raises StorageError for a path that cannot be read.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._kept: dict[str, Any] = {}
-        self._new: list[str] = []
-        self._whole = path is None or self._read(path)
+        self._answers: dict[str, Any] = {}
+        self._unsaved_keys: list[str] = []
+        self._is_journal_intact = path is None or self._read_journal(path)
 
     def likelihoods(
         self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[list[float]]:
-        """As the reader's, which is asked what was not answered before; that is saved.
+        """Return the reader's probabilities, asking it only the missing questions, and save them.
 
-        Raises what it raises, and StorageError.
+        Raises what the reader raises, and StorageError.
         """
-        names = _keys(reader, shared, questions, options)
+        answer_keys = _answer_keys(reader, shared, questions, options)
         missing = self.missing(reader, shared, questions, options)
         if missing:
-            fresh = reader.likelihoods(shared, [questions[place] for place in missing], options)
-            for place, odds in zip(missing, fresh, strict=True):
-                self._put(names[place], [round(one, 6) for one in odds])
+            new_odds = reader.likelihoods(shared, [questions[index] for index in missing], options)
+            for index, probabilities in zip(missing, new_odds, strict=True):
+                self._store(
+                    answer_keys[index], [round(probability, 6) for probability in probabilities]
+                )
             self.save()
-        return [self._kept[name] for name in names]
+        return [self._answers[answer_key] for answer_key in answer_keys]
 
     def missing(
         self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[int]:
-        """Places of the questions that were not answered before."""
-        names = enumerate(_keys(reader, shared, questions, options))
-        return [place for place, name in names if not self._has(name, len(options))]
+        """Return the indices of the questions without a stored answer."""
+        answer_keys = enumerate(_answer_keys(reader, shared, questions, options))
+        return [
+            index
+            for index, answer_key in answer_keys
+            if not self._is_answered(answer_key, len(options))
+        ]
 
     def line(self, reader: Reader, message: str, most: int) -> str:
-        """As the reader writes it, or has written it before."""
-        (name,) = _keys(reader, message, [""], most)
-        if not isinstance(self._kept.get(name), str):
-            self._put(name, reader.write(message, most))
+        """Return the reader's line for a message, stored or new."""
+        (answer_key,) = _answer_keys(reader, message, [""], most)
+        if not isinstance(self._answers.get(answer_key), str):
+            self._store(answer_key, reader.write(message, most))
             self.save()
-        return str(self._kept[name])
+        return str(self._answers[answer_key])
 
-    def _has(self, name: str, options: int) -> bool:
-        row = self._kept.get(name)
-        if not isinstance(row, list) or len(row) != options:
+    def _is_answered(self, answer_key: str, option_count: int) -> bool:
+        row = self._answers.get(answer_key)
+        if not isinstance(row, list) or len(row) != option_count:
             return False
-        return all(type(one) in (int, float) for one in row)
+        return all(type(probability) in (int, float) for probability in row)
 
-    def _put(self, name: str, answer: list[float] | str) -> None:
-        self._kept[name] = answer
-        self._new.append(name)
+    def _store(self, answer_key: str, answer: list[float] | str) -> None:
+        self._answers[answer_key] = answer
+        self._unsaved_keys.append(answer_key)
 
     def save(self) -> None:
-        """Write what is new. Raises StorageError."""
-        if self._path is None or not self._new:
+        """Write new answers. Raises StorageError."""
+        if self._path is None or not self._unsaved_keys:
             return
         with files.storage(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            if self._whole:
-                files.append(self._path, self._rows(self._new))
+            if self._is_journal_intact:
+                files.append(self._path, self._format_rows(self._unsaved_keys))
             else:
-                files.write(self._path, self._rows(list(self._kept)))
-        self._new, self._whole = [], True
+                files.write(self._path, self._format_rows(list(self._answers)))
+        self._unsaved_keys, self._is_journal_intact = [], True
 
-    def _rows(self, names: Sequence[str]) -> bytes:
-        rows = ({"key": name, "answer": self._kept[name]} for name in names)
+    def _format_rows(self, answer_keys: Sequence[str]) -> bytes:
+        rows = (
+            {"key": answer_key, "answer": self._answers[answer_key]} for answer_key in answer_keys
+        )
         return b"".join(map(files.sealed_row, rows))
 
-    def _read(self, path: Path) -> bool:
-        """Whether every row is as it was written, and the last one whole."""
+    def _read_journal(self, path: Path) -> bool:
+        """Read the journal; return True if it is undamaged and its last row complete."""
         with files.storage(path):
             try:
-                data = path.read_bytes()
+                journal_bytes = path.read_bytes()
             except FileNotFoundError:
                 return True
-        *lines, torn = data.split(b"\n")
-        sealed = [line for line in lines if files.is_sealed_row(line)]
-        for line in sealed:
+        *lines, torn_line = journal_bytes.split(b"\n")
+        sealed_lines = [line for line in lines if files.is_sealed_row(line)]
+        for line in sealed_lines:
             row = json.loads(line)
             if row.keys() >= {"key", "answer"}:
-                self._kept[row["key"]] = row["answer"]
-        if len(sealed) < len(lines):
-            lost = len(lines) - len(sealed)
-            files.damage.warning("%s: %d rows were altered; they are asked anew", path, lost)
-        return not torn and len(sealed) == len(lines)
+                self._answers[row["key"]] = row["answer"]
+        if len(sealed_lines) < len(lines):
+            damaged_count = len(lines) - len(sealed_lines)
+            files.damage.warning(
+                "%s: %d rows were altered; they are asked anew", path, damaged_count
+            )
+        return not torn_line and len(sealed_lines) == len(lines)
 
 
-def _keys(
+def _answer_keys(
     reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str] | int
 ) -> list[str]:
-    """Names of questions that share what stands before them: with options to choose from, or with
-    so many tokens to be written."""
-    asked = options if isinstance(options, int) else list(options)
-    before = keys.content_of(shared.encode(errors="surrogatepass"))
-    recipe = {"model": reader.identity, "shared": before, "options": asked}
+    """Return the keys of questions that share a prompt: with options to choose from, or with a
+    maximum number of tokens to write."""
+    options_part = options if isinstance(options, int) else list(options)
+    shared_content = keys.content_of(shared.encode(errors="surrogatepass"))
+    recipe = {"model": reader.identity, "shared": shared_content, "options": options_part}
     return [keys.key({**recipe, "question": question}) for question in questions]

@@ -1,12 +1,12 @@
-"""Quotations of which the rules are not sure, put to a language model that chooses among people.
+"""Asks a language model to choose the speaker of quotations of which the rules are not certain.
 
-It reads windows of running text, in which quotations are numbered and those that are decided have
-their speakers' names, and a list of people, each with a code. Its answer to a question is how
-likely each code is, so it can say nothing else, and no text comes from it. What is decided by
-others than rules is never asked. A window shows no answer to another one: the order of asking
-changes nothing, and an edit asks its own window again.
+It reads windows of running text, in which quotations are numbered and those already decided show
+their speakers' names, and a list of people, each with a code. It answers a question with the
+probability of each code, so it can say nothing else, and no text comes from it. Decisions that were
+not made by rules are never asked. No window shows the answers of another: the order of asking
+changes nothing, and an edit repeats only its own window.
 
-Knows no model: a `Reader` is one.
+Knows no particular model, only a `Reader`.
 """
 
 from __future__ import annotations
@@ -22,30 +22,34 @@ from narrator.text.speakers import Attribution, Character, Said
 from narrator.text.speakers.answers import Answers, Reader
 
 MODEL = "model:"
-"""How `Said.by` begins where a model decided; its name follows. Without a speaker it found that the
-quotation is nobody's speech."""
-_PEOPLE = "you", "print"
-"""Who else decides; no model is asked about it."""
-_MOST = len(string.ascii_uppercase) - 2
-"""People in a list: a letter for each, which is one token of any model, and two to spare."""
-_FEW = 10
-"""People in a list at least, as far as there are: those who speak most in the book."""
-_ALWAYS = 3
-"""Of them, so many stand in every list, beside those who are near."""
-_ELSE, _NOBODY = "somebody else", "nobody: no speech, but a title, writing or a word quoted"
-_LONGEST = 6000
-"""Characters of a paragraph that stay together."""
-_HEAD = 60
-"""Characters of a quotation that a question repeats."""
-_LEAST = 0.002
-"""Odds below which nobody's word counts: a model's certainty is no proof."""
-_ALONE = 0.85
-"""How sure a model's word is at most where rules say another: how sure models are of themselves was
-never compared with how often they are right, and a person should look."""
-_ROOM = 1000
-"""Tokens of a prompt beside its running text: what is asked for, the people, a question."""
-_QUESTION = 45
-"""Tokens of a question with the template's end, for the time that is left."""
+"""Prefix of `Said.by` for decisions of a model; the model's name follows. Without a speaker it
+found that the quotation is nobody's speech."""
+_HUMAN_ORIGINS = "you", "print"
+"""Other deciders, whose decisions no model is asked about."""
+_MAX_PEOPLE = len(string.ascii_uppercase) - 2
+"""Maximum length of the list of people: a letter for each, which is one token of any model, and two
+to spare."""
+_MIN_PEOPLE = 10
+"""Minimum length of the list if the book has as many: those who speak most in the book."""
+_ALWAYS_LISTED = 3
+"""Number of the most frequent speakers that are in every list, besides people of the window."""
+_SOMEBODY_ELSE, _NO_SPEAKER = (
+    "somebody else",
+    "nobody: no speech, but a title, writing or a word quoted",
+)
+_MAX_PARAGRAPH = 6000
+"""Characters of a paragraph that are never split."""
+_EXCERPT_LENGTH = 60
+"""Characters of a quotation that its question repeats."""
+_MIN_ODDS = 0.002
+"""Minimum odds: a model's certainty is no proof."""
+_MAX_LONE_CERTAINTY = 0.85
+"""Maximum certainty of a model that contradicts the rules: nobody has compared how certain models
+are with how often they are right, so a person should look."""
+_RESERVED_TOKENS = 1000
+"""Tokens of a prompt besides its running text: instruction, people, question."""
+_QUESTION_TOKENS = 45
+"""Tokens of a question with the template's end, for the estimate of remaining time."""
 
 _INSTRUCTION = """\
 Below is a passage of a book. A number in square brackets stands before each quotation; quotations \
@@ -58,18 +62,18 @@ in the list.
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is asked, and how far an answer counts."""
+    """Limits of questions, and the weight of answers."""
 
     weak: float = 0.9
-    """What is less sure is asked."""
+    """Certainty below which a quotation is asked about."""
     window: int = 4000
     """Tokens of running text."""
     before: int = 800
-    """Of them, what stands before the first quotation that is asked for."""
+    """Tokens of it before the first quotation asked about."""
     after: int = 400
-    """Likewise behind the last one."""
+    """Tokens of it after the last quotation asked about."""
     trust: float = 0.6
-    """How much a model's word counts beside the rules', 0 to 1."""
+    """Weight of the model's odds against the rules', 0 to 1."""
 
 
 USUAL = Limits()
@@ -77,30 +81,30 @@ USUAL = Limits()
 
 @dataclass(frozen=True, slots=True)
 class AskedStretch:
-    """A stretch of a chapter with what is asked about it."""
+    """A stretch of a chapter with the questions about it."""
 
     shared: str
-    """The prompt of all its questions, as far as it is the same."""
+    """The part of the prompt that all its questions share."""
     questions: tuple[str, ...]
     asked: tuple[tuple[int, ...], ...]
-    """For each question, its pieces' places in `Attribution.said`."""
+    """Indices in `Attribution.said` of the pieces of each question."""
     names: tuple[str, ...]
-    """People to choose from; two options more are somebody else and nobody."""
+    """People to choose from; the two further options are somebody else and nobody."""
     tokens: int
-    """Of its running text."""
+    """Number of tokens of its running text."""
 
     @property
     def options(self) -> str:
-        """A code for each."""
+        """One code for each option."""
         return string.ascii_uppercase[: len(self.names) + 2]
 
 
 @dataclass(frozen=True, slots=True)
-class _Pieces:
+class _Utterance:
     """Pieces that one speaker says in one go."""
 
     rows: tuple[int, ...]
-    """Places in `Attribution.said`."""
+    """Indices in `Attribution.said`."""
     is_weak: bool
 
 
@@ -124,39 +128,41 @@ def ask(
     tell: Callable[[int, int], None] = lambda done, total: None,
     cancel: Event | None = None,
 ) -> Attribution:
-    """The attribution with a model's word on what was weak; all else stays as it is.
+    """Return the attribution with a model's decisions on weak rows; all others stay as they are.
 
-    The model's odds and the rules' are pooled: p ∝ model^trust · rules^(1 - trust), what rules give
-    nobody in particular being shared evenly. It is sure only where both agree: where they do not,
-    it is so at 0.85 at most. Where a model means somebody who is not in its list, the rules' word
-    stays, less sure.
+    The model's odds and the rules' are pooled: p ∝ model^trust · rules^(1 - trust); the rules' odds
+    of nobody in particular are shared evenly. Where the two disagree, the certainty is at most
+    0.85. Where a model means somebody who is not in its list, the rules' decision stays, less
+    certain.
 
-    `answers` are asked first, and saved after each window: an interrupted run goes on. `tell` hears
-    tokens read and to be read. When `cancel` is set it ends after the window that is being read.
-    Raises what `reader` and `answers` raise.
+    `answers` are looked up first, and saved after each window, so an interrupted run resumes.
+    `tell` receives the tokens read and the total. When `cancel` is set, it ends after the current
+    window. Raises what `reader` and `answers` raise.
     """
     answers = Answers() if answers is None else answers
-    made = windows(chapters, attribution, reader, limits)
-    costs = [_cost(window, reader, answers) for window in made]
-    done, total = 0, sum(costs)
-    said = list(attribution.said)
-    for window, cost in zip(made, costs, strict=True):
+    stretches = windows(chapters, attribution, reader, limits)
+    costs = [_token_cost(window, reader, answers) for window in stretches]
+    tokens_read, total = 0, sum(costs)
+    rows_so_far = list(attribution.said)
+    for window, token_cost in zip(stretches, costs, strict=True):
         if cancel and cancel.is_set():
             break
-        found = answers.likelihoods(reader, window.shared, window.questions, window.options)
-        for rows, odds in zip(window.asked, found, strict=True):
+        answer_odds = answers.likelihoods(reader, window.shared, window.questions, window.options)
+        for rows, odds in zip(window.asked, answer_odds, strict=True):
             for row in rows:
-                said[row] = _decided(said[row], window.names, odds, reader, limits.trust)
-        if cost:
-            done += cost
-            tell(done, total)
-    return replace(attribution, said=tuple(said))
+                rows_so_far[row] = _apply_answer(
+                    rows_so_far[row], window.names, odds, reader, limits.trust
+                )
+        if token_cost:
+            tokens_read += token_cost
+            tell(tokens_read, total)
+    return replace(attribution, said=tuple(rows_so_far))
 
 
-def _cost(window: AskedStretch, reader: Reader, answers: Answers) -> int:
-    """Tokens that are still to be read for a window."""
+def _token_cost(window: AskedStretch, reader: Reader, answers: Answers) -> int:
+    """Return the number of tokens still to be read for a window."""
     missing = answers.missing(reader, window.shared, window.questions, window.options)
-    return window.tokens + _QUESTION * len(missing) if missing else 0
+    return window.tokens + _QUESTION_TOKENS * len(missing) if missing else 0
 
 
 # -- windows ---------------------------------------------------------------------------------------
@@ -168,247 +174,314 @@ def windows(
     reader: Reader,
     limits: Limits = USUAL,
 ) -> list[AskedStretch]:
-    """What there is to ask, in the order of the book: every weak utterance once."""
-    names = _by_first_word(attribution.cast)
+    """Return the stretches to ask about, in the order of the book: every weak utterance once."""
+    names = _names_by_first_word(attribution.cast)
     chapter_rows: list[list[int]] = [[] for _ in chapters]
-    for place, said in enumerate(attribution.said):
-        chapter_rows[said.chapter].append(place)
-    found: list[AskedStretch] = []
+    for row_index, row in enumerate(attribution.said):
+        chapter_rows[row.chapter].append(row_index)
+    stretches: list[AskedStretch] = []
     for paragraphs, rows in zip(chapters, chapter_rows, strict=True):
-        utterances = _utterances(attribution.said, rows, limits.weak)
-        if attribution.cast and any(one.is_weak for one in utterances):
-            chapter = _Cutter(paragraphs, attribution, utterances, names, reader)
-            found += chapter.windows(limits)
-    return found
+        utterances = _group_utterances(attribution.said, rows, limits.weak)
+        if attribution.cast and any(utterance.is_weak for utterance in utterances):
+            chapter = _WindowBuilder(paragraphs, attribution, utterances, names, reader)
+            stretches += chapter.windows(limits)
+    return stretches
 
 
-def _utterances(said: Sequence[Said], rows: Sequence[int], weak: float) -> list[_Pieces]:
+def _group_utterances(
+    all_rows: Sequence[Said], rows: Sequence[int], weak: float
+) -> list[_Utterance]:
+    """Group the rows that one speaker says in one go."""
     groups: list[list[int]] = []
-    for place in rows:
-        one = said[place]
-        last = said[groups[-1][-1]] if groups else None
-        same = last is not None and last.speaker == one.speaker
-        if groups and (one.goes_on or (one.quotation.goes_on and same)):
-            groups[-1].append(place)
+    for row_index in rows:
+        row = all_rows[row_index]
+        last_row = all_rows[groups[-1][-1]] if groups else None
+        is_same_speaker = last_row is not None and last_row.speaker == row.speaker
+        if groups and (row.goes_on or (row.quotation.goes_on and is_same_speaker)):
+            groups[-1].append(row_index)
         else:
-            groups.append([place])
-    return [_Pieces(tuple(g), _is_weak([said[place] for place in g], weak)) for g in groups]
+            groups.append([row_index])
+    return [
+        _Utterance(tuple(group), _is_weak([all_rows[row_index] for row_index in group], weak))
+        for group in groups
+    ]
 
 
 def _is_weak(pieces: Sequence[Said], weak: float) -> bool:
-    """Whether nothing is sure of an utterance but that its pieces belong together."""
-    own = [one for place, one in enumerate(pieces) if not (place and one.goes_on)]
-    return all(one.sure < weak for one in own) and not any(one.by in _PEOPLE for one in pieces)
+    """Return True if no rule is certain of an utterance, apart from that its pieces belong
+    together."""
+    leading_rows = [row for index, row in enumerate(pieces) if not (index and row.goes_on)]
+    return all(row.sure < weak for row in leading_rows) and not any(
+        row.by in _HUMAN_ORIGINS for row in pieces
+    )
 
 
-class _Cutter:
-    """A chapter's text and utterances, to be cut into windows."""
+class _WindowBuilder:
+    """Cuts a chapter's text and utterances into windows."""
 
     def __init__(
         self,
         paragraphs: Sequence[str],
         attribution: Attribution,
-        utterances: Sequence[_Pieces],
+        utterances: Sequence[_Utterance],
         names: Mapping[str, Sequence[tuple[str, Sequence[int]]]],
         reader: Reader,
     ) -> None:
         self.paragraphs, self.names = paragraphs, names
         self.cast, self.said, self.utterances = attribution.cast, attribution.said, utterances
-        self.longest = max(_ROOM, reader.longest - _ROOM)
-        lines = Counter(said.speaker for said in self.said)
-        self.usual = sorted((member.name for member in self.cast), key=lambda name: -lines[name])
-        self.units = [unit for n, text in enumerate(paragraphs) for unit in _units(n, text, reader)]
+        self.max_window = max(_RESERVED_TOKENS, reader.longest - _RESERVED_TOKENS)
+        line_counts = Counter(row.speaker for row in self.said)
+        self.frequent_names = sorted(
+            (member.name for member in self.cast), key=lambda name: -line_counts[name]
+        )
+        self.units = [
+            unit
+            for index, text in enumerate(paragraphs)
+            for unit in _split_paragraph(index, text, reader)
+        ]
         starts = [(unit.paragraph, unit.start) for unit in self.units]
         self.marks: list[list[tuple[int, int]]] = [[] for _ in self.units]
-        """For each unit, where its quotations begin, and of which utterances."""
-        self.weak: list[tuple[int, int]] = []
-        """Units and utterances that are asked."""
-        unit = 0
-        for number, utterance in enumerate(utterances):
-            for place in utterance.rows:
-                quotation = self.said[place].quotation
-                at = (quotation.paragraph, quotation.start)
-                while unit + 1 < len(starts) and starts[unit + 1] <= at:
-                    unit += 1
-                self.marks[unit].append((quotation.start, number))
-                if utterance.is_weak and place == utterance.rows[0]:
-                    self.weak.append((unit, number))
+        """For each unit, the offsets of its quotations, each with the index of its utterance."""
+        self.weak_utterances: list[tuple[int, int]] = []
+        """Index of the unit and index of the utterance, for all to be asked about."""
+        unit_index = 0
+        for utterance_index, utterance in enumerate(utterances):
+            for row_index in utterance.rows:
+                quotation = self.said[row_index].quotation
+                position = (quotation.paragraph, quotation.start)
+                while unit_index + 1 < len(starts) and starts[unit_index + 1] <= position:
+                    unit_index += 1
+                self.marks[unit_index].append((quotation.start, utterance_index))
+                if utterance.is_weak and row_index == utterance.rows[0]:
+                    self.weak_utterances.append((unit_index, utterance_index))
 
     def windows(self, limits: Limits) -> list[AskedStretch]:
-        """Windows that ask about every weak utterance once."""
-        size = min(limits.window, self.longest)
+        """Return windows that ask about every weak utterance once."""
+        size = min(limits.window, self.max_window)
         before, after = (min(part, size // 4) for part in (limits.before, limits.after))
-        found: list[AskedStretch] = []
-        place = 0
-        while place < len(self.weak):
-            first = self.weak[place][0]
-            start = first
-            spent = self.units[first].tokens
-            left = before
-            while start > 0 and (left := left - self.units[start - 1].tokens) >= 0:
-                start -= 1
-                spent += self.units[start].tokens
-            asked: list[int] = []
-            last = first
-            while place < len(self.weak):
-                unit, number = self.weak[place]
-                gap = sum(one.tokens for one in self.units[last + 1 : unit])
-                more = sum(one.tokens for one in self.units[last + 1 : unit + 1])
-                # text that is far from all questions costs more than a window of its own
-                if asked and (gap > before + after or spent + more > size - after):
+        stretches: list[AskedStretch] = []
+        weak_index = 0
+        while weak_index < len(self.weak_utterances):
+            first_unit = self.weak_utterances[weak_index][0]
+            start_unit = first_unit
+            token_count = self.units[first_unit].tokens
+            budget = before
+            while start_unit > 0 and (budget := budget - self.units[start_unit - 1].tokens) >= 0:
+                start_unit -= 1
+                token_count += self.units[start_unit].tokens
+            asked_utterances: list[int] = []
+            last_unit = first_unit
+            while weak_index < len(self.weak_utterances):
+                unit_index, utterance_index = self.weak_utterances[weak_index]
+                gap = sum(unit.tokens for unit in self.units[last_unit + 1 : unit_index])
+                extra_tokens = sum(
+                    unit.tokens for unit in self.units[last_unit + 1 : unit_index + 1]
+                )
+                # a long gap between questions costs more tokens than another window
+                if asked_utterances and (
+                    gap > before + after or token_count + extra_tokens > size - after
+                ):
                     break
-                spent, last = spent + more, unit
-                asked.append(number)
-                place += 1
-            left = after
-            stop = last + 1
-            while stop < len(self.units) and (left := left - self.units[stop].tokens) >= 0:
-                spent += self.units[stop].tokens
-                stop += 1
-            found.append(self._window(range(start, stop), asked, spent))
-        return found
+                token_count, last_unit = token_count + extra_tokens, unit_index
+                asked_utterances.append(utterance_index)
+                weak_index += 1
+            budget = after
+            stop_unit = last_unit + 1
+            while (
+                stop_unit < len(self.units)
+                and (budget := budget - self.units[stop_unit].tokens) >= 0
+            ):
+                token_count += self.units[stop_unit].tokens
+                stop_unit += 1
+            stretches.append(
+                self._build_window(range(start_unit, stop_unit), asked_utterances, token_count)
+            )
+        return stretches
 
-    def _window(self, units: range, asked: Sequence[int], tokens: int) -> AskedStretch:
-        numbers: dict[int, int] = {}
-        for unit in units:
-            for _, utterance in self.marks[unit]:
-                numbers.setdefault(utterance, len(numbers) + 1)
+    def _build_window(
+        self, unit_range: range, asked_utterances: Sequence[int], tokens: int
+    ) -> AskedStretch:
+        """Build the prompt of a range of units and its questions."""
+        shown_numbers: dict[int, int] = {}
+        for unit_index in unit_range:
+            for _, utterance in self.marks[unit_index]:
+                shown_numbers.setdefault(utterance, len(shown_numbers) + 1)
         text = ""
-        for unit in units:
-            one = self.units[unit]
-            text += "\n\n" if text and one.start == 0 else ""
-            text += self._marked(unit, numbers)
-        people = self._people(text, numbers, set(asked))
+        for unit_index in unit_range:
+            unit = self.units[unit_index]
+            text += "\n\n" if text and unit.start == 0 else ""
+            text += self._numbered_text(unit_index, shown_numbers)
+        people = self._choose_people(text, shown_numbers, set(asked_utterances))
         options = string.ascii_uppercase[: len(people) + 2]
-        listed = [self._described(who) for who in people]
-        rows = zip(options, (*listed, _ELSE, _NOBODY), strict=True)
-        roster = "\n".join(f"{code} = {said}" for code, said in rows)
+        descriptions = [self._describe(character_index) for character_index in people]
+        rows = zip(options, (*descriptions, _SOMEBODY_ELSE, _NO_SPEAKER), strict=True)
+        roster = "\n".join(f"{code} = {description}" for code, description in rows)
         shared = f"{_INSTRUCTION}Passage:\n\n{text}\n\nPeople:\n{roster}\n\n"
         return AskedStretch(
             shared,
-            tuple(self._question(number, numbers[number]) for number in asked),
-            tuple(self.utterances[number].rows for number in asked),
-            tuple(self.cast[who].name for who in people),
+            tuple(
+                self._question(utterance_index, shown_numbers[utterance_index])
+                for utterance_index in asked_utterances
+            ),
+            tuple(self.utterances[utterance_index].rows for utterance_index in asked_utterances),
+            tuple(self.cast[character_index].name for character_index in people),
             tokens,
         )
 
-    def _marked(self, unit: int, numbers: Mapping[int, int]) -> str:
-        """A unit's text, a number before each quotation."""
-        one = self.units[unit]
-        whole = self.paragraphs[one.paragraph]
-        parts, at = [], one.start
-        for start, utterance in self.marks[unit]:
-            parts += [whole[at:start], f"[{numbers[utterance]}{self._known(utterance)}] "]
-            at = start
-        return "".join((*parts, whole[at : one.stop]))
+    def _numbered_text(self, unit_index: int, shown_numbers: Mapping[int, int]) -> str:
+        """Return a unit's text with a number before each quotation."""
+        unit = self.units[unit_index]
+        paragraph = self.paragraphs[unit.paragraph]
+        parts, offset = [], unit.start
+        for start, utterance in self.marks[unit_index]:
+            parts += [
+                paragraph[offset:start],
+                f"[{shown_numbers[utterance]}{self._known_speaker(utterance)}] ",
+            ]
+            offset = start
+        return "".join((*parts, paragraph[offset : unit.stop]))
 
-    def _known(self, utterance: int) -> str:
-        one = self.utterances[utterance]
-        return "" if one.is_weak else f": {self.said[one.rows[0]].speaker or 'nobody'}"
+    def _known_speaker(self, utterance: int) -> str:
+        """Return the suffix with the speaker of a decided utterance, or nothing."""
+        utterance_pieces = self.utterances[utterance]
+        return (
+            ""
+            if utterance_pieces.is_weak
+            else f": {self.said[utterance_pieces.rows[0]].speaker or 'nobody'}"
+        )
 
-    def _people(self, text: str, numbers: Mapping[int, int], asked: set[int]) -> list[int]:
-        """Who may speak in a window, as places in the cast: those that rules think of, who speaks
-        there, and who is named, as many as there are codes for."""
-        places = {member.name: who for who, member in enumerate(self.cast)}
-        counts = defaultdict[str, float](float)
-        for utterance in numbers:
-            said = self.said[self.utterances[utterance].rows[0]]
-            weight = 10.0 if utterance in asked else 1.0
-            for name, odds in ((said.speaker, max(said.sure, 0.1)), *said.others):
+    def _choose_people(
+        self, text: str, shown_numbers: Mapping[int, int], asked_utterances: set[int]
+    ) -> list[int]:
+        """Return the candidates of a window, as indices in the cast.
+
+        These are the candidates of the rules, the speakers and the people named there, as many as
+        there are codes.
+        """
+        places = {member.name: character_index for character_index, member in enumerate(self.cast)}
+        weights = defaultdict[str, float](float)
+        for utterance in shown_numbers:
+            row = self.said[self.utterances[utterance].rows[0]]
+            weight = 10.0 if utterance in asked_utterances else 1.0
+            for name, odds in ((row.speaker, max(row.sure, 0.1)), *row.others):
                 if name in places:
-                    counts[name] += weight * odds
+                    weights[name] += weight * odds
         for word in re.finditer(r"\w+", text):
             for name, bearers in self.names.get(word[0], ()):
                 if text.startswith(name, word.start()):
-                    for who in bearers:
-                        counts[self.cast[who].name] += 0.25 / len(bearers)
+                    for character_index in bearers:
+                        weights[self.cast[character_index].name] += 0.25 / len(bearers)
                     break
-        ranked = sorted(counts, key=lambda name: (-counts[name], places[name]))
-        near = list(dict.fromkeys((*self.usual[:_ALWAYS], *ranked)))[:_MOST]
-        more = [name for name in self.usual if name not in near][: max(0, _FEW - len(near))]
-        return sorted(places[name] for name in (*near, *more))
+        ranked = sorted(weights, key=lambda name: (-weights[name], places[name]))
+        relevant_names = list(dict.fromkeys((*self.frequent_names[:_ALWAYS_LISTED], *ranked)))[
+            :_MAX_PEOPLE
+        ]
+        extra_names = [name for name in self.frequent_names if name not in relevant_names][
+            : max(0, _MIN_PEOPLE - len(relevant_names))
+        ]
+        return sorted(places[name] for name in (*relevant_names, *extra_names))
 
-    def _described(self, who: int) -> str:
-        """A person of the list: name, pronoun, other names."""
-        member = self.cast[who]
-        also = f"also {', '.join(member.aliases[:4])}" if member.aliases else ""
-        more = "; ".join(filter(None, (member.pronoun, also)))
-        return f"{member.name} ({more})" if more else member.name
+    def _describe(self, character_index: int) -> str:
+        """Return the entry of a person in the list: name, pronoun, aliases."""
+        member = self.cast[character_index]
+        alias_note = f"also {', '.join(member.aliases[:4])}" if member.aliases else ""
+        details = "; ".join(filter(None, (member.pronoun, alias_note)))
+        return f"{member.name} ({details})" if details else member.name
 
-    def _question(self, utterance: int, number: int) -> str:
+    def _question(self, utterance: int, shown_number: int) -> str:
         piece = self.said[self.utterances[utterance].rows[0]].quotation
         words = " ".join(self.paragraphs[piece.paragraph][piece.start : piece.stop].split())
-        shown = words if len(words) <= _HEAD else f"{words[:_HEAD]}…"
-        return f"Who says [{number}], {shown}\nAnswer with one code."
+        excerpt = words if len(words) <= _EXCERPT_LENGTH else f"{words[:_EXCERPT_LENGTH]}…"
+        return f"Who says [{shown_number}], {excerpt}\nAnswer with one code."
 
 
-def _units(number: int, text: str, reader: Reader) -> list[_Unit]:
-    """A paragraph, in parts where it is longer than a page or two."""
+def _split_paragraph(paragraph_index: int, text: str, reader: Reader) -> list[_Unit]:
+    """Return a paragraph as a unit, or as several if it is longer than a page or two."""
     ends = [0]
-    while len(text) - ends[-1] > _LONGEST:
-        most = ends[-1] + _LONGEST
-        ends.append(text.rfind(" ", ends[-1] + 1, most) + 1 or most)
+    while len(text) - ends[-1] > _MAX_PARAGRAPH:
+        max_end = ends[-1] + _MAX_PARAGRAPH
+        ends.append(text.rfind(" ", ends[-1] + 1, max_end) + 1 or max_end)
     parts = zip(ends, (*ends[1:], len(text)), strict=True)
-    return [_Unit(number, a, b, reader.count(text[a:b]) + 2) for a, b in parts]
+    return [
+        _Unit(paragraph_index, start, stop, reader.count(text[start:stop]) + 2)
+        for start, stop in parts
+    ]
 
 
 _ARTICLE = re.compile(r"(?:the|an?) ", re.IGNORECASE)
 
 
-def _by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str, list[int]]]]:
-    """Names and aliases by their first word, the longest first, each with all who bear it."""
-    found: dict[str, dict[str, list[int]]] = {}
-    for who, member in enumerate(cast):
+def _names_by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str, list[int]]]]:
+    """Map first words to names and aliases, the longest first, each with the indices of all
+    bearers."""
+    names_by_word: dict[str, dict[str, list[int]]] = {}
+    for character_index, member in enumerate(cast):
         names = [member.name, *member.aliases]
-        bare = [_ARTICLE.sub("", name) for name in names if _ARTICLE.match(name)]
-        for name in dict.fromkeys((*names, *bare, *(noun.lower() for noun in bare))):
-            if word := re.match(r"\w+", name):
-                found.setdefault(word[0], {}).setdefault(name, []).append(who)
+        names_without_article = [_ARTICLE.sub("", name) for name in names if _ARTICLE.match(name)]
+        for name in dict.fromkeys(
+            (*names, *names_without_article, *(noun.lower() for noun in names_without_article))
+        ):
+            if first_word := re.match(r"\w+", name):
+                bearers = names_by_word.setdefault(first_word[0], {}).setdefault(name, [])
+                bearers.append(character_index)
     return {
-        word: sorted(names.items(), key=lambda item: -len(item[0])) for word, names in found.items()
+        word: sorted(bearers_by_name.items(), key=lambda pair: -len(pair[0]))
+        for word, bearers_by_name in names_by_word.items()
     }
 
 
 # -- what an answer means --------------------------------------------------------------------------
 
 
-def _decided(
-    said: Said, names: Sequence[str], odds: Sequence[float], reader: Reader, trust: float
+def _apply_answer(
+    row: Said, names: Sequence[str], odds: Sequence[float], reader: Reader, trust: float
 ) -> Said:
-    """A piece with the model's word on it."""
-    both = pooled(said, names, odds, trust)
+    """Return a row with the model's decision applied."""
+    pooled_odds = pooled(row, names, odds, trust)
     options = (*names, None, None)
-    best = max(range(len(both)), key=both.__getitem__)
-    if best == len(names):  # somebody else, whom it cannot name
-        own = both[options.index(said.speaker)] if said.speaker in names else both[best]
-        return replace(said, sure=min(said.sure, own))
-    ranked = sorted(zip(names, both, strict=False), key=lambda item: -item[1])
-    others = tuple((name, round(p, 4)) for name, p in ranked if name != options[best])[:3]
+    best_index = max(range(len(pooled_odds)), key=pooled_odds.__getitem__)
+    if best_index == len(names):  # somebody else, whom it cannot name
+        speaker_odds = (
+            pooled_odds[options.index(row.speaker)]
+            if row.speaker in names
+            else pooled_odds[best_index]
+        )
+        return replace(row, sure=min(row.sure, speaker_odds))
+    ranked = sorted(zip(names, pooled_odds, strict=False), key=lambda pair: -pair[1])
+    others = tuple(
+        (name, round(probability, 4)) for name, probability in ranked if name != options[best_index]
+    )[:3]
     by = MODEL + reader.name
-    sure = both[best] if options[best] == said.speaker else min(both[best], _ALONE)
-    return replace(said, speaker=options[best], sure=round(sure, 4), by=by, others=others)
+    certainty = (
+        pooled_odds[best_index]
+        if options[best_index] == row.speaker
+        else min(pooled_odds[best_index], _MAX_LONE_CERTAINTY)
+    )
+    return replace(row, speaker=options[best_index], sure=round(certainty, 4), by=by, others=others)
 
 
-def pooled(said: Said, names: Sequence[str], odds: Sequence[float], trust: float) -> list[float]:
-    """The rules' and the model's odds on each name, somebody else and nobody, as one: they sum
-    to 1."""
-    known = {name: p for name, p in _sure(said).items() if name in names}
-    unknown = len(names) + 2 - len(known)
-    rest = max(0.0, 1 - sum(known.values())) / max(1, unknown)
-    rules = [known.get(name, rest) for name in (*names, "", "")]
-    both = [
-        max(model, _LEAST) ** trust * max(rule, _LEAST) ** (1 - trust)
-        for model, rule in zip(odds, rules, strict=True)
+def pooled(row: Said, names: Sequence[str], odds: Sequence[float], trust: float) -> list[float]:
+    """Pool the rules' and the model's odds of names, somebody else and nobody; they sum to 1."""
+    known_odds = {
+        name: probability for name, probability in _calibrated_odds(row).items() if name in names
+    }
+    unknown_count = len(names) + 2 - len(known_odds)
+    remaining_odds = max(0.0, 1 - sum(known_odds.values())) / max(1, unknown_count)
+    rule_odds = [known_odds.get(name, remaining_odds) for name in (*names, "", "")]
+    products = [
+        max(model_odds_of_name, _MIN_ODDS) ** trust
+        * max(rule_odds_of_name, _MIN_ODDS) ** (1 - trust)
+        for model_odds_of_name, rule_odds_of_name in zip(odds, rule_odds, strict=True)
     ]
-    whole = sum(both)
-    return [one / whole for one in both]
+    total = sum(products)
+    return [product / total for product in products]
 
 
-def _sure(said: Said) -> dict[str, float]:
-    """The rules' odds as far as they are right: those of others share what the first one's
+def _calibrated_odds(row: Said) -> dict[str, float]:
+    """Return the rules' odds, scaled so that the other candidates share what the speaker's
     certainty leaves."""
-    if said.speaker is None:
-        return dict(said.others)
-    whole = max(1 - (said.odds or said.sure), sum(odds for _, odds in said.others), _LEAST)
-    scale = (1 - said.sure) / whole
-    return {**{name: odds * scale for name, odds in said.others}, said.speaker: said.sure}
+    if row.speaker is None:
+        return dict(row.others)
+    remainder = max(1 - (row.odds or row.sure), sum(odds for _, odds in row.others), _MIN_ODDS)
+    scale = (1 - row.sure) / remainder
+    return {**{name: odds * scale for name, odds in row.others}, row.speaker: row.sure}

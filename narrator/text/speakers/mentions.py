@@ -1,4 +1,4 @@
-"""Paragraphs -> passages: their words, their quotations, and whom they mention.
+"""Analyses paragraphs: their words, their quotations, and the people they mention.
 
 A mention is a name of the cast, a pronoun, or a common noun for a person ("the old man"). Knows
 nothing of who speaks.
@@ -18,36 +18,37 @@ from narrator.text.speakers.words import PERSONS, PRONOUNS, SAID, SUBJECTS, TITL
 
 @dataclass(slots=True)
 class Mention:
-    """A place where somebody is named."""
+    """A mention of a person."""
 
     kind: str
-    """"name", "noun", "pronoun", "self" (the narrator's I)."""
+    """"name", "noun", "pronoun", or "self" (the narrator's I)."""
     start: int
     stop: int
     """Offsets in the passage's text."""
     first: int
     last: int
-    """The same in its words; `last` is the word behind."""
-    quoted: bool
-    """Whether it stands within a quotation."""
+    """Indices of its words; `last` is the index after the last word."""
+    is_quoted: bool
+    """True if it is within a quotation."""
     characters: tuple[int, ...] = ()
-    """Who it may be, by place in the cast; none for a noun or pronoun."""
+    """Possible characters, as indices in the cast; empty for a noun or pronoun."""
     pronoun: str | None = None
-    """What a pronoun or noun tells of the person."""
-    possessive: bool = False
-    other: bool = False
-    """Whether it tells of another than the one told of before: "her brother", "the other"."""
+    """Pronoun of the person, as far as a pronoun or noun implies it."""
+    is_possessive: bool = False
+    is_another: bool = False
+    """True if it means another person than the one mentioned before: "her brother", "the other"."""
 
 
 @dataclass(slots=True)
 class Prose:
-    """A paragraph."""
+    """A paragraph with its words, quotations and mentions."""
 
     number: int
-    """In the book."""
+    """Index in the book."""
     chapter: int
     scene: int
-    """In the book; one ends with its chapter, and where a paragraph has no words ("* * *")."""
+    """Index in the book; a scene ends with its chapter, and at a paragraph without words ("* * *").
+    """
     text: str
     words: list[Token]
     pieces: list[Quotation]
@@ -57,27 +58,27 @@ class Prose:
 
     @property
     def is_english(self) -> bool:
-        """Whether all rules know its words; of other languages explicit tags are known."""
+        """True if all rules know its words; in other languages only explicit tags are found."""
         return primary(self.language) == "en"
 
     def between(self, start: int, stop: int) -> range:
-        """The words of a stretch of the text."""
+        """Return the indices of the words between two offsets."""
         first = bisect_left(self.words, start, key=lambda word: word.start)
         return range(first, bisect_left(self.words, stop, key=lambda word: word.start))
 
-    def mentioned(self, words: range) -> list[Mention]:
-        """The mentions that begin within some of its words."""
+    def mentions_in(self, words: range) -> list[Mention]:
+        """Return the mentions that begin within a range of words."""
         first = bisect_left(self.mentions, words.start, key=lambda mention: mention.first)
         last = bisect_left(self.mentions, words.stop, key=lambda mention: mention.first)
         return self.mentions[first:last]
 
     def norm(self, word: int) -> str:
-        """A word, folded; empty outside of the passage."""
+        """Return a word, folded; empty outside of the paragraph."""
         return self.words[word].norm if 0 <= word < len(self.words) else ""
 
     def is_subject_form(self, mention: Mention) -> bool:
-        """Whether a mention can be the subject of a verb, by its form."""
-        if mention.possessive:
+        """Return True if a mention's form allows it to be the subject of a verb."""
+        if mention.is_possessive:
             return False
         return mention.kind in ("name", "noun") or self.norm(mention.first) in SUBJECTS
 
@@ -88,38 +89,48 @@ def passages(
     names: KnownNames,
     language: str,
 ) -> list[Prose]:
-    """The paragraphs of all chapters, with their quotations and mentions."""
-    found: list[Prose] = []
+    """Analyse the paragraphs of all chapters, given their quotations."""
+    all_passages: list[Prose] = []
     scene = 0
-    for number, (paragraphs, quotations) in enumerate(zip(chapters, quoted, strict=True)):
+    for chapter_index, (paragraphs, quotations) in enumerate(zip(chapters, quoted, strict=True)):
         pieces: dict[int, list[Quotation]] = {}
         for quotation in quotations:
             pieces.setdefault(quotation.paragraph, []).append(quotation)
-        for place, text in enumerate(paragraphs):
-            own = pieces.get(place, [])
-            passage = Prose(len(found), number, scene, text, tokens(text), own, [], language)
-            passage.mentions = list(_Finder(passage, names).mentions())
-            found.append(passage)
-            scene += bool(text.strip()) and not (passage.words or own)
+        for index, text in enumerate(paragraphs):
+            paragraph_pieces = pieces.get(index, [])
+            passage = Prose(
+                len(all_passages),
+                chapter_index,
+                scene,
+                text,
+                tokens(text),
+                paragraph_pieces,
+                [],
+                language,
+            )
+            passage.mentions = list(_MentionFinder(passage, names).mentions())
+            all_passages.append(passage)
+            scene += bool(text.strip()) and not (passage.words or paragraph_pieces)
         scene += 1
-    return found
+    return all_passages
 
 
 _POSSESSIVE = frozenset("his her my our their its".split())
 _DETERMINERS = frozenset("the a an that this another".split()) | _POSSESSIVE
-_OTHERS = frozenset("other latter companion".split())
-_SELF = frozenset("i me my myself".split())
+_OTHER_PERSON_WORDS = frozenset("other latter companion".split())
+_NARRATOR_PRONOUNS = frozenset("i me my myself".split())
 _AGES = frozenset("old young other one elder younger".split())
-_WORDS_TOO = frozenset("will may grace hope mark frank rose violet joy dick art".split())
-"""Names that begin sentences as other words do."""
-_ACTS = frozenset(
+_AMBIGUOUS_NAMES = frozenset("will may grace hope mark frank rose violet joy dick art".split())
+"""Names that are also ordinary words at the beginning of a sentence."""
+_ACTION_WORDS = frozenset(
     "was had did came went took gave got shook sat stood rose ran felt knew saw made heard held "
     "kept left let threw turned who and himself herself is has does could would might".split()
 )
-"""Words that follow a name rather than such a word; with verbs of speech, and those in -ed."""
+"""Words that follow a name, but not such an ordinary word; besides verbs of speech and words in
+-ed."""
 
 
-class _Finder:
+class _MentionFinder:
     """Finds the mentions of one passage."""
 
     def __init__(self, passage: Prose, names: KnownNames) -> None:
@@ -129,15 +140,16 @@ class _Finder:
         self._piece = 0
 
     def mentions(self) -> Iterator[Mention]:
-        at = 0
-        while at < len(self.words):
-            quoted = self._is_quoted(self.words[at].start)
-            mention = self._named(at, quoted)
-            if mention is None and not quoted and self.passage.is_english:
-                mention = self._noun(at) or self._pronoun(at)
+        """Yield the mentions of the passage in order."""
+        index = 0
+        while index < len(self.words):
+            is_quoted = self._is_quoted(self.words[index].start)
+            mention = self._match_name(index, is_quoted)
+            if mention is None and not is_quoted and self.passage.is_english:
+                mention = self._match_noun(index) or self._match_pronoun(index)
             if mention is not None:
                 yield mention
-            at = mention.last if mention is not None else at + 1
+            index = mention.last if mention is not None else index + 1
 
     def _is_quoted(self, start: int) -> bool:
         pieces = self.passage.pieces
@@ -145,92 +157,105 @@ class _Finder:
             self._piece += 1
         return self._piece < len(pieces) and pieces[self._piece].start <= start
 
-    def _named(self, at: int, quoted: bool) -> Mention | None:
-        hit = self.names.at(self.words, at, self.text)
-        if hit is None:
+    def _match_name(self, index: int, is_quoted: bool) -> Mention | None:
+        """Match a name of the cast at a word."""
+        name_match = self.names.match_at(self.words, index, self.text)
+        if name_match is None:
             return None
-        size, entry = hit
-        first, last = self.words[at], self.words[at + size - 1]
-        if size == 1 and first.norm in _WORDS_TOO and self._is_word(at):
+        word_count, entry = name_match
+        first_word, last_word = self.words[index], self.words[index + word_count - 1]
+        if word_count == 1 and first_word.norm in _AMBIGUOUS_NAMES and self._is_word(index):
             return None
         # "the painter" may be anybody who paints: the cast's own is the likeliest
-        loose = (entry.common or entry.noun) and last.norm in PERSONS and not last.capital
+        is_loose = (
+            (entry.is_common or entry.is_noun)
+            and last_word.norm in PERSONS
+            and not last_word.is_capitalised
+        )
         return Mention(
-            "noun" if loose else "name",
-            first.start,
-            last.stop,
-            at,
-            at + size,
-            quoted,
+            "noun" if is_loose else "name",
+            first_word.start,
+            last_word.stop,
+            index,
+            index + word_count,
+            is_quoted,
             entry.characters,
-            (PERSONS[last.norm] or None) if loose else None,
-            last.possessive,
+            (PERSONS[last_word.norm] or None) if is_loose else None,
+            last_word.is_possessive,
         )
 
-    def _is_word(self, at: int) -> bool:
-        """Whether what may be a name begins a sentence as a word: no comma or act follows."""
-        word = self.words[at]
-        before = self.text[self.words[at - 1].stop if at else 0 : word.start].strip()
-        if word.possessive or (at and (not before or before[-1] not in ".!?\"“”‘’'—:;")):
+    def _is_word(self, index: int) -> bool:
+        """Return True if a possible name is an ordinary word that begins a sentence: no comma or
+        action follows."""
+        word = self.words[index]
+        text_before = self.text[self.words[index - 1].stop if index else 0 : word.start].strip()
+        if word.is_possessive or (
+            index and (not text_before or text_before[-1] not in ".!?\"“”‘’'—:;")
+        ):
             return False
-        after = self.passage.norm(at + 1)
-        if after in SAID or after in _ACTS or after.endswith("ed"):
+        next_norm = self.passage.norm(index + 1)
+        if next_norm in SAID or next_norm in _ACTION_WORDS or next_norm.endswith("ed"):
             return False
         return self.text[word.stop : word.stop + 1] not in tuple(",.!?;:")
 
-    def _noun(self, at: int) -> Mention | None:
-        """ "the poor old man", within five words of its article."""
-        article = self.words[at]
+    def _match_noun(self, index: int) -> Mention | None:
+        """Match "the poor old man", a noun within five words of its article."""
+        article = self.words[index]
         if article.norm not in _DETERMINERS:
             return None
-        end = None
-        for place in range(at + 1, min(at + 6, len(self.words))):
-            word = self.words[place]
-            if self.text[self.words[place - 1].stop : word.start].strip(" -"):
+        end_index = None
+        for word_index in range(index + 1, min(index + 6, len(self.words))):
+            word = self.words[word_index]
+            if self.text[self.words[word_index - 1].stop : word.start].strip(" -"):
                 break
             if word.norm in PERSONS:
-                end = place + 1
+                end_index = word_index + 1
                 if word.norm not in _AGES:
                     break
-            elif word.norm in SAID and place > at + 1:
+            elif word.norm in SAID and word_index > index + 1:
                 break
-        if end is None:
+        if end_index is None:
             return None
-        named = self._named(end - 1, False)
-        if named is not None and named.kind == "name":  # "the old Captain"
-            return replace(named, start=article.start, first=at)
-        head = self.words[end - 1]
+        name_mention = self._match_name(end_index - 1, False)
+        if name_mention is not None and name_mention.kind == "name":  # "the old Captain"
+            return replace(name_mention, start=article.start, first=index)
+        head = self.words[end_index - 1]
         return Mention(
             "noun",
             article.start,
             head.stop,
-            at,
-            end,
+            index,
+            end_index,
             False,
             (),
             PERSONS[head.norm] or None,
-            head.possessive,
-            article.norm in _POSSESSIVE or head.norm in _OTHERS,
+            head.is_possessive,
+            article.norm in _POSSESSIVE or head.norm in _OTHER_PERSON_WORDS,
         )
 
-    def _pronoun(self, at: int) -> Mention | None:
-        word = self.words[at]
+    def _match_pronoun(self, index: int) -> Mention | None:
+        """Match a pronoun, or the narrator's I, at a word."""
+        word = self.words[index]
         if word.norm in PRONOUNS:
-            owns = word.norm in _POSSESSIVE and not (word.norm == "her" and self._ends(at))
+            is_possessive = word.norm in _POSSESSIVE and not (
+                word.norm == "her" and self._ends_clause(index)
+            )
             pronoun, kind = PRONOUNS[word.norm], "pronoun"
-        elif word.norm in _SELF and (word.norm != "i" or word.capital):
-            owns, pronoun, kind = word.norm == "my", "i", "self"
+        elif word.norm in _NARRATOR_PRONOUNS and (word.norm != "i" or word.is_capitalised):
+            is_possessive, pronoun, kind = word.norm == "my", "i", "self"
         else:
             return None
-        return Mention(kind, word.start, word.stop, at, at + 1, False, (), pronoun, owns)
+        return Mention(
+            kind, word.start, word.stop, index, index + 1, False, (), pronoun, is_possessive
+        )
 
-    def _ends(self, at: int) -> bool:
-        """Whether a clause ends with this word, so that "her" is no possessive."""
-        if at + 1 >= len(self.words):
+    def _ends_clause(self, index: int) -> bool:
+        """Return True if a clause ends with this word, so that "her" is not a possessive."""
+        if index + 1 >= len(self.words):
             return True
-        return bool(self.text[self.words[at].stop : self.words[at + 1].start].strip())
+        return bool(self.text[self.words[index].stop : self.words[index + 1].start].strip())
 
 
 def is_title(word: str) -> bool:
-    """Whether a full stop after a word may be that of a title."""
+    """Return True if a word is a title, whose full stop may not end a sentence."""
     return word.casefold() in TITLES

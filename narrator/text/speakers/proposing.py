@@ -1,8 +1,8 @@
-"""What a language model proposes for casting: a line on each character's voice, a style for lines
-of which the narration says how they are said.
+"""Lets a language model propose casting: a description of each character's voice, and styles for
+lines whose narration tells how they are spoken.
 
-Proposals are for a person to take or leave: nothing is written by them. A description is one plain
-line; a style is chosen from a list, as a speaker is.
+A person accepts or rejects the proposals; nothing is written here. A description is one plain line;
+a style is chosen from a list, like a speaker.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from narrator.text.sentences import sentences
 from narrator.text.speakers import Attribution, Said
 from narrator.text.speakers.answers import Answers, Reader
 
-LONGEST = 200
+MAX_DESCRIPTION = 200
 """Characters of a description."""
-_WRITTEN = 80
+_MAX_DESCRIPTION_TOKENS = 80
 """Tokens of a description."""
-LINES = 10
-"""Quotations that a character says at least, to be described."""
-_ABOUT, _OWN = 4000, 1200
-"""Characters of what the narration tells of somebody, and of what they say themselves."""
+MIN_QUOTATIONS = 10
+"""Minimum number of quotations of a character that is described."""
+_MAX_NARRATION, _MAX_SPEECH = 4000, 1200
+"""Maximum characters of narration about a character, and of the character's own speech."""
 _STYLES = (
     "whispering", "softly", "shouting", "crying", "laughing", "angrily", "afraid", "sadly",
     "gently", "coldly", "excited", "out of breath", "tired", "mocking",
 )  # fmt: skip
-_PLAIN = "none of these"
-_SURE = 0.6
-"""How likely a style is, to be proposed."""
+_NO_STYLE = "none of these"
+_MIN_STYLE_ODDS = 0.6
+"""Minimum probability of a proposed style."""
 
 _MANNER = re.compile(
     r"\b(?:whisper|murmur|mutter|shout|cried|cry|scream|shriek|sob|we(?:pt|ep)|laugh|chuckl|giggl|"
@@ -68,16 +68,16 @@ Manners:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How a character may sound."""
+    """A proposed description of a character's voice."""
 
     name: str
     line: str
-    """For `voice: {description: …}`: one line of at most LONGEST characters."""
+    """For `voice: {description: …}`: one line of at most MAX_DESCRIPTION characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a quotation may be said."""
+    """A proposed style of a quotation."""
 
     said: Said
     style: str
@@ -86,7 +86,7 @@ class Style:
 
 
 Tell = Callable[[int, int], None]
-"""Told how many are done, and how many there are."""
+"""Receives the number of finished steps and the total."""
 
 
 def descriptions(
@@ -99,48 +99,65 @@ def descriptions(
     tell: Tell = lambda done, total: None,
     cancel: Event | None = None,
 ) -> list[Description]:
-    """A line on the voice of everybody who says LINES quotations, who says most first.
+    """Describe the voice of every character with MIN_QUOTATIONS quotations, the most frequent
+    first.
 
-    Who gets no usable line is left out. Raises what `reader` and `answers` raise.
+    Characters without a usable line are left out. Raises what `reader` and `answers` raise.
     """
-    spoken: dict[str, list[Said]] = {}
-    for said in attribution.said:
-        if said.speaker is not None:
-            spoken.setdefault(said.speaker, []).append(said)
+    rows_by_speaker: dict[str, list[Said]] = {}
+    for attributed in attribution.said:
+        if attributed.speaker is not None:
+            rows_by_speaker.setdefault(attributed.speaker, []).append(attributed)
     names = {member.name: (member.name, *member.aliases) for member in attribution.cast}
-    chosen = [name for name in names if len(spoken.get(name, ())) >= LINES]
-    chosen.sort(key=lambda name: -len(spoken[name]))
-    told = _told(chapters, attribution, language)
-    found = []
-    for done, name in enumerate(chosen, 1):
+    chosen_names = [name for name in names if len(rows_by_speaker.get(name, ())) >= MIN_QUOTATIONS]
+    chosen_names.sort(key=lambda name: -len(rows_by_speaker[name]))
+    narration = _narration_sentences(chapters, attribution, language)
+    descriptions_so_far = []
+    for done_count, name in enumerate(chosen_names, 1):
         if cancel and cancel.is_set():
             break
-        about = _fitting(_about(names[name], told, {id(one) for one in spoken[name]}), _ABOUT)
-        own = _fitting(_evenly([_words(chapters, said) for said in spoken[name]], 12), _OWN)
+        about = _join_fitting(
+            _sentences_about(names[name], narration, {id(row) for row in rows_by_speaker[name]}),
+            _MAX_NARRATION,
+        )
+        speech = _join_fitting(
+            _sample_evenly(
+                [_quoted_words(chapters, attributed) for attributed in rows_by_speaker[name]], 12
+            ),
+            _MAX_SPEECH,
+        )
         others = ", ".join(names[name][1:5])
         prompt = _DESCRIBE.format(
-            name=name, also=f" ({others})" if others else "", about=about, own=own
+            name=name, also=f" ({others})" if others else "", about=about, own=speech
         )
-        if line := plain(answers.line(reader, prompt, _WRITTEN), name):
-            found.append(Description(name, line))
-        tell(done, len(chosen))
-    return found
+        if line := clean_description(answers.line(reader, prompt, _MAX_DESCRIPTION_TOKENS), name):
+            descriptions_so_far.append(Description(name, line))
+        tell(done_count, len(chosen_names))
+    return descriptions_so_far
 
 
-def plain(written: str, name: str = "") -> str:
-    """What a model wrote as one line without markup, cut at a sentence's or a word's end; "" where
-    nothing of use is left."""
-    rows = [row for row in seen(written).strip().splitlines() if row.strip()]
+def clean_description(reply: str, name: str = "") -> str:
+    """Reduce a model's reply to one line without markup, cut at the end of a sentence or a word.
+
+    Returns "" if nothing usable is left.
+    """
+    rows = [row for row in seen(reply).strip().splitlines() if row.strip()]
     line = re.sub(r"<[^>]*>|[*_`#<>{}\[\]|\\]", "", rows[0] if rows else "")
     label = rf"(?:{re.escape(name)}(?:['’]s voice)?|voice|description|answer)\s*:"
     line = re.sub(rf"^\s*(?:[-•]\s*)?{label}", "", line, flags=re.IGNORECASE)
     line = " ".join(line.split()).strip("\"“”'‘’ -–—:")
-    if len(line) > LONGEST:
-        cut = line[: LONGEST + 1]
-        end = max(cut.rfind(mark) for mark in (". ", "; "))
-        line = cut[:end] if end > LONGEST // 3 else cut[: cut.rfind(" ")] if " " in cut else ""
+    if len(line) > MAX_DESCRIPTION:
+        clipped = line[: MAX_DESCRIPTION + 1]
+        end = max(clipped.rfind(mark) for mark in (". ", "; "))
+        line = (
+            clipped[:end]
+            if end > MAX_DESCRIPTION // 3
+            else clipped[: clipped.rfind(" ")]
+            if " " in clipped
+            else ""
+        )
     line = line.rstrip(" ,;:-–—.")
-    return line if sum(c.isalpha() for c in line) > len(line) / 2 else ""
+    return line if sum(character.isalpha() for character in line) > len(line) / 2 else ""
 
 
 def styles(
@@ -152,32 +169,35 @@ def styles(
     tell: Tell = lambda done, total: None,
     cancel: Event | None = None,
 ) -> list[Style]:
-    """Styles for lines whose own paragraph tells how they are said, in the order of the book.
+    """Propose styles for lines whose own paragraph tells how they are spoken, in the order of the
+    book.
 
     Raises what `reader` and `answers` raise.
     """
-    marked = [said for said in attribution.said if said.speaker and _is_marked(chapters, said)]
+    styled_rows = [
+        row for row in attribution.said if row.speaker and _has_stated_manner(chapters, row)
+    ]
     codes = string.ascii_uppercase[: len(_STYLES) + 1]
-    rows = zip(codes, (*_STYLES, _PLAIN), strict=True)
+    rows = zip(codes, (*_STYLES, _NO_STYLE), strict=True)
     shared = _STYLE.format(manners="\n".join(f"{code} = {style}" for code, style in rows))
-    found = []
-    for start in range(0, len(marked), _BESIDE):
+    proposals = []
+    for start in range(0, len(styled_rows), _BATCH_SIZE):
         if cancel and cancel.is_set():
             break
-        some = marked[start : start + _BESIDE]
-        questions = [_paragraph(chapters, said) for said in some]
-        for said, odds in zip(
-            some, answers.likelihoods(reader, shared, questions, codes), strict=True
+        batch = styled_rows[start : start + _BATCH_SIZE]
+        questions = [_style_question(chapters, row) for row in batch]
+        for row, odds in zip(
+            batch, answers.likelihoods(reader, shared, questions, codes), strict=True
         ):
-            best = max(range(len(odds)), key=odds.__getitem__)
-            if best < len(_STYLES) and odds[best] >= _SURE:
-                found.append(Style(said, _STYLES[best], odds[best]))
-        tell(start + len(some), len(marked))
-    return found
+            best_index = max(range(len(odds)), key=odds.__getitem__)
+            if best_index < len(_STYLES) and odds[best_index] >= _MIN_STYLE_ODDS:
+                proposals.append(Style(row, _STYLES[best_index], odds[best_index]))
+        tell(start + len(batch), len(styled_rows))
+    return proposals
 
 
-_BESIDE = 32
-"""Lines that are asked for at once."""
+_BATCH_SIZE = 32
+"""Lines per request."""
 
 
 # -- what is read ----------------------------------------------------------------------------------
@@ -188,90 +208,93 @@ class _Narration:
     """A sentence of narration."""
 
     text: str
-    beside: frozenset[int]
-    """Which `Said` its paragraph has, by identity."""
+    row_ids: frozenset[int]
+    """Identities of the `Said` rows of its paragraph."""
     weight: int
-    """How much it may tell of a voice."""
+    """Estimate of how much it tells of a voice."""
 
 
-def _told(
+def _narration_sentences(
     chapters: Sequence[Sequence[str]], attribution: Attribution, language: str
 ) -> list[_Narration]:
-    """The narration, sentence by sentence, without what is quoted."""
+    """Return the sentences of the narration, without quotations."""
     pieces: dict[tuple[int, int], list[Said]] = {}
-    for said in attribution.said:
-        pieces.setdefault((said.chapter, said.quotation.paragraph), []).append(said)
-    found = []
-    for number, paragraphs in enumerate(chapters):
-        for place, text in enumerate(paragraphs):
-            own = pieces.get((number, place), [])
-            beside = frozenset(map(id, own))
-            bare = _bare(text, own)
-            for start, stop in sentences(bare, language):
-                sentence = " ".join(bare[start:stop].split())
+    for row in attribution.said:
+        pieces.setdefault((row.chapter, row.quotation.paragraph), []).append(row)
+    sentences_told = []
+    for chapter_index, paragraphs in enumerate(chapters):
+        for paragraph_index, text in enumerate(paragraphs):
+            rows = pieces.get((chapter_index, paragraph_index), [])
+            row_ids = frozenset(map(id, rows))
+            narration = _without_quotations(text, rows)
+            for start, stop in sentences(narration, language):
+                sentence = " ".join(narration[start:stop].split())
                 weight = 2 * len(_MANNER.findall(sentence)) + len(_LOOKS.findall(sentence))
                 if len(sentence) > 8:
-                    found.append(_Narration(sentence, beside, weight))
-    return found
+                    sentences_told.append(_Narration(sentence, row_ids, weight))
+    return sentences_told
 
 
-def _bare(text: str, own: Sequence[Said]) -> str:
-    """A paragraph without its quotations."""
-    parts, at = [], 0
-    for said in own:
-        parts.append(text[at : said.quotation.start])
-        at = said.quotation.stop
-    return "… ".join((*parts, text[at:]))
+def _without_quotations(text: str, rows: Sequence[Said]) -> str:
+    """Return a paragraph without its quotations."""
+    parts, offset = [], 0
+    for row in rows:
+        parts.append(text[offset : row.quotation.start])
+        offset = row.quotation.stop
+    return "… ".join((*parts, text[offset:]))
 
 
-def _about(names: Sequence[str], told: Sequence[_Narration], own: set[int]) -> list[str]:
-    """Sentences on somebody, those that tell most of a voice, in the text's order."""
-    called = re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(name) for name in names)})(?!\w)")
-    found = []
-    for place, one in enumerate(told):
-        weight = one.weight * (2 if one.beside and one.beside <= own else 1)
-        if (weight and one.beside & own) or called.search(one.text):
-            found.append((weight, place))
-    best = sorted(found, key=lambda item: (-item[0], item[1]))[:60]
-    return [told[place].text for place in sorted(place for _, place in best)]
+def _sentences_about(
+    names: Sequence[str], narration: Sequence[_Narration], own_ids: set[int]
+) -> list[str]:
+    """Return the sentences on a character that tell most of the voice, in the text's order."""
+    name_pattern = re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(name) for name in names)})(?!\w)")
+    weighted_places = []
+    for index, sentence in enumerate(narration):
+        weight = sentence.weight * (2 if sentence.row_ids and sentence.row_ids <= own_ids else 1)
+        if (weight and sentence.row_ids & own_ids) or name_pattern.search(sentence.text):
+            weighted_places.append((weight, index))
+    heaviest = sorted(weighted_places, key=lambda pair: (-pair[0], pair[1]))[:60]
+    return [narration[index].text for index in sorted(index for _, index in heaviest)]
 
 
-def _fitting(texts: Sequence[str], most: int) -> str:
-    """As many as fit into so many characters, a line each."""
-    return "\n".join(_while_they_fit(texts, most)) or "(nothing)"
+def _join_fitting(texts: Sequence[str], max_characters: int) -> str:
+    """Join as many texts as fit into `max_characters`, a line each."""
+    return "\n".join(_take_fitting(texts, max_characters)) or "(nothing)"
 
 
-def _while_they_fit(texts: Sequence[str], most: int) -> Iterator[str]:
+def _take_fitting(texts: Sequence[str], max_characters: int) -> Iterator[str]:
     for text in texts:
-        most -= len(text) + 1
-        if most < 0:
+        max_characters -= len(text) + 1
+        if max_characters < 0:
             return
         yield text
 
 
-def _evenly(texts: Sequence[str], count: int) -> list[str]:
-    """So many of all, from beginning to end."""
+def _sample_evenly(texts: Sequence[str], count: int) -> list[str]:
+    """Return `count` of the texts, spread from beginning to end."""
     step = max(1.0, len(texts) / count)
-    return [texts[int(n * step)] for n in range(min(count, len(texts)))]
+    return [texts[int(index * step)] for index in range(min(count, len(texts)))]
 
 
-def _words(chapters: Sequence[Sequence[str]], said: Said) -> str:
-    quotation = said.quotation
-    text = chapters[said.chapter][quotation.paragraph][quotation.start : quotation.stop]
+def _quoted_words(chapters: Sequence[Sequence[str]], row: Said) -> str:
+    quotation = row.quotation
+    text = chapters[row.chapter][quotation.paragraph][quotation.start : quotation.stop]
     return " ".join(text.split())[:300]
 
 
-def _is_marked(chapters: Sequence[Sequence[str]], said: Said) -> bool:
-    """Whether the narration around a piece, in its own paragraph, tells how it is said."""
-    text = chapters[said.chapter][said.quotation.paragraph]
-    before = text[max(0, said.quotation.start - 80) : said.quotation.start]
-    after = text[said.quotation.stop : said.quotation.stop + 120]
-    return bool(_MANNER.search(before) or _MANNER.search(after))
+def _has_stated_manner(chapters: Sequence[Sequence[str]], row: Said) -> bool:
+    """Return True if the narration around a row, in its own paragraph, tells how it is spoken."""
+    text = chapters[row.chapter][row.quotation.paragraph]
+    text_before = text[max(0, row.quotation.start - 80) : row.quotation.start]
+    text_after = text[row.quotation.stop : row.quotation.stop + 120]
+    return bool(_MANNER.search(text_before) or _MANNER.search(text_after))
 
 
-def _paragraph(chapters: Sequence[Sequence[str]], said: Said) -> str:
-    """What is asked about a piece: its surroundings and its words."""
-    text = chapters[said.chapter][said.quotation.paragraph]
-    start, stop = said.quotation.start, said.quotation.stop
-    around = " ".join(text[max(0, start - 200) : min(len(text), stop + 200)].split())
-    return f"Paragraph: {around[:1200]}\nQuotation: {_words(chapters, said)}\nAnswer with one code."
+def _style_question(chapters: Sequence[Sequence[str]], row: Said) -> str:
+    """Return the question on a row: its context and its words."""
+    text = chapters[row.chapter][row.quotation.paragraph]
+    start, stop = row.quotation.start, row.quotation.stop
+    context = " ".join(text[max(0, start - 200) : min(len(text), stop + 200)].split())
+    words = _quoted_words(chapters, row)
+    return f"Paragraph: {context[:1200]}\nQuotation: {words}\nAnswer with one code."

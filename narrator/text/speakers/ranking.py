@@ -1,8 +1,9 @@
-"""Utterances -> who says them: candidates compared by what speaks for each, scene by scene.
+"""Decides the speakers of turns: scores candidates by features, scene by scene.
 
-What counts are the classical sieves: a tag's name, a pronoun and whom it may stand for, vocatives,
-alternation, beats of narration. How much each counts was learnt (`learnt.json`, where it says from
-what), and how often decisions of one kind are right was measured: that is how sure they are.
+The features are the classical sieves: a tag's name, a pronoun and its possible antecedents,
+vocatives, alternation, beats of narration. Their weights were learnt (`learnt.json` names the
+source), and the share of correct decisions of each kind was measured: that is the certainty of a
+decision.
 """
 
 from __future__ import annotations
@@ -22,49 +23,56 @@ from narrator.text.speakers.tags import Talk
 
 Features = dict[str, float]
 History = Sequence[tuple[int, Situation]]
-"""Who spoke before in the scene, the latest last."""
+"""Previous speakers of the scene with their situations, the latest last."""
 
-BEAM = 8
-"""Ways of deciding a scene that are kept side by side."""
-_BEHIND, _AHEAD = 8, 6
-"""Utterances that are looked at before and after one."""
+BEAM_WIDTH = 8
+"""Paths through a scene that are kept in parallel."""
+_HISTORY_LENGTH, _LOOKAHEAD = 8, 6
+"""Turns that are considered before and after one."""
 _NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Who says a turn."""
+    """The decided speaker of a turn."""
 
     turn: Talk
-    who: int | None
-    """Place in the cast."""
+    character: int | None
+    """Index in the cast; None for nobody."""
     odds: float
-    """Its probability by what was learnt, 0 to 1."""
+    """Probability by the learnt weights, 0 to 1."""
     by: str
-    """The rule's name."""
+    """Name of the rule."""
     others: tuple[tuple[int, float], ...] = ()
-    """Who else may, each with its probability."""
+    """Other candidates, each with its probability."""
 
 
 @cache
-def learnt() -> Mapping[str, Any]:
-    """`weights`: by feature; `sure`: for casts that are given or found, by rule, probabilities
-    from which on a share is right, and that share."""
-    found: Mapping[str, Any] = json.loads(Path(__file__).with_name("learnt.json").read_text())
-    return found
+def learnt_tables() -> Mapping[str, Any]:
+    """Return the learnt tables.
+
+    `weights` are by feature. `sure` is, for given and for found casts and by rule, a list of
+    probabilities with the share of correct decisions from there on.
+    """
+    tables: Mapping[str, Any] = json.loads(Path(__file__).with_name("learnt.json").read_text())
+    return tables
 
 
 def decide(situations: Sequence[Situation], book: Story) -> list[Decision]:
-    """The likeliest speakers of all turns."""
+    """Decide the likeliest speakers of all turns."""
     scenes: dict[int, list[Situation]] = {}
-    for s in situations:
-        scenes.setdefault(s.turn.passage.scene, []).append(s)
-    return [decision for own in scenes.values() for decision in _scene(own, book)]
+    for situation in situations:
+        scenes.setdefault(situation.turn.passage.scene, []).append(situation)
+    return [
+        decision
+        for scene_situations in scenes.values()
+        for decision in _decide_scene(scene_situations, book)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    who: int
+    character: int
     situation: Situation
     odds: float
     options: tuple[tuple[int, float], ...]
@@ -72,267 +80,351 @@ class _Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """One way of deciding a scene so far."""
+    """A partial sequence of decisions in a scene."""
 
     total: float
-    before: _Path | None = None
+    previous: _Path | None = None
     step: _Choice | None = None
-    """The latest; none at a scene's beginning."""
+    """The latest choice; None at a scene's beginning."""
     history: History = ()
 
     @property
     def state(self) -> tuple[int, ...]:
-        return tuple(who for who, _ in self.history[-3:])
+        return tuple(character for character, _ in self.history[-3:])
 
-    def with_step(self, step: _Choice, odds: float) -> _Path:
-        history = (*self.history[-_BEHIND + 1 :], (step.who, step.situation))
+    def extend(self, step: _Choice, odds: float) -> _Path:
+        history = (*self.history[-_HISTORY_LENGTH + 1 :], (step.character, step.situation))
         return _Path(self.total + math.log(max(odds, 1e-9)), self, step, history)
 
     def steps(self) -> list[_Choice]:
-        found: list[_Choice] = []
+        """Return the choices of the path in order."""
+        choices: list[_Choice] = []
         path: _Path | None = self
         while path is not None and path.step is not None:
-            found.append(path.step)
-            path = path.before
-        return found[::-1]
+            choices.append(path.step)
+            path = path.previous
+        return choices[::-1]
 
 
-def _scene(own: Sequence[Situation], book: Story) -> Iterator[Decision]:
-    """The likeliest way through a scene."""
+def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterator[Decision]:
+    """Yield the decisions of the likeliest path through a scene."""
     beam = [_Path(0.0)]
-    for place, s in enumerate(own):
-        grown: list[_Path] = []
-        ahead = own[place + 1 : place + 1 + _AHEAD]
+    for index, situation in enumerate(scene_situations):
+        extended_paths: list[_Path] = []
+        next_situations = scene_situations[index + 1 : index + 1 + _LOOKAHEAD]
         for path in beam:
-            options = tuple(_options(s, book, path.history, ahead)[:6])
-            for who, odds in options:
-                grown.append(path.with_step(_Choice(who, s, odds, options), odds))
-        grown.sort(key=lambda path: -path.total)
-        kept: dict[tuple[int, ...], _Path] = {}
-        for path in grown:
-            kept.setdefault(path.state, path)
-            if len(kept) == BEAM:
+            options = tuple(_rank_candidates(situation, book, path.history, next_situations)[:6])
+            for character, odds in options:
+                extended_paths.append(
+                    path.extend(_Choice(character, situation, odds, options), odds)
+                )
+        extended_paths.sort(key=lambda path: -path.total)
+        best_paths: dict[tuple[int, ...], _Path] = {}
+        for path in extended_paths:
+            best_paths.setdefault(path.state, path)
+            if len(best_paths) == BEAM_WIDTH:
                 break
-        beam = list(kept.values())
+        beam = list(best_paths.values())
     steps = beam[0].steps()
-    for place, step in enumerate(steps):
-        history = [(one.who, one.situation) for one in steps[max(0, place - _BEHIND) : place]]
-        yield _decision(step, history)
+    for index, step in enumerate(steps):
+        history = [
+            (choice.character, choice.situation)
+            for choice in steps[max(0, index - _HISTORY_LENGTH) : index]
+        ]
+        yield _make_decision(step, history)
 
 
-def _decision(step: _Choice, history: History) -> Decision:
-    if step.who == _NOBODY:
+def _make_decision(step: _Choice, history: History) -> Decision:
+    """Convert a choice to a decision."""
+    if step.character == _NOBODY:
         return Decision(step.situation.turn, None, 0.0, "nobody")
-    by = rule(step.situation, step.who, history)
-    others = tuple((who, odds) for who, odds in step.options if who != step.who)
-    return Decision(step.situation.turn, step.who, step.odds, by, others)
+    by = rule(step.situation, step.character, history)
+    others = tuple(
+        (character, odds) for character, odds in step.options if character != step.character
+    )
+    return Decision(step.situation.turn, step.character, step.odds, by, others)
 
 
-def rule(s: Situation, who: int, history: History) -> str:
-    """The name of the sieve that a decision rests on most."""
-    if s.goes_on and history and history[-1][0] == who:
+def rule(situation: Situation, character: int, history: History) -> str:
+    """Return the name of the sieve that contributes most to a decision."""
+    if situation.goes_on and history and history[-1][0] == character:
         return "goes-on"
-    if s.kind != "bare":
-        if s.kind == "noun" and not s.named:
+    if situation.kind != "bare":
+        if situation.kind == "noun" and not situation.named_characters:
             return "stranger"
-        return "tag" if s.kind in ("name", "self") else s.kind
-    if who in s.lead:
+        return "tag" if situation.kind in ("name", "self") else situation.kind
+    if character in situation.lead:
         return "lead"
-    if s.here.get(who, "").endswith("subject"):
+    if situation.nearby_characters.get(character, "").endswith("subject"):
         return "beat"
-    if history and s.gap == 0:
-        if who in history[-1][1].turn.vocatives:
+    if history and situation.gap == 0:
+        if character in history[-1][1].turn.vocatives:
             return "called"
-        if len(history) > 1 and history[-2][0] == who != history[-1][0]:
+        if len(history) > 1 and history[-2][0] == character != history[-1][0]:
             return "turns"
-    return "mentioned" if who in s.here else "near"
+    return "mentioned" if character in situation.nearby_characters else "near"
 
 
-def sure(by: str, odds: float, *, found: bool) -> float:
-    """The share of right ones among decisions by a rule that were as likely as this.
+def certainty(rule_name: str, odds: float, *, has_found_cast: bool) -> float:
+    """Return the share of correct decisions by a rule that were as probable as this one.
 
-    `found`: the cast was found in the text, rather than given.
+    `has_found_cast`: the cast was found in the text, rather than given.
     """
-    table = learnt()["sure"]["found" if found else "given"].get(by)
+    table = learnt_tables()["sure"]["found" if has_found_cast else "given"].get(rule_name)
     if table is None:
         return 0.0
-    place = bisect_right([start for start, _ in table], odds) - 1
-    return float(table[max(0, place)][1])
+    index = bisect_right([start for start, _ in table], odds) - 1
+    return float(table[max(0, index)][1])
 
 
-def _options(
-    s: Situation, book: Story, history: History, ahead: Sequence[Situation]
+def _rank_candidates(
+    situation: Situation, book: Story, history: History, next_situations: Sequence[Situation]
 ) -> list[tuple[int, float]]:
-    """Candidates and their probabilities, the likeliest first."""
-    if s.goes_on and history and (s.kind in ("bare", "pronoun") or history[-1][0] in s.named):
+    """Return the candidates with their probabilities, the likeliest first."""
+    if (
+        situation.goes_on
+        and history
+        and (situation.kind in ("bare", "pronoun") or history[-1][0] in situation.named_characters)
+    ):
         return [(history[-1][0], 0.97)]
-    options = candidates(s, book, history, ahead)
+    options = candidates(situation, book, history, next_situations)
     if not options:
         return [(_NOBODY, 0.01)]
     if len(options) == 1:
         return [(options[0], 0.99)]
-    weights = learnt()["weights"]
+    weights = learnt_tables()["weights"]
     scores = [
-        sum(weights.get(name, 0.0) * value for name, value in found.items())
-        for found in (features(s, who, book, history, ahead) for who in options)
+        sum(
+            weights.get(name, 0.0) * feature_value for name, feature_value in feature_values.items()
+        )
+        for feature_values in (
+            features(situation, character, book, history, next_situations) for character in options
+        )
     ]
     top = max(scores)
     odds = [math.exp(score - top) for score in scores]
     total = sum(odds)
-    ranked = zip(options, (one / total for one in odds), strict=True)
-    return sorted(ranked, key=lambda item: -item[1])
+    ranked = zip(options, (weight / total for weight in odds), strict=True)
+    return sorted(ranked, key=lambda pair: -pair[1])
 
 
 def candidates(
-    s: Situation, book: Story, history: History, ahead: Sequence[Situation]
+    situation: Situation, book: Story, history: History, next_situations: Sequence[Situation]
 ) -> list[int]:
-    """Who may say it: whom the tag names, else who spoke or was mentioned around it."""
-    if s.kind == "name" and s.named:
-        return list(s.named)
-    if s.kind == "self" and book.first_person is not None:
+    """Return the candidates of a turn: those its tag names, else speakers and people mentioned
+    around it."""
+    if situation.kind == "name" and situation.named_characters:
+        return list(situation.named_characters)
+    if situation.kind == "self" and book.first_person is not None:
         return [book.first_person]
-    found = dict.fromkeys([*s.named, *s.here, *(who for who, _ in history if who != _NOBODY)])
-    for who, (passages, mentions) in s.recent.items():
+    candidate_set = dict.fromkeys(
+        [
+            *situation.named_characters,
+            *situation.nearby_characters,
+            *(character for character, _ in history if character != _NOBODY),
+        ]
+    )
+    for character, (passages, mentions) in situation.recent.items():
         if passages <= 25 or mentions < 12:
-            found.setdefault(who)
-    for other in ahead:
-        for who in (*other.named, *other.here, *sorted(other.turn.vocatives)):
-            found.setdefault(who)
-    for _, before in history[-2:]:
-        found |= dict.fromkeys(sorted(before.turn.vocatives))
-    found |= dict.fromkeys(sorted(s.turn.vocatives))
+            candidate_set.setdefault(character)
+    for next_situation in next_situations:
+        for character in (
+            *next_situation.named_characters,
+            *next_situation.nearby_characters,
+            *sorted(next_situation.turn.vocatives),
+        ):
+            candidate_set.setdefault(character)
+    for _, previous in history[-2:]:
+        candidate_set |= dict.fromkeys(sorted(previous.turn.vocatives))
+    candidate_set |= dict.fromkeys(sorted(situation.turn.vocatives))
     if book.first_person is not None:
-        found.setdefault(book.first_person)
-    few = [] if len(found) > 1 else (book.tagged + book.told).most_common(4)
-    return list(dict.fromkeys([*found, *(who for who, _ in few)]))
+        candidate_set.setdefault(book.first_person)
+    frequent_characters = (
+        [] if len(candidate_set) > 1 else (book.tag_counts + book.narration_counts).most_common(4)
+    )
+    return list(
+        dict.fromkeys([*candidate_set, *(character for character, _ in frequent_characters)])
+    )
 
 
 # -- what speaks for and against a candidate
 
 
 def features(
-    s: Situation, who: int, book: Story, history: History, ahead: Sequence[Situation]
+    situation: Situation,
+    character: int,
+    book: Story,
+    history: History,
+    next_situations: Sequence[Situation],
 ) -> Features:
-    """By name; "pronoun" and "bare" begin those that count otherwise beside a pronoun's tag."""
-    told = s.is_gendered and s.kind != "name"
-    kind = "pronoun" if told else "bare"
-    f: Features = {}
-    _by_tag(f, s, who, book, history)
-    _by_mentions(f, s, who, book, kind)
-    _by_words(f, s, who, book)
-    _by_turns(f, s, who, book, history, kind)
-    _by_next(f, s, who, book, ahead)
-    if book.first_person == who:
-        f[f"{kind} first person"] = 1
-        if s.kind == "bare" and s.tells_i:
-            f["first person here"] = 1
-    return f
+    """Return the features of a candidate by name; "pronoun" and "bare" prefix those with separate
+    weights for tags with a pronoun."""
+    has_pronoun = situation.is_gendered and situation.kind != "name"
+    kind = "pronoun" if has_pronoun else "bare"
+    feature_values: Features = {}
+    _add_tag_features(feature_values, situation, character, book, history)
+    _add_mention_features(feature_values, situation, character, book, kind)
+    _add_word_features(feature_values, situation, character, book)
+    _add_turn_features(feature_values, situation, character, book, history, kind)
+    _add_next_features(feature_values, situation, character, book, next_situations)
+    if book.first_person == character:
+        feature_values[f"{kind} first person"] = 1
+        if situation.kind == "bare" and situation.tells_i:
+            feature_values["first person here"] = 1
+    return feature_values
 
 
-def _by_tag(f: Features, s: Situation, who: int, book: Story, history: History) -> None:
-    """Whether a pronoun or a noun beside it fits."""
-    own = book.pronouns[who]
-    if s.kind == "noun":
-        if s.named:
-            f["noun is" if who in s.named else "noun is another"] = 1
-        if history and s.other:
-            f["other is last"] = float(history[-1][0] == who)
-    if s.is_gendered and s.kind != "name":
-        fits = "fits" if own == s.pronoun else "unknown" if own is None else "differs"
-        f[f"pronoun {fits}"] = 1
-    elif s.pronoun in ("it", "they") and own is None:
-        f["plain thing"] = 1
-
-
-def _by_mentions(f: Features, s: Situation, who: int, book: Story, kind: str) -> None:
-    """How lately, and where, the narration named a candidate."""
-
-    def fits(other: int) -> bool:
-        return kind == "bare" or book.pronouns[other] in (None, s.pronoun)
-
-    passages, mentions = s.recent.get(who, (60, 60))
-    if who in s.recent:
-        rank = sum(1 for w, (_, since) in s.recent.items() if since < mentions and fits(w))
-        f[f"{kind} rank {min(rank, 4)}"] = 1
-    else:
-        f[f"{kind} unseen"] = 1
-    f[f"{kind} passages {min(passages, 40).bit_length()}"] = 1
-    if who in s.subjects:
-        fitting = [w for w in s.subjects if fits(w)]
-        place = fitting.index(who) if who in fitting else 4
-        f[f"{kind} subject {min(place, 3)}" + (" near" if passages <= 1 else "")] = 1
-    if who in s.here:
-        f[f"{kind} here {s.here[who]}"] = 1
-        if len(s.here) == 1:
-            f[f"{kind} alone here"] = 1
-    elif s.here:
-        f[f"{kind} others here"] = 1
-    if s.lead:
-        f["lead" if who in s.lead else "another leads"] = 1
-
-
-def _by_words(f: Features, s: Situation, who: int, book: Story) -> None:
-    """Whom the words themselves name, and who is named most in the book."""
-    if who in s.turn.vocatives:
-        f["addressed in it"] = 1
-    if who in s.turn.named:
-        f["named in it"] = 1
-    f["share told"] = math.log1p(book.told[who]) / 5
-    f["share tagged"] = math.log1p(book.tagged[who]) / 4
-
-
-def _by_turns(
-    f: Features, s: Situation, who: int, book: Story, history: History, kind: str
+def _add_tag_features(
+    feature_values: Features, situation: Situation, character: int, book: Story, history: History
 ) -> None:
-    """Who spoke before: people alternate, and answer to their names."""
+    """Add how well a tag's pronoun or noun fits."""
+    pronoun = book.pronouns[character]
+    if situation.kind == "noun":
+        if situation.named_characters:
+            feature_values[
+                "noun is" if character in situation.named_characters else "noun is another"
+            ] = 1
+        if history and situation.is_another:
+            feature_values["other is last"] = float(history[-1][0] == character)
+    if situation.is_gendered and situation.kind != "name":
+        fits = (
+            "fits" if pronoun == situation.pronoun else "unknown" if pronoun is None else "differs"
+        )
+        feature_values[f"pronoun {fits}"] = 1
+    elif situation.pronoun in ("it", "they") and pronoun is None:
+        feature_values["plain thing"] = 1
+
+
+def _add_mention_features(
+    feature_values: Features, situation: Situation, character: int, book: Story, kind: str
+) -> None:
+    """Add how recently, and where, the narration mentioned the candidate."""
+
+    def matches_pronoun(candidate: int) -> bool:
+        return kind == "bare" or book.pronouns[candidate] in (None, situation.pronoun)
+
+    passages_since, mentions_since = situation.recent.get(character, (60, 60))
+    if character in situation.recent:
+        rank = sum(
+            1
+            for candidate, (_, other_mentions_since) in situation.recent.items()
+            if other_mentions_since < mentions_since and matches_pronoun(candidate)
+        )
+        feature_values[f"{kind} rank {min(rank, 4)}"] = 1
+    else:
+        feature_values[f"{kind} unseen"] = 1
+    feature_values[f"{kind} passages {min(passages_since, 40).bit_length()}"] = 1
+    if character in situation.subjects:
+        matching_subjects = [subject for subject in situation.subjects if matches_pronoun(subject)]
+        subject_rank = matching_subjects.index(character) if character in matching_subjects else 4
+        feature_values[
+            f"{kind} subject {min(subject_rank, 3)}" + (" near" if passages_since <= 1 else "")
+        ] = 1
+    if character in situation.nearby_characters:
+        feature_values[f"{kind} here {situation.nearby_characters[character]}"] = 1
+        if len(situation.nearby_characters) == 1:
+            feature_values[f"{kind} alone here"] = 1
+    elif situation.nearby_characters:
+        feature_values[f"{kind} others here"] = 1
+    if situation.lead:
+        feature_values["lead" if character in situation.lead else "another leads"] = 1
+
+
+def _add_word_features(
+    feature_values: Features, situation: Situation, character: int, book: Story
+) -> None:
+    """Add if the words themselves name the candidate, and how often the book does."""
+    if character in situation.turn.vocatives:
+        feature_values["addressed in it"] = 1
+    if character in situation.turn.named_characters:
+        feature_values["named in it"] = 1
+    feature_values["share told"] = math.log1p(book.narration_counts[character]) / 5
+    feature_values["share tagged"] = math.log1p(book.tag_counts[character]) / 4
+
+
+def _add_turn_features(
+    feature_values: Features,
+    situation: Situation,
+    character: int,
+    book: Story,
+    history: History,
+    kind: str,
+) -> None:
+    """Add previous speakers: people alternate, and answer to their names."""
     if not history:
         return
-    gap = "0" if s.gap == 0 else "1" if s.gap == 1 else "2+" if s.gap < 5 else "far"
-    last, before = history[-1]
-    if before.turn.passage is s.turn.passage:
-        f["same as last, same passage"] = float(last == who)
+    gap_label = (
+        "0"
+        if situation.gap == 0
+        else "1"
+        if situation.gap == 1
+        else "2+"
+        if situation.gap < 5
+        else "far"
+    )
+    last_speaker, previous = history[-1]
+    if previous.turn.passage is situation.turn.passage:
+        feature_values["same as last, same passage"] = float(last_speaker == character)
     else:
-        f[f"{kind} same as last {gap}"] = float(last == who)
+        feature_values[f"{kind} same as last {gap_label}"] = float(last_speaker == character)
         if len(history) > 1:
-            f[f"{kind} same as second {gap}"] = float(history[-2][0] == who != last)
-    if who in before.turn.vocatives:
-        f[f"addressed before {gap}"] = 1
+            feature_values[f"{kind} same as second {gap_label}"] = float(
+                history[-2][0] == character != last_speaker
+            )
+    if character in previous.turn.vocatives:
+        feature_values[f"addressed before {gap_label}"] = 1
     else:
-        if before.turn.vocatives:
-            f[f"another addressed before {gap}"] = 1
-        if who in before.turn.named:
-            f["named before"] = 1
-    _by_address(f, "before", before.turn.address, book.pronouns[who])
-    if len(history) > 3 and history[-4][0] == history[-2][0] == who != last:
-        f[f"{kind} alternates"] = 1
-    talk = Counter(speaker for speaker, _ in history)
-    f[f"{kind} in talk"] = min(3, talk[who]) / 3
-    if talk[who] == 0:
-        f[f"{kind} not in talk {gap}"] = 1
+        if previous.turn.vocatives:
+            feature_values[f"another addressed before {gap_label}"] = 1
+        if character in previous.turn.named_characters:
+            feature_values["named before"] = 1
+    _add_address_feature(feature_values, "before", previous.turn.address, book.pronouns[character])
+    if len(history) > 3 and history[-4][0] == history[-2][0] == character != last_speaker:
+        feature_values[f"{kind} alternates"] = 1
+    turn_counts = Counter(speaker for speaker, _ in history)
+    feature_values[f"{kind} in talk"] = min(3, turn_counts[character]) / 3
+    if turn_counts[character] == 0:
+        feature_values[f"{kind} not in talk {gap_label}"] = 1
 
 
-def _by_address(f: Features, where: str, address: str | None, own: str | None) -> None:
-    if address and own:
-        f[f"address {where} {'fits' if own == address else 'differs'}"] = 1
+def _add_address_feature(
+    feature_values: Features, side: str, address: str | None, pronoun: str | None
+) -> None:
+    if address and pronoun:
+        feature_values[f"address {side} {'fits' if pronoun == address else 'differs'}"] = 1
 
 
-def _by_next(f: Features, s: Situation, who: int, book: Story, ahead: Sequence[Situation]) -> None:
-    """What the turns after it tell, where nothing stands between."""
-    if not ahead or ahead[0].gap != 0:
+def _add_next_features(
+    feature_values: Features,
+    situation: Situation,
+    character: int,
+    book: Story,
+    next_situations: Sequence[Situation],
+) -> None:
+    """Add what the directly following turns tell."""
+    if not next_situations or next_situations[0].gap != 0:
         return
-    following = ahead[0]
-    if following.turn.passage is s.turn.passage:
+    next_situation = next_situations[0]
+    if next_situation.turn.passage is situation.turn.passage:
         return
-    own = book.pronouns[who]
-    if following.named:
-        f["next named" if who in following.named else "next named other"] = 1
-    if who in following.turn.vocatives:
-        f["addressed next"] = 1
-    elif following.turn.vocatives:
-        f["another addressed next"] = 1
-    _by_address(f, "next", following.turn.address, own)
-    if following.kind == "pronoun" and following.is_gendered and own:
-        f[f"next pronoun {'same' if own == following.pronoun else 'other'}"] = 1
-    third = ahead[1].named if len(ahead) > 1 and ahead[1].gap == 0 else ()
-    if third:
-        f["third named" if who in third else "third named other"] = 1
+    pronoun = book.pronouns[character]
+    if next_situation.named_characters:
+        feature_values[
+            "next named" if character in next_situation.named_characters else "next named other"
+        ] = 1
+    if character in next_situation.turn.vocatives:
+        feature_values["addressed next"] = 1
+    elif next_situation.turn.vocatives:
+        feature_values["another addressed next"] = 1
+    _add_address_feature(feature_values, "next", next_situation.turn.address, pronoun)
+    if next_situation.kind == "pronoun" and next_situation.is_gendered and pronoun:
+        feature_values[
+            f"next pronoun {'same' if pronoun == next_situation.pronoun else 'other'}"
+        ] = 1
+    third_named = (
+        next_situations[1].named_characters
+        if len(next_situations) > 1 and next_situations[1].gap == 0
+        else ()
+    )
+    if third_named:
+        feature_values["third named" if character in third_named else "third named other"] = 1

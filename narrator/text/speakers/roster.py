@@ -1,8 +1,8 @@
-"""The characters of a book, found in its text: names, which of them are one person's, and nouns.
+"""Finds the characters of a book in its text: names, groups of names of one person, and nouns.
 
-A run of capitalised words is somebody's name where a title stands before it, where it is the
-subject of a verb of speech beside a quotation, or where somebody is called so; names are then
-joined by their parts ("Emma", "Miss Woodhouse", "Emma Woodhouse").
+A run of capitalised words is a name if a title comes before it, if it is the subject of a verb of
+speech next to a quotation, or if somebody is addressed by it; names are then grouped by their parts
+("Emma", "Miss Woodhouse", "Emma Woodhouse").
 """
 
 from __future__ import annotations
@@ -28,133 +28,162 @@ from narrator.text.speakers.words import (
 )
 from narrator.text.speech_verbs import named_in_tag
 
-_JOINTS = frozenset("of de du la le van von der da di".split())
+_NAME_PARTICLES = frozenset("of de du la le van von der da di".split())
 _AFTER_NAMES = frozenset("esquire esq".split())
 _ABBREVIATED = frozenset("mr mrs ms dr st messrs capt col gen rev prof hon mme mlle".split())
-_PLACES = frozenset("in at from to near through towards toward round about across".split())
+_PLACE_PREPOSITIONS = frozenset(
+    "in at from to near through towards toward round about across".split()
+)
 _ADJECTIVES = frozenset("dear poor old young little good honest lovely sweet darling big".split())
-_MEN = frozenset(
+_MALE_TITLES = frozenset(
     "dr prof capt col major gen lieutenant sergeant inspector admiral reverend rev bishop judge "
     "corporal superintendent constable commander squire cardinal mayor governor senator".split()
 )
-"""Titles that are men's in most of the books whose copyright has ended."""
-_VAGUE = frozenset(
+"""Titles that are men's in most books out of copyright."""
+_GENERIC_NOUNS = frozenset(
     "man woman girl boy lady gentleman one other person voice fellow young elder younger latter "
     "former creature speaker figure child companion friend people lad youth".split()
 )
-"""Nouns for whoever is in a scene, which are nobody's name through a book."""
+"""Nouns for people of a single scene, which name nobody throughout a book."""
 
 
 @dataclass(slots=True)
-class _Form:
-    """A name as it is written."""
+class _NameForm:
+    """One form of a name, with counts of its uses."""
 
     words: Words
-    """Folded, titles in front."""
+    """Folded words, titles abbreviated."""
     written: Counter[str] = field(default_factory=Counter)
-    times: int = 0
-    told: int = 0
-    """Times in narration."""
-    tags: int = 0
-    """Times as the subject of a tag."""
-    called: int = 0
-    """Times as a vocative."""
-    placed: int = 0
-    """Times after a preposition of place."""
-    inner: int = 0
-    """Times where no sentence begins."""
-    noun: bool = False
-    """Whether it is a common noun with an article."""
+    count: int = 0
+    narration_count: int = 0
+    """Uses in narration."""
+    tag_count: int = 0
+    """Uses as the subject of a tag."""
+    vocative_count: int = 0
+    """Uses as a vocative."""
+    place_count: int = 0
+    """Uses after a preposition of place."""
+    inner_count: int = 0
+    """Uses within a sentence, not at its beginning."""
+    is_noun: bool = False
+    """True for a common noun with an article."""
     is_english: bool = True
-    """Whether given names tell a pronoun: Jean is another in French."""
+    """True if given names imply a pronoun: Jean is a man in French."""
 
     @property
-    def shown(self) -> str:
-        """As it is written most, in capitals only if it always is."""
-        plain = Counter({name: n for name, n in self.written.items() if not name.isupper()})
-        return (plain or self.written).most_common(1)[0][0]
+    def spelling(self) -> str:
+        """Most frequent spelling, in capitals only if it always is."""
+        mixed_case = Counter(
+            {name: count for name, count in self.written.items() if not name.isupper()}
+        )
+        return (mixed_case or self.written).most_common(1)[0][0]
 
     @property
     def title(self) -> str:
         return self.words[0] if self.words[0] in TITLES and len(self.words) > 1 else ""
 
     @property
-    def bare(self) -> Words:
-        rest = tuple(w for w in self.words if w not in TITLES)
-        return rest or self.words
+    def words_without_title(self) -> Words:
+        words_without_titles = tuple(word for word in self.words if word not in TITLES)
+        return words_without_titles or self.words
 
     @property
     def pronoun(self) -> str | None:
+        """The pronoun that title, given name or noun implies, or None."""
         if self.title and TITLES[self.title]:
             return TITLES[self.title]
-        if self.title in _MEN:
+        if self.title in _MALE_TITLES:
             return "he"
-        first = self.bare[0] if self.is_english else ""
-        if first in HE_NAMES and first not in SHE_NAMES and (len(self.bare) > 1 or not self.title):
+        first = self.words_without_title[0] if self.is_english else ""
+        if (
+            first in HE_NAMES
+            and first not in SHE_NAMES
+            and (len(self.words_without_title) > 1 or not self.title)
+        ):
             return "he"
-        if first in SHE_NAMES and first not in HE_NAMES and (len(self.bare) > 1 or not self.title):
+        if (
+            first in SHE_NAMES
+            and first not in HE_NAMES
+            and (len(self.words_without_title) > 1 or not self.title)
+        ):
             return "she"
         return PERSONS.get(self.words[-1]) or None
 
 
 @dataclass(slots=True)
-class _Bearer:
-    """Forms that name one person."""
+class _Person:
+    """A group of name forms of one person."""
 
-    forms: list[_Form] = field(default_factory=list)
+    forms: list[_NameForm] = field(default_factory=list)
     pronoun: str | None = None
-    given: set[str] = field(default_factory=set)
+    given_names: set[str] = field(default_factory=set)
     surname: str = ""
 
     @property
-    def times(self) -> int:
-        return sum(form.times for form in self.forms)
+    def count(self) -> int:
+        return sum(form.count for form in self.forms)
 
 
 def roster(
     chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
 ) -> tuple[Character, ...]:
-    """The characters of a book in `language` (a BCP 47 tag), those named most first."""
-    forms = _forms(chapters, quoted, language)
-    people = _joined([form for form in forms if _is_person(form)])
-    people.sort(key=lambda person: -person.times)
-    return tuple(_character(person) for person in people)
+    """Find the characters of a book in `language` (a BCP 47 tag), the most frequent first."""
+    forms = _collect_forms(chapters, quoted, language)
+    people = _group_people([form for form in forms if _is_person(form)])
+    people.sort(key=lambda person: -person.count)
+    return tuple(_make_character(person) for person in people)
 
 
-def _character(person: _Bearer) -> Character:
-    shown = sorted(person.forms, key=lambda form: (-len(form.bare), -form.times))
-    most = max(person.forms, key=lambda form: form.times)
-    full = [form for form in shown if len(form.bare) > 1 and form.times * 20 >= most.times]
-    main = full[0] if full else most
-    names = dict.fromkeys(form.shown for form in sorted(person.forms, key=lambda f: -f.times))
-    aliases = tuple(name for name in names if name != main.shown)
-    told = any(form.pronoun and form.title not in _MEN for form in person.forms)
-    return Character(main.shown, aliases, person.pronoun if told else None)
+def _make_character(person: _Person) -> Character:
+    """Convert a group of name forms to a character: name, aliases, pronoun."""
+    ranked_forms = sorted(
+        person.forms, key=lambda form: (-len(form.words_without_title), -form.count)
+    )
+    commonest = max(person.forms, key=lambda form: form.count)
+    full_forms = [
+        form
+        for form in ranked_forms
+        if len(form.words_without_title) > 1 and form.count * 20 >= commonest.count
+    ]
+    main_form = full_forms[0] if full_forms else commonest
+    names = dict.fromkeys(form.spelling for form in sorted(person.forms, key=lambda f: -f.count))
+    aliases = tuple(name for name in names if name != main_form.spelling)
+    has_known_pronoun = any(
+        form.pronoun and form.title not in _MALE_TITLES for form in person.forms
+    )
+    return Character(main_form.spelling, aliases, person.pronoun if has_known_pronoun else None)
 
 
-def _is_person(form: _Form) -> bool:
-    if form.noun:
+def _is_person(form: _NameForm) -> bool:
+    """Return True if the uses of a name form show that it names a person."""
+    if form.is_noun:
         return _is_role(form)
     if form.title and len(form.words) > 1:
         return True
-    named = form.tags + form.called
-    if form.words[-1] in _TOWNS or (form.placed * 3 > form.times and named < 2):
+    evidence = form.tag_count + form.vocative_count
+    if form.words[-1] in _PLACE_WORDS or (form.place_count * 3 > form.count and evidence < 2):
         return False
-    if form.placed * 4 > form.times and form.placed > 5 * named and not form.tags:
+    if form.place_count * 4 > form.count and form.place_count > 5 * evidence and not form.tag_count:
         return False
-    if form.inner >= 1 and (form.tags >= 1 or (form.called >= 2 and form.inner >= 2)):
+    if form.inner_count >= 1 and (
+        form.tag_count >= 1 or (form.vocative_count >= 2 and form.inner_count >= 2)
+    ):
         return True
-    known = form.bare[0] in HE_NAMES or form.bare[0] in SHE_NAMES
-    return known and (len(form.bare) > 1 or (form.inner >= 1 and form.times >= 2))
+    is_given_name = (
+        form.words_without_title[0] in HE_NAMES or form.words_without_title[0] in SHE_NAMES
+    )
+    return is_given_name and (
+        len(form.words_without_title) > 1 or (form.inner_count >= 1 and form.count >= 2)
+    )
 
 
-def _is_role(form: _Form) -> bool:
-    """Whether "the landlord" speaks often enough to be one of the cast."""
-    often = form.tags >= 3 or (form.tags >= 2 and form.inner >= 3)
-    return often and form.words[-1] not in _VAGUE
+def _is_role(form: _NameForm) -> bool:
+    """Return True if a role like "the landlord" speaks often enough to be in the cast."""
+    is_frequent = form.tag_count >= 3 or (form.tag_count >= 2 and form.inner_count >= 3)
+    return is_frequent and form.words[-1] not in _GENERIC_NOUNS
 
 
-_TOWNS = frozenset(
+_PLACE_WORDS = frozenset(
     "street road lane square park house hall court place castle abbey church bridge hill island "
     "islands river sea bay county avenue gardens inn hotel club college school university library "
     "company society row terrace station gables pond wood woods lake cottage farm grange manor "
@@ -162,73 +191,84 @@ _TOWNS = frozenset(
 )
 
 
-def _forms(
+def _collect_forms(
     chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
-) -> list[_Form]:
-    """All names of a text, with where they stand."""
-    found: dict[Words, _Form] = {}
-    small = Counter[str]()
+) -> list[_NameForm]:
+    """Collect all name forms of a text with their counts."""
+    forms: dict[Words, _NameForm] = {}
+    lower_case_counts = Counter[str]()
     is_english = primary(language) == "en"
     for paragraphs in chapters:
         for text in paragraphs:
-            small.update(t.norm for t in tokens(text) if not t.capital)
+            lower_case_counts.update(
+                token.norm for token in tokens(text) if not token.is_capitalised
+            )
     for paragraphs, quotations in zip(chapters, quoted, strict=True):
         pieces: dict[int, list[Quotation]] = defaultdict(list)
         for quotation in quotations:
             pieces[quotation.paragraph].append(quotation)
-        for number, text in enumerate(paragraphs):
-            own = pieces.get(number, [])
-            tagged = None if is_english else list(_tagged(text, own, language))
-            _note(text, own, tagged, found, small)
-    for form in found.values():
+        for index, text in enumerate(paragraphs):
+            paragraph_pieces = pieces.get(index, [])
+            tag_spans = (
+                None if is_english else list(_tag_subjects(text, paragraph_pieces, language))
+            )
+            _count_names(text, paragraph_pieces, tag_spans, forms, lower_case_counts)
+    for form in forms.values():
         form.is_english = is_english
-    return list(found.values())
+    return list(forms.values())
 
 
-def _tagged(text: str, pieces: Sequence[Quotation], language: str) -> Iterator[tuple[int, int]]:
-    """Where the tags of a paragraph have their subjects, in any language whose verbs are known."""
+def _tag_subjects(
+    text: str, pieces: Sequence[Quotation], language: str
+) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the subjects of a paragraph's tags, in any language with known verbs."""
     ends = [0, *(piece.stop for piece in pieces)]
     for start, stop in zip(ends, [*(piece.start for piece in pieces), len(text)], strict=True):
-        leads = text[start:stop].rstrip()[-1:] in (":", ",")
-        subject = named_in_tag(text[start:stop], language) if start or leads else None
+        leads_in = text[start:stop].rstrip()[-1:] in (":", ",")
+        subject = named_in_tag(text[start:stop], language) if start or leads_in else None
         if pieces and subject is not None:
             yield start + subject.start, start + subject.stop
 
 
-def _note(
+def _count_names(
     text: str,
     pieces: Sequence[Quotation],
-    tagged: Sequence[tuple[int, int]] | None,
-    found: dict[Words, _Form],
-    small: Counter[str],
+    tag_spans: Sequence[tuple[int, int]] | None,
+    forms: dict[Words, _NameForm],
+    lower_case_counts: Counter[str],
 ) -> None:
-    """Count the names of a paragraph; `tagged` are the subjects of its tags, if they are known."""
+    """Count the names of a paragraph; `tag_spans` are the subjects of its tags, if known."""
     words = tokens(text)
     starts = [piece.start for piece in pieces]
     stops = [piece.stop for piece in pieces]
-    for first, last, noun in _runs(words, text, small):
-        while not noun and last - first > 1 and words[first].norm in _ADJECTIVES:
+    for first, last, is_noun in _name_runs(words, text, lower_case_counts):
+        while not is_noun and last - first > 1 and words[first].norm in _ADJECTIVES:
             first += 1
         run = words[first:last]
-        if not noun and run[0].norm in NOT_NAMES and run[0].norm not in TITLES:
+        if not is_noun and run[0].norm in NOT_NAMES and run[0].norm not in TITLES:
             continue
-        form = _form(run, text, noun, found)
-        before = _mark_before(text, run[0].start)
-        form.times += 1
-        form.inner += bool(before) and before not in _OPENING
-        form.placed += first > 0 and words[first - 1].norm in _PLACES
+        form = _get_form(run, text, is_noun, forms)
+        mark_before = _mark_before(text, run[0].start)
+        form.count += 1
+        form.inner_count += bool(mark_before) and mark_before not in _OPENING
+        form.place_count += first > 0 and words[first - 1].norm in _PLACE_PREPOSITIONS
         piece = bisect_left(starts, run[0].start + 1) - 1
         if piece >= 0 and run[0].start < pieces[piece].stop:
-            closed = text[run[-1].stop : run[-1].stop + 1] in tuple(",!?.;")
-            form.called += closed and (not before or before in ',!?."“‘—')
+            is_closed = text[run[-1].stop : run[-1].stop + 1] in tuple(",!?.;")
+            form.vocative_count += is_closed and (not mark_before or mark_before in ',!?."“‘—')
         else:
-            form.told += 1
-            if tagged is None:
-                low = bisect_left(stops, run[0].start - 39)
-                high = bisect_left(starts, run[-1].stop + 60)
-                form.tags += _in_tag(words, first, last, text, pieces[low:high])
+            form.narration_count += 1
+            if tag_spans is None:
+                first_piece = bisect_left(stops, run[0].start - 39)
+                last_piece = bisect_left(starts, run[-1].stop + 60)
+                form.tag_count += _is_tag_subject(
+                    words, first, last, text, pieces[first_piece:last_piece]
+                )
             else:
-                form.tags += any(a < run[-1].stop and run[0].start < b for a, b in tagged)
+                form.tag_count += any(
+                    tag_start < run[-1].stop and run[0].start < tag_stop
+                    for tag_start, tag_stop in tag_spans
+                )
 
 
 _OPENING = ".!?:;\"“”‘’'—-…"
@@ -236,40 +276,42 @@ _OPENING = ".!?:;\"“”‘’'—-…"
 
 
 def _mark_before(text: str, start: int) -> str:
-    """The character before a place, spaces aside."""
+    """Return the last character before an offset that is not white space."""
     while start and text[start - 1].isspace():
         start -= 1
     return text[start - 1 : start]
 
 
-def _form(run: Sequence[Token], text: str, noun: bool, found: dict[Words, _Form]) -> _Form:
-    """The form of a name that stands here."""
+def _get_form(
+    run: Sequence[Token], text: str, is_noun: bool, forms: dict[Words, _NameForm]
+) -> _NameForm:
+    """Return the form of a run of words, and count its spelling."""
     key = tuple(SHORT.get(token.norm, token.norm) for token in run)
-    shown = " ".join(text[run[0].start : run[-1].stop].split())
-    if run[-1].possessive:
-        shown = shown[:-2]
-    if noun:
-        shown = f"the{shown[3:]}"
-    form = found.setdefault(key, _Form(key, noun=noun))
-    form.written[shown] += 1
+    spelling = " ".join(text[run[0].start : run[-1].stop].split())
+    if run[-1].is_possessive:
+        spelling = spelling[:-2]
+    if is_noun:
+        spelling = f"the{spelling[3:]}"
+    form = forms.setdefault(key, _NameForm(key, is_noun=is_noun))
+    form.written[spelling] += 1
     return form
 
 
-def _in_tag(
+def _is_tag_subject(
     words: Sequence[Token], first: int, last: int, text: str, pieces: Sequence[Quotation]
 ) -> bool:
-    """Whether a name is the subject of a verb of speech beside a quotation."""
-    if words[last - 1].possessive:
+    """Return True if a name is the subject of a verb of speech next to a quotation."""
+    if words[last - 1].is_possessive:
         return False
-    behind = words[last].norm if last < len(words) else ""
-    said = _said_before([word.norm for word in words[max(0, first - 2) : first]])
+    next_norm = words[last].norm if last < len(words) else ""
+    follows_verb = _follows_speech_verb([word.norm for word in words[max(0, first - 2) : first]])
     start, stop = words[first].start, words[last - 1].stop
     for piece in pieces:
         gap = text[piece.stop : start]
-        if 0 <= start - piece.stop < 40 and not any(c in gap for c in ".!?;"):
-            return said or (behind in SAID and len(gap.split()) < 3)
+        if 0 <= start - piece.stop < 40 and not any(character in gap for character in ".!?;"):
+            return follows_verb or (next_norm in SAID and len(gap.split()) < 3)
         gap = text[stop : piece.start].rstrip()[-1:]
-        if 0 <= piece.start - stop < 60 and behind in SURE_SAID:
+        if 0 <= piece.start - stop < 60 and next_norm in SURE_SAID:
             return gap in tuple(",:-—") or gap.isalpha()
     return False
 
@@ -277,112 +319,130 @@ def _in_tag(
 _PARTICLES = frozenset("in out up on".split())
 
 
-def _said_before(words: Sequence[str]) -> bool:
-    """Whether a verb of speech stands before a name: `said`, `broke in`."""
+def _follows_speech_verb(words: Sequence[str]) -> bool:
+    """Return True if a verb of speech comes before a name: `said`, `broke in`."""
     if words and words[-1] in _PARTICLES:
         words = words[:-1]
     return bool(words) and words[-1] in SAID
 
 
-def _runs(
-    words: Sequence[Token], text: str, small: Counter[str]
+def _name_runs(
+    words: Sequence[Token], text: str, lower_case_counts: Counter[str]
 ) -> Iterator[tuple[int, int, bool]]:
-    """Runs of capitalised words that may be names, and nouns for persons with their article."""
-    at = 0
-    while at < len(words):
-        token = words[at]
-        if token.norm == "the" and at + 1 < len(words):
-            end = _noun_end(words, at, text)
+    """Yield runs of capitalised words that may be names, and nouns with their article."""
+    index = 0
+    while index < len(words):
+        token = words[index]
+        if token.norm == "the" and index + 1 < len(words):
+            end = _noun_end(words, index, text)
             if end:
-                yield at, end, True
-                at = end
+                yield index, end, True
+                index = end
                 continue
-        if not token.capital or (token.norm in NOT_NAMES and token.norm not in TITLES):
-            at += 1
+        if not token.is_capitalised or (token.norm in NOT_NAMES and token.norm not in TITLES):
+            index += 1
             continue
-        end = at + 1
-        while end < len(words) and _joins(words, end, text) and not words[end - 1].possessive:
+        end = index + 1
+        while (
+            end < len(words)
+            and _continues_name(words, end, text)
+            and not words[end - 1].is_possessive
+        ):
             end += 1
-        while end > at + 1 and words[end - 1].norm in _JOINTS | _AFTER_NAMES:
+        while end > index + 1 and words[end - 1].norm in _NAME_PARTICLES | _AFTER_NAMES:
             end -= 1
-        run = words[at:end]
-        if _may_name(run, text, small):
-            yield at, end, False
-        at = end
+        run = words[index:end]
+        if _is_possible_name(run, text, lower_case_counts):
+            yield index, end, False
+        index = end
 
 
-def _joins(words: Sequence[Token], at: int, text: str) -> bool:
-    """Whether a word goes on the run of capitals before it."""
-    gap = text[words[at - 1].stop : words[at].start]
-    before = words[at - 1]
-    word = words[at]
-    stopped = gap.strip() == "."
-    if stopped and not (before.norm in _ABBREVIATED or len(before.norm) == 1):
+def _continues_name(words: Sequence[Token], index: int, text: str) -> bool:
+    """Return True if a word continues the run of capitalised words before it."""
+    gap = text[words[index - 1].stop : words[index].start]
+    previous = words[index - 1]
+    word = words[index]
+    has_full_stop = gap.strip() == "."
+    if has_full_stop and not (previous.norm in _ABBREVIATED or len(previous.norm) == 1):
         return False
     if gap.strip() not in ("", "-", "."):
         return False
-    if word.norm in _JOINTS and at + 1 < len(words):
-        whose = word.norm != "of" or before.norm in TITLES
-        return whose and words[at + 1].capital and text[word.stop : words[at + 1].start] == " "
-    return word.capital and (word.norm not in NOT_NAMES or (word.norm in TITLES and not stopped))
+    if word.norm in _NAME_PARTICLES and index + 1 < len(words):
+        may_join = word.norm != "of" or previous.norm in TITLES
+        return (
+            may_join
+            and words[index + 1].is_capitalised
+            and text[word.stop : words[index + 1].start] == " "
+        )
+    return word.is_capitalised and (
+        word.norm not in NOT_NAMES or (word.norm in TITLES and not has_full_stop)
+    )
 
 
-def _may_name(run: Sequence[Token], text: str, small: Counter[str]) -> bool:
-    """Whether capitals are more than a sentence's beginning."""
+def _is_possible_name(run: Sequence[Token], text: str, lower_case_counts: Counter[str]) -> bool:
+    """Return True if capitals are not just those of a sentence's beginning."""
     first = run[0]
     if len(run) == 1:
         if first.norm in TITLES or first.norm in NOT_NAMES or len(first.norm) < 2:
             return False
-        before = _mark_before(text, first.start)
-        opens = not before or before in ".!?:;\"“”‘’'—-…"
-        return not (opens and small[first.norm] > 2)
-    return not all(t.norm in NOT_NAMES for t in run)
+        mark_before = _mark_before(text, first.start)
+        begins_sentence = not mark_before or mark_before in ".!?:;\"“”‘’'—-…"
+        return not (begins_sentence and lower_case_counts[first.norm] > 2)
+    return not all(token.norm in NOT_NAMES for token in run)
 
 
-def _noun_end(words: Sequence[Token], at: int, text: str) -> int | None:
-    """The end of "the old landlord" or "the White Rabbit"."""
-    for place in range(at + 1, min(at + 4, len(words))):
-        if text[words[place - 1].stop : words[place].start].strip(" -"):
+def _noun_end(words: Sequence[Token], index: int, text: str) -> int | None:
+    """Return the index after "the old landlord" or "the White Rabbit", or None."""
+    for word_index in range(index + 1, min(index + 4, len(words))):
+        if text[words[word_index - 1].stop : words[word_index].start].strip(" -"):
             return None
-        norm = words[place].norm
-        nxt = words[place + 1] if place + 1 < len(words) else None
+        norm = words[word_index].norm
+        next_word = words[word_index + 1] if word_index + 1 < len(words) else None
         if norm in PERSONS and not (
-            nxt and nxt.norm in PERSONS and text[words[place].stop : nxt.start] == " "
+            next_word
+            and next_word.norm in PERSONS
+            and text[words[word_index].stop : next_word.start] == " "
         ):
-            return place + 1
+            return word_index + 1
         if (
-            words[place].capital
+            words[word_index].is_capitalised
             and norm not in NOT_NAMES
-            and not (nxt and nxt.capital and text[words[place].stop : nxt.start] == " ")
+            and not (
+                next_word
+                and next_word.is_capitalised
+                and text[words[word_index].stop : next_word.start] == " "
+            )
         ):
-            return None if norm in _TOWNS else place + 1
+            return None if norm in _PLACE_WORDS else word_index + 1
     return None
 
 
 # -- which names are one person's
 
 
-def _joined(forms: Sequence[_Form]) -> list[_Bearer]:
-    """People, each with the forms of its name: full names first, then their parts."""
-    people: list[_Bearer] = []
-    told = {form.words: form.told for form in forms}
-    order = sorted(forms, key=lambda f: (f.noun, -min(2, len(f.bare)), not f.title, -f.times))
-    for form in order:
-        person = _owner(form, people, told)
+def _group_people(forms: Sequence[_NameForm]) -> list[_Person]:
+    """Group name forms into people: full names first, then their parts."""
+    people: list[_Person] = []
+    narration_counts = {form.words: form.narration_count for form in forms}
+    ordered_forms = sorted(
+        forms, key=lambda f: (f.is_noun, -min(2, len(f.words_without_title)), not f.title, -f.count)
+    )
+    for form in ordered_forms:
+        person = _find_person(form, people, narration_counts)
         if person is None:
-            person = _Bearer(pronoun=form.pronoun)
+            person = _Person(pronoun=form.pronoun)
             people.append(person)
         person.forms.append(form)
         person.pronoun = person.pronoun or form.pronoun
-        if form.noun:
+        if form.is_noun:
             continue
-        if len(form.bare) > 1:
-            person.given.add(form.bare[0])
-            person.surname = person.surname or form.bare[-1]
+        if len(form.words_without_title) > 1:
+            person.given_names.add(form.words_without_title[0])
+            person.surname = person.surname or form.words_without_title[-1]
         elif form.title and TITLES[form.title] is not None and form.title in _BEFORE_SURNAMES:
-            person.surname = person.surname or form.bare[-1]
+            person.surname = person.surname or form.words_without_title[-1]
         else:
-            person.given.add(form.bare[-1])
+            person.given_names.add(form.words_without_title[-1])
     return people
 
 
@@ -392,89 +452,122 @@ _BEFORE_SURNAMES = frozenset(
 )
 
 
-def _owner(form: _Form, people: Sequence[_Bearer], told: Mapping[Words, int]) -> _Bearer | None:
-    """Who bears a name already, by another form of it."""
-    able = [person for person in people if _fits(form, person) and not _elder(form, person, told)]
-    if not able:
+def _find_person(
+    form: _NameForm, people: Sequence[_Person], narration_counts: Mapping[Words, int]
+) -> _Person | None:
+    """Return the person that a form most likely names, or None."""
+    matching = [
+        person
+        for person in people
+        if _may_be_person(form, person) and not _is_older_namesake(form, person, narration_counts)
+    ]
+    if not matching:
         return None
-    return max(able, key=lambda person: (_closeness(form, person), person.times))
+    return max(matching, key=lambda person: (_closeness(form, person), person.count))
 
 
-def _elder(form: _Form, person: _Bearer, told: Mapping[Words, int]) -> bool:
-    """Whether "Mr. Wilcox" is another than Charles Wilcox: he is called so again and again, and
-    Charles by his own name, hardly ever by both."""
-    if form.words[0] != "mr" or len(form.words) != 2 or form.told < 20:
+def _is_older_namesake(
+    form: _NameForm, person: _Person, narration_counts: Mapping[Words, int]
+) -> bool:
+    """Return True if "Mr. Wilcox" is not Charles Wilcox.
+
+    That is so if the title and surname, and Charles's own name, are frequent, but hardly ever used
+    together.
+    """
+    if form.words[0] != "mr" or len(form.words) != 2 or form.narration_count < 20:
         return False
-    whole = sum(own.told for own in person.forms if len(own.bare) > 1)
-    titled = sum(own.told for own in person.forms if len(own.bare) > 1 and own.title == "mr")
-    alone = sum(told.get((given,), 0) for given in person.given)
-    return whole < 0.3 * form.told and (alone >= 10 or titled >= 10)
+    full_name_count = sum(
+        person_form.narration_count
+        for person_form in person.forms
+        if len(person_form.words_without_title) > 1
+    )
+    titled_count = sum(
+        person_form.narration_count
+        for person_form in person.forms
+        if len(person_form.words_without_title) > 1 and person_form.title == "mr"
+    )
+    given_name_count = sum(
+        narration_counts.get((given_name,), 0) for given_name in person.given_names
+    )
+    return full_name_count < 0.3 * form.narration_count and (
+        given_name_count >= 10 or titled_count >= 10
+    )
 
 
-def _closeness(form: _Form, person: _Bearer) -> int:
-    return int(form.bare[-1] in person.given) + int(
+def _closeness(form: _NameForm, person: _Person) -> int:
+    return int(form.words_without_title[-1] in person.given_names) + int(
         form.pronoun is not None and form.pronoun == person.pronoun
     )
 
 
-def _fits(form: _Form, person: _Bearer) -> bool:
-    """Whether a form may be another name of a person."""
+def _may_be_person(form: _NameForm, person: _Person) -> bool:
+    """Return True if a form may be another name of a person."""
     if form.pronoun and person.pronoun and form.pronoun != person.pronoun:
         return False
-    if form.noun:
+    if form.is_noun:
         return _fits_noun(form, person)
-    first, last = form.bare[0], form.bare[-1]
-    if len(form.bare) > 1 and person.surname != last:
-        return any(set(form.bare) == set(own.bare) for own in person.forms)
-    by_given = any(_same_given(first, given) for given in person.given)
-    if len(form.bare) > 1:
-        return by_given and not _rivals(form, person)
+    first, last = form.words_without_title[0], form.words_without_title[-1]
+    if len(form.words_without_title) > 1 and person.surname != last:
+        return any(
+            set(form.words_without_title) == set(person_form.words_without_title)
+            for person_form in person.forms
+        )
+    by_given = any(_is_same_given_name(first, given_name) for given_name in person.given_names)
+    if len(form.words_without_title) > 1:
+        return by_given and not _are_rivals(form, person)
     if form.title in _BEFORE_SURNAMES:
         return _fits_title(form, person)
     return by_given or (first == person.surname and not _is_lady(person))
 
 
-def _is_lady(person: _Bearer) -> bool:
-    """Whether a person is known as Mrs. or Miss Hart alone: "Hart" is another, in most books."""
-    own = (form for form in person.forms if form.title != "mrs")
-    return person.pronoun == "she" and not any(len(form.bare) > 1 for form in own)
-
-
-def _fits_title(form: _Form, person: _Bearer) -> bool:
-    """Whether "Miss Bell" may be a person: by surname, else "Miss Anne" by the given name."""
-    word = form.bare[0]
-    if word == person.surname:
-        return not _rivals(form, person)
-    return word in person.given and not any(
-        own.title in _BEFORE_SURNAMES and own.bare[-1] != word for own in person.forms
+def _is_lady(person: _Person) -> bool:
+    """Return True if a person is known only as Mrs. or Miss Hart; "Hart" is then someone else."""
+    other_forms = (form for form in person.forms if form.title != "mrs")
+    return person.pronoun == "she" and not any(
+        len(form.words_without_title) > 1 for form in other_forms
     )
 
 
-def _fits_noun(form: _Form, person: _Bearer) -> bool:
-    """Whether "the old landlord" is the landlord, or "the Professor" Professor Snow."""
-    for own in person.forms:
-        if own.noun and own.words[-1] == form.words[-1] and _alike(own.words, form.words):
+def _fits_title(form: _NameForm, person: _Person) -> bool:
+    """Return True if "Miss Bell" may be a person: by surname, else "Miss Anne" by given name."""
+    word = form.words_without_title[0]
+    if word == person.surname:
+        return not _are_rivals(form, person)
+    return word in person.given_names and not any(
+        person_form.title in _BEFORE_SURNAMES and person_form.words_without_title[-1] != word
+        for person_form in person.forms
+    )
+
+
+def _fits_noun(form: _NameForm, person: _Person) -> bool:
+    """Return True if "the old landlord" is the landlord, or "the Professor" Professor Snow."""
+    for person_form in person.forms:
+        if (
+            person_form.is_noun
+            and person_form.words[-1] == form.words[-1]
+            and _is_subset(person_form.words, form.words)
+        ):
             return True
-        if not own.noun and own.title == form.words[-1]:
+        if not person_form.is_noun and person_form.title == form.words[-1]:
             return True
     return False
 
 
-def _rivals(form: _Form, person: _Bearer) -> bool:
-    """Whether titles keep two apart: Mrs. Bennet is not Miss Bennet."""
-    titles = {own.title for own in person.forms if own.title}
+def _are_rivals(form: _NameForm, person: _Person) -> bool:
+    """Return True if titles separate two people: Mrs. Bennet is not Miss Bennet."""
+    titles = {person_form.title for person_form in person.forms if person_form.title}
     if not form.title or not titles:
         return False
     return ({form.title} | titles) >= {"mrs", "miss"} and form.title not in titles
 
 
-def _same_given(one: str, other: str) -> bool:
-    if one == other:
+def _is_same_given_name(name: str, other_name: str) -> bool:
+    if name == other_name:
         return True
-    if len(one) == 1 or len(other) == 1:
-        return one[0] == other[0]
-    return NICKNAMES.get(one, one) == NICKNAMES.get(other, other)
+    if len(name) == 1 or len(other_name) == 1:
+        return name[0] == other_name[0]
+    return NICKNAMES.get(name, name) == NICKNAMES.get(other_name, other_name)
 
 
-def _alike(one: Words, other: Words) -> bool:
-    return set(one) <= set(other) or set(other) <= set(one)
+def _is_subset(words: Words, other_words: Words) -> bool:
+    return set(words) <= set(other_words) or set(other_words) <= set(words)

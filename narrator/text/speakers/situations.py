@@ -1,4 +1,4 @@
-"""Utterances with what stands around them in the narration, and counts over the whole book."""
+"""Collects the narration around turns, and counts over the whole book."""
 
 from __future__ import annotations
 
@@ -12,282 +12,341 @@ from narrator.text.speakers.mentions import Mention, Prose
 from narrator.text.speakers.names import KnownNames
 from narrator.text.speakers.tags import Talk
 
-FAR = 99
-"""Passages since the last turn, where a scene begins."""
+NO_GAP = 99
+"""Gap to the last turn at the beginning of a scene, in passages."""
 
 
 class Story:
-    """What a whole book tells of its characters."""
+    """Facts on the characters from the whole book."""
 
     def __init__(
         self, passages: Sequence[Prose], names: KnownNames, groups: Sequence[Talk]
     ) -> None:
         self.names = names
-        self.told = Counter[int]()
-        """Mentions in the narration."""
-        self.quoted = Counter[int]()
-        """Mentions in what is said."""
-        self.tagged = Counter[int]()
-        """Tags that name somebody."""
-        _settle(passages)
-        for mention in _all(passages):
+        self.narration_counts = Counter[int]()
+        """Character -> mentions in the narration."""
+        self.speech_counts = Counter[int]()
+        """Character -> mentions in speech."""
+        self.tag_counts = Counter[int]()
+        """Character -> tags that name it."""
+        _drop_unnamed_bearers(passages)
+        for mention in _all_mentions(passages):
             if mention.characters:
-                count = self.quoted if mention.quoted else self.told
+                count = self.speech_counts if mention.is_quoted else self.narration_counts
                 count[mention.characters[0]] += 1
         for group in groups:
             tag = group.tag
             if tag and tag.is_explicit and len(tag.mention.characters) == 1:
-                self.tagged[tag.mention.characters[0]] += 1
+                self.tag_counts[tag.mention.characters[0]] += 1
         self.pronouns = list(_pronouns(passages, names))
-        """Of each character, as far as it is known."""
+        """Pronoun of each character, None if unknown."""
         self.first_person: int | None = None
-        """Who says "I" in the narration, where one of the cast tells the book."""
+        """Index of the character who narrates the book as "I", or None."""
 
     def find_first_person(self, passages: Sequence[Prose], groups: Sequence[Talk]) -> None:
-        """Whoever tells a book is called by name by those to whom "I said" something."""
-        told = {number for number, share in _shares_of_i(passages).items() if share >= 0.01}
-        calls = _called_beside_i(groups)
+        """Find the narrator: a character addressed by name right before or after words of the
+        narrator's I."""
+        first_person_chapters = {
+            number for number, share in _first_person_shares(passages).items() if share >= 0.01
+        }
+        calls = _count_calls_near_i(groups)
         for group in groups:
-            # whom the narrator tells of as another is not the narrator
-            if group.tag and group.passage.chapter in told and group.tag.is_explicit:
-                for who in group.tag.mention.characters[:1]:
-                    calls[who] -= 1
-        best = max(calls, key=lambda who: (calls[who], self.quoted[who]), default=None)
-        if told and best is not None and calls[best] > 0:
-            self.first_person = best
+            # a character in somebody else's tag is not the narrator
+            if (
+                group.tag
+                and group.passage.chapter in first_person_chapters
+                and group.tag.is_explicit
+            ):
+                for character in group.tag.mention.characters[:1]:
+                    calls[character] -= 1
+        likeliest = max(
+            calls,
+            key=lambda character: (calls[character], self.speech_counts[character]),
+            default=None,
+        )
+        if first_person_chapters and likeliest is not None and calls[likeliest] > 0:
+            self.first_person = likeliest
 
 
-def _called_beside_i(groups: Sequence[Talk]) -> Counter[int]:
-    """Who is addressed by name just before or after what the narrator's I says."""
+def _count_calls_near_i(groups: Sequence[Talk]) -> Counter[int]:
+    """Count characters addressed by name just before or after words of the narrator's I."""
     calls = Counter[int]()
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         if group.tag is None or group.tag.mention.kind != "self":
             continue
-        for near in (*groups[max(0, place - 1) : place], *groups[place + 1 : place + 2]):
-            if abs(near.passage.number - group.passage.number) <= 2:
-                calls.update(near.vocatives)
+        for neighbour in (*groups[max(0, index - 1) : index], *groups[index + 1 : index + 2]):
+            if abs(neighbour.passage.number - group.passage.number) <= 2:
+                calls.update(neighbour.vocatives)
     return calls
 
 
-def _shares_of_i(passages: Sequence[Prose]) -> dict[int, float]:
-    """By chapter, how much of its narration is the narrator's I."""
-    own, words = Counter[int](), Counter[int]()
+def _first_person_shares(passages: Sequence[Prose]) -> dict[int, float]:
+    """Return for each chapter the share of the narrator's I in its narration."""
+    first_person_counts, word_counts = Counter[int](), Counter[int]()
     for passage in passages:
-        own[passage.chapter] += sum(m.kind == "self" for m in passage.mentions)
-        words[passage.chapter] += len(passage.words) if not passage.pieces else 0
-    return {number: count / max(200, words[number]) for number, count in own.items()}
+        first_person_counts[passage.chapter] += sum(
+            mention.kind == "self" for mention in passage.mentions
+        )
+        word_counts[passage.chapter] += len(passage.words) if not passage.pieces else 0
+    return {
+        chapter: count / max(200, word_counts[chapter])
+        for chapter, count in first_person_counts.items()
+    }
 
 
-def _all(passages: Sequence[Prose]) -> Iterator[Mention]:
+def _all_mentions(passages: Sequence[Prose]) -> Iterator[Mention]:
     return (mention for passage in passages for mention in passage.mentions)
 
 
-def _settle(passages: Sequence[Prose]) -> None:
-    """Take from mentions of several those whom no other name ever names."""
-    alone = {m.characters[0] for m in _all(passages) if len(m.characters) == 1}
-    for mention in _all(passages):
+def _drop_unnamed_bearers(passages: Sequence[Prose]) -> None:
+    """Remove from ambiguous mentions the characters that no other name ever mentions."""
+    sole_bearers = {
+        mention.characters[0] for mention in _all_mentions(passages) if len(mention.characters) == 1
+    }
+    for mention in _all_mentions(passages):
         if len(mention.characters) > 1:
-            known = tuple(who for who in mention.characters if who in alone)
-            mention.characters = known or mention.characters
+            known_bearers = tuple(
+                character for character in mention.characters if character in sole_bearers
+            )
+            mention.characters = known_bearers or mention.characters
 
 
 def _pronouns(passages: Sequence[Prose], names: KnownNames) -> Iterator[str | None]:
-    """Of each character: as given, as its names tell, or as the narration goes on after it."""
+    """Yield each character's pronoun: given, implied by names, or as the narration continues after
+    them."""
     votes: list[Counter[str]] = [Counter() for _ in names.cast]
     for passage in passages:
-        for who, pronoun in _followed(passage):
-            votes[who][pronoun] += 1
-    for prior, found in zip(names.pronouns, votes, strict=True):
-        he, she = found["he"], found["she"]
-        if prior or max(he, she) < max(2, 2 * min(he, she) + 1):
+        for character, pronoun in _pronouns_after_names(passage):
+            votes[character][pronoun] += 1
+    for prior, pronoun_votes in zip(names.pronouns, votes, strict=True):
+        he_votes, she_votes = pronoun_votes["he"], pronoun_votes["she"]
+        if prior or max(he_votes, she_votes) < max(2, 2 * min(he_votes, she_votes) + 1):
             yield prior
         else:
-            yield "he" if he > she else "she"
+            yield "he" if he_votes > she_votes else "she"
 
 
-def _followed(passage: Prose) -> Iterator[tuple[int, str]]:
-    """Characters whose name a pronoun follows in the same sentence, with nobody between."""
-    last: Mention | None = None
-    for m in passage.mentions:
-        if m.quoted or m.kind == "self":
+def _pronouns_after_names(passage: Prose) -> Iterator[tuple[int, str]]:
+    """Yield characters with the pronoun that follows their name in the same sentence, without
+    anybody between."""
+    last_name: Mention | None = None
+    for mention in passage.mentions:
+        if mention.is_quoted or mention.kind == "self":
             continue
-        if m.kind == "name":
-            alone = len(m.characters) == 1 and not m.possessive
-            same = last is None or last.characters == m.characters
-            last = m if alone and same else None
+        if mention.kind == "name":
+            is_sole = len(mention.characters) == 1 and not mention.is_possessive
+            is_same_person = last_name is None or last_name.characters == mention.characters
+            last_name = mention if is_sole and is_same_person else None
             continue
-        tells = m.kind == "pronoun" and m.pronoun in ("he", "she")
-        if last and tells and not re.search(r"[.!?]", passage.text[last.stop : m.start]):
-            yield last.characters[0], str(m.pronoun)
-        last = None
+        is_gendered = mention.kind == "pronoun" and mention.pronoun in ("he", "she")
+        if (
+            last_name
+            and is_gendered
+            and not re.search(r"[.!?]", passage.text[last_name.stop : mention.start])
+        ):
+            yield last_name.characters[0], str(mention.pronoun)
+        last_name = None
 
 
 @dataclass(slots=True)
 class Situation:
-    """What is known of a turn before anybody is decided."""
+    """The evidence on a turn before any decision."""
 
     turn: Talk
     kind: str
-    """What its tag is: "name", "self", "pronoun", "noun", or "bare" without one."""
-    named: tuple[int, ...] = ()
-    """Whom the tag names."""
+    """Type of its tag: "name", "self", "pronoun", "noun", or "bare" without a tag."""
+    named_characters: tuple[int, ...] = ()
+    """Characters that the tag names."""
     pronoun: str | None = None
-    other: bool = False
-    """Whether the tag tells of another than the one told of before."""
-    gap: int = FAR
+    is_another: bool = False
+    """True if the tag means another person than the one mentioned before."""
+    gap: int = NO_GAP
     """Passages of narration since the last turn."""
     recent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Character -> passages, and mentions, since the last mention in the narration."""
+    """Character -> passages, and mentions, since its last mention in the narration."""
     subjects: Sequence[int] = ()
-    """Of the sentences before, the latest first."""
-    here: Mapping[int, str] = field(default_factory=dict)
-    """Whom the narration of the same passage mentions, and where: "before subject", "after"…"""
+    """Subjects of the preceding sentences, the latest first."""
+    nearby_characters: Mapping[int, str] = field(default_factory=dict)
+    """Characters in the narration of the same passage -> position: "before subject", "after"…"""
     lead: tuple[int, ...] = ()
-    """Whom the passage before names last, where it ends in a colon or so."""
+    """Character mentioned last in the passage before, if that ends in a colon or the like."""
     tells_i: bool = False
-    """Whether the narrator's I stands in the same passage."""
+    """True if the narrator's I occurs in the same passage."""
 
     @property
     def is_gendered(self) -> bool:
-        """Whether its tag tells that a man or a woman speaks."""
+        """True if its tag tells that a man or a woman speaks."""
         return self.pronoun in ("he", "she")
 
     @property
     def goes_on(self) -> bool:
-        """Whether it goes on a turn of the passage before."""
+        """True if it continues a turn of the passage before."""
         return self.turn.pieces[0].goes_on
 
 
-class _Follower:
-    """Goes through a book and keeps who was named lately."""
+class _MentionTracker:
+    """Goes through a book and tracks recent mentions."""
 
     def __init__(self, story: Story) -> None:
         self.story = story
         self.begin()
 
     def begin(self) -> None:
-        """Forget what another scene told."""
-        self.seen: dict[int, tuple[int, int]] = {}
+        """Forget the mentions of the last scene."""
+        self.last_seen: dict[int, tuple[int, int]] = {}
         self.mentions = 0
         self.subjects: list[int] = []
-        self.gap = FAR
+        self.gap = NO_GAP
         self.lead: tuple[int, ...] = ()
 
     def situation(self, group: Talk) -> Situation:
+        """Return the situation of a turn, by what was read so far."""
         number = group.passage.number
         tag = group.tag
-        s = Situation(
+        situation = Situation(
             group,
             "bare",
             gap=self.gap,
-            recent={who: (number - p, self.mentions - n) for who, (p, n) in self.seen.items()},
+            recent={
+                character: (number - passage, self.mentions - mention_count)
+                for character, (passage, mention_count) in self.last_seen.items()
+            },
             subjects=tuple(self.subjects[:4]),
-            here=self._here(group),
+            nearby_characters=self._nearby_characters(group),
             lead=self.lead,
-            tells_i=any(m.kind == "self" for m in _around(group)),
+            tells_i=any(mention.kind == "self" for mention in _surrounding_mentions(group)),
         )
         if tag is not None and tag.is_explicit:
-            s.kind, s.pronoun, s.other = tag.mention.kind, tag.mention.pronoun, tag.mention.other
-            s.named = self._settled(tag.mention)
+            situation.kind, situation.pronoun, situation.is_another = (
+                tag.mention.kind,
+                tag.mention.pronoun,
+                tag.mention.is_another,
+            )
+            situation.named_characters = self._resolve_name(tag.mention)
         self.gap = 0
-        return s
+        return situation
 
-    def _settled(self, mention: Mention) -> tuple[int, ...]:
-        """Whom a name of several stands for: the one seen last, else the one named most."""
+    def _resolve_name(self, mention: Mention) -> tuple[int, ...]:
+        """Return the character of an ambiguous name: the one mentioned last, else most often."""
         if len(mention.characters) < 2:
             return mention.characters
-        told, seen = self.story.told, self.seen
-        best = max(mention.characters, key=lambda who: (seen.get(who, (-1, -1))[1], told[who]))
-        return (best,)
+        narration_counts, last_seen = self.story.narration_counts, self.last_seen
+        likeliest = max(
+            mention.characters,
+            key=lambda character: (
+                last_seen.get(character, (-1, -1))[1],
+                narration_counts[character],
+            ),
+        )
+        return (likeliest,)
 
-    def _here(self, group: Talk) -> dict[int, str]:
-        here: dict[int, str] = {}
+    def _nearby_characters(self, group: Talk) -> dict[int, str]:
+        """Map characters mentioned in the turn's passage to their position."""
+        positions: dict[int, str] = {}
         tag = group.tag
-        for m in _around(group):
-            who = self.story.first_person if m.kind == "self" else next(iter(m.characters), None)
-            if m.quoted or who is None:
+        for mention in _surrounding_mentions(group):
+            character = (
+                self.story.first_person
+                if mention.kind == "self"
+                else next(iter(mention.characters), None)
+            )
+            if mention.is_quoted or character is None:
                 continue
-            where = "before" if m.start < group.pieces[0].start else "after"
-            beat = tag is not None and m is tag.mention and not tag.is_explicit
-            subject = not m.possessive and _is_subject(group.passage, m)
-            if beat or (m.characters and where == "after" and subject):
-                here[who] = f"{where} subject"
-            elif m.possessive and m.characters:
-                here.setdefault(who, f"{where} possessive")
+            side = "before" if mention.start < group.pieces[0].start else "after"
+            is_beat = tag is not None and mention is tag.mention and not tag.is_explicit
+            is_subject = not mention.is_possessive and _is_subject(group.passage, mention)
+            if is_beat or (mention.characters and side == "after" and is_subject):
+                positions[character] = f"{side} subject"
+            elif mention.is_possessive and mention.characters:
+                positions.setdefault(character, f"{side} possessive")
             else:
-                here.setdefault(who, where)
-        return here
+                positions.setdefault(character, side)
+        return positions
 
     def read(self, passage: Prose) -> None:
-        """Keep whom the narration of a passage names."""
-        last: int | None = None
-        for m in passage.mentions:
-            who = self._meant(passage, m)
-            if who is None:
+        """Record the mentions in a passage's narration."""
+        last_named: int | None = None
+        for mention in passage.mentions:
+            character = self._resolve_mention(passage, mention)
+            if character is None:
                 continue
-            if m.kind != "pronoun":
+            if mention.kind != "pronoun":
                 self.mentions += 1
-                self.seen[who] = (passage.number, self.mentions)
-                last = who if m.characters else last
-            if m.kind != "self" and not m.possessive and _is_subject(passage, m):
-                self.subjects = [who, *(s for s in self.subjects if s != who)][:6]
+                self.last_seen[character] = (passage.number, self.mentions)
+                last_named = character if mention.characters else last_named
+            if (
+                mention.kind != "self"
+                and not mention.is_possessive
+                and _is_subject(passage, mention)
+            ):
+                self.subjects = [
+                    character,
+                    *(subject for subject in self.subjects if subject != character),
+                ][:6]
         if passage.pieces:
-            tail = passage.text[passage.pieces[-1].stop :].rstrip()[-1:]
-            leads = tail != "" and tail in ":,"
+            last_mark = passage.text[passage.pieces[-1].stop :].rstrip()[-1:]
+            leads_in = last_mark != "" and last_mark in ":,"
         else:
             self.gap += 1
-            leads = passage.text.rstrip()[-1:] in ":,—-"
-        self.lead = (last,) if leads and last is not None else ()
+            leads_in = passage.text.rstrip()[-1:] in ":,—-"
+        self.lead = (last_named,) if leads_in and last_named is not None else ()
 
-    def _meant(self, passage: Prose, m: Mention) -> int | None:
-        """Who is mentioned in the narration; a pronoun is that of the last subject it fits."""
-        if m.quoted:
+    def _resolve_mention(self, passage: Prose, mention: Mention) -> int | None:
+        """Return the character mentioned in the narration; a pronoun means the last matching
+        subject."""
+        if mention.is_quoted:
             return None
-        if m.characters:
-            return m.characters[0]
-        if m.kind == "self":
+        if mention.characters:
+            return mention.characters[0]
+        if mention.kind == "self":
             return self.story.first_person
-        if m.kind == "pronoun" and m.pronoun in ("he", "she"):
-            fitting = (w for w in self.subjects if self.story.pronouns[w] == m.pronoun)
-            return next(fitting, None)
+        if mention.kind == "pronoun" and mention.pronoun in ("he", "she"):
+            matching_subjects = (
+                subject
+                for subject in self.subjects
+                if self.story.pronouns[subject] == mention.pronoun
+            )
+            return next(matching_subjects, None)
         return None
 
 
-_NEAR = 100
-"""Mentions of a passage that are looked at before and after a turn."""
+_MENTION_REACH = 100
+"""Mentions of a passage that are considered before and after a turn."""
 
 
-def _around(group: Talk) -> list[Mention]:
-    """The mentions around a turn in its passage."""
+def _surrounding_mentions(group: Talk) -> list[Mention]:
+    """Return the mentions around a turn in its passage."""
     passage = group.passage
     words = passage.between(group.pieces[0].start, group.pieces[-1].stop)
     first = bisect_left(passage.mentions, words.start, key=lambda mention: mention.first)
-    last = first + len(passage.mentioned(words))
-    return passage.mentions[max(0, first - _NEAR) : last + _NEAR]
+    last = first + len(passage.mentions_in(words))
+    return passage.mentions[max(0, first - _MENTION_REACH) : last + _MENTION_REACH]
 
 
 _CLAUSE_OPENERS = frozenset("and then but when as while so for that".split())
 
 
 def _is_subject(passage: Prose, mention: Mention) -> bool:
-    """Whether a mention begins a sentence or a clause."""
+    """Return True if a mention begins a sentence or a clause."""
     if mention.first == 0:
         return True
-    before = passage.words[mention.first - 1]
-    between = passage.text[before.stop : mention.start]
-    return before.norm in _CLAUSE_OPENERS or any(c in '.!?;"”' for c in between)
+    previous_word = passage.words[mention.first - 1]
+    gap_text = passage.text[previous_word.stop : mention.start]
+    return previous_word.norm in _CLAUSE_OPENERS or any(
+        character in '.!?;"”' for character in gap_text
+    )
 
 
 def situations(passages: Sequence[Prose], groups: Sequence[Talk], book: Story) -> list[Situation]:
-    """Each turn with what stands around it."""
+    """Return the situations of all turns."""
     by_passage: dict[int, list[Talk]] = {}
     for group in groups:
         by_passage.setdefault(group.passage.number, []).append(group)
-    found: list[Situation] = []
-    reader = _Follower(book)
-    for place, passage in enumerate(passages):
-        if place and passage.scene != passages[place - 1].scene:
-            reader.begin()
-        found += map(reader.situation, by_passage.get(passage.number, ()))
-        reader.read(passage)
-    return found
+    all_situations: list[Situation] = []
+    follower = _MentionTracker(book)
+    for index, passage in enumerate(passages):
+        if index and passage.scene != passages[index - 1].scene:
+            follower.begin()
+        all_situations += map(follower.situation, by_passage.get(passage.number, ()))
+        follower.read(passage)
+    return all_situations

@@ -1,6 +1,6 @@
-"""Passages -> turns: what one speaker says in a passage, and what names the speaker beside it.
+"""Groups a passage's quotations into turns of one speaker, and finds their speech tags.
 
-A tag is a clause with a verb of speech beside a quotation (`said Ada`, `Ada, laughing, replied`);
+A tag is a clause with a verb of speech next to a quotation (`said Ada`, `Ada, laughing, replied`);
 a beat is a sentence of narration in the same paragraph (`Ada laughed. “…”`).
 """
 
@@ -19,11 +19,12 @@ from narrator.text.speech_verbs import Subject, named_in_tag
 
 @dataclass(frozen=True, slots=True)
 class SpeechTag:
-    """What names the speaker beside a quotation."""
+    """Narration that names the speaker next to a quotation."""
 
     mention: Mention
     rule: str
-    """"after", "before", "colon" (no verb of speech, but it leads to the quotation), "beat"."""
+    """"after", "before", "colon" (without a verb of speech, but leading to the quotation), or
+    "beat"."""
 
     @property
     def is_explicit(self) -> bool:
@@ -32,123 +33,129 @@ class SpeechTag:
 
 @dataclass(slots=True)
 class Talk:
-    """What one speaker says in one passage: a quotation, in one piece or more."""
+    """The words of one speaker in one passage: a quotation, in one piece or more."""
 
     passage: Prose
     pieces: list[Quotation]
     tag: SpeechTag | None = None
     vocatives: set[int] = field(default_factory=set)
-    """Who is addressed in it by name."""
+    """Characters addressed in it by name."""
     address: str | None = None
-    """Pronoun of whom a word of address tells: "sir" he, "madam" she."""
-    named: set[int] = field(default_factory=set)
-    """Who is spoken of in it."""
+    """Pronoun of the person addressed, by a form of address: "sir" he, "madam" she."""
+    named_characters: set[int] = field(default_factory=set)
+    """Characters mentioned in it."""
 
 
 def turns(passages: Sequence[Prose]) -> list[Talk]:
-    """What is said, passage by passage."""
-    found: list[Talk] = []
-    for place, passage in enumerate(passages):
-        before = passages[place - 1] if place else None
-        if before is not None and before.scene != passage.scene:
-            before = None
+    """Return the turns of all passages, in order."""
+    all_turns: list[Talk] = []
+    for index, passage in enumerate(passages):
+        previous = passages[index - 1] if index else None
+        if previous is not None and previous.scene != passage.scene:
+            previous = None
         if passage.pieces:
-            found += _said_in(passage, before)
-    return found
+            all_turns += _turns_in(passage, previous)
+    return all_turns
 
 
-def _said_in(passage: Prose, before: Prose | None) -> list[Talk]:
-    """What is said in a passage, by as many speakers as its tags name."""
+def _turns_in(passage: Prose, previous: Prose | None) -> list[Talk]:
+    """Return the turns of a passage, split where its tags name another speaker."""
     groups: list[Talk] = []
-    for place, piece in enumerate(passage.pieces):
-        tag = _tag(passage, place)
+    for index, piece in enumerate(passage.pieces):
+        tag = _find_tag(passage, index)
         if groups and not _is_another(groups[-1], tag, piece):
             groups[-1].pieces.append(piece)
-            if tag and (groups[-1].tag is None or _weight(tag) > _weight(groups[-1].tag)):
+            if tag and (groups[-1].tag is None or _tag_weight(tag) > _tag_weight(groups[-1].tag)):
                 groups[-1].tag = tag
         else:
             groups.append(Talk(passage, [piece], tag))
-    begins = not passage.text[: groups[0].pieces[0].start].strip()
-    if groups[0].tag is None and before is not None and begins:
-        groups[0].tag = _lead(before)
+    begins_with_speech = not passage.text[: groups[0].pieces[0].start].strip()
+    if groups[0].tag is None and previous is not None and begins_with_speech:
+        groups[0].tag = _lead_in_tag(previous)
     for group in groups:
-        _look_inside(group)
+        _note_names(group)
     return groups
 
 
-_KINDS = {"name": 3, "self": 3, "noun": 2, "pronoun": 1}
+_KIND_WEIGHTS = {"name": 3, "self": 3, "noun": 2, "pronoun": 1}
 
 
-def _weight(tag: SpeechTag) -> int:
-    return _KINDS[tag.mention.kind] + 4 * tag.is_explicit
+def _tag_weight(tag: SpeechTag) -> int:
+    return _KIND_WEIGHTS[tag.mention.kind] + 4 * tag.is_explicit
 
 
 def _is_another(group: Talk, tag: SpeechTag | None, piece: Quotation) -> bool:
-    """Whether a piece is another speaker's than the pieces before it in the passage."""
+    """Return True if a piece has another speaker than the pieces before it in the passage."""
     text = group.passage.text
     if tag is None or group.tag is None or tag.mention is group.tag.mention:
         # two quotations side by side, without a word between
-        last = group.pieces[-1].stop
-        return not text[last : piece.start].strip(" \n-—") and text[last - 1] in '"”’»'
-    mine, theirs = group.tag.mention, tag.mention
-    if mine.characters and theirs.characters:
-        return not set(mine.characters) & set(theirs.characters)
-    if "self" in (mine.kind, theirs.kind):
-        return mine.kind != theirs.kind and tag.is_explicit
-    return bool(mine.pronoun and theirs.pronoun and mine.pronoun != theirs.pronoun)
+        last_stop = group.pieces[-1].stop
+        return not text[last_stop : piece.start].strip(" \n-—") and text[last_stop - 1] in '"”’»'
+    group_mention, tag_mention = group.tag.mention, tag.mention
+    if group_mention.characters and tag_mention.characters:
+        return not set(group_mention.characters) & set(tag_mention.characters)
+    if "self" in (group_mention.kind, tag_mention.kind):
+        return group_mention.kind != tag_mention.kind and tag.is_explicit
+    return bool(
+        group_mention.pronoun
+        and tag_mention.pronoun
+        and group_mention.pronoun != tag_mention.pronoun
+    )
 
 
-def _tag(passage: Prose, place: int) -> SpeechTag | None:
-    """What names the speaker of a piece: before it where that leads to it, else after it."""
+def _find_tag(passage: Prose, index: int) -> SpeechTag | None:
+    """Return the tag of a piece: before it if that leads to the piece, else after it."""
     if not passage.is_english:
-        return _foreign_tag(passage, place)
-    before = _tag_before(passage, place)
-    after = _tag_after(passage, place)
-    if before is None or (before.rule != "before" and after is not None):
-        return after
-    if after is not None and place:
-        last = _tag_after(passage, place - 1)
-        if last is not None and last.mention is before.mention:
-            return after  # `“Yes,” said Ada, and “No,” said Ben`
-    return before
+        return _foreign_tag(passage, index)
+    tag_before = _tag_before(passage, index)
+    tag_after = _tag_after(passage, index)
+    if tag_before is None or (tag_before.rule != "before" and tag_after is not None):
+        return tag_after
+    if tag_after is not None and index:
+        previous_tag = _tag_after(passage, index - 1)
+        if previous_tag is not None and previous_tag.mention is tag_before.mention:
+            return tag_after  # `“Yes,” said Ada, and “No,” said Ben`
+    return tag_before
 
 
-def _lead(passage: Prose) -> SpeechTag | None:
-    """The tag at the end of a paragraph before a quotation: "Ada said" and a new line."""
-    mark = passage.text.rstrip()[-1:]
-    if mark not in ":,—-" and not mark.isalnum():
+def _lead_in_tag(passage: Prose) -> SpeechTag | None:
+    """Return the tag at the end of the paragraph before a quotation: "Ada said" and a new line."""
+    last_mark = passage.text.rstrip()[-1:]
+    if last_mark not in ":,—-" and not last_mark.isalnum():
         return None
-    begin = passage.pieces[-1].stop if passage.pieces else 0
-    tag = _told_before(passage, begin, len(passage.text))
+    narration_start = passage.pieces[-1].stop if passage.pieces else 0
+    tag = _tag_ending_at(passage, narration_start, len(passage.text))
     return tag if tag is not None and tag.is_explicit else None
 
 
-def _foreign_tag(passage: Prose, place: int) -> SpeechTag | None:
-    """The tag of a piece in a language of which verbs of speech and pronouns are known."""
-    piece = passage.pieces[place]
-    before = passage.pieces[place - 1].stop if place else 0
-    behind = passage.pieces[place + 1].start if place + 1 < len(passage.pieces) else None
-    beside = ((before, piece.start, "before"), (piece.stop, behind, "after"))
-    for start, stop, rule in beside:
+def _foreign_tag(passage: Prose, index: int) -> SpeechTag | None:
+    """Return the tag of a piece in a language with known verbs of speech and pronouns."""
+    piece = passage.pieces[index]
+    previous_stop = passage.pieces[index - 1].stop if index else 0
+    next_start = passage.pieces[index + 1].start if index + 1 < len(passage.pieces) else None
+    gaps = ((previous_stop, piece.start, "before"), (piece.stop, next_start, "after"))
+    for start, stop, rule in gaps:
         text = passage.text[start:stop]
         if rule == "before" and text.rstrip()[-1:] not in (":", ","):
             continue
         subject = named_in_tag(text, passage.language)
         if subject is not None:
-            return SpeechTag(_mention(passage, start, subject), rule)
+            return SpeechTag(_mention_of_subject(passage, start, subject), rule)
     return None
 
 
-def _mention(passage: Prose, start: int, subject: Subject) -> Mention:
-    """The subject of a tag as a mention: that of a name where one stands there."""
-    first, last = start + subject.start, start + subject.stop
+def _mention_of_subject(passage: Prose, narration_start: int, subject: Subject) -> Mention:
+    """Return the mention at the subject of a tag, or a new one."""
+    start_offset, stop_offset = narration_start + subject.start, narration_start + subject.stop
     for mention in passage.mentions:
-        if mention.start < last and first < mention.stop:
+        if mention.start < stop_offset and start_offset < mention.stop:
             return mention
-    words = passage.between(first, last)
+    words = passage.between(start_offset, stop_offset)
     kind = "pronoun" if subject.is_pronoun else "noun"
     kind = "self" if subject.pronoun == "I" else kind
-    return Mention(kind, first, last, words.start, words.stop, False, pronoun=subject.pronoun)
+    return Mention(
+        kind, start_offset, stop_offset, words.start, words.stop, False, pronoun=subject.pronoun
+    )
 
 
 # -- after a quotation
@@ -157,65 +164,71 @@ _OPENERS = frozenset("then here again so at thus next now presently suddenly".sp
 _PARTICLES = frozenset("in out up on back forth off".split())
 
 
-def _tag_after(passage: Prose, place: int) -> SpeechTag | None:
-    """`…,” said Ada` and `…,” Ada said`."""
+def _tag_after(passage: Prose, index: int) -> SpeechTag | None:
+    """Find a tag after a quotation: `…,” said Ada` and `…,” Ada said`."""
     text = passage.text
-    start = passage.pieces[place].stop
-    later = passage.pieces[place + 1 : place + 2]
-    end = _clause_end(text, start, later[0].start if later else len(text))
+    start = passage.pieces[index].stop
+    next_pieces = passage.pieces[index + 1 : index + 2]
+    end = _clause_end(text, start, next_pieces[0].start if next_pieces else len(text))
     words = passage.between(start, end)
     if not words or text[start : passage.words[words[0]].start].strip(" ,-—\n"):
         return None
-    mentions = passage.mentioned(words)
+    mentions = passage.mentions_in(words)
     if passage.norm(words[0]) == "came":  # the voice of Ada
-        return next((SpeechTag(m, "after") for m in mentions if m.kind == "name"), None)
+        return next(
+            (SpeechTag(mention, "after") for mention in mentions if mention.kind == "name"), None
+        )
     verbs = [word for word in words[:14] if passage.norm(word) in SAID]
-    return _inverted(passage, words, verbs, mentions) or _straight(
+    return _tag_with_verb_first(passage, words, verbs, mentions) or _tag_with_subject_first(
         passage, words, verbs, mentions, start
     )
 
 
-def _inverted(
+def _tag_with_verb_first(
     passage: Prose, words: range, verbs: Sequence[int], mentions: Sequence[Mention]
 ) -> SpeechTag | None:
-    """`said Ada`, `then said the old man`, `broke in Ada`."""
-    first = passage.words[words[0]]
-    verb = words[0] if first.norm in SAID and not first.capital else None
-    if first.norm in _OPENERS and verbs and verbs[0] <= words[0] + 2:
+    """Match `said Ada`, `then said the old man`, `broke in Ada`."""
+    first_word = passage.words[words[0]]
+    verb = words[0] if first_word.norm in SAID and not first_word.is_capitalised else None
+    if first_word.norm in _OPENERS and verbs and verbs[0] <= words[0] + 2:
         verb = verbs[0]
     if verb is None:
         return None
-    behind = verb + 1 + (passage.norm(verb + 1) in _PARTICLES)
-    direct = next((m for m in mentions if m.first >= behind), None)
-    if direct is not None and direct.first == behind:
-        subject = _of_voice(passage, direct, mentions)
+    subject_index = verb + 1 + (passage.norm(verb + 1) in _PARTICLES)
+    next_mention = next((mention for mention in mentions if mention.first >= subject_index), None)
+    if next_mention is not None and next_mention.first == subject_index:
+        subject = _resolve_voice(passage, next_mention, mentions)
         return SpeechTag(subject, "after") if passage.is_subject_form(subject) else None
-    if first.norm not in SURE_SAID:
+    if first_word.norm not in SURE_SAID:
         return None
-    return _near(passage, verb, mentions)
+    return _tag_near_verb(passage, verb, mentions)
 
 
-def _near(passage: Prose, verb: int, mentions: Sequence[Mention]) -> SpeechTag | None:
-    """Somebody within three words of a verb: `said at last the good Ada`."""
-    for m in mentions:
-        if verb < m.first <= verb + 3 and m.kind in ("name", "noun") and not m.possessive:
-            return None if _is_object(passage, m) else SpeechTag(m, "after")
+def _tag_near_verb(passage: Prose, verb: int, mentions: Sequence[Mention]) -> SpeechTag | None:
+    """Return a tag with a person within three words of a verb: `said at last the good Ada`."""
+    for mention in mentions:
+        if (
+            verb < mention.first <= verb + 3
+            and mention.kind in ("name", "noun")
+            and not mention.is_possessive
+        ):
+            return None if _is_object(passage, mention) else SpeechTag(mention, "after")
     return None
 
 
-def _straight(
+def _tag_with_subject_first(
     passage: Prose, words: range, verbs: Sequence[int], mentions: Sequence[Mention], start: int
 ) -> SpeechTag | None:
-    """`Ada said`, `she, turning round, replied`."""
+    """Match `Ada said`, `she, turning round, replied`."""
     if not verbs:
         return None
     subject = _subject_of(passage, mentions, words[0], verbs[0])
     if subject is None or subject.first - words[0] > 3:
         return None
-    closing = passage.text[max(0, start - 20) : start].rstrip("\"”’'» \n")[-1:]
-    goes_on = not passage.words[words[0]].capital or closing in ",-—!?"
-    near = verbs[0] - subject.last <= 2
-    if near or goes_on or passage.norm(verbs[0]) in SURE_SAID:
+    last_mark = passage.text[max(0, start - 20) : start].rstrip("\"”’'» \n")[-1:]
+    continues_sentence = not passage.words[words[0]].is_capitalised or last_mark in ",-—!?"
+    is_near = verbs[0] - subject.last <= 2
+    if is_near or continues_sentence or passage.norm(verbs[0]) in SURE_SAID:
         return SpeechTag(subject, "after")
     return None
 
@@ -225,59 +238,63 @@ _LAST_WORD = re.compile(r"(\w+)\Z")
 
 
 def _clause_end(text: str, start: int, stop: int) -> int:
-    for mark in _CLAUSE.finditer(text, start, stop):
-        if mark[0] == "." and _is_abbreviation(text, start, mark.start()):
+    """Return the end of the clause that begins at `start`."""
+    for match in _CLAUSE.finditer(text, start, stop):
+        if match[0] == "." and _is_abbreviation(text, start, match.start()):
             continue
-        if mark[0] in ("--", "—") and mark.start() == start:
+        if match[0] in ("--", "—") and match.start() == start:
             continue
-        return mark.start()
+        return match.start()
     return stop
 
 
 def _is_abbreviation(text: str, start: int, stop: int) -> bool:
-    word = _LAST_WORD.search(text, max(start, stop - 20), stop)
-    if word is None:
+    match = _LAST_WORD.search(text, max(start, stop - 20), stop)
+    if match is None:
         return False
-    return is_title(word[1]) or (len(word[1]) == 1 and word[1] != "I")
+    return is_title(match[1]) or (len(match[1]) == 1 and match[1] != "I")
 
 
 # -- before a quotation
 
 
-def _tag_before(passage: Prose, place: int) -> SpeechTag | None:
-    """`Ada said, “…`, `Then Ada, turning round, cried: “…`; and `Ada nodded. “…`"""
-    begin = passage.pieces[place - 1].stop if place else 0
-    return _told_before(passage, begin, passage.pieces[place].start)
+def _tag_before(passage: Prose, index: int) -> SpeechTag | None:
+    """Find a tag before a quotation: `Ada said, “…`, `Then Ada, turning round, cried: “…`, and `Ada
+    nodded. “…`"""
+    begin = passage.pieces[index - 1].stop if index else 0
+    return _tag_ending_at(passage, begin, passage.pieces[index].start)
 
 
-def _told_before(passage: Prose, begin: int, stop: int) -> SpeechTag | None:
-    """The tag or the beat that ends at `stop`."""
+def _tag_ending_at(passage: Prose, begin: int, stop: int) -> SpeechTag | None:
+    """Return the tag or the beat that ends at `stop`."""
     sentence = _last_sentence(passage.text, begin, stop)
     words = passage.between(sentence, stop)
     if not words:
         return None
-    mark = passage.text[sentence:stop].rstrip()[-1:]
-    leads = mark in ",:-—" or mark.isalnum()
-    mentions = passage.mentioned(words)
-    tag = _told_by_verb(passage, words, mentions) if leads else None
+    last_mark = passage.text[sentence:stop].rstrip()[-1:]
+    leads_in = last_mark in ",:-—" or last_mark.isalnum()
+    mentions = passage.mentions_in(words)
+    tag = _tag_by_verb(passage, words, mentions) if leads_in else None
     if tag is not None:
         return tag
     subject = _subject_of(passage, mentions, words[0], words[-1] + 1)
     if subject is None or (begin and sentence == begin):
         return None
-    return SpeechTag(subject, "colon" if leads else "beat")
+    return SpeechTag(subject, "colon" if leads_in else "beat")
 
 
-def _told_by_verb(passage: Prose, words: range, mentions: Sequence[Mention]) -> SpeechTag | None:
-    """The tag of a sentence that leads to a quotation, by its last verb of speech."""
-    verbs = [w for w in words if passage.norm(w) in SAID or passage.norm(w) in SAYING]
+def _tag_by_verb(passage: Prose, words: range, mentions: Sequence[Mention]) -> SpeechTag | None:
+    """Return the tag of a sentence that leads to a quotation, by its last verb of speech."""
+    verbs = [word for word in words if passage.norm(word) in SAID or passage.norm(word) in SAYING]
     if not verbs:
         return None
     verb = verbs[-1]
     subject = _subject_of(passage, mentions, words[0], verb)
     if subject is None:
-        behind = (m for m in mentions if m.first == verb + 1)
-        subject = next((m for m in behind if passage.is_subject_form(m)), None)
+        mentions_after = (mention for mention in mentions if mention.first == verb + 1)
+        subject = next(
+            (mention for mention in mentions_after if passage.is_subject_form(mention)), None
+        )
     if subject is None:
         return None
     return SpeechTag(subject, "before" if words[-1] - verb <= 8 else "colon")
@@ -287,14 +304,14 @@ _SENTENCE = re.compile(r"[.!?](?=[\s\"”])")
 
 
 def _last_sentence(text: str, begin: int, stop: int) -> int:
-    """Where the last sentence of a stretch begins."""
+    """Return the offset of the last sentence in `text[begin:stop]`."""
     sentence = begin
-    for mark in _SENTENCE.finditer(text, begin, stop):
-        if mark[0] == "." and _is_abbreviation(text, begin, mark.start()):
+    for match in _SENTENCE.finditer(text, begin, stop):
+        if match[0] == "." and _is_abbreviation(text, begin, match.start()):
             continue
-        if not text[mark.end() : stop].strip(" \n"):
+        if not text[match.end() : stop].strip(" \n"):
             break
-        sentence = mark.end()
+        sentence = match.end()
     return sentence
 
 
@@ -317,71 +334,73 @@ def _is_object(passage: Prose, mention: Mention) -> bool:
 def _subject_of(
     passage: Prose, mentions: Sequence[Mention], first: int, verb: int
 ) -> Mention | None:
-    """The subject of a verb: the last person before it that begins a clause."""
-    able = [
+    """Return the subject of a verb: the last person before it that begins a clause."""
+    possible_subjects = [
         subject
         for mention in mentions
         if first <= mention.first and mention.last <= verb
-        for subject in (_of_voice(passage, mention, mentions),)
+        for subject in (_resolve_voice(passage, mention, mentions),)
         if passage.is_subject_form(subject)
     ]
-    for mention in reversed(able):
+    for mention in reversed(possible_subjects):
         if passage.norm(mention.last) == "who":
             return mention
         if _is_object(passage, mention):
             continue
-        near = verb - mention.last <= 1
-        if near or mention.first == first or _begins_clause(passage, mention):
+        is_near = verb - mention.last <= 1
+        if is_near or mention.first == first or _begins_clause(passage, mention):
             return mention
-    return next((mention for mention in able if not _is_object(passage, mention)), None)
+    return next(
+        (mention for mention in possible_subjects if not _is_object(passage, mention)), None
+    )
 
 
 def _begins_clause(passage: Prose, mention: Mention) -> bool:
-    before = passage.words[mention.first - 1]
-    between = passage.text[before.stop : mention.start].strip()
-    return bool(between) or before.norm in _CONJUNCTIONS
+    previous_word = passage.words[mention.first - 1]
+    gap_text = passage.text[previous_word.stop : mention.start].strip()
+    return bool(gap_text) or previous_word.norm in _CONJUNCTIONS
 
 
-def _of_voice(passage: Prose, mention: Mention, mentions: Sequence[Mention]) -> Mention:
-    """ "the muffled voice of Ada" is Ada's, and so is "Ada's voice"."""
-    last = mention.last
-    if passage.norm(last - 1) == "voice" and passage.norm(last) == "of":
-        return next((m for m in mentions if last < m.first <= last + 2), mention)
-    behind = {passage.norm(word) for word in range(last, last + 3)}
-    if mention.possessive and behind & {"voice", "lips", "tones"}:
-        return replace(mention, possessive=False)
+def _resolve_voice(passage: Prose, mention: Mention, mentions: Sequence[Mention]) -> Mention:
+    """Return Ada for "the muffled voice of Ada" and "Ada's voice"."""
+    end = mention.last
+    if passage.norm(end - 1) == "voice" and passage.norm(end) == "of":
+        return next((m for m in mentions if end < m.first <= end + 2), mention)
+    next_norms = {passage.norm(word) for word in range(end, end + 3)}
+    if mention.is_possessive and next_norms & {"voice", "lips", "tones"}:
+        return replace(mention, is_possessive=False)
     return mention
 
 
 # -- within a quotation
 
-_CALL = re.compile(
+_BEFORE_CALL = re.compile(
     r"(?:[,;:.!?—-]|\A|[\"“‘'])\s*(?:(?:my|dear|dearest|poor|oh|o|and|but|no|yes|well|ah|come|now|"
     r"good|old|why|thank you|sir|miss)[\s,]+){0,3}\Z",
     re.IGNORECASE,
 )
-_CALLED = re.compile(r"\s*(?:[,;:.!?—\"”’]|-|\Z)")
+_AFTER_CALL = re.compile(r"\s*(?:[,;:.!?—\"”’]|-|\Z)")
 
 
-def _look_inside(group: Talk) -> None:
-    """Note who is addressed and who is named in a turn."""
+def _note_names(group: Talk) -> None:
+    """Record the characters addressed and mentioned in a turn."""
     passage = group.passage
     for piece in group.pieces:
         words = passage.between(piece.start, piece.stop)
-        for mention in passage.mentioned(words):
+        for mention in passage.mentions_in(words):
             if not mention.characters:
                 continue
-            if not mention.possessive and _is_call(passage.text, mention, piece):
+            if not mention.is_possessive and _is_call(passage.text, mention, piece):
                 group.vocatives |= set(mention.characters)
             else:
-                group.named |= set(mention.characters)
+                group.named_characters |= set(mention.characters)
         for word in words:
             token = passage.words[word]
             if token.norm in ADDRESSED and _is_call(passage.text, token, piece):
                 group.address = ADDRESSED[token.norm]
 
 
-def _is_call(text: str, place: Mention | Token, piece: Quotation) -> bool:
-    """Whether a name stands between marks as a vocative does."""
-    before = text[max(piece.start, place.start - 40) : place.start]
-    return bool(_CALL.search(before) and _CALLED.match(text, place.stop, piece.stop))
+def _is_call(text: str, call: Mention | Token, piece: Quotation) -> bool:
+    """Return True if punctuation marks a name as a vocative."""
+    text_before = text[max(piece.start, call.start - 40) : call.start]
+    return bool(_BEFORE_CALL.search(text_before) and _AFTER_CALL.match(text, call.stop, piece.stop))

@@ -1,6 +1,6 @@
-"""English words that attribution goes by: verbs of speech, titles, persons, pronouns, given names.
+"""English words for attribution: verbs of speech, titles, people, pronouns, given names.
 
-Lists alone; other languages have theirs in `tongues.py`'s way where they are needed.
+Lists only; `speech_verbs.py` has those of other languages.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ PRONOUNS = {
     "they": "they", "them": "they", "their": "they", "themselves": "they",
     "it": "it", "its": "it", "itself": "it",
 }  # fmt: skip
-"""Form -> pronoun of a character."""
+"""Form -> subject form of a pronoun."""
 
 SUBJECTS = frozenset("he she they it i we".split())
 """Pronouns that can be the subject of a tag."""
@@ -62,7 +62,7 @@ SURE_SAID = frozenset(
     snapped pleaded insisted persisted urged announced sobbed groaned grumbled roared yelled
     """.split()
 )
-"""Those of them that make any sentence beside a quotation its tag."""
+"""Verbs that make any sentence next to a quotation its tag."""
 
 TITLES = {
     "mr": "he", "mister": "he", "sir": "he", "lord": "he", "master": "he", "monsieur": "he",
@@ -85,7 +85,7 @@ TITLES = {
     "little": "", "poor": "", "dear": "", "president": "", "senator": "", "governor": "",
     "secretary": "", "chief": "", "honourable": "", "hon": "", "cardinal": "", "mayor": "",
 }  # fmt: skip
-"""Before a name -> pronoun of who bears it, where that is plain."""
+"""Title before a name -> pronoun of the bearer, "" if not clear."""
 
 SHORT = {
     "doctor": "dr",
@@ -95,7 +95,7 @@ SHORT = {
     "reverend": "rev",
     "general": "gen",
 }
-"""Title -> its short form, by which both are compared."""
+"""Title -> its short form, used in comparisons."""
 
 ARTICLES = frozenset("the a an his her my their our its that this one".split())
 
@@ -127,20 +127,20 @@ PERSONS = {
     "one": "", "young": "", "elder": "", "younger": "", "latter": "", "former": "", "chairman": "",
     "official": "", "shopman": "", "messenger": "", "author": "", "philosopher": "",
 }  # fmt: skip
-"""Common nouns for persons -> their pronoun, where it is plain."""
+"""Common noun for a person -> pronoun, "" if not clear."""
 
 ADDRESSED = {
     **dict.fromkeys("sir mister boy lad fellow papa father dad uncle man brother".split(), "he"),
     **dict.fromkeys("madam ma'am miss girl mamma mama mother aunt auntie sister".split(), "she"),
 }
-"""What somebody is called to their face -> their pronoun."""
+"""Form of address -> pronoun of the person addressed."""
 
 SAYING = frozenset(
     "saying crying asking exclaiming adding murmuring shouting whispering calling observing "
     "remarking muttering replying answering repeating bellowing screaming announcing declaring "
     "begging thinking opposing".split()
 )
-"""Participles that lead to a quotation before it."""
+"""Participles that lead to a quotation."""
 
 HE_NAMES = frozenset(
     """
@@ -189,7 +189,7 @@ SHE_NAMES = frozenset(
     winifred
     """.split()
 )
-"""Given names that are plainly of one sex; written for this purpose."""
+"""Given names that are clearly of one sex; compiled for this purpose."""
 
 NOT_NAMES = frozenset(
     """
@@ -212,7 +212,7 @@ NOT_NAMES = frozenset(
     ms dr latin greek bible church street road house hall square park lane avenue court
     """.split()
 )
-"""Words with a capital that name nobody by themselves."""
+"""Capitalised words that are no names by themselves."""
 
 NICKNAMES = {
     short: line.partition(":")[0].strip()
@@ -308,4 +308,4 @@ NICKNAMES = {
     """.strip().splitlines()
     for short in line.partition(":")[2].split()
 }
-"""Short form of a given name -> the name; one that is short for several stands for the last."""
+"""Short form of a given name -> the name; the last one if it is short for several."""

@@ -358,7 +358,7 @@ def test_answers_that_were_altered_are_asked_anew(tmp_path, caplog):
     asking.ask([TALK], before, again, answers=Answers(path))
     assert len(again.asked) == 1
     assert "1 rows were altered" in caplog.text
-    assert Answers(path)._whole
+    assert Answers(path)._is_journal_intact
 
 
 def test_a_torn_row_costs_itself(tmp_path):
@@ -378,8 +378,8 @@ def test_answers_of_another_shape_are_none(tmp_path):
     rows += [{"key": "c", "answer": "words"}]
     path.write_bytes(b"".join(map(files.sealed_row, rows)))
     answers = Answers(path)
-    assert not any(answers._has(name, 2) for name in "abc")
-    assert answers._kept["c"] == "words"
+    assert not any(answers._is_answered(name, 2) for name in "abc")
+    assert answers._answers["c"] == "words"
 
 
 @pytest.mark.slow
@@ -396,7 +396,7 @@ def test_a_network_answers_within_the_list_and_writes_a_plain_line(tmp_path):
         assert read > 500
         assert asking.ask([TALK], before, model, answers=answers) == after
         assert model.read == read
-        line = proposing.plain(answers.line(model, "Describe Ada's voice.", 20))
+        line = proposing.clean_description(answers.line(model, "Describe Ada's voice.", 20))
     assert after.said[0] == before.said[0]
     assert {one.speaker for one in after.said} <= {"Ada", "Ben", "Cy", None}
-    assert len(line) <= proposing.LONGEST
+    assert len(line) <= proposing.MAX_DESCRIPTION

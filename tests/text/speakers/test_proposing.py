@@ -58,7 +58,7 @@ def attribution():
 
 @pytest.fixture(autouse=True)
 def two_lines_are_enough(monkeypatch):
-    monkeypatch.setattr(proposing, "LINES", 2)
+    monkeypatch.setattr(proposing, "MIN_QUOTATIONS", 2)
 
 
 def described(writer, answers=None, **options):
@@ -77,7 +77,7 @@ def test_those_who_say_enough_are_described_from_the_book():
 
 
 def test_who_says_most_comes_first(monkeypatch):
-    monkeypatch.setattr(proposing, "LINES", 1)
+    monkeypatch.setattr(proposing, "MIN_QUOTATIONS", 1)
     assert [one.name for one in described(Writer())] == ["Ada", "Ben"]
 
 
@@ -90,7 +90,7 @@ def test_a_description_is_asked_for_once(tmp_path):
 
 
 def test_it_ends_when_it_is_cancelled(monkeypatch):
-    monkeypatch.setattr(proposing, "LINES", 1)
+    monkeypatch.setattr(proposing, "MIN_QUOTATIONS", 1)
     cancel = Event()
     found = described(Writer(), tell=lambda done, total: cancel.set(), cancel=cancel)
     assert len(found) == 1
@@ -112,16 +112,16 @@ def test_it_ends_when_it_is_cancelled(monkeypatch):
     ],
 )
 def test_a_description_is_one_plain_line(written, line):
-    assert proposing.plain(written, "Ada") == line
+    assert proposing.clean_description(written, "Ada") == line
 
 
 def test_a_long_description_is_cut_at_a_word_or_a_sentence():
-    words = proposing.plain("low and slow, " * 50)
-    assert len(words) <= proposing.LONGEST
+    words = proposing.clean_description("low and slow, " * 50)
+    assert len(words) <= proposing.MAX_DESCRIPTION
     assert words.endswith(("low", "and", "slow"))
     sentence = "She speaks low and slow, as one who has seen a good many rivers in her life"
-    assert proposing.plain(f"{sentence}. " * 5) in (sentence, f"{sentence}. {sentence}")
-    assert proposing.plain("x" * 500) == ""
+    assert proposing.clean_description(f"{sentence}. " * 5) in (sentence, f"{sentence}. {sentence}")
+    assert proposing.clean_description("x" * 500) == ""
 
 
 def test_no_line_of_use_is_no_proposal():
