@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from narrator.text.normalize import TYPOGRAPHY, Change, Lexicon, LexiconEntry, SpokenText, normalize
 from narrator.text.normalize.edits import Replacement, apply_edits, compose
@@ -86,6 +87,15 @@ def test_ipa_in_place_leaves_the_word_and_says_how_it_is_pronounced() -> None:
     )
     assert found.text == text
     assert found.pronunciations == {"Siobhan": "ʃɪˈvɔːn"}
+
+
+def test_empty_slashes_are_ipa_that_says_nothing() -> None:
+    with pytest.raises(ValidationError, match="'//' has no sound in it"):
+        LexiconEntry(word="Tone", say="//")
+    found = normalize(
+        "A Tone.", language="en", speaker="n", lexicon=Lexicon(()), says=((2, 6, "//"),)
+    )
+    assert (found.text, found.pronunciations) == ("A Tone.", {"Tone": ""})
 
 
 def test_the_marks_of_a_say_are_made_plain() -> None:

@@ -149,7 +149,7 @@ def normalize(
     )
 
 
-_IPA = re.compile(r"/[^/]+/")
+_IPA = re.compile(r"/[^/]*/")
 """IPA that the author gives in place: {Siobhan|/ʃɪˈvɔːn/}."""
 
 

@@ -90,7 +90,7 @@ class LexiconEntry(Strict):
     @property
     def _says_ipa(self) -> bool:
         say = (self.say or "").strip()
-        return len(say) > 2 and say[0] == say[-1] == "/"
+        return len(say) > 1 and say[0] == say[-1] == "/"
 
 
 @dataclass(frozen=True, slots=True)
