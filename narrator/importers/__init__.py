@@ -77,35 +77,37 @@ def import_book(
         book = read_source(source, choices, begin)
     except Slow as error:
         raise ImportFailed(f"--chapter-heading: {error}") from None
-    book = _named(proofread(book))
+    book = _clean_file_names(proofread(book))
     if book.language:
         book = replace(book, language=mended(book.language))
     if not book.chapters:
         raise ImportFailed(Problem(source, None, "has no text to read aloud"))
-    if choices.heading and not _is_found(choices.heading, book):
-        what = f"--chapter-heading: no line begins with {choices.heading.pattern}"
-        book = replace(book, remarks=(f"{what}, so chapters were not parted there.", *book.remarks))
-    told = {"title": choices.title, "authors": choices.authors}
-    language, remarks = _language(book, choices.language)
-    others = tuple(remark for remark in book.remarks if not _is_answered(remark, choices))
+    if choices.heading and not _has_heading(choices.heading, book):
+        message = f"--chapter-heading: no line begins with {choices.heading.pattern}"
+        book = replace(
+            book, remarks=(f"{message}, so chapters were not parted there.", *book.remarks)
+        )
+    chosen_facts = {"title": choices.title, "authors": choices.authors}
+    language, remarks = _decide_language(book, choices.language)
+    open_remarks = tuple(remark for remark in book.remarks if not _is_settled(remark, choices))
     # a wrong language spoils all that is spoken, so it is said before what is only good to know
-    is_doubted = any(", as the book says," in remark for remark in remarks)
-    remarks = (*remarks, *others) if is_doubted else (*others, *remarks)
-    known = {name: value for name, value in told.items() if value}
-    return replace(book, language=language, remarks=remarks, **known)  # type: ignore[arg-type]
+    is_language_doubted = any(", as the book says," in remark for remark in remarks)
+    remarks = (*remarks, *open_remarks) if is_language_doubted else (*open_remarks, *remarks)
+    known_facts = {name: fact for name, fact in chosen_facts.items() if fact}
+    return replace(book, language=language, remarks=remarks, **known_facts)  # type: ignore[arg-type]
 
 
-def _named(book: Book) -> Book:
+def _clean_file_names(book: Book) -> Book:
     """The book with names of files that can be written: bytes that are no UTF-8 are left out."""
     return replace(
         book,
-        chapters=tuple(replace(one, source=seen(one.source)) for one in book.chapters),
-        left_out=tuple(replace(one, source=seen(one.source)) for one in book.left_out),
+        chapters=tuple(replace(part, source=seen(part.source)) for part in book.chapters),
+        left_out=tuple(replace(part, source=seen(part.source)) for part in book.left_out),
         remarks=tuple(map(seen, book.remarks)),
     )
 
 
-def _is_found(heading: re.Pattern[str], book: Book) -> bool:
+def _has_heading(heading: re.Pattern[str], book: Book) -> bool:
     """Whether anything in a book's chapters begins as a user says that headings do."""
     rows = (row.lstrip("#*_> ") for c in book.chapters for row in c.markdown.split("\n") if row)
     try:
@@ -124,38 +126,47 @@ def quotations_in(book: Book) -> int:
     return sum(len(quotations(paragraphs, book.language)) for paragraphs in texts)
 
 
-def _is_answered(remark: str, choices: Choices) -> bool:
+def _is_settled(remark: str, choices: Choices) -> bool:
     """Whether a remark says that the source lacks what the user has said."""
     asked = (("its title", choices.title), ("its author", choices.authors))
     return any(remark.startswith(f"The {_what} does not say {fact}") for fact, told in asked
                for _what in ("book", "text") if told)  # fmt: skip
 
 
-def _language(book: Book, told: str | None) -> tuple[str, tuple[str, ...]]:
+def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, tuple[str, ...]]:
     """The language of a book, and what is to be said of it."""
-    if told:
-        return told, ()
+    if chosen_language:
+        return chosen_language, ()
     text = "\n".join(chapter.markdown for chapter in book.chapters)
-    found = language_of(text)
+    recognised_language = language_of(text)
     if not book.language:
-        if found:
-            return found, (f"language: {found}, recognised; --language says otherwise.",)
+        if recognised_language:
+            return recognised_language, (
+                f"language: {recognised_language}, recognised; --language says otherwise.",
+            )
         return "en", ("language: not recognised, so English (en) is assumed; --language names it.",)
-    stated = primary(book.language)
-    if found in (None, stated) or {found, stated} <= {"nb", "no", "nn", "da"}:
+    stated_language = primary(book.language)
+    if recognised_language in (None, stated_language) or {recognised_language, stated_language} <= {
+        "nb",
+        "no",
+        "nn",
+        "da",
+    }:
         return book.language, ()
-    if book.format in _BY_DEFAULT:
-        doubt = f"language: {found}, recognised; {book.language} is what the program has set"
-        return found or "en", (f"{doubt}. --language says otherwise.",)
-    odd = strange(text[:_SAMPLE], book.language)
-    if odd and odd.mostly:
-        said = f"language: {found}, recognised; the book says {book.language}, which is written in"
-        return found or "en", (f"{said} other letters. --language says otherwise.",)
-    doubt = f"language: {book.language}, as the book says, but its text reads as {found};"
-    return book.language, (f"{doubt} if it is, --language {found}.",)
+    if book.format in _FORMATS_WITH_DEFAULT_LANGUAGE:
+        remark_start = f"language: {recognised_language}, recognised; {book.language} is what the program has set"
+        return recognised_language or "en", (f"{remark_start}. --language says otherwise.",)
+    script_mismatch = strange(text[:_SAMPLE_LENGTH], book.language)
+    if script_mismatch and script_mismatch.mostly:
+        remark = f"language: {recognised_language}, recognised; the book says {book.language}, which is written in"
+        return recognised_language or "en", (f"{remark} other letters. --language says otherwise.",)
+    remark_start = (
+        f"language: {book.language}, as the book says, but its text reads as {recognised_language};"
+    )
+    return book.language, (f"{remark_start} if it is, --language {recognised_language}.",)
 
 
-_BY_DEFAULT = ("Word", "OpenDocument", "RTF")
+_FORMATS_WITH_DEFAULT_LANGUAGE = ("Word", "OpenDocument", "RTF")
 """Formats whose programs write a language that nobody has chosen."""
-_SAMPLE = 200_000
+_SAMPLE_LENGTH = 200_000
 """Characters whose letters say what a book is written in."""

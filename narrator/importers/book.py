@@ -172,7 +172,7 @@ class Book:
 
     @property
     def words_left_out(self) -> int:
-        return sum(item.words for item in self.left_out)
+        return sum(skipped.words for skipped in self.left_out)
 
     @property
     def characters_kept(self) -> int:
@@ -180,4 +180,4 @@ class Book:
 
     @property
     def characters_left_out(self) -> int:
-        return sum(item.characters for item in self.left_out)
+        return sum(skipped.characters for skipped in self.left_out)

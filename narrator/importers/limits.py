@@ -13,26 +13,26 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-MEMORY = 768_000_000
+BASE_MEMORY = 768_000_000
 """Bytes for a small file. A novel takes 100 MB, a PDF of 1,000 pages or a long Word file 200 MB."""
 MEMORY_PER_BYTE = 32
 """More for each byte of the file; plain text takes 40 on top of the 90 MB of the program itself."""
-MOST_MEMORY = 2_000_000_000
+MAX_MEMORY = 2_000_000_000
 """Bytes, whatever the file's size."""
-SECONDS = 5.0
+BASE_SECONDS = 5.0
 """Of processor time for a small file."""
 SECONDS_PER_BYTE = 90e-6
 """More for each byte of the file: an uncompressed PDF of 1,000 pages takes 7 s for each MB, and
 most are compressed to a third or less."""
-MOST_SECONDS = 900.0
+MAX_SECONDS = 900.0
 """Whatever the file's size."""
-OUTPUT = 300_000_000
+MAX_OUTPUT = 300_000_000
 """Bytes that come of it: its text, and its cover."""
 CLOCK_SECONDS = 900.0
 """By the clock, where nothing is computed. Calibre alone has ten minutes."""
-BUSY = 5
+BUSY_FACTOR = 5
 """Times the processor time, by the clock: other programs may have the processor."""
-_MOST_FILES = 10_000
+_MAX_COUNTED_FILES = 10_000
 """Of a folder, whose sizes are added up."""
 
 
@@ -48,7 +48,7 @@ class ImportLimits:
     @property
     def clock_seconds(self) -> float:
         """Seconds by the clock, after which it hangs."""
-        return CLOCK_SECONDS + BUSY * self.seconds
+        return CLOCK_SECONDS + BUSY_FACTOR * self.seconds
 
 
 def limits_for(source: Path) -> ImportLimits:
@@ -56,14 +56,14 @@ def limits_for(source: Path) -> ImportLimits:
 
     A folder is read file by file, and held as a whole.
     """
-    size = sum(islice(_sizes(source), _MOST_FILES))
+    size = sum(islice(_file_sizes(source), _MAX_COUNTED_FILES))
     return ImportLimits(
-        min(MEMORY + MEMORY_PER_BYTE * size, MOST_MEMORY),
-        min(SECONDS + SECONDS_PER_BYTE * size, MOST_SECONDS),
+        min(BASE_MEMORY + MEMORY_PER_BYTE * size, MAX_MEMORY),
+        min(BASE_SECONDS + SECONDS_PER_BYTE * size, MAX_SECONDS),
     )
 
 
-def _sizes(source: Path) -> Iterator[int]:
+def _file_sizes(source: Path) -> Iterator[int]:
     try:
         if not source.is_dir():
             yield source.stat().st_size

@@ -29,21 +29,23 @@ from narrator.errors import (
 from narrator.importers.book import Book, Choices
 
 
-def _escaped(text: str) -> str:
+def _escape_surrogates(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
-def _unescaped(text: str, info: ValidationInfo) -> str:
+def _unescape_surrogates(text: str, info: ValidationInfo) -> str:
     if info.mode != "json":
         return text
     return text.encode("latin-1").decode("utf-8", "surrogatepass")
 
 
-_Name = Annotated[str, PlainSerializer(_escaped), AfterValidator(_unescaped)]
+_FileName = Annotated[
+    str, PlainSerializer(_escape_surrogates), AfterValidator(_unescape_surrogates)
+]
 """A text that may name a file. Names of files may be bytes that are no UTF-8, which JSON lacks."""
 
 
-_ERRORS: dict[str, type[NarratorError]] = {
+_ERROR_CLASSES: dict[str, type[NarratorError]] = {
     kind.__name__: kind for kind in (EnvironmentFailed, ImportFailed, StorageError, UsageError)
 }
 
@@ -53,7 +55,7 @@ class ImportMessage(BaseModel):
         extra="forbid", frozen=True, ser_json_bytes="base64", val_json_bytes="base64"
     )
 
-    def line(self) -> bytes:
+    def to_line(self) -> bytes:
         """The message as it is sent."""
         return self.model_dump_json().encode() + b"\n"
 
@@ -61,7 +63,7 @@ class ImportMessage(BaseModel):
 class ImportRequest(ImportMessage):
     """What is to be read, and how."""
 
-    source: _Name
+    source: _FileName
     choices: Choices
 
 
@@ -69,7 +71,7 @@ class ReadingFile(ImportMessage):
     """A file that is read from now on."""
 
     kind: Literal["reading"] = "reading"
-    path: _Name
+    path: _FileName
 
 
 class FinishedBook(ImportMessage):
@@ -84,10 +86,10 @@ class RefusedSource(ImportMessage):
 
     kind: Literal["refused"] = "refused"
     error: str
-    problems: tuple[tuple[_Name | None, int | None, _Name], ...]
+    problems: tuple[tuple[_FileName | None, int | None, _FileName], ...]
 
     @classmethod
-    def by(cls, error: NarratorError) -> Self:
+    def from_error(cls, error: NarratorError) -> Self:
         return cls(
             error=type(error).__name__,
             problems=tuple(
@@ -95,13 +97,13 @@ class RefusedSource(ImportMessage):
             ),
         )
 
-    def exception(self) -> NarratorError:
+    def to_exception(self) -> NarratorError:
         """The same error, of its class or of that of imports."""
         problems = [
             Problem(None if path is None else Path(path), line, message)
             for path, line, message in self.problems
         ]
-        kind = _ERRORS.get(self.error, ImportFailed)
+        kind = _ERROR_CLASSES.get(self.error, ImportFailed)
         return kind(problems)
 
 
@@ -115,18 +117,18 @@ class ReaderFault(ImportMessage):
     """A fault of this program's own."""
 
     kind: Literal["fault"] = "fault"
-    error: _Name
-    traceback: _Name
+    error: _FileName
+    traceback: _FileName
 
 
 ImportAnswer = ReadingFile | FinishedBook | RefusedSource | MemoryExhausted | ReaderFault
 
 
-def answer_of(line: bytes) -> ImportAnswer:
+def parse_answer(line: bytes) -> ImportAnswer:
     """The answer in a line. Raises ValueError."""
-    return _ANSWER.validate_json(line)
+    return _ANSWER_ADAPTER.validate_json(line)
 
 
-_ANSWER: TypeAdapter[ImportAnswer] = TypeAdapter(
+_ANSWER_ADAPTER: TypeAdapter[ImportAnswer] = TypeAdapter(
     Annotated[ImportAnswer, Field(discriminator="kind")]
 )

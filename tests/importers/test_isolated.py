@@ -16,7 +16,7 @@ from narrator import processes
 from narrator.errors import ImportFailed, NarratorError, StorageError
 from narrator.importers import Choices, CoverImage, import_book, isolated, limits
 from narrator.importers.isolated import import_isolated
-from narrator.importers.messages import FinishedBook, ImportRequest, RefusedSource, answer_of
+from narrator.importers.messages import FinishedBook, ImportRequest, RefusedSource, parse_answer
 from tests.build_epub import build_epub
 from tests.build_pdf import build_crowded_pdf, build_recursive_pdf
 from tests.effort import quick
@@ -76,7 +76,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Has the process run other Python than what reads."""
 
     def run(*lines: str) -> None:
-        monkeypatch.setattr(isolated, "START", "\n".join(lines))
+        monkeypatch.setattr(isolated, "READER_CODE", "\n".join(lines))
 
     return run
 
@@ -111,7 +111,7 @@ def test_an_error_comes_back_with_its_class_and_message(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [ImportFailed, StorageError])
 def test_errors_are_of_the_class_that_was_raised(kind: type[NarratorError]) -> None:
-    answer = answer_of(RefusedSource.by(kind("No.")).line())
+    answer = parse_answer(RefusedSource.by(kind("No.")).line())
     assert isinstance(answer, RefusedSource)
     assert type(answer.exception()) is kind
     assert str(answer.exception()) == "No."
@@ -125,13 +125,15 @@ def test_names_that_are_no_utf_8_reach_the_process() -> None:
 
 def test_a_cover_comes_back_byte_for_byte(text: Path) -> None:
     book = replace(import_book(text), cover=CoverImage(bytes(range(256)), ".png"))
-    answer = answer_of(FinishedBook(book=book).line())
+    answer = parse_answer(FinishedBook(book=book).line())
     assert isinstance(answer, FinishedBook)
     assert answer.book == book
 
 
 def test_a_fault_of_the_program_stays_one(text: Path, program) -> None:
-    program("import narrator.importers as i; i.import_book = lambda *_: 1 / 0", isolated.START)
+    program(
+        "import narrator.importers as i; i.import_book = lambda *_: 1 / 0", isolated.READER_CODE
+    )
     with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero"):
         import_isolated(text)
 
@@ -160,7 +162,7 @@ def test_a_process_that_dies_costs_a_sentence(line: str, what: str, text: Path, 
 def test_one_that_hangs_is_ended(text: Path, program, monkeypatch: pytest.MonkeyPatch) -> None:
     program("import time", "time.sleep(600)")
     monkeypatch.setattr(limits, "CLOCK_SECONDS", 0.1)
-    monkeypatch.setattr(limits, "BUSY", 0)
+    monkeypatch.setattr(limits, "BUSY_FACTOR", 0)
     assert "was not read in 0 minutes" in refusal(text)
 
 
@@ -170,7 +172,7 @@ def test_memory_is_watched_where_the_system_does_not_limit_it(
 ) -> None:
     fill = "import time; filled = bytearray(b'x') * 200_000_000; time.sleep(600)"
     program("import subprocess, sys", f"fill = {fill!r}", inner or fill)
-    monkeypatch.setattr(limits, "MEMORY", 100_000_000)
+    monkeypatch.setattr(limits, "BASE_MEMORY", 100_000_000)
     assert "takes more than 100 MB of memory" in refusal(text)
 
 
@@ -187,7 +189,7 @@ def in_a_second(program) -> None:
     program(
         "from narrator.importers import limits, readers",
         "limits.SECONDS, limits.SECONDS_PER_BYTE = 0.5, 0.0",
-        isolated.START,
+        isolated.READER_CODE,
     )
 
 

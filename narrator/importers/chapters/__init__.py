@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from narrator.importers.chapters import chosen, files, levels, lines, markup
-from narrator.importers.chapters.assembly import Divided, assemble
+from narrator.importers.chapters.assembly import DividedBook, assemble
 from narrator.importers.chapters.outline import Outline
 
 
@@ -99,7 +99,7 @@ def find_starts(outline: Outline, rules: tuple[ChapterRule, ...]) -> None:
         rule.apply(outline)
 
 
-def divide(outline: Outline, rules: tuple[ChapterRule, ...]) -> Divided:
+def divide(outline: Outline, rules: tuple[ChapterRule, ...]) -> DividedBook:
     """A book in chapters, by these rules."""
     find_starts(outline, rules)
     return assemble(outline)

@@ -25,7 +25,7 @@ from narrator.importers.book import Begin, Book, Choices, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.ebook.calibre import read_by_calibre
 from narrator.importers.readers.ebook.epub import read_epub
-from narrator.importers.readers.folder import Read, read_folder
+from narrator.importers.readers.folder import Reader, read_folder
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.office.docx import read_docx
 from narrator.importers.readers.office.odt import read_odt
@@ -45,7 +45,7 @@ class Format(NamedTuple):
 
     name: str
     """As people say it."""
-    read: Read
+    read: Reader
 
 
 FORMATS: Mapping[Kind, Format] = {
@@ -80,8 +80,8 @@ def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
     Raises ImportFailed, with what to do, and Slow.
     """
     if _ADDRESS.match(str(source)):
-        what = "is an address, and no network is used; save what is there as a file"
-        raise ImportFailed(Problem(source, None, f"{what}, and import that"))
+        message = "is an address, and no network is used; save what is there as a file"
+        raise ImportFailed(Problem(source, None, f"{message}, and import that"))
     try:
         status = source.stat()
     except OSError as error:
@@ -103,9 +103,9 @@ def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
 def _read_file(source: Path, choices: Choices) -> Book:
     """The book in a file, whatever it is. Raises ImportFailed, Slow."""
     kind = kind_of(source)
-    found = FORMATS[kind]
-    book = replace(found.read(source, choices), format=found.name)
+    file_format = FORMATS[kind]
+    book = replace(file_format.read(source, choices), format=file_format.name)
     if SUFFIXES.get(source.suffix.lower()) in (kind, None) and source.suffix:
         return book
-    remark = f"{file_name(source)} was read as {found.name}, as its content is."
+    remark = f"{file_name(source)} was read as {file_format.name}, as its content is."
     return replace(book, remarks=(remark, *book.remarks))

@@ -26,12 +26,12 @@ MEMBER_LIMIT = 32_000_000
 """Bytes of one document or picture, unpacked. A long novel is 2 MB."""
 TOTAL_LIMIT = 400_000_000
 """Bytes of all that is read from one archive."""
-COUNT_LIMIT = 20_000
-RATIO_LIMIT = 200
+MAX_MEMBERS = 20_000
+MAX_COMPRESSION_RATIO = 200
 """Unpacked to packed size, for members above 1 MB; XHTML packs 3 to 20 times."""
 
-_FONT_MANGLING = {"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"}
-_LOCKS = {
+_FONT_OBFUSCATION = {"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"}
+_DRM_FILES = {
     "META-INF/rights.xml": "Adobe or Barnes & Noble",
     "META-INF/sinf.xml": "Apple",
     "META-INF/license.lcpl": "Readium LCP",
@@ -87,21 +87,23 @@ class Archive:
 
     def find(self, name: str) -> str | None:
         """The member that a reference means: as written, percent-decoded, or in another case."""
-        for choice in (name, unquote(name)):
-            if choice in self._members:
-                return choice
+        for candidate in (name, unquote(name)):
+            if candidate in self._members:
+                return candidate
         return self._folded.get(_fold(unquote(name)))
 
     def read(self, name: str) -> bytes:
         """A member's bytes, within the limits. `name` as `find` gives it."""
-        info = self._members[name]
-        self._read += info.file_size
-        if info.file_size > MEMBER_LIMIT or self._read > TOTAL_LIMIT:
-            raise self.failed(f"unpacks to {info.file_size:,} bytes, more than a book needs", name)
+        member_info = self._members[name]
+        self._read += member_info.file_size
+        if member_info.file_size > MEMBER_LIMIT or self._read > TOTAL_LIMIT:
+            raise self.failed(
+                f"unpacks to {member_info.file_size:,} bytes, more than a book needs", name
+            )
         try:
             # No more than is promised: `ZipFile.read` unpacks all there is before it cuts it.
-            with self._zip.open(info) as member:
-                return member.read(info.file_size)
+            with self._zip.open(member_info) as member:
+                return member.read(member_info.file_size)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, UnicodeError) as error:
             raise self.failed(f"broken, the archive is damaged: {short(error)}", name) from None
         except RuntimeError:
@@ -112,16 +114,16 @@ class Archive:
     def text(self, name: str) -> str:
         """A member as text; where it is not in the encoding it declares, that is remarked."""
         try:
-            text, told = markup.text_of(self.read(name))
+            text, encoding_remark = markup.text_of(self.read(name))
         except markup.BadMarkup as error:
             raise self.failed(str(error), name) from None
-        if told:
-            self._remark(f"{name} {told}")
+        if encoding_remark:
+            self._remark(f"{name} {encoding_remark}")
         return text
 
-    def _remark(self, what: str) -> None:
-        if what not in self.remarks:
-            self.remarks.append(what)
+    def _remark(self, remark: str) -> None:
+        if remark not in self.remarks:
+            self.remarks.append(remark)
 
     def xml(self, name: str) -> etree._Element:
         """A member as XML. Raises ImportFailed where it is not well-formed."""
@@ -149,33 +151,37 @@ class Archive:
 
     def _checked_members(self) -> dict[str, zipfile.ZipInfo]:
         infos = self._zip.infolist()
-        if len(infos) > COUNT_LIMIT:
+        if len(infos) > MAX_MEMBERS:
             raise self.failed(f"holds {len(infos):,} files, more than a book needs")
         members = {}
-        for info in infos:
-            name = info.filename.replace("\\", "/")
+        for member_info in infos:
+            name = member_info.filename.replace("\\", "/")
             if name.startswith("/") or re.match(r"[A-Za-z]:", name) or ".." in name.split("/"):
                 raise self.failed(f"unsafe: a file in it is named {name!r}, outside of the archive")
-            if info.file_size > max(1_000_000, RATIO_LIMIT * info.compress_size):
-                sizes = f"{info.compress_size:,} bytes that unpack to {info.file_size:,}"
+            if member_info.file_size > max(
+                1_000_000, MAX_COMPRESSION_RATIO * member_info.compress_size
+            ):
+                sizes = (
+                    f"{member_info.compress_size:,} bytes that unpack to {member_info.file_size:,}"
+                )
                 raise self.failed(f"unsafe: {sizes}, like a zip bomb", name)
-            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            if member_info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise self.failed("packed in a way that books do not know", name)
-            if info.flag_bits & 1:
+            if member_info.flag_bits & 1:
                 raise self.failed("locked with a password; unlock the book first", name)
-            members[name] = info
+            members[name] = member_info
         return members
 
     def _check_locks(self) -> None:
         advice = "it cannot be read; import a copy without DRM"
-        for name, maker in _LOCKS.items():
+        for name, maker in _DRM_FILES.items():
             if name in self._members:
                 raise self.failed(f"protected by DRM ({maker}): {advice}")
         if "META-INF/encryption.xml" in self._members:
             root = self.xml("META-INF/encryption.xml")
             for method in root.iter("{*}EncryptedData"):
                 algorithms = {m.get("Algorithm") for m in method.iterfind("{*}EncryptionMethod")}
-                if not algorithms or not algorithms <= _FONT_MANGLING:
+                if not algorithms or not algorithms <= _FONT_OBFUSCATION:
                     raise self.failed(f"protected by DRM (encrypted files): {advice}")
 
 

@@ -61,8 +61,8 @@ def level_of(element: etree._Element) -> int:
 
 def language_of(element: etree._Element) -> str | None:
     """What an element or the nearest around it says that it is in."""
-    for one in (element, *element.iterancestors()):
-        if language := one.get(LANG) or one.get("lang"):
+    for ancestor in (element, *element.iterancestors()):
+        if language := ancestor.get(LANG) or ancestor.get("lang"):
             return str(language).strip()
     return None
 
@@ -125,8 +125,10 @@ def say(parent: etree._Element, text: str | None) -> None:
 def said_of_formula(element: etree._Element, alt: str) -> str | None:
     """What is spoken for a formula: its alternative text in words, or a plain row of signs."""
     notes = [e for e in element.iter("{*}annotation") if "tex" not in e.get("encoding", "").lower()]
-    written = (alt, element.get("alttext", ""), *("".join(e.itertext()) for e in notes))
-    words = next((text.strip() for text in written if text.strip() and not _TEX.search(text)), None)
+    candidates = (alt, element.get("alttext", ""), *("".join(e.itertext()) for e in notes))
+    words = next(
+        (text.strip() for text in candidates if text.strip() and not _TEX.search(text)), None
+    )
     if words is not None:
         return " ".join(words.split())
     if name_of(element) != "math" or not is_plain_formula(element):
@@ -138,19 +140,19 @@ def said_of_formula(element: etree._Element, alt: str) -> str | None:
 
 def is_code(element: etree._Element) -> bool:
     """Whether lines as they stand are of a program, not of verse."""
-    inside = [child for child in element if name_of(child)]
-    whole = len(inside) == 1 and name_of(inside[0]) in ("code", "samp", "kbd")
-    return whole or any(
-        _CODE_CLASS.search(one.get("class", ""))
-        for one in (element, element.getparent())
-        if one is not None and name_of(one) != "body"
+    children = [child for child in element if name_of(child)]
+    is_only_code = len(children) == 1 and name_of(children[0]) in ("code", "samp", "kbd")
+    return is_only_code or any(
+        _CODE_CLASS.search(candidate.get("class", ""))
+        for candidate in (element, element.getparent())
+        if candidate is not None and name_of(candidate) != "body"
     )
 
 
 def is_plain_formula(element: etree._Element) -> bool:
     """Whether a formula is signs in a row: no fraction, no root, nothing raised or lowered."""
-    inside = {name_of(e) for e in element.iter("{*}*")}
-    return inside <= _PLAIN_MATH and not inside & {"annotation", "annotation-xml"}
+    names = {name_of(e) for e in element.iter("{*}*")}
+    return names <= _PLAIN_MATH and not names & {"annotation", "annotation-xml"}
 
 
 def is_hidden(element: etree._Element) -> bool:
@@ -169,9 +171,9 @@ def may_be_caption(name: str, classes: str) -> bool:
 def is_heading(name: str, types: list[str], classes: str) -> bool:
     if re.fullmatch(r"h[1-6]", name):
         return True
-    bare = {word.rpartition(":")[2] for word in types}
+    bare_types = {word.rpartition(":")[2] for word in types}
     return name in ("p", "div") and bool(
-        HEADING_TYPE.intersection(bare) or (name == "p" and _HEADING_CLASS.search(classes))
+        HEADING_TYPE.intersection(bare_types) or (name == "p" and _HEADING_CLASS.search(classes))
     )
 
 

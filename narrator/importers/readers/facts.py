@@ -44,13 +44,13 @@ class Metadata:
 
 # -- what programs write ---------------------------------------------------------------------------
 
-_NO_TITLE = re.compile(
+_GENERATED_TITLE = re.compile(
     r"(document|dokument|untitled|unbenannt|sans titre|normal|template|word|new|title)[\s\d]*"
     r"(document)?\d*|microsoft word\b.*|powerpoint.*|[\W_]*|"
     r".*\.(docx?|dotx?|rtf|odt|txt|pages|indd|qxd|tex|pdf|wpd|dvi|html?)",
     re.IGNORECASE,
 )
-_NO_PERSON = re.compile(
+_GENERATED_AUTHOR = re.compile(
     r"python-docx|docx4j|apache poi|windows user|user|admin\w*|owner|un-named|unknown|author|"
     r"default|anonymous|[\W\d_]*|"
     r"(openoffice|libreoffice|microsoft|latex|tex|pdftex|calibre|adobe|acrobat)\b.*",
@@ -60,17 +60,17 @@ _NO_PERSON = re.compile(
 
 def title_of(text: str) -> str | None:
     """The title in a file's properties; None for what a program wrote, as `Document1`."""
-    text = " ".join(text.split())[:_LONGEST]
-    return text if text and not _NO_TITLE.fullmatch(text) else None
+    text = " ".join(text.split())[:_MAX_LENGTH]
+    return text if text and not _GENERATED_TITLE.fullmatch(text) else None
 
 
 def author_of(text: str) -> str | None:
     """A name in a file's properties; None for a program's, or that of any user."""
-    text = " ".join(text.split())[:_LONGEST]
-    return text if text and not _NO_PERSON.fullmatch(text) else None
+    text = " ".join(text.split())[:_MAX_LENGTH]
+    return text if text and not _GENERATED_AUTHOR.fullmatch(text) else None
 
 
-_LONGEST = 300
+_MAX_LENGTH = 300
 """Characters of a title or a name."""
 
 
@@ -82,7 +82,7 @@ _GENRES = names(
     "adventure crime western westerns nonfiction non-fiction mythology folklore politics "
     "psychology science business economics cooking self-help novel novella detective"
 )
-_FORM = re.compile(
+_GENRE_PHRASE = re.compile(
     r"(?:[^\W\d_’'-]+[ ’'-]){1,3}(?:fiction|stories|novels?|tales|poetry|poems|drama|plays|essays|"
     r"literature|fantasy|mysteries)",
     re.IGNORECASE,
@@ -94,10 +94,10 @@ def genre_of(subjects: Iterable[str]) -> str | None:
     `Chickens -- Fiction`; None where they only say what the book is about."""
     parts: list[str] = []
     for subject in subjects:
-        whole = " ".join(subject.split())
-        if whole.casefold() in _GENRES or _FORM.fullmatch(whole):
-            return whole.capitalize() if whole.isupper() else whole
-        parts += re.split(r"\s*(?:--|—|[;/>|])\s*", whole)
-    named = (part for part in parts if part.casefold() in _GENRES or _FORM.fullmatch(part))
-    found = next(named, None)
-    return found.capitalize() if found and found.isupper() else found
+        subject_text = " ".join(subject.split())
+        if subject_text.casefold() in _GENRES or _GENRE_PHRASE.fullmatch(subject_text):
+            return subject_text.capitalize() if subject_text.isupper() else subject_text
+        parts += re.split(r"\s*(?:--|—|[;/>|])\s*", subject_text)
+    genres = (part for part in parts if part.casefold() in _GENRES or _GENRE_PHRASE.fullmatch(part))
+    genre = next(genres, None)
+    return genre.capitalize() if genre and genre.isupper() else genre

@@ -18,16 +18,18 @@ TAG_LIMIT = 3_000_000
 """Tags of one part of a word processor's file. A long novel has half a million."""
 
 _DECLARATION = re.compile(r"<\?xml[^>]*>")
-_ENCODING = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
-_META = re.compile(rb"<meta\s[^<>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9._-]+)", re.IGNORECASE)
-_ENCODINGS = re.compile(
+_XML_ENCODING = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+_META_CHARSET = re.compile(
+    rb"<meta\s[^<>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9._-]+)", re.IGNORECASE
+)
+_TEXT_ENCODINGS = re.compile(
     r"iso8859-\d+|cp(?!037|273|424|500|1026|1140)\d+|koi8-[rtu]|kz1048|mac-[a-z]+|tis-620|ptcp154|gb2312|gbk|gb18030|"
     r"hz|big5(hkscs)?|shift_jis\w*|euc_\w+|iso2022_\w+|johab"
 )
 """Python's names of encodings in which books are written; it also knows "punycode" and "zlib". What
 declares itself in ASCII is neither UTF-16 nor EBCDIC."""
 _DOCTYPE = re.compile(r"<!DOCTYPE\s[^>\[]*(\[[^\]]*\]\s*)?>", re.IGNORECASE)
-_PROLOG = 10_000
+_PROLOG_LENGTH = 10_000
 """Characters within which a document type is looked for."""
 _ENTITY = re.compile(r"&(?:#(1[2-5]\d)|([A-Za-z][A-Za-z0-9]*));")
 _SELF_CLOSED = re.compile(
@@ -48,20 +50,24 @@ class TooDeep(BadMarkup):
 def text_of(data: bytes) -> tuple[str, str | None]:
     """A document as text: by its byte order mark, as it declares, or as UTF-8; and, where it is not
     in what it declares, that and what it was read as. Raises BadMarkup."""
-    first = error = None
-    for said, encoding in _encodings(data):
-        first = first or said
+    first_name = first_error = None
+    for encoding_name, encoding in _candidate_encodings(data):
+        first_name = first_name or encoding_name
         if encoding is None:
             continue
         try:
             text = data.decode(encoding)
-        except UnicodeDecodeError as found:
-            error = error or (encoding, found.start)
+        except UnicodeDecodeError as decode_error:
+            first_error = first_error or (encoding, decode_error.start)
             continue
-        told = f"is not in {first}, as it says; it was read as {said}." if said != first else None
-        return text, told
-    assert error is not None
-    raise BadMarkup(f"not {error[0].removesuffix('-sig').upper()} at byte {error[1]}")
+        remark = (
+            f"is not in {first_name}, as it says; it was read as {encoding_name}."
+            if encoding_name != first_name
+            else None
+        )
+        return text, remark
+    assert first_error is not None
+    raise BadMarkup(f"not {first_error[0].removesuffix('-sig').upper()} at byte {first_error[1]}")
 
 
 def safe(text: str) -> str:
@@ -74,10 +80,10 @@ def safe(text: str) -> str:
         text = text[declaration.end() :]
     if "<!ENTITY" in text:
         raise BadMarkup("declares XML entities, which books have no need of")
-    doctype = _DOCTYPE.search(text, 0, _PROLOG)
+    doctype = _DOCTYPE.search(text, 0, _PROLOG_LENGTH)
     if doctype is not None:
         text = text[: doctype.start()] + text[doctype.end() :]
-    return _ENTITY.sub(_entity, text)
+    return _ENTITY.sub(_replace_entity, text)
 
 
 def xml_of(text: str) -> etree._Element:
@@ -99,7 +105,7 @@ def document_of(text: str) -> tuple[etree._Element, bool]:
     try:
         root, well_formed = parse_xml(text), True
     except (etree.XMLSyntaxError, ValueError):
-        root, well_formed = _html(text), False
+        root, well_formed = _parse_html(text), False
     check_depth(root)
     return root, well_formed
 
@@ -151,11 +157,11 @@ def mended_xml(text: str) -> etree._Element:
 
 def short(error: Exception) -> str:
     """An error of a library in one line."""
-    said = str(error).partition(" (<string>")[0]
-    return said.splitlines()[0][:120] if said else type(error).__name__
+    message = str(error).partition(" (<string>")[0]
+    return message.splitlines()[0][:120] if message else type(error).__name__
 
 
-def _html(text: str) -> etree._Element:
+def _parse_html(text: str) -> etree._Element:
     # <a id="x"/> opens an element in HTML that nothing closes.
     text = _SELF_CLOSED.sub(r"<\1\2></\1>", text.replace("\0", ""))
     parser = etree.HTMLParser(no_network=True, remove_comments=True, remove_pis=True)
@@ -168,7 +174,7 @@ def _html(text: str) -> etree._Element:
     return root
 
 
-def _encodings(data: bytes) -> Iterator[tuple[str, str | None]]:
+def _candidate_encodings(data: bytes) -> Iterator[tuple[str, str | None]]:
     """Encodings that a document may be in, the likeliest first: for people, and for Python."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         yield "UTF-16", "utf-16"
@@ -176,30 +182,32 @@ def _encodings(data: bytes) -> Iterator[tuple[str, str | None]]:
     if data.startswith((b"<\0", b"\0<")):
         yield "UTF-16", "utf-16-le" if data.startswith(b"<") else "utf-16-be"
         return
-    declared = _ENCODING.match(data[:_PROLOG].lstrip())
+    declared = _XML_ENCODING.match(data[:_PROLOG_LENGTH].lstrip())
     if declared and not data.startswith(b"\xef\xbb\xbf"):
-        yield from _named(declared[1])
+        yield from _declared_encodings(declared[1])
     yield "UTF-8", "utf-8-sig"
-    if meta := _META.search(data, 0, _PROLOG):
-        yield from _named(meta[1])
+    if meta := _META_CHARSET.search(data, 0, _PROLOG_LENGTH):
+        yield from _declared_encodings(meta[1])
 
 
-def _named(declared: bytes) -> Iterator[tuple[str, str | None]]:
+def _declared_encodings(declared: bytes) -> Iterator[tuple[str, str | None]]:
     """A declared encoding for people, and for Python: None where it is none of texts."""
-    said = declared.decode("ascii")
+    declared_name = declared.decode("ascii")
     try:
-        name = codecs.lookup(said).name
+        codec_name = codecs.lookup(declared_name).name
     except (LookupError, ValueError):
-        name = ""
-    if name in ("utf-8", "ascii"):
+        codec_name = ""
+    if codec_name in ("utf-8", "ascii"):
         yield "UTF-8", "utf-8-sig"
         return
-    if name == "iso8859-1":  # as browsers do: who says so has the quotation marks of Windows too
-        yield said, "cp1252"
-    yield said[:40], name if _ENCODINGS.fullmatch(name) else None
+    if (
+        codec_name == "iso8859-1"
+    ):  # as browsers do: who says so has the quotation marks of Windows too
+        yield declared_name, "cp1252"
+    yield declared_name[:40], codec_name if _TEXT_ENCODINGS.fullmatch(codec_name) else None
 
 
-def _entity(match: re.Match[str]) -> str:
+def _replace_entity(match: re.Match[str]) -> str:
     code, name = match.groups()
     if code:
         # As in HTML: &#146; means Windows-1252, since U+0092 is a control character.

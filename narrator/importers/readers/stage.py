@@ -16,7 +16,7 @@ _NAME_TYPES = names("persona z3998:persona")
 _NAME_CLASS = re.compile(
     r"(?<![\w-])(speaker|spkr|persona|char(acter)?-?name|dramatis)\d?(?![\w-])", re.IGNORECASE
 )
-_TOLD = re.compile(
+_DIRECTION_CLASS = re.compile(
     r"(?<![\w-])(z3998:)?(stage-?(dir(ections?)?)?|direction|didascalie|sd)\d?(?![\w-])",
     re.IGNORECASE,
 )
@@ -28,9 +28,9 @@ def is_name(element: etree._Element) -> bool:
     return bool(_NAME_TYPES.intersection(types) or _NAME_CLASS.search(classes))
 
 
-def is_told(element: etree._Element) -> bool:
+def is_direction(element: etree._Element) -> bool:
     """Whether an element's types or classes are those of a stage direction."""
-    return bool(_TOLD.search(f"{types_of(element)} {element.get('class', '')}"))
+    return bool(_DIRECTION_CLASS.search(f"{types_of(element)} {element.get('class', '')}"))
 
 
 def is_narrated(element: etree._Element) -> bool:
@@ -43,7 +43,7 @@ def is_first_of_two(cell: etree._Element) -> bool:
     if name_of(cell) not in ("td", "th"):
         return False
     row = cell.getparent()
-    below = cell.getnext()
-    if row is None or cell.getprevious() is not None or below is None:
+    next_cell = cell.getnext()
+    if row is None or cell.getprevious() is not None or next_cell is None:
         return False
-    return below.getnext() is None
+    return next_cell.getnext() is None
