@@ -16,7 +16,7 @@ from narrator.project.load import preset_path
 from narrator.project.project import Project
 from narrator.project.schema import Speaker
 
-_PLACES = 8
+_PLACES_PER_PRONOUN = 8
 
 
 def resolve(project: Project) -> Cast:
@@ -35,15 +35,19 @@ def _places(pronouns: Mapping[str, str | None]) -> dict[str, int]:
 
     It comes from the name, so that a new speaker seldom moves others.
     """
-    taken: dict[str | None, set[int]] = defaultdict(set)
+    taken_by_pronoun: dict[str | None, set[int]] = defaultdict(set)
     places: dict[str, int] = {}
     for name, pronoun in pronouns.items():
-        others = taken[pronoun]
-        size = _PLACES * (1 + len(others) // _PLACES)
-        first = keys.number(name) % size
-        free = (place % size for place in range(first, first + size) if place % size not in others)
-        places[name] = next(free)
-        others.add(places[name])
+        taken_places = taken_by_pronoun[pronoun]
+        place_count = _PLACES_PER_PRONOUN * (1 + len(taken_places) // _PLACES_PER_PRONOUN)
+        first = keys.number(name) % place_count
+        free_places = (
+            place % place_count
+            for place in range(first, first + place_count)
+            if place % place_count not in taken_places
+        )
+        places[name] = next(free_places)
+        taken_places.add(places[name])
     return places
 
 
@@ -54,7 +58,9 @@ def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
         if settings not in project.manifest.voices:
             preset = preset_path(project.root, settings)
         settings = project.manifest.voices.get(settings)
-    own = {kind.name: getattr(speaker, kind.name) for kind in ENGINES.values() if kind.voice}
+    engine_settings = {
+        spec.name: getattr(speaker, spec.name) for spec in ENGINES.values() if spec.voice
+    }
     voice = Voice(
         speaker=name,
         style=speaker.style,
@@ -62,7 +68,7 @@ def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
         speed=speaker.speed,
         language=speaker.language,
         pronoun=speaker.pronoun,
-        own=own,
+        own=engine_settings,
     )
     if settings is None:
         return replace(voice, reference=preset)

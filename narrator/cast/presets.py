@@ -41,9 +41,9 @@ from narrator.sound.audio import Samples
 SUFFIX = ".voice"
 FORMAT = 1
 """Raised when older programs could not read what is written."""
-LARGEST = 64 << 20
+MAX_FILE_SIZE = 64 << 20
 """Bytes of a preset file: sound of 30 s takes 6 MB at most, latents some 200 kB an encoder."""
-LONGEST = clips.LONGEST + 5
+MAX_SECONDS = clips.LONGEST + 5
 """Seconds of prepared sound."""
 
 _NAME = re.compile(r"[^\W_](?:[\w -]{0,62}[\w-])?")
@@ -166,16 +166,16 @@ def glance(path: Path, transcript: str | None) -> Glance:
     UserError.
     """
     if path.suffix == SUFFIX:
-        card, sound, _ = _parts(path, with_latents=False)
+        card, sound, _ = _read_parts(path, with_latents=False)
         _check_transcript(path, transcript, card.transcript)
         return Glance(_content(sound, card.transcript), card.style)
     try:
-        recorded = keys.file_content(path)
+        file_hash = keys.file_content(path)
     except OSError as error:
         raise UserError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
-    said = " ".join((transcript or "").split())
+    plain_transcript = " ".join((transcript or "").split())
     version = str(clips.PREPARATION).encode()
-    return Glance(keys.content(b"clip", version, recorded.encode(), said.encode()))
+    return Glance(keys.content(b"clip", version, file_hash.encode(), plain_transcript.encode()))
 
 
 def reference_of(
@@ -192,8 +192,8 @@ def reference_of(
     if path.suffix == SUFFIX:
         preset = read(path)
         _check_transcript(path, voice.transcript, preset.transcript)
-        if tell and (said := clips.too_long(preset.seconds - clips.LEAD - clips.TAIL)):
-            tell(f"{path.name}: {said}")
+        if tell and (warning := clips.too_long(preset.seconds - clips.LEAD - clips.TAIL)):
+            tell(f"{path.name}: {warning}")
         return preset.to_reference()
     clip = clips.load(path, voice.transcript or "", voice.language or language)
     for finding in clip.warnings if tell else ():
@@ -203,8 +203,8 @@ def reference_of(
     return Reference(content, clip.samples, clips.RATE, clip.transcript)
 
 
-def _check_transcript(path: Path, given: str | None, own: str) -> None:
-    if given is not None and given.split() != own.split():
+def _check_transcript(path: Path, manifest_transcript: str | None, preset_transcript: str) -> None:
+    if manifest_transcript is not None and manifest_transcript.split() != preset_transcript.split():
         reason = "a preset has its own transcript; leave `transcript` out of the manifest"
         raise UserError(Problem(path, None, reason))
 
@@ -225,8 +225,8 @@ def checked(name: str) -> str:
 
 def cleaned(name: str) -> str:
     """A name that a preset can have, of a speaker's, which may hold any character."""
-    plain = re.sub(r"[^\w-]+", " ", unicodedata.normalize("NFC", name)).strip(" _-")
-    return plain[:64].strip() if _NAME.fullmatch(plain[:64].strip()) else "voice"
+    clean_name = re.sub(r"[^\w-]+", " ", unicodedata.normalize("NFC", name)).strip(" _-")
+    return clean_name[:64].strip() if _NAME.fullmatch(clean_name[:64].strip()) else "voice"
 
 
 def folder(project: Path | None) -> Path:
@@ -240,9 +240,13 @@ def find(name: str, project: Path | None) -> Path:
     root = project if project is not None else files.library()
     path = preset_path(root, name)
     if path is None:
-        there = sorted({entry.path.stem for entry in list_all(project)})
-        guess = nearest(name, there)
-        hint = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(there) or 'none'}"
+        preset_names = sorted({entry.path.stem for entry in list_all(project)})
+        guess = nearest(name, preset_names)
+        hint = (
+            f"did you mean '{guess}'?"
+            if guess
+            else f"there are: {', '.join(preset_names) or 'none'}"
+        )
         raise UsageError(f"no voice preset '{name}'; {hint}")
     return path
 
@@ -264,9 +268,9 @@ def list_all(project: Path | None) -> list[PresetFile]:
     if project is not None:
         places.insert(0, ("project", folder(project)))
     entries: list[PresetFile] = []
-    for place, where in places:
-        with files.storage(where):
-            paths = sorted(where.glob(f"*{SUFFIX}"), key=lambda p: p.name.casefold())
+    for place, place_folder in places:
+        with files.storage(place_folder):
+            paths = sorted(place_folder.glob(f"*{SUFFIX}"), key=lambda p: p.name.casefold())
         for path in paths:
             try:
                 entries.append(PresetFile(path, place, read(path)))
@@ -307,33 +311,33 @@ def pack(preset: Preset) -> bytes:
             made=dict(preset.made),
         )
     except ValidationError as error:
-        raise UserError(f"voice '{preset.name}': {_first(error)}") from None
+        raise UserError(f"voice '{preset.name}': {_first_error(error)}") from None
     text = json.dumps(card.model_dump(exclude_none=True), ensure_ascii=False, indent=1)
     parts = [("voice.json", text.encode()), ("reference.flac", preset.sound)]
     for fingerprint in sorted(preset.latents):
         buffer = io.BytesIO()
         latents = np.ascontiguousarray(preset.latents[fingerprint], np.float32)
         np.save(buffer, latents, allow_pickle=False)
-        data = buffer.getvalue()
-        parts.append((f"latents/{fingerprint}.npy", data))
-        parts.append((f"latents/{fingerprint}.seal", _seal(fingerprint, preset.sound, data)))
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in parts:
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
-    return whole.getvalue()
+        content = buffer.getvalue()
+        parts.append((f"latents/{fingerprint}.npy", content))
+        parts.append((f"latents/{fingerprint}.seal", _seal(fingerprint, preset.sound, content)))
+    buffer_of_file = io.BytesIO()
+    with zipfile.ZipFile(buffer_of_file, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in parts:
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
+    return buffer_of_file.getvalue()
 
 
 def read(path: Path) -> Preset:
     """A preset from its file. Raises UserError, in one line, for one that cannot be used."""
-    card, sound, packed = _parts(path, with_latents=True)
+    card, sound, packed = _read_parts(path, with_latents=True)
     try:
         _check_sound(sound)
-        arrays = {name: _array(data) for name, (data, _) in packed.items()}
+        arrays = {name: _read_array(latents_data) for name, (latents_data, _) in packed.items()}
         latents = {
             name: arrays[name]
-            for name, (data, seal) in packed.items()
-            if seal == _seal(name, sound, data)
+            for name, (latents_data, seal) in packed.items()
+            if seal == _seal(name, sound, latents_data)
         }
         return Preset(
             name=checked(card.name),
@@ -348,75 +352,75 @@ def read(path: Path) -> Preset:
             latents=latents,
         )
     except (_Damage, UsageError) as error:
-        raise _damaged(path, error) from None
+        raise _damage_error(path, error) from None
 
 
 class _Damage(Exception):
     """What is wrong inside a preset's file."""
 
 
-def _damaged(path: Path, reason: object) -> UserError:
+def _damage_error(path: Path, reason: object) -> UserError:
     return UserError(Problem(path, None, f"not a voice preset that can be used: {reason}"))
 
 
-_Packed = Mapping[str, tuple[bytes, bytes]]
+_PackedLatents = Mapping[str, tuple[bytes, bytes]]
 """Latents and their seal, as bytes, by the encoder's fingerprint."""
 
 
-def _parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, _Packed]:
+def _read_parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, _PackedLatents]:
     """Description, sound and latents as bytes. Raises UserError."""
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            raise _Damage(f"it is larger than {LARGEST >> 20} MB")
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = [_plain(info) for info in archive.infolist()]
+            content = file.read(MAX_FILE_SIZE + 1)
+        if len(content) > MAX_FILE_SIZE:
+            raise _Damage(f"it is larger than {MAX_FILE_SIZE >> 20} MB")
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = [_checked_name(part_info) for part_info in archive.infolist()]
             if len(set(names)) != len(names):
                 raise _Damage("it holds two files of one name")
-            if sum(info.file_size for info in archive.infolist()) > LARGEST:
-                raise _Damage(f"its parts are larger than {LARGEST >> 20} MB")
-            card = _card(archive.read("voice.json"))
-            found = {m[1]: m[0] for name in names if (m := _LATENTS.fullmatch(name))}
-            wanted = found if with_latents else {}
+            if sum(part_info.file_size for part_info in archive.infolist()) > MAX_FILE_SIZE:
+                raise _Damage(f"its parts are larger than {MAX_FILE_SIZE >> 20} MB")
+            card = _parse_card(archive.read("voice.json"))
+            latents_names = {m[1]: m[0] for name in names if (m := _LATENTS.fullmatch(name))}
+            wanted_names = latents_names if with_latents else {}
             packed = {
                 fingerprint: (
                     archive.read(name),
                     archive.read(seal) if (seal := f"latents/{fingerprint}.seal") in names else b"",
                 )
-                for fingerprint, name in wanted.items()
+                for fingerprint, name in wanted_names.items()
             }
             return card, archive.read("reference.flac"), packed
     except KeyError as error:
-        raise _damaged(path, f"a part is missing ({error.args[0]})") from None
+        raise _damage_error(path, f"a part is missing ({error.args[0]})") from None
     except _Damage as error:
-        raise _damaged(path, error) from None
+        raise _damage_error(path, error) from None
     except (zipfile.BadZipFile, EOFError, struct.error, NotImplementedError, ValueError) as error:
-        raise _damaged(path, f"it is torn or altered ({error})") from None
+        raise _damage_error(path, f"it is torn or altered ({error})") from None
     except OSError as error:
         raise UserError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
 
 
-def _plain(info: zipfile.ZipInfo) -> str:
+def _checked_name(part_info: zipfile.ZipInfo) -> str:
     """A part's name. Stored and in the clear, so that it takes no more room than the file."""
-    if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+    if part_info.compress_type != zipfile.ZIP_STORED or part_info.flag_bits & 1:
         raise _Damage("a part of it is compressed or encrypted")
-    if info.filename == "voice.json" and info.file_size > 1 << 20:
+    if part_info.filename == "voice.json" and part_info.file_size > 1 << 20:
         raise _Damage("voice.json is too large")
-    return info.filename
+    return part_info.filename
 
 
-def _card(data: bytes) -> _Card:
+def _parse_card(content: bytes) -> _Card:
     try:
-        card = _Card.model_validate_json(data)
+        card = _Card.model_validate_json(content)
     except ValidationError as error:
-        raise _Damage(_first(error)) from None
+        raise _Damage(_first_error(error)) from None
     if card.format > FORMAT:
         raise _Damage("a newer narrator made it; update narrator")
     return card
 
 
-def _first(error: ValidationError) -> str:
+def _first_error(error: ValidationError) -> str:
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'voice.json'}: {first['msg']}"
 
@@ -427,30 +431,30 @@ def _check_sound(sound: bytes) -> None:
         with soundfile.SoundFile(io.BytesIO(sound)) as file:
             if (file.format, file.channels, file.samplerate) != ("FLAC", 1, clips.RATE):
                 raise _Damage(f"its sound is not mono FLAC at {clips.RATE} Hz")
-            if not 0 < file.frames <= LONGEST * clips.RATE:
-                raise _Damage(f"its sound is not 1 to {LONGEST:.0f} s long")
-            frames = file.frames
-        if len(audio.decode(sound)[0]) != frames:
+            if not 0 < file.frames <= MAX_SECONDS * clips.RATE:
+                raise _Damage(f"its sound is not 1 to {MAX_SECONDS:.0f} s long")
+            frame_count = file.frames
+        if len(audio.decode(sound)[0]) != frame_count:
             raise _Damage("its sound breaks off")
     except (soundfile.LibsndfileError, DamagedTake):
         raise _Damage("its sound cannot be read") from None
 
 
-def _array(data: bytes) -> NDArray[np.float32]:
+def _read_array(content: bytes) -> NDArray[np.float32]:
     """float32 of an .npy file whose header promises no more than there is."""
-    file = io.BytesIO(data)
+    file = io.BytesIO(content)
     try:
         if np.lib.format.read_magic(file) != (1, 0):
             raise _Damage("its latents are of another version")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        shape, is_fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
     except (ValueError, SyntaxError, TypeError):
         raise _Damage("its latents cannot be read") from None
-    rest = data[file.tell() :]
-    if dtype != np.float32 or fortran or len(shape) > 4 or min(shape, default=0) < 1:
+    array_bytes = content[file.tell() :]
+    if dtype != np.float32 or is_fortran_order or len(shape) > 4 or min(shape, default=0) < 1:
         raise _Damage("its latents are not what an encoder gives")
-    if int(np.prod(shape, dtype=object)) * 4 != len(rest):
+    if int(np.prod(shape, dtype=object)) * 4 != len(array_bytes):
         raise _Damage("its latents break off")
-    array = np.frombuffer(rest, np.float32).reshape(shape)
+    array = np.frombuffer(array_bytes, np.float32).reshape(shape)
     if not np.isfinite(array).all():
         raise _Damage("its latents are not numbers")
     return array

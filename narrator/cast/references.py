@@ -45,26 +45,26 @@ class Voices:
         voice = self.cast[speaker]
         path = self.files.get(speaker)
         if path is None:
-            found = presets.reference_of(voice, voice.language or self.language, tell)
+            reference = presets.reference_of(voice, voice.language or self.language, tell)
         elif path.is_file():
-            with _made_here():
-                found = presets.read(path).to_reference()
+            with _damage_advice():
+                reference = presets.read(path).to_reference()
         else:
-            found = None
-        if found is None:
+            reference = None
+        if reference is None:
             raise UserError(
                 f"the voice of '{speaker}' has not been cast yet; `narrator render` casts it"
             )
-        return found
+        return reference
 
-    def keep(self, best: auditions.Candidate) -> Reference:
+    def keep(self, candidate: auditions.Candidate) -> Reference:
         """Keep the voice of one who was cast, but for what an encoder makes of it.
 
         Raises StorageError.
         """
-        part = self.role(best.voice.speaker)
-        preset = auditions.preset_of(best, part.voice, part.language)
-        presets.write(preset, self.files[best.voice.speaker])
+        role = self.role(candidate.voice.speaker)
+        preset = auditions.preset_of(candidate, role.voice, role.language)
+        presets.write(preset, self.files[candidate.voice.speaker])
         return preset.to_reference()
 
     def role(self, speaker: str) -> auditions.Role:
@@ -79,36 +79,36 @@ def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voice
     Raises UserError.
     """
     language = project.manifest.language
-    settled: dict[str, Voice] = {}
+    settled_voices: dict[str, Voice] = {}
     contents: dict[str, str | None] = {}
-    kept: dict[str, Path] = {}
-    seen: dict[tuple[Path, str | None], Glance] = {}
+    cast_files: dict[str, Path] = {}
+    glances: dict[tuple[Path, str | None], Glance] = {}
 
     def glance(path: Path, transcript: str | None) -> Glance:
         """Each file is read once, however many speakers share it."""
-        if (path, transcript) not in seen:
-            seen[path, transcript] = presets.glance(path, transcript)
-        return seen[path, transcript]
+        if (path, transcript) not in glances:
+            glances[path, transcript] = presets.glance(path, transcript)
+        return glances[path, transcript]
 
     for name, voice in cast.items():
         engine, path = engines[name], voice.reference
         if not engine.needs_reference(voice):
-            settled[name] = voice
+            settled_voices[name] = voice
             continue
         if path is not None:
-            found = glance(path, voice.transcript)
-            style = found.style if voice.style is None else voice.style
-            settled[name] = replace(voice, content=found.content, style=style)
-            contents[name] = found.content
+            file_glance = glance(path, voice.transcript)
+            style = file_glance.style if voice.style is None else voice.style
+            settled_voices[name] = replace(voice, content=file_glance.content, style=style)
+            contents[name] = file_glance.content
             continue
-        settled[name] = replace(voice, language=voice.language or language)
+        settled_voices[name] = replace(voice, language=voice.language or language)
         key = auditions.key(voice, voice.language or language, engine)
-        kept[name] = project.build / "cast" / f"{key}{presets.SUFFIX}"
+        cast_files[name] = project.build / "cast" / f"{key}{presets.SUFFIX}"
         contents[name] = None
-        if kept[name].is_file():
-            with _made_here():
-                contents[name] = glance(kept[name], None).content
-    return Voices(settled, language, contents, kept)
+        if cast_files[name].is_file():
+            with _damage_advice():
+                contents[name] = glance(cast_files[name], None).content
+    return Voices(settled_voices, language, contents, cast_files)
 
 
 def cast_missing(
@@ -125,20 +125,20 @@ def cast_missing(
     EngineUnavailable, StorageError, and, when all others are kept, UserError for every voice of
     which no candidate was usable.
     """
-    parts: dict[Path, auditions.Role] = {}
+    role_by_path: dict[Path, auditions.Role] = {}
     for name in speakers:
         # speakers of one description share a voice
-        parts.setdefault(voices.files[name], voices.role(name))
-    names = ", ".join(part.voice.speaker for part in parts.values())
+        role_by_path.setdefault(voices.files[name], voices.role(name))
+    names = ", ".join(role.voice.speaker for role in role_by_path.values())
     tell(f"casting {names}: voices without a reference")
-    waiting, problems = list(parts.items()), list[Problem]()
+    pending, problems = list(role_by_path.items()), list[Problem]()
     with closing(engine.start(tell)) as session:
-        while waiting and not cancel.is_set():
-            many = auditions.at_once(session.slots)  # it may grow
-            group, waiting = waiting[:many], waiting[many:]
-            asked = [part for _, part in group]
-            found = auditions.cast_all(session, engine, asked, cancel=cancel)
-            for (path, part), candidates in zip(group, found, strict=True):
+        while pending and not cancel.is_set():
+            group_size = auditions.at_once(session.slots)  # it may grow
+            group, pending = pending[:group_size], pending[group_size:]
+            roles = [role for _, role in group]
+            candidates_by_role = auditions.cast_all(session, engine, roles, cancel=cancel)
+            for (path, role), candidates in zip(group, candidates_by_role, strict=True):
                 if not candidates:  # stopped before all of them were there
                     continue
                 try:
@@ -146,15 +146,15 @@ def cast_missing(
                 except UserError as error:
                     problems += error.problems
                     continue
-                preset = auditions.preset_of(best, part.voice, part.language)
+                preset = auditions.preset_of(best, role.voice, role.language)
                 presets.write(auditions.encoded(preset, engine), path)
-                tell(f"cast {part.voice.speaker}: candidate {best}")
+                tell(f"cast {role.voice.speaker}: candidate {best}")
     if problems and not cancel.is_set():
         raise UserError(problems)
 
 
 @contextlib.contextmanager
-def _made_here() -> Iterator[None]:
+def _damage_advice() -> Iterator[None]:
     """A damaged preset that narrator made is nothing that an author must mend."""
     try:
         yield

@@ -407,7 +407,7 @@ class _BodyWalker:
         if self.has_words and self.spans[-1].text.rstrip()[-1:] not in ";:,.!?":
             last_span = self.spans.pop()
             self.spans += [
-                StyledSpan(last_span.text.rstrip(), last_span.em_depth, last_span.strong_depth),
+                StyledSpan(last_span.text.rstrip(), last_span.em, last_span.strong),
                 StyledSpan(";"),
             ]
             self.added_characters += 1
