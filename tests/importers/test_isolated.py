@@ -111,10 +111,10 @@ def test_an_error_comes_back_with_its_class_and_message(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [ImportFailed, StorageError])
 def test_errors_are_of_the_class_that_was_raised(kind: type[NarratorError]) -> None:
-    answer = parse_answer(RefusedSource.by(kind("No.")).line())
+    answer = parse_answer(RefusedSource.from_error(kind("No.")).to_line())
     assert isinstance(answer, RefusedSource)
-    assert type(answer.exception()) is kind
-    assert str(answer.exception()) == "No."
+    assert type(answer.to_exception()) is kind
+    assert str(answer.to_exception()) == "No."
 
 
 def test_names_that_are_no_utf_8_reach_the_process() -> None:
@@ -125,7 +125,7 @@ def test_names_that_are_no_utf_8_reach_the_process() -> None:
 
 def test_a_cover_comes_back_byte_for_byte(text: Path) -> None:
     book = replace(import_book(text), cover=CoverImage(bytes(range(256)), ".png"))
-    answer = parse_answer(FinishedBook(book=book).line())
+    answer = parse_answer(FinishedBook(book=book).to_line())
     assert isinstance(answer, FinishedBook)
     assert answer.book == book
 
