@@ -393,7 +393,7 @@ def _length_findings(levels: _Levels) -> list[ClipFinding]:
 
 
 def _transcript_findings(seconds: float, transcript: str, language: str) -> list[ClipFinding]:
-    """Whether so many seconds can hold a text."""
+    """Returns whether so many seconds can hold a text."""
     expected_length = expected_seconds(transcript, language)
     if not any(map(str.isalnum, transcript)):
         return [
@@ -535,7 +535,8 @@ def _bandwidth_findings(band: float, rate: int) -> list[ClipFinding]:
 
 
 def _ending_findings(levels: _Levels) -> list[ClipFinding]:
-    """Whether the recording breaks off within a sound; a codec may put a little silence after."""
+    """Returns whether the recording breaks off within a sound; a codec may put a little silence
+    after."""
     last_frame = int(np.flatnonzero(levels.levels > max(-80, levels.loud - 45))[-1])
     if len(levels.levels) - 1 - last_frame > round(0.06 / FRAME_SECONDS):
         return []

@@ -1,12 +1,12 @@
-"""A book in another format -> a new project.
+"""Imports a book in another format as a new project.
 
     book = import_isolated(Path("novel.epub"))   or Word, PDF, a screenplay: see `readers/`
     written = write_project(book, Path("novel"))
 
 Every word of the source ends in a chapter or in the list of what was left out, with the reason.
-What all formats share belongs here, and a reader of another one in `readers/`: what is matter
-and what is text, where chapters begin, how they are titled. Afterwards a project is read by
-`project/` alone.
+This package holds what all formats share: what is matter and what is text, where chapters begin,
+how they are titled. A reader of another format belongs in `readers/`. After the import, only
+`project/` reads the project.
 """
 
 from __future__ import annotations
@@ -66,10 +66,11 @@ def import_book(
     choices: Choices = Choices(),  # noqa: B008  # frozen
     begin: Begin = lambda path: None,
 ) -> Book:
-    """The book in a file, whatever its format, or in a folder, of which `begin` is told each file.
+    """Returns the book in a file or a folder, whatever its format; calls `begin` before it reads
+    each file.
 
-    Read in this process: what nobody vouches for is for `import_isolated`.
-    Raises ImportFailed, with what is wrong and where.
+    Reads in this process; use `import_isolated` for files that nobody vouches for. Raises
+    ImportFailed, with what is wrong and where.
     """
     from narrator.importers.readers import read_source  # all formats: only `new` needs them
 
@@ -98,7 +99,7 @@ def import_book(
 
 
 def _clean_file_names(book: Book) -> Book:
-    """The book with names of files that can be written: bytes that are no UTF-8 are left out."""
+    """Returns the book with printable file names: bytes that are not UTF-8 are dropped."""
     return replace(
         book,
         chapters=tuple(replace(part, source=seen(part.source)) for part in book.chapters),
@@ -108,7 +109,8 @@ def _clean_file_names(book: Book) -> Book:
 
 
 def _has_heading(heading: re.Pattern[str], book: Book) -> bool:
-    """Whether anything in a book's chapters begins as a user says that headings do."""
+    """Returns whether any row of the chapters begins with the pattern that the user gave for
+    headings."""
     rows = (row.lstrip("#*_> ") for c in book.chapters for row in c.markdown.split("\n") if row)
     try:
         with limited(heading.pattern):
@@ -121,20 +123,20 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def quotations_in(book: Book) -> int:
-    """How many quotations stand in its paragraphs."""
+    """Returns the number of quotations in the book's paragraphs."""
     texts = [chapter.markdown.split("\n\n") for chapter in book.chapters]
     return sum(len(quotations(paragraphs, book.language)) for paragraphs in texts)
 
 
 def _is_settled(remark: str, choices: Choices) -> bool:
-    """Whether a remark says that the source lacks what the user has said."""
+    """Returns whether a remark deplores a missing fact that the user has given."""
     asked = (("its title", choices.title), ("its author", choices.authors))
     return any(remark.startswith(f"The {_what} does not say {fact}") for fact, told in asked
                for _what in ("book", "text") if told)  # fmt: skip
 
 
 def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, tuple[str, ...]]:
-    """The language of a book, and what is to be said of it."""
+    """Returns the language of a book, and remarks on it."""
     if chosen_language:
         return chosen_language, ()
     text = "\n".join(chapter.markdown for chapter in book.chapters)
@@ -169,4 +171,4 @@ def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, tupl
 _FORMATS_WITH_DEFAULT_LANGUAGE = ("Word", "OpenDocument", "RTF")
 """Formats whose programs write a language that nobody has chosen."""
 _SAMPLE_LENGTH = 200_000
-"""Characters whose letters say what a book is written in."""
+"""Characters whose letters show the script of the book."""

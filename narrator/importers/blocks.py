@@ -1,4 +1,4 @@
-"""Blocks: the pieces that readers of sources make and that chapters are written from.
+"""Blocks: the pieces that readers produce and that chapters are written from.
 
 Knows how blocks become a Markdown file, not where they came from.
 """
@@ -26,14 +26,14 @@ BlockKind = Literal["heading", "text", "scene", "gap", "left"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Container:
-    """A quotation or a list item around blocks: what Markdown writes before their lines."""
+    """A quotation or a list item around blocks, as prefixes of their Markdown lines."""
 
     first_prefix: str
     next_prefix: str
 
     @property
     def is_item(self) -> bool:
-        """Whether it is an item of a list."""
+        """Whether this is an item of a list."""
         return not self.first_prefix.startswith(">")
 
 
@@ -42,67 +42,67 @@ class Block:
     """A piece of a source, in reading order."""
 
     kind: BlockKind
-    """A gap is an empty paragraph, which may be a scene break; what is left has a reason."""
+    """A gap is an empty paragraph, which may be a scene break; "left" is left out, for a reason."""
     source: str
     lines: list[Line] = field(default_factory=list)
-    """Of a heading: its parts, such as ordinal and title; none where it is a picture."""
+    """Of a heading: its parts, such as ordinal and title; empty if it is a picture."""
     level: int = 0
     containers: tuple[Container, ...] = ()
     reason: str = ""
     anchors: tuple[str, ...] = ()
-    """Ids that begin here."""
+    """Ids of elements that begin here."""
     matter: str | None = None
-    """Kind of the innermost section around it that says what it is."""
+    """Kind of matter of the innermost enclosing section that states one."""
     section: int = 0
     """Number of that section in its document; 0 outside of any."""
     text: str = ""
     characters: int = 0
     words: int = 0
     linked_characters: int = 0
-    """Characters that are links into the book."""
+    """Characters in links into the book."""
     speaker: str = ""
-    """The label of a script that is written before the text, with its colon."""
+    """Label of a script, with its colon, written before the text."""
     lead_words: str = ""
-    """Words at its beginning that its markup sets apart, as speakers' names are."""
+    """Words that markup sets apart at the beginning, as it does with speakers' names."""
     is_name: bool = False
-    """Whether its markup says that they are a speaker's."""
+    """Whether markup calls the lead words a speaker's name."""
     is_tabular: bool = False
-    """Whether it is a row of a table, or of a list of terms."""
+    """Whether this is a row of a table or of a list of terms."""
     is_narrated: bool = False
-    """Whether its markup says that it is no speaker's, and no direction."""
+    """Whether markup says that this belongs to no speaker and is not a direction."""
     document: int = 0
-    """Number of the document or page that it stands in."""
+    """Number of its document or page."""
     rows: list[str] = field(default_factory=list)
-    """Its lines as they stand in a source that has no other marks, or is Markdown."""
+    """Lines as written, of a source without other marks or of Markdown."""
     gap: int = 0
     """Blank lines above it in a plain text."""
     heading: Heading | None = None
     """What a heading in a plain text counts and names."""
     language: str | None = None
-    """What the source says that all of it is in; then, where it is none of the book's."""
+    """Language by markup; later kept only if it differs from the book's."""
     source_markdown: str | None = None
-    """Its Markdown, where the source is Markdown: it stays the author's."""
+    """The author's own Markdown, if the source is Markdown."""
 
     refs: tuple[str, ...] = ()
-    """Keys of the notes that it refers to."""
+    """Keys of the notes that the block refers to."""
     note: tuple[str, ...] = ()
-    """Keys of the note that it is, or a part of."""
+    """Keys of the note that the block belongs to."""
 
     @property
     def is_worded_heading(self) -> bool:
-        """Whether it is a heading in words."""
+        """Whether this is a heading with words."""
         return self.kind == "heading" and bool(self.lines)
 
     @property
     def is_introductory(self) -> bool:
-        """Whether it does no more than lead to what follows, as a heading or a motto does."""
+        """Whether it only leads to the text that follows, as a heading or a motto does."""
         return self.kind != "text" or self.matter == "epigraph"
 
     def become_heading(self, level: int) -> None:
         self.kind, self.level, self.containers = "heading", level, ()
 
     def merge(self, block: Block) -> None:
-        """Add the lines of a block that belongs to this heading."""
+        """Appends the lines of another block of this heading."""
         if not self.lines or self.language != block.language:
             self.language = None if self.lines else block.language
         self.lines += block.lines
@@ -111,7 +111,7 @@ class Block:
         self.words += block.words
 
     def merge_first_row(self, next_block: Block) -> None:
-        """Add the first row of another block of Markdown, and take it from there."""
+        """Moves the first row of the next Markdown block to the end of this one."""
         row = next_block.rows.pop(0)
         first_source_row, _, next_block.source_markdown = (
             next_block.source_markdown or ""
@@ -122,7 +122,7 @@ class Block:
             block.words += sign * count_words(row)
 
     def leave(self, reason: str) -> None:
-        """Set it aside."""
+        """Marks the block as left out."""
         self.kind = "left"
         self.reason = reason
 
@@ -130,7 +130,7 @@ class Block:
 def block_of_lines(
     kind: Literal["heading", "text", "scene"], source: str, lines: Sequence[Line], level: int = 0
 ) -> Block:
-    """A block of these lines, counted."""
+    """Returns a block of lines, with its characters and words counted."""
     text = " ".join(map(plain_text, lines))
     words = sum(count_words(plain_text(line)) for line in lines)
     return Block(
@@ -140,7 +140,7 @@ def block_of_lines(
 
 
 def left_out_block(source: str, text: str, reason: str) -> Block:
-    """A block of words that are set aside."""
+    """Returns a block of words that are left out."""
     text = " ".join(text.split())
     return Block(
         "left", source, reason=reason, text=text, characters=count_characters(text),
@@ -149,10 +149,10 @@ def left_out_block(source: str, text: str, reason: str) -> Block:
 
 
 def write_markdown(blocks: Iterable[Block]) -> str:
-    """Blocks as a Markdown file; what is left out is not in it.
+    """Returns blocks as a Markdown file, without those that are left out.
 
-    Scene breaks stand between paragraphs only. Empty paragraphs count as scene breaks where they
-    are few; where they are many, they are how the source parts its paragraphs.
+    Scene breaks are written between paragraphs only. Empty paragraphs count as scene breaks if they
+    are few; if they are many, the source uses them to separate its paragraphs.
     """
     shown_blocks = [block for block in blocks if block.kind != "left"]
     if any(block.source_markdown is not None for block in shown_blocks):
@@ -167,7 +167,7 @@ def _write_rows(shown_blocks: Sequence[Block]) -> list[str]:
     rows: list[str] = []
     started_containers: set[Container] = set()
     above: Block | None = None
-    """The paragraph above, in the same scene or with a scene break below it."""
+    """The paragraph above in the same scene."""
     has_break = False
     language: str | None = None
     for block in shown_blocks:
@@ -194,7 +194,8 @@ def _write_rows(shown_blocks: Sequence[Block]) -> list[str]:
 
 
 def _write_paragraph_rows(block: Block, started_containers: set[Container]) -> Iterator[str]:
-    """The rows of a paragraph, in its containers; `started_containers` are those that have a first row."""
+    """Yields the rows of a paragraph in its containers; `started_containers` already have a first
+    row."""
     speaker = f"{write_label(block.speaker)} " if block.speaker else ""
     for row in f"{speaker}{write_paragraph(block.lines)}".split("\n"):
         yield (
@@ -208,7 +209,8 @@ def _write_paragraph_rows(block: Block, started_containers: set[Container]) -> I
 
 
 def _blank_row_between(above: Block, below: Block) -> str:
-    """The blank row between two paragraphs, in the containers that hold both."""
+    """Returns the blank row between two paragraphs, with the prefixes of containers that hold both.
+    """
     pairs = zip(below.containers, above.containers, strict=False)
     return "".join(
         inner_container.next_prefix

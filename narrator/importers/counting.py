@@ -1,7 +1,7 @@
-"""How chapters and parts are counted and named, in the languages of the model.
+"""How chapters and parts are numbered and named, in the languages of the model.
 
-`CHAPTER XI.`, `The First Act`, `Глава двадцать первая`, `Erstes Kapitel`, `第十二回`: the word that
-is counted, and its number. The one place that knows these words; knows no format and no blocks.
+`CHAPTER XI.`, `The First Act`, `Глава двадцать первая`, `Erstes Kapitel`, `第十二回`: a word such as
+"chapter", and its number. The only module that knows these words; knows no format and no blocks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 ROMAN = r"(?:(?=[ivxlc])c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))"
-"""A Roman number below 400, in lower case; larger ones are words as well ("mix", "dim")."""
+"""Pattern of Roman numbers below 400 in lower case; larger ones are also words ("mix", "dim")."""
 
 _CHAPTERS = {
     "en": "chapter chap letter canto stave scene adventure story tale poem sonnet fable day night",
@@ -132,7 +132,7 @@ _EAST_TENS = {"十": 10, "百": 100, "千": 1000, "십": 10, "백": 100}
 
 _ARTICLES = frozenset("the das der die la le les el il lo het de το ο η den det o a as os".split())
 _NUMBER_MARKERS = frozenset("the no nr n° nº num numero thu ya ke ki der das die".split())
-"""Words that may stand between what is counted and its number."""
+"""Words that may stand between the counted word and its number."""
 _SIGNS = (  # vowels and tones that are no letters: of Hindi, Thai, Lao, Burmese, Khmer
     r"\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0e30-\u0e4e\u0eb0-\u0ecd\u1000-\u109f\u1780-\u17dd"
 )
@@ -147,29 +147,29 @@ _ORDINAL_FIGURE = re.compile(
 )
 _MARK = re.compile(r"\s*[.:)\]—–-]+")
 _MAX_NUMBER_IN_WORDS = 100
-"""Numbers up to this are known in words."""
+"""Upper bound of numbers that are recognised in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """What a line counts, as a heading does."""
+    """A line that numbers a chapter or a part, in its components."""
 
     number: str
     """The word and its number, as written."""
     word: str
-    """What is counted, folded; "" for a bare number."""
+    """The counted word, folded; "" for a bare number."""
     is_part: bool
-    """Whether it is what holds chapters: a part, a book, an act."""
+    """Whether the word names something that holds chapters: a part, a book, an act."""
     value: int | None
-    """None where the number is a word that is not known, or a letter."""
+    """None if the number is an unknown word or a letter."""
     mark: str
     title: str
-    """What follows the number, "" where nothing does."""
+    """Text after the number; "" if nothing follows."""
 
 
 @lru_cache(maxsize=4096)
 def counted(row: str) -> Numbering | None:
-    """What a line that begins with a counted word says; None for any other line."""
+    """Returns the numbering of a line that begins with a counted word; None for any other line."""
     row = row.strip()
     if east_match := _EAST_NUMBERING.match(row):
         word = east_match["word"] or east_match["counted"] or "卷"
@@ -188,20 +188,20 @@ def counted(row: str) -> Numbering | None:
 
 
 def bare_value(number: str) -> int | None:
-    """The value of a bare figure or Roman number."""
+    """Returns the value of a bare figure or Roman number."""
     if number.isdecimal():
         return int(number)
     return roman(number.lower()) if re.fullmatch(ROMAN, number.lower()) else None
 
 
 def bare_east_number(row: str) -> tuple[int, str] | None:
-    """The value and the title of a line with a bare Chinese number: `一`, `（二）`, `三、海`."""
+    """Returns value and title of a line with a bare Chinese number: `一`, `（二）`, `三、海`."""
     match = _EAST_BARE_NUMBER.fullmatch(row)
     return (_east_number_value(match["number"]), match["title"] or "") if match else None
 
 
 def value_in_words(row: str) -> int | None:
-    """The value of a line that is a number in words and nothing else: `ONE`, `Twenty-Two`."""
+    """Returns the value of a line that is only a number in words: `ONE`, `Twenty-Two`."""
     words = re.findall(r"[^\W\d_]+", row)
     if not 1 <= len(words) <= 3 or not row[:1].isupper():
         return None
@@ -210,7 +210,7 @@ def value_in_words(row: str) -> int | None:
 
 
 def roman(number: str) -> int:
-    """The value of a Roman number in lower case."""
+    """Returns the value of a Roman number in lower case."""
     total, last_value = 0, 0
     for letter in reversed(number):
         letter_value = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}[letter]
@@ -220,7 +220,7 @@ def roman(number: str) -> int:
 
 
 def fold(word: str) -> str:
-    """A word without case and accents, as these tables have it."""
+    """Returns a word without case and accents, as in these tables."""
     decomposed = unicodedata.normalize("NFD", word.casefold())
     without_accents = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
     return unicodedata.normalize("NFC", without_accents.translate(_LETTER_FOLDS))
@@ -232,7 +232,7 @@ _LETTER_FOLDS = str.maketrans(
 
 
 def _languages_by_word() -> dict[str, tuple[bool, tuple[str, ...]]]:
-    """Word, folded -> whether it names a part, and the languages that count by it."""
+    """Returns folded word -> whether it names a part, and the languages that use it."""
     languages_by_word: dict[str, tuple[bool, tuple[str, ...]]] = {}
     for is_part, tables in ((False, _CHAPTERS), (True, _PARTS)):
         for language, words in tables.items():
@@ -246,7 +246,8 @@ _COUNTED_WORDS = _languages_by_word()
 
 
 def _first_tokens(row: str) -> Sequence[tuple[str, int, int]]:
-    """The first words of a line that nothing but spaces, points and hyphens part."""
+    """Returns the first words of a line with their ranges, as long as only spaces, points and
+    hyphens separate them."""
     tokens: list[tuple[str, int, int]] = []
     for match in _TOKEN.finditer(row):
         token_end = tokens[-1][2] if tokens else 0
@@ -259,6 +260,7 @@ def _first_tokens(row: str) -> Sequence[tuple[str, int, int]]:
 def _make_numbering(
     row: str, end: int, word: str, is_part: bool, number: int | None
 ) -> Numbering | None:
+    """Returns the numbering of a row whose number ends at `end`; None if a word runs on there."""
     mark_match = _MARK.match(row, end)
     title = row[mark_match.end() if mark_match else end :]
     if title and not (title[0].isspace() or (mark_match and mark_match[0][-1] in "—–-")):
@@ -272,7 +274,7 @@ def _make_numbering(
 def _number_after_word(
     row: str, tokens: Sequence[tuple[str, int, int]], folded_words: Sequence[str], word_index: int
 ) -> Numbering | None:
-    """`Chapter XI`, `Part the Second`, `Kapitel 1`."""
+    """Reads a number after the word: `Chapter XI`, `Part the Second`, `Kapitel 1`."""
     word = folded_words[word_index]
     is_part, languages = _COUNTED_WORDS[word]
     number_index = word_index + 1
@@ -301,7 +303,8 @@ def _number_after_word(
 def _number_before_word(
     row: str, tokens: Sequence[tuple[str, int, int]], folded_words: Sequence[str], first_index: int
 ) -> Numbering | None:
-    """`The First Act`, `Erstes Kapitel`, `1. Kapitel`, `II. fejezet`."""
+    """Reads a number before the word: `The First Act`, `Erstes Kapitel`, `1. Kapitel`, `II.
+    fejezet`."""
     word_index = next(
         (
             n
@@ -390,19 +393,19 @@ _EXTRA_NUMBER_WORDS: Mapping[str, Mapping[str, int | None]] = {
            "ג": 3, "ד": 4, "ה": 5, "ו": 6, "ז": 7, "ח": 8, "ט": 9, "י": 10},
     "hi": {"एक": 1, "द": 2, "तीन": 3, "चार": 4, "पाँच": 5, "पहला": 1, "दूसरा": 2, "तीसरा": 3},
 }  # fmt: skip
-"""Numbers that num2words lacks or says otherwise, without their endings; None: which, is unsaid."""
+"""Stems of numbers that num2words lacks or spells otherwise; None if their value is unknown."""
 _ENDING = re.compile(r"(?:er|es|en|em|[aeiouyаяоеёыийьюуаοςηα])+$")
 _NUM2WORDS_LANGUAGES = frozenset(
     "en de fr es pt it nl da no sv fi pl cs hu ro ru uk tr id vi".split()
 )
-"""Languages that num2words writes numbers of."""
+"""Languages in which num2words writes numbers."""
 _BARE_NUMBER_LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "ru")
 """Languages in which a number in words may be a heading by itself."""
 
 
 @cache
 def _number_words(language: str, ordinal: bool) -> dict[str, int | None]:
-    """Numbers in words, without accents and endings -> their values."""
+    """Returns numbers in words, without accents and endings -> their values."""
     values_by_stem: dict[str, int | None] = {}
     if language in _NUM2WORDS_LANGUAGES:
         from num2words import num2words  # 25 ms
@@ -427,7 +430,7 @@ def _stems(words: Sequence[str]) -> str:
 def _number_in_words(
     folded_words: Sequence[str], languages: Sequence[str], ordinal: bool = False
 ) -> tuple[int | None, int]:
-    """The value of the number in words that a text begins with, and how many words it has."""
+    """Returns the value of the number in words that a text begins with, and its number of words."""
     for word_count in range(min(4, len(folded_words)), 0, -1):
         stems = _stems(folded_words[:word_count])
         for language in languages:

@@ -1,7 +1,8 @@
-"""Where a book prints who speaks: in which pieces, whose labels, and whether it is a play.
+"""Finds the printed dialogue of a book: which pieces are dialogue, whose labels they use, and
+whether it is a play.
 
-Nothing is written here. What is plainly no dialogue has no labels: a novel in which `ALICE:` stands
-now and then, a list, recipes, the heads of pages; see `_is_dialogue`.
+Writes nothing. A novel in which `ALICE:` occurs now and then, a list, a recipe or running heads are
+not dialogue; see `_is_dialogue`.
 """
 
 from __future__ import annotations
@@ -41,32 +42,34 @@ from narrator.importers.plaintext import emphasized_spans
 from narrator.importers.prose import Line, StyledSpan, normalize_line, plain_text
 
 _MIN_SPEECHES = 4
-"""Speeches that a dialogue has, at least; two of its speakers have two each."""
+"""Least number of speeches in a dialogue; two of its speakers have at least two each."""
 _LABELLED_SHARE = 0.5
-"""Of the paragraphs of a piece that begin with a label, where nothing else speaks for it."""
+"""Share of a piece's paragraphs that must begin with a label if nothing else marks it as dialogue.
+"""
 _PROMINENT_SHARE = 0.25
-"""The same where many names are set in capitals, apart or before a colon."""
+"""The same share if many names are in capitals, set apart or before a colon."""
 _MIN_PROMINENT_LABELS = 8
 _MAX_FIRST_LABEL_POSITION = 0.4
-"""Of the paragraphs of such a piece, at most, stand before its first label."""
+"""Largest share of the paragraphs of such a piece that may precede its first label."""
 _MAX_UNLABELLED_PARAGRAPHS = 12
-"""Paragraphs from a label to the next in such a piece, at most."""
+"""Largest number of paragraphs between two labels of such a piece."""
 _MAX_SPEECH_WORDS = 100
-"""Words under a name that stands alone, in the middle of a piece's speeches: under the heads of a
-book's pages there are more. For each name, in all of a piece, where markup says what is one."""
+"""Largest median number of words below a name that stands alone; below the running heads of pages
+there are more. If markup identifies the names, the largest average for the whole piece."""
 _MAX_LABEL_LENGTH = 120
-"""Characters of a row in which the colon of a label stands."""
+"""Characters at the start of a row within which a label's colon must stand."""
 _MAX_SINGLE_SPEAKERS = 12
-"""Names above which each has to come twice, one with another."""
+"""With more names than this, labels must outnumber the names two to one."""
 _FORM_ORDER_SHARE = 0.9
-"""Of what follows one of three labels or more that is always the same, in a form."""
+"""Share of successors that are always the same label, from which three or more labels are a form.
+"""
 _MAX_CONVERSATION_SPEAKERS = 8
-"""Speakers that hardly a conversation has more of."""
+"""With more speakers than this, a dialogue is a play rather than a conversation."""
 _TITLE_PARAGRAPHS = 3
-"""Paragraphs of a piece in which a title may stand."""
+"""Paragraphs at the top of a piece in which a title may stand."""
 _LIST_MARK = re.compile(r"\s*(?:[-+*]|\d+[.)])\s+|\s*#+\s*")
 _MAX_CAST_ROWS = 80
-"""Rows that a list of persons has, at most."""
+"""Largest number of rows in a list of persons."""
 _ACTS = names(
     "act akt aufzug acte acto ato atto bedrijf akten naytos действие явление scene szene auftritt "
     "scena escena cena сцена πραξη σκηνη perde babak 幕 막"
@@ -75,64 +78,64 @@ _ACTS = names(
 
 @dataclass(slots=True, eq=False)
 class Passage:
-    """A block, or some lines of one, as it may be read."""
+    """A block, or some of its lines, with the labels that it may begin with."""
 
     block: Block
     lines: list[Line]
-    """None where it is no paragraph."""
+    """Empty if the block is not a paragraph."""
     styled: StyledText
     label_options: tuple[Label, ...]
-    """What it may be labelled with, the likeliest first."""
+    """Labels that the passage may begin with, the likeliest first."""
     is_direction: bool
     label: Label | None = None
-    """What it is labelled with."""
+    """The label that was chosen."""
     is_continuation: bool = False
-    """Whether it is not the first part of its block."""
+    """Whether this is not the first part of its block."""
     leads_into_speech: bool = False
-    """Whether it is a direction within a speech of a script, which goes on below it."""
+    """Whether this is a direction within a speech that continues below it; scripts only."""
 
     def is_label_alone(self) -> bool:
-        """Whether a label is all there is."""
+        """Returns whether the passage is nothing but a label."""
         return any(label.speech_start >= len(self.styled.text) for label in self.label_options)
 
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulLabels:
-    """Words that begin paragraphs as speakers' names do, and hardly are any."""
+    """Words that look like speakers' names but probably are not."""
 
     names: tuple[str, ...]
-    """The most frequent first."""
+    """Most frequent first."""
     paragraphs: int
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedDialogue:
-    """The pieces of a book, and which are printed dialogue."""
+    """The pieces of a book, and which of them are printed dialogue."""
 
     pieces: Sequence[Sequence[Passage]]
     dialogue_flags: Sequence[bool]
     personas: Sequence[Persona]
     known_keys: frozenset[str]
-    """Keys of names that come again, and of the list of persons."""
+    """Keys of repeated names and of the list of persons."""
     is_play: bool
     has_speaker_markup: bool = False
-    """Whether markup says of all that is said whose it is."""
+    """Whether markup names the speaker of everything that is spoken."""
 
     @property
     def is_screenplay(self) -> bool:
-        """Whether it has a screenplay's transitions or headings of scenes."""
+        """Whether the text has a screenplay's transitions or scene headings."""
         return any(
             is_screenplay_row(passage.styled.text) for passage in chain.from_iterable(self.pieces)
         )
 
     @property
     def passages(self) -> Iterator[Passage]:
-        """Those of pieces that are dialogue."""
+        """The passages of pieces that are dialogue."""
         return chain.from_iterable(compress(self.pieces, self.dialogue_flags))
 
     @property
     def is_majority(self) -> bool:
-        """Whether it is half of the book or more."""
+        """Whether at least half of the book is dialogue."""
         words = [sum(passage.block.words for passage in passages) for passages in self.pieces]
         return 2 * sum(compress(words, self.dialogue_flags)) >= sum(words)
 
@@ -142,10 +145,11 @@ def find_dialogue(
     all_blocks: Iterable[Block],
     is_certain: bool = False,
 ) -> PrintedDialogue | DoubtfulLabels | None:
-    """The dialogue in pieces, if there is any; `all_blocks` may hold the list of persons.
+    """Returns the dialogue in the pieces, if there is any; `all_blocks` may hold the list of
+    persons.
 
-    A piece that only has the shape of one is doubtful, unless `is_certain`, where a user says that
-    it is a script.
+    A piece that only has the form of dialogue is doubtful, unless `is_certain` says that the user
+    declared a script.
     """
     all_blocks = list(all_blocks)
     pieces = _read_passages(pieces_of_blocks, is_certain)
@@ -181,7 +185,8 @@ def find_dialogue(
 
 
 def find_script(pieces_of_blocks: Sequence[Sequence[Block]]) -> PrintedDialogue | None:
-    """The dialogue of a script: what its markup calls names are names, and all of them are."""
+    """Returns the dialogue of a script, in which exactly those words are names that its markup
+    calls names."""
     pieces = [[_passage_of_script(block) for block in blocks] for blocks in pieces_of_blocks]
     known_keys = frozenset(
         passage.label.key for passage in chain.from_iterable(pieces) if passage.label
@@ -222,8 +227,8 @@ def _passage_of_script(block: Block) -> Passage:
 def _read_passages(
     pieces_of_blocks: Sequence[Sequence[Block]], is_certain: bool
 ) -> list[list[Passage]]:
-    """Blocks as they may be read: with the labels that are set as most of their piece are, or as
-    most of all where it is certain that there are labels."""
+    """Returns blocks as passages with the labels that are set in the usual way of their piece, or
+    of the whole book if `is_certain`."""
     unsplit_pieces = [[_passage_of(block) for block in blocks] for blocks in pieces_of_blocks]
     counts = Counter(
         label.key
@@ -241,8 +246,10 @@ def _read_passages(
 
 
 def _keep_common_labels(passages: Sequence[Passage], is_certain: bool) -> None:
-    """Leave those labels that are set as most are, or whose names are elsewhere; where it is
-    certain that there are some and none comes again, those that are in capitals or apart."""
+    """Drops labels that are neither set in a usual way nor repeat a name that is.
+
+    If `is_certain` and no label comes again, those in capitals or set apart remain.
+    """
     options = [label for passage in passages for label in passage.label_options]
     settings = common_settings(options)
     if is_certain and not settings:
@@ -277,7 +284,7 @@ _BLOCK_START = re.compile(r"\s{0,3}(?:>|[-+*]\s|\d+[.)]\s|\||```|~~~|<|\[\^)")
 
 
 def _lines_of_markdown(block: Block) -> list[Line]:
-    """The rows of a paragraph of Markdown, with its escapes and links as they are written."""
+    """Returns the rows of a Markdown paragraph, with its escapes and links as written."""
     rows = [row for row in (block.source_markdown or "").split("\n") if row.strip()]
     if any(map(_BLOCK_START.match, rows)):
         return []
@@ -295,7 +302,7 @@ def _spans_of_markdown(row: str) -> Iterator[StyledSpan]:
 
 
 def _style_lines(lines: Sequence[Line]) -> StyledText:
-    """The text of lines with its styles."""
+    """Returns the text of lines with its ranges of italics and directions."""
     italic_ranges: list[tuple[int, int]] = []
     direction_ranges: list[tuple[int, int]] = []
     offset = 0
@@ -312,21 +319,21 @@ def _style_lines(lines: Sequence[Line]) -> StyledText:
 
 
 def _strong_labels(passage: Passage) -> Iterator[Label]:
-    """What a passage may be labelled with, and its further lines, if their names stand out."""
+    """Yields the labels that a passage may begin with, and prominent ones of its further lines."""
     yield from passage.label_options
     for line in passage.lines[1:]:
         yield from _labels_within(line)
 
 
 def _labels_within(line: Line) -> Iterator[Label]:
-    """Labels at the beginning of a line within a paragraph."""
+    """Returns labels at the beginning of a line within a paragraph."""
     lead_words = line[0].text if line[0].em or line[0].strong else ""
     return (o for o in find_labels(plain_text(line), lead_words) if o.stands_out and o.mark)
 
 
 def _split_passage(passage: Passage, counts: Mapping[str, int]) -> list[Passage]:
-    """A passage in parts, where lines within it begin with labels that come again, and where they are
-    a screenplay's transitions or headings."""
+    """Splits a passage before lines that begin with a repeated label and around a screenplay's
+    transitions and headings."""
     repeated_settings = {label.setting for label in passage.label_options if counts[label.key] > 1}
     is_screenplay_line = [is_screenplay_row(plain_text(line)) for line in passage.lines]
     part_starts = [
@@ -350,7 +357,7 @@ def _split_passage(passage: Passage, counts: Mapping[str, int]) -> list[Passage]
 
 
 def _trust_markup(passages: Sequence[Passage]) -> None:
-    """Where markup says which words are speakers' names, no others are."""
+    """Drops labels that markup does not call names, if it calls enough others so."""
     marked_passages = [
         passage for passage in passages if passage.label_options and passage.block.is_name
     ]
@@ -364,7 +371,7 @@ def _trust_markup(passages: Sequence[Passage]) -> None:
 
 
 def _find_cast_list(pieces: Iterable[Sequence[Passage]]) -> list[Persona]:
-    """Those in a book's list of persons, whose rows begin no speeches."""
+    """Returns the persons in the book's list of persons; its rows lose their labels."""
     rows: list[str] = []
     remaining_rows = 0
     for passage in chain.from_iterable(pieces):
@@ -386,17 +393,17 @@ def _find_cast_list(pieces: Iterable[Sequence[Passage]]) -> list[Persona]:
 
 
 def _count_labels(passages: Iterable[Passage]) -> Counter[str]:
-    """How often each label comes."""
+    """Returns how often each label occurs, by key."""
     return Counter(label.key for passage in passages for label in passage.label_options)
 
 
 def _is_dialogue(passages: Sequence[Passage], counts: Mapping[str, int]) -> bool:
-    """Whether the same few names stand again and again where paragraphs begin.
+    """Returns whether the same few names begin paragraphs again and again.
 
     That is: four speeches, two speakers with two each, and labels on half of the paragraphs, or on
-    a quarter where there are eight that stand out, from the beginning on. Names alone on their
-    lines are no heads of pages: their speeches are short. What follows one another in always the
-    same order, three names or more, is a form, as recipes and letters have.
+    a quarter if eight of them are prominent and spread from the beginning on. Names alone on their
+    lines are not running heads: their speeches are short. Three or more names in a fixed order are
+    a form, such as a recipe or a letter.
     """
     paragraphs = [passage for passage in passages if passage.lines]
     label_by_passage = _repeated_labels(passages, counts)
@@ -423,7 +430,7 @@ def _is_dialogue(passages: Sequence[Passage], counts: Mapping[str, int]) -> bool
 def _repeated_labels(
     passages: Iterable[Passage], counts: Mapping[str, int]
 ) -> dict[Passage, Label]:
-    """Looks that begin with a label that comes again, and that label."""
+    """Returns the passages that begin with a repeated label, with that label."""
     return {
         passage: label
         for passage in passages
@@ -443,7 +450,8 @@ def _weigh_evidence(
     personas: Sequence[Persona],
     all_blocks: Sequence[Block],
 ) -> list[bool]:
-    """Which pieces of the shape of a dialogue are one: by themselves, or with all others of it."""
+    """Returns for each piece in the form of dialogue whether it is dialogue, by its own evidence or
+    by that of all such pieces."""
     is_in_acts = _is_in_acts(all_blocks)
     titles = [
         b.text for n, b in enumerate(all_blocks) if b.kind == "heading" or n < _TITLE_PARAGRAPHS
@@ -492,7 +500,7 @@ def _weigh_evidence(
 def _speeches(
     passages: Iterable[Passage], counts: Mapping[str, int]
 ) -> Iterator[evidence.LabelledSpeech]:
-    """Labels that come again, each with what stands below it up to the next."""
+    """Yields the repeated labels, each with the text up to the next label."""
     label: Label | None = None
     speech_texts: list[str] = []
     has_style = False
@@ -517,7 +525,8 @@ def _speeches(
 
 
 def _has_cast(personas: Iterable[Persona], keys: Collection[str]) -> bool:
-    """Whether two persons of a list or more are labels, or a word of their names is."""
+    """Returns whether two or more listed persons appear among the labels, in full or by one word of
+    their name."""
     names_of_persons = [key_of(persona.name).split() for persona in personas]
     labelled_count = sum(
         any(key == " ".join(words) or key.strip(".") in words or
@@ -530,7 +539,7 @@ def _has_cast(personas: Iterable[Persona], keys: Collection[str]) -> bool:
 def _doubtful_labels(
     pieces: Iterable[Sequence[Passage]], counts: Mapping[str, int]
 ) -> DoubtfulLabels:
-    """What passages like speakers' names in pieces that are no dialogue."""
+    """Returns the words that look like speakers' names in pieces that are not dialogue."""
     label_list = [
         label for passages in pieces for label in _repeated_labels(passages, counts).values()
     ]
@@ -539,12 +548,13 @@ def _doubtful_labels(
 
 
 def _first_repeated(passage: Passage, counts: Mapping[str, int]) -> tuple[Label, ...]:
-    """Of what a passage may be labelled with, the first that comes again, if any does."""
+    """Returns the first repeated label of a passage's options as a tuple of one, or an empty tuple.
+    """
     return tuple(label for label in passage.label_options if counts[label.key] > 1)[:1]
 
 
 def _has_few_speakers(labels: Collection[Label]) -> bool:
-    """Whether labels are of the same few names."""
+    """Returns whether labels are of the same few names."""
     counts = Counter(label.key for label in labels)
     repeated_names = sum(count > 1 for count in counts.values())
     is_crowd = len(counts) > _MAX_SINGLE_SPEAKERS and len(labels) < 2 * len(counts)
@@ -552,7 +562,7 @@ def _has_few_speakers(labels: Collection[Label]) -> bool:
 
 
 def _many_stand_out(labels: Iterable[Label]) -> bool:
-    """Whether many labels can be told from prose, of two that come three times at least."""
+    """Returns whether many labels can be told from prose, of two that come three times at least."""
     keys = [label.key for label in labels if label.stands_out]
     frequent_names = sum(count > 2 for count in Counter(keys).values())
     return len(keys) >= _MIN_PROMINENT_LABELS and frequent_names > 1
@@ -561,7 +571,8 @@ def _many_stand_out(labels: Iterable[Label]) -> bool:
 def _is_evenly_labelled(
     paragraphs: Sequence[Passage], labelled_passages: Sequence[Passage]
 ) -> bool:
-    """Whether labels begin early, and no long stretch is without one: no novel quotes a play."""
+    """Returns whether labels begin early, and no long stretch is without one: no novel quotes a
+    play."""
     label_indexes = [n for n, passage in enumerate(paragraphs) if passage in labelled_passages]
     longest_gap = max(below - above for above, below in pairwise([*label_indexes, len(paragraphs)]))
     return (
@@ -571,7 +582,7 @@ def _is_evenly_labelled(
 
 
 def _is_form(labels: Iterable[Label]) -> bool:
-    """Whether labels follow one another as they do in recipes."""
+    """Returns whether labels follow one another as they do in recipes."""
     keys = [label.key for label in labels]
     successors_by_key: dict[str, Counter[str]] = {}
     for above, below in pairwise(keys):
@@ -586,7 +597,7 @@ def _is_form(labels: Iterable[Label]) -> bool:
 
 
 def _is_short_under(paragraphs: Sequence[Passage], label_only_passages: Sequence[Passage]) -> bool:
-    """Whether names that stand alone have short speeches under them."""
+    """Returns whether names that stand alone have short speeches under them."""
     words_by_speech = [0]
     for passage in paragraphs:
         if passage in label_only_passages:
@@ -597,8 +608,8 @@ def _is_short_under(paragraphs: Sequence[Passage], label_only_passages: Sequence
 
 
 def _continues_dialogue(passages: Sequence[Passage], known_keys: set[str]) -> bool:
-    """Whether a piece is one more of the same dialogue: a third of it is labelled with names that
-    are known, or come here three times."""
+    """Returns whether a piece belongs to the same dialogue: names that are known, or come three
+    times here, label a third of it."""
     paragraphs = [passage for passage in passages if passage.lines and not passage.is_direction]
     counts = _count_labels(passages)
     frequent_keys = {key for key, count in counts.items() if count > 2}
@@ -614,7 +625,7 @@ def _continues_dialogue(passages: Sequence[Passage], known_keys: set[str]) -> bo
 
 
 def is_known(label: Label, known_keys: Iterable[str]) -> bool:
-    """Whether a label has a known name, or several of them."""
+    """Returns whether a label has a known name, or several of them."""
     names = split_names(label.name)
     return label.key in known_keys or (
         len(names) > 1 and all(key_of(part) in known_keys for part in names)
@@ -622,8 +633,10 @@ def is_known(label: Label, known_keys: Iterable[str]) -> bool:
 
 
 def _choose_label(passage: Passage, known_keys: set[str], is_sure: bool) -> Label | None:
-    """Whose speech begins with a passage: a name that comes again, or in what is `is_sure` a dialogue
-    one that stands out as those do."""
+    """Returns the label of the speech that begins with a passage.
+
+    It is a known name or, in a piece that `is_sure` to be dialogue, a short prominent one.
+    """
     for label in passage.label_options:
         if is_known(label, known_keys):
             return label
@@ -635,8 +648,8 @@ def _choose_label(passage: Passage, known_keys: set[str], is_sure: bool) -> Labe
 
 
 def _is_play(pieces: Sequence[Sequence[Passage]], dialogue_flags: Sequence[bool]) -> bool:
-    """Whether a dialogue without a list of persons is a play: it has acts, many speakers, verse,
-    directions, or marks names by a full stop."""
+    """Returns whether a dialogue without a list of persons is a play: it has acts, many speakers,
+    verse, directions, or marks names by a full stop."""
     passages = list(chain.from_iterable(compress(pieces, dialogue_flags)))
     speeches = [(passage, passage.label) for passage in passages if passage.label]
     names = {label.key for _, label in speeches}
@@ -665,12 +678,12 @@ def _is_play(pieces: Sequence[Sequence[Passage]], dialogue_flags: Sequence[bool]
 
 
 def is_screenplay_row(text: str) -> bool:
-    """Whether a row is a screenplay's transition, or heads a scene of it."""
+    """Returns whether a row is a screenplay's transition, or heads a scene of it."""
     return is_scene_heading(text) or transition(text) is not None
 
 
 def _is_in_acts(blocks: Iterable[Block]) -> bool:
-    """Whether a heading counts acts or scenes."""
+    """Returns whether a heading counts acts or scenes."""
     numberings = (counted(block.text) for block in blocks if block.kind == "heading")
     return any(numbering and numbering.word in _ACTS for numbering in numberings)
 
@@ -679,8 +692,11 @@ def _is_in_acts(blocks: Iterable[Block]) -> bool:
 
 
 def row_labels(rows: Sequence[str]) -> frozenset[str]:
-    """Keys of the labels that rows of a plain text begin with, where it may be printed dialogue;
-    by them it is parted in speeches, also without blank lines."""
+    """Returns the keys of the labels that rows of a plain text begin with, if it may be printed
+    dialogue.
+
+    The text is then split into speeches by them, even without blank lines.
+    """
     labels = list(_find_row_labels(rows))
     settings = common_settings(labels)
     labels = [label for label in labels if label.setting in settings]
@@ -700,8 +716,8 @@ def row_labels(rows: Sequence[str]) -> frozenset[str]:
 
 
 def _single_labels(rows: Sequence[str]) -> Iterator[tuple[str, Setting]]:
-    """Labels that need not come again, since they stand out from what is said after or below them:
-    their keys, and how they are set."""
+    """Yields key and setting of labels that need not be repeated, since they stand out from the
+    text after or below them."""
     for row, next_row in pairwise([*rows, ""]):
         for label in _labels_of_row(row) if row.strip() else ():
             if label.stands_out and (next_row.strip() or not label.is_alone):
@@ -709,7 +725,7 @@ def _single_labels(rows: Sequence[str]) -> Iterator[tuple[str, Setting]]:
 
 
 def _find_row_labels(rows: Sequence[str]) -> Iterator[Label]:
-    """What rows may begin a speech with: within a paragraph it has to stand out."""
+    """Yields the labels that rows begin with; within a paragraph only prominent ones."""
     for row_above, row in pairwise(["", *rows]):
         begins_paragraph = not row_above.strip()
         if row.strip() and (begins_paragraph or _may_have_prominent_label(row)):
@@ -721,8 +737,8 @@ def _find_row_labels(rows: Sequence[str]) -> Iterator[Label]:
 
 
 def label_of(row: str, keys: frozenset[str], is_within_paragraph: bool = False) -> Label | None:
-    """The label that a row begins with, of those with these keys; `is_within_paragraph` a paragraph it has to
-    stand out."""
+    """Returns the label that a row begins with, if its key is in `keys`; within a paragraph it must
+    be prominent."""
     candidates = (label for label in _labels_of_row(row) if label.key in keys)
     return next(
         (label for label in candidates if not is_within_paragraph or _is_prominent(label, row)),
@@ -736,7 +752,7 @@ def _labels_of_row(row: str) -> tuple[Label, ...]:
 
 
 def _may_have_prominent_label(row: str) -> bool:
-    """Whether a row may begin with a label that stands out; most of prose does not."""
+    """Returns whether a row may begin with a label that stands out; most of prose does not."""
     stripped_row = row.strip()
     first_word = stripped_row.split(maxsplit=1)[0].strip(".,:")
     is_set_apart = row[:2].isspace() or not stripped_row[0].isalpha() or first_word.isupper()
@@ -744,5 +760,6 @@ def _may_have_prominent_label(row: str) -> bool:
 
 
 def _is_prominent(label: Label, row: str) -> bool:
-    """Whether a label within a paragraph stands out: by its letters, its mark, its indent."""
+    """Returns whether a label within a paragraph stands out: by its letters, its mark, its indent.
+    """
     return label.stands_out or row[:2].isspace()

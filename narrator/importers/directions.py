@@ -1,4 +1,5 @@
-"""Stage directions: which stretches of a speech are none of it, and which say how it is said.
+"""Stage directions: separates them from speech, and recognises those that describe the manner of
+speaking.
 
 Knows text and its styles, not blocks.
 """
@@ -14,30 +15,30 @@ from narrator.importers.book import count_words
 
 @dataclass(frozen=True, slots=True)
 class StyledText:
-    """A text with what its source shows in another style. Lines are parted by `\\n`."""
+    """A text with its ranges of other styles, as (start, stop). Lines are separated by `\\n`."""
 
     text: str
     italic_ranges: tuple[tuple[int, int], ...] = ()
-    """In italics, or what a plain text has for them."""
+    """Italics, or what a plain text uses for them."""
     direction_ranges: tuple[tuple[int, int], ...] = ()
-    """What markup calls a stage direction."""
+    """Stage directions by markup."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectionStyle:
-    """How a book sets its directions."""
+    """The way in which a book sets its directions."""
 
     is_play: bool = True
-    """Else what is in brackets may be an editor's: “I told [the company] so”."""
+    """If false, brackets may hold an editor's words: “I told [the company] so”."""
     uses_square_brackets: bool = False
-    """Then what is in round ones is said, unless it is in italics."""
+    """Then text in parentheses is spoken, unless it is in italics."""
     has_markup: bool = False
-    """Whether markup says what is one: then what is in italics is only stressed."""
+    """Whether markup identifies directions; then italics are only emphasis."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechPiece:
-    """A stretch of a text."""
+    """A stretch of a text, either speech or a direction."""
 
     start: int
     stop: int
@@ -45,16 +46,16 @@ class SpeechPiece:
 
 
 PARENTHETICAL = "parenthetical"
-"""Why words in brackets within a speech are left out: they tell an actor what to do."""
+"""Reason for leaving out bracketed words within a speech: they instruct an actor."""
 EXTENSION = "extension of a name"
-"""Why words in brackets behind a speaker's name are left out: nobody says them."""
+"""Reason for leaving out bracketed words after a speaker's name: nobody says them."""
 _EXTENSION = re.compile(
     r"\W*(?:v\W?o|o\W?s|o\W?c|off|cont\W?d?|contd|cont\W?inued|continuing|more|pre-?lap|subtitled?|"
     r"subtitles?|\d+s?|guest|external|host|presenter|voice[ -]?over|off[ -]?(?:screen|camera))"
     r"(?:\W*(?:v\W?o|o\W?s|o\W?c|cont\W?d|contd|continued))*\W*",
     re.IGNORECASE,
 )
-"""Where a voice comes from, that it goes on, an age: no way to speak."""
+"""Where a voice comes from, that it continues, an age: not a manner of speaking."""
 _SCENE_HEADING = re.compile(r"(?:\d+[A-Z]?\.?\s+)?(?:INT|EXT|EST|I/E)(?:\.|/)\s?(?=\w)[^a-z]*")
 """The heading of a screenplay's scene, in capitals: `INT. KITCHEN - DAY`."""
 _PARENTHETICAL = re.compile(r"[(（][^\W\d_A-ZÀ-ÞА-ЯΑ-Ω][^().!?]*\.?[)）]")
@@ -68,7 +69,7 @@ _CUT_TO = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*\bTO:)")
 _SQUARE_BRACKETS = re.compile(r"\[[^\[\]]*\](?![(:\[])")  # what links and definitions have is none
 _PARENTHESES = re.compile(r"(?<!\])\([^()]*\)|（[^（）]*）")
 _COMMAND = re.compile(r"\[(?:pause|music|language)\b|\[\W*\d{0,3}\W*\]", re.IGNORECASE)
-"""What is a command of a script, or the mark of a note."""
+"""A command of a script, or the mark of a note."""
 _CLOSING_CHARACTERS = frozenset('.?!…:;—–"”’»)]')
 _STAGE_VERB = re.compile(
     r"[\[(_\s]*(?:re-?enter|enter|exit|exeunt|manet|manent|flourish|alarums?|trumpets?|sennet|"
@@ -76,7 +77,7 @@ _STAGE_VERB = re.compile(
     r"входит|входят|уходит|уходят|занавес)\b",
     re.IGNORECASE,
 )
-"""A line of the stage, whatever stands around it."""
+"""Begins a line of stage business, whatever precedes it."""
 _FIRST_OR_SECOND_PERSON = re.compile(
     r"\b(?:I|me|my|mine|we|us|our|you|your|yours|thou|thee|thy|thine|ye|ich|mir|mich|mein\w*|wir|"
     r"uns|unser\w*|dir|dich|dein\w*|euch|euer|je|moi|nous|vous|votre|notre|toi|yo|usted|ustedes|"
@@ -84,7 +85,7 @@ _FIRST_OR_SECOND_PERSON = re.compile(
     r"\bj'",
     re.IGNORECASE,
 )
-"""Words of those who speak themselves, as directions hardly do."""
+"""Pronouns of people who speak; directions hardly use them."""
 _ACTION = re.compile(
     r"(?:(?:they|he|she|it|we|all)\b|re-?enter|enter|exit|exeunt|ris(?:es?|ing)|sit|stand|go(?:es|ing)?\b|leav|kneel|turn|bow|"
     r"nod|point|tak|pick|put|open|clos|walk|run|cross|mov|com(?:es?|ing)|kiss|die[sd]?\b|dying|fall|"
@@ -92,13 +93,13 @@ _ACTION = re.compile(
     r"садится|пауза|молчание)",
     re.IGNORECASE,
 )
-"""What is done rather than a way to speak."""
+"""Words of action rather than of a manner of speaking."""
 _MAX_STYLE_WORDS = 2
 _MAX_STYLE_WORDS_BEFORE_COLON = 4
 
 
 def split_speech(styled: StyledText, start: int, conventions: DirectionStyle) -> list[SpeechPiece]:
-    """A text from `start` on, in speech and directions; nothing of it is in neither."""
+    """Splits a text from `start` on into speech and directions; the pieces cover all of it."""
     text = styled.text
     direction_ranges = sorted(_find_directions(styled, start, conventions))
     speech_pieces: list[SpeechPiece] = []
@@ -114,7 +115,8 @@ def split_speech(styled: StyledText, start: int, conventions: DirectionStyle) ->
 
 
 def _merge_pieces(text: str, speech_pieces: Sequence[SpeechPiece]) -> list[SpeechPiece]:
-    """Pieces without those that are no more than a full stop, and neighbours of one kind as one."""
+    """Returns pieces with neighbours of one kind merged, and bare punctuation joined to the piece
+    before."""
     merged: list[SpeechPiece] = []
     for piece in speech_pieces:
         has_letters = any(map(str.isalnum, text[piece.start : piece.stop]))
@@ -144,8 +146,11 @@ def _find_directions(
 def _is_direction_in_parentheses(
     styled: StyledText, start: int, match: re.Match[str], conventions: DirectionStyle
 ) -> bool:
-    """Whether round brackets hold a direction: where a play has square ones for these, only at the
-    beginning of a speech, in small letters, or in italics."""
+    """Returns whether parentheses hold a direction.
+
+    In a play that uses square brackets they do so only at the beginning of a speech in small
+    letters, or in italics.
+    """
     opens_speech = not styled.text[start : match.start()].strip() and match[0][1:2].islower()
     is_spoken = conventions.is_play and conventions.uses_square_brackets and not opens_speech
     is_between_sentences = not is_spoken and _stands_between(styled.text, start, *match.span())
@@ -153,7 +158,8 @@ def _is_direction_in_parentheses(
 
 
 def _find_unbracketed(styled: StyledText, start: int) -> Iterator[tuple[int, int]]:
-    """Directions of a play that italics show, or their first word at the beginning of a line."""
+    """Yields the ranges of a play's directions that are marked by italics or by the first word of a
+    line."""
     text = styled.text
     for begin, end in styled.italic_ranges:
         if begin >= start and _is_italic_direction(text, start, begin, end):
@@ -169,7 +175,7 @@ def _has_words(bracketed: str) -> bool:
 
 
 def _stands_between(text: str, start: int, begin: int, end: int) -> bool:
-    """Whether a stretch stands between sentences rather than within one."""
+    """Returns whether a stretch stands between sentences rather than within one."""
     before, after = text[start:begin].rstrip(), text[end:].lstrip()
     sentence_ended = not before or before[-1] in _CLOSING_CHARACTERS
     sentence_begins = not after or not after[0].islower()
@@ -184,7 +190,7 @@ def _is_italic(styled: StyledText, begin: int, end: int) -> bool:
 
 
 def _is_italic_direction(text: str, start: int, begin: int, end: int) -> bool:
-    """Whether words in italics, without brackets, are a direction rather than stressed."""
+    """Returns whether words in italics, without brackets, are a direction rather than stressed."""
     words = text[begin:end].rstrip()
     end += text[end : end + 1] == "."
     has_full_stop = text[begin:end].rstrip().endswith(".")
@@ -195,7 +201,8 @@ def _is_italic_direction(text: str, start: int, begin: int, end: int) -> bool:
 
 
 def is_direction(styled: StyledText) -> bool:
-    """Whether a whole paragraph is one: in brackets, in italics, by markup, as `Enter Ghost.`"""
+    """Returns whether a whole paragraph is a direction: in brackets, in italics, by markup, or like
+    `Enter Ghost.`"""
     text = styled.text.strip()
     if not any(map(str.isalpha, text)):
         return False
@@ -211,23 +218,25 @@ def is_direction(styled: StyledText) -> bool:
 
 
 def transition(text: str) -> re.Match[str] | None:
-    """What a row says as a screenplay's transition, `text` without its emphasis: `**FADE IN:**`."""
+    """Returns the match of a screenplay's transition, such as `**FADE IN:**`, in `text` without
+    emphasis."""
     plain_text = re.sub(r"[*_]+", "", text).strip()
     return _CUT_TO.fullmatch(plain_text) or _TRANSITION.fullmatch(plain_text)
 
 
 def is_extension(text: str) -> bool:
-    """Whether words behind a name say where its voice comes from: `(V.O.)`, `(CONT'D)`."""
+    """Returns whether words after a name say where its voice comes from: `(V.O.)`, `(CONT'D)`."""
     return bool(_EXTENSION.fullmatch(text))
 
 
 def is_scene_heading(text: str) -> bool:
-    """Whether a row heads a screenplay's scene, `text` without its emphasis."""
+    """Returns whether a row heads a screenplay's scene, `text` without its emphasis."""
     return bool(_SCENE_HEADING.fullmatch(re.sub(r"[*_]+", "", text).strip()))
 
 
 def is_parenthetical(text: str) -> bool:
-    """Whether words in round brackets within a speech are an actor's: `(beat)`, `(to Anna)`."""
+    """Returns whether words in round brackets within a speech are an actor's: `(beat)`, `(to
+    Anna)`."""
     plain_text = re.sub(r"[*_]+", "", text).strip()
     return (
         bool(_PARENTHETICAL.fullmatch(plain_text))
@@ -236,7 +245,7 @@ def is_parenthetical(text: str) -> bool:
 
 
 def cover_text(ranges: Sequence[tuple[int, int]], text: str) -> bool:
-    """Whether stretches hold nearly all letters of a text."""
+    """Returns whether stretches hold nearly all letters of a text."""
     covered_length = sum(stop - start for start, stop in ranges)
     if 10 * covered_length < 7 * len(text):
         return False
@@ -245,25 +254,27 @@ def cover_text(ranges: Sequence[tuple[int, int]], text: str) -> bool:
 
 
 def is_stage_row(row: str) -> bool:
-    """Whether a row of a text is a direction by its first word: `Enter the Ghost.`"""
+    """Returns whether a row of a text is a direction by its first word: `Enter the Ghost.`"""
     row = row.strip()
     return bool(_STAGE_VERB.match(row)) and row[-1] in ".])_"
 
 
 def is_verse(text: str) -> bool:
-    """Whether the lines of a text begin as verse does."""
+    """Returns whether the lines of a text begin as verse does."""
     rows = [row.strip(" “\"'‘[(") for row in text.split("\n")]
     return len(rows) > 1 and all(not row[:1].islower() for row in rows)
 
 
 def is_personal(text: str) -> bool:
-    """Whether somebody speaks in a text of himself or to another, as directions do not."""
+    """Returns whether a text uses the first or second person, as directions do not."""
     return bool(_FIRST_OR_SECOND_PERSON.search(text))
 
 
 def style_of(bracketed_text: str, before_colon: bool = False) -> str | None:
-    """How a speech is said, from the few words after its name: `(softly)`, `[Languidly.]`; None for
-    what is done, and for what takes longer to tell."""
+    """Returns the manner of speaking from the few words after a name: `(softly)`, `[Languidly.]`.
+
+    Returns None for an action, and for more than a few words.
+    """
     words = bracketed_text.strip(" ,[]()（）_*").rstrip(".,;: ")
     max_words = _MAX_STYLE_WORDS_BEFORE_COLON if before_colon else _MAX_STYLE_WORDS
     if not words or len(words.split()) > max_words or re.search(r"[()\[\]{}\n:]", words):

@@ -1,7 +1,7 @@
-"""What is odd about a book's chapters: lengths that no chapter has, numbers that do not run on.
+"""Reports oddities of a book's chapters: implausible lengths, and numbers with gaps.
 
-Said by `new` and by `check`, each kind once, with the mend: a heading that was not seen leaves a
-chapter of many hours and a gap in the numbers. Knows titles and lengths, no text beyond them.
+`new` and `check` show each kind once, with advice: a missed heading leaves a chapter of many hours
+and a gap in the numbers. Knows titles and lengths, but no text.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from narrator.importers.counting import ROMAN, bare_value, counted
 from narrator.text.pace import expected_seconds
 
 _MAX_SECONDS = 3 * 3600
-"""Seconds; the longest chapters of novels have two hours and a half."""
+"""Seconds; the longest chapters of novels last two and a half hours."""
 _MIN_SECONDS, _MIN_MEDIAN_RATIO = 20, 60
 """Seconds, and how many times as long the median chapter is at least."""
 _MAX_NUMBER = 200
-"""Numbers above are years."""
+"""Larger numbers are years."""
 _MAX_SHOWN = 3
 MEND = "`narrator new --chapter-heading` says what begins a chapter; or edit text and book.yaml"
 _BARE_NUMBER = re.compile(rf"(\d{{1,3}}|{ROMAN.upper()})(?=[.:)—–]|\s*$)")
@@ -34,16 +34,16 @@ class Shape:
     title: str
     seconds: float
     headings: int
-    """How many stand above its text: with more than one, something that holds it begins here."""
+    """Number of headings above its text; more than one means that a part or a story begins here."""
 
 
 def shapes_of(book: Book) -> list[Shape]:
-    """The chapters of an imported book as a listener meets them."""
+    """Returns title, length and headings of each chapter of an imported book."""
     return [_shape_of(chapter, book.language) for chapter in book.chapters]
 
 
 def doubts_of(book: Book) -> list[str]:
-    """What is odd about the chapters of an imported book, a line each."""
+    """Returns the oddities of an imported book's chapters, a line each."""
     return doubts(shapes_of(book))
 
 
@@ -54,7 +54,7 @@ def _shape_of(chapter: ImportedChapter, language: str) -> Shape:
 
 
 def doubts(chapters: Sequence[Shape]) -> list[str]:
-    """A line for each kind of oddity, with the mend."""
+    """Returns a line for each kind of oddity, with advice."""
     long_chapters = [
         f"“{c.title}” ({c.seconds / 3600:.1f} h)" for c in chapters if c.seconds > _MAX_SECONDS
     ]
@@ -83,7 +83,7 @@ def _join_some(descriptions: Sequence[str]) -> str:
 
 
 def _find_number_gaps(chapters: Sequence[Shape]) -> Iterator[str]:
-    """Where a chapter's number is not the one after that of the chapter before it."""
+    """Yields a description where a chapter's number does not follow the one before it."""
     last_by_family: dict[tuple[str, str], tuple[int, str]] = {}
     numbers = [_numbering_of(chapter.title) for chapter in chapters]
     previous_number: tuple[str, str, int] | None = ("", "", 0)
@@ -101,7 +101,7 @@ def _find_number_gaps(chapters: Sequence[Shape]) -> Iterator[str]:
 
 
 def _describe_oddity(number: int, last_number: int, title: str, title_above: str) -> Iterator[str]:
-    """What is odd about a number after another one; 0 is none."""
+    """Yields what is odd about a number after the previous one; 0 means no previous number."""
     missing_numbers = range(last_number + 1, number)
     if missing_numbers and title_above:
         subject = (
@@ -119,7 +119,7 @@ def _describe_oddity(number: int, last_number: int, title: str, title_above: str
 
 
 def _numbering_of(title: str) -> tuple[str, str, int] | None:
-    """What holds a chapter, what is counted, and its number."""
+    """Returns the holder of a chapter, its counted word, and its number."""
     for mark in (", ", ": "):
         holder, _, own_title = title.rpartition(mark)
         if (

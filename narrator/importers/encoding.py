@@ -1,8 +1,8 @@
-"""Bytes -> text: the encoding that a file is in, by what its text looks like in it.
+"""Decodes text files: guesses the encoding from what the text looks like in it.
 
-UTF-8 and UTF-16 say so themselves. Of older encodings the one is chosen in which letters stand
-where the language of the text has them; for a book that is plain. (charset-normalizer 3.5 reads
-German of Latin-1 as HP Roman-8 and Spanish of Macintosh as Windows-1257, long texts too.)
+UTF-8 and UTF-16 identify themselves. Of older encodings, the one is chosen in which letters fit the
+language of the text; for a book that is unambiguous. (charset-normalizer 3.5 reads German in
+Latin-1 as HP Roman-8 and Spanish in Macintosh as Windows-1257, even in long texts.)
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _LETTERS_BY_LANGUAGE = {
     "bg": "оеаинтсрвлкмдпуяъгзбчйхжшюцщьф",
     "el": "αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώϊϋΐΰ",
 }  # fmt: skip
-"""Letters beyond ASCII that a language has."""
+"""Non-ASCII letters of each language."""
 _COMMON_LETTERS = frozenset("оеаинтсрвлкмдпуαεηιοτσνρκλπάέίό")
-"""The commonest of alphabets that have no ASCII in them."""
+"""Commonest letters of alphabets without ASCII."""
 _TYPOGRAPHIC_CHARACTERS = frozenset("“”‘’„‚«»‹›–—…·¿¡°§£€©®™½¼¾ªº×†•№΄ \xa0\xad")
 _COMMON_HAN = frozenset(
     "的一是了我不人在他有这這个個上们們来來到时時大地为為子中你说說生国國年着就那和要她出也得里裡裏后後"
@@ -63,27 +63,27 @@ _COMMON_HAN = frozenset(
 """Characters that make up more than half of any Chinese text."""
 
 _MIN_SCORE = 0.5
-"""Letters that must be where a language has them, of what is beyond ASCII."""
+"""Share of non-ASCII characters that must fit the language."""
 _SAMPLE_SIZE = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A file's text."""
+    """A decoded text."""
 
     text: str
     remark: str | None
-    """What was not plain about its encoding, to be told."""
+    """Remark for people if the encoding had to be guessed."""
 
 
 class NoText(ValueError):
-    """Bytes that are no text; the message says why."""
+    """Raised for bytes that are not text; the message says why."""
 
 
 def decode(data: bytes, encoding: str | None = None) -> Decoded:
-    """The text of a file's bytes, in a named encoding or in the one that fits.
+    """Decodes a file's bytes in a named encoding or in the one that fits best.
 
-    Raises NoText, and ImportFailed for an encoding that does not exist.
+    Raises NoText, and ImportFailed for an unknown encoding.
     """
     if encoding is not None:
         try:
@@ -116,7 +116,7 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded:
 
 
 def _decode_wide(data: bytes, encoding: str) -> Decoded:
-    """Text of two or four bytes a character. Raises NoText."""
+    """Decodes text of two or four bytes a character. Raises NoText."""
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -151,7 +151,7 @@ def _decode_without_bom(data: bytes) -> Decoded:
 
 
 def _plain_share(data: bytes, encoding: str) -> float:
-    """How much of what bytes are in an encoding is what texts are full of."""
+    """Returns the share of decoded characters that are usual in texts."""
     text = data[:_SAMPLE_SIZE].decode(encoding, "replace")
     scripts = (unicodedata.name(c, "").partition(" ")[0] for c in text if c > "\x7f")
     known_count = sum(
@@ -167,7 +167,7 @@ _NON_ASCII_BYTE = re.compile(rb"[\x80-\xff]")
 
 
 def _decode_nearly_utf_8(data: bytes) -> Decoded | None:
-    """UTF-8 with a few bytes of an older encoding in it, as editors that disagree make it."""
+    """Decodes UTF-8 that contains a few bytes of an older encoding, as editors leave it."""
     valid_count = len(_UTF_8_SEQUENCE.findall(data))
     invalid_count = len(_NON_ASCII_BYTE.findall(_UTF_8_SEQUENCE.sub(b"", data)))
     if not valid_count or 20 * invalid_count > valid_count:
@@ -184,7 +184,7 @@ def _decode_error_as_cp1252(error: UnicodeError) -> tuple[str, int]:
 
 
 def _best_encoding(data: bytes) -> tuple[str, float]:
-    """The likeliest older encoding, and how well it fits: 1 is wholly."""
+    """Returns the likeliest older encoding and its score; 1 is a perfect fit."""
     sample = data[:_SAMPLE_SIZE]
     if len(data) > _SAMPLE_SIZE:
         sample = sample[: sample.rfind(b"\n") + 1] or sample
@@ -204,7 +204,7 @@ def _best_encoding(data: bytes) -> tuple[str, float]:
 
 
 def _east_score(text: str) -> float:
-    """How far a text is Chinese, Japanese or Korean."""
+    """Returns how well a text fits Chinese, Japanese or Korean, up to 1."""
     non_ascii = [c for c in text if c > "\x7f"]
     scripts = [unicodedata.name(c, "").partition(" ")[0] for c in non_ascii]
     cjk_count = scripts.count("CJK") + scripts.count("HIRAGANA") + scripts.count("KATAKANA")
@@ -224,7 +224,7 @@ def _east_score(text: str) -> float:
 
 
 def _west_score(text: str) -> float:
-    """How far the letters beyond ASCII are where the text's language has them."""
+    """Returns how well the non-ASCII letters fit the text's language, up to 1."""
     language = language_of(text)
     language_letters = frozenset(_LETTERS_BY_LANGUAGE.get(language or "", ""))
     total = score = 0.0
@@ -242,7 +242,8 @@ def _west_score(text: str) -> float:
 def _character_score(
     character: str, previous_character: str, next_character: str, language_letters: frozenset[str]
 ) -> float:
-    """1 for a character that stands well, less for others, down to -1."""
+    """Returns 1 for a character that fits its neighbours and the language, less for others, down to
+    -1."""
     if character in _TYPOGRAPHIC_CHARACTERS:
         is_inside_word = previous_character.isalpha() and next_character.isalpha()
         return -1.0 if is_inside_word and character not in "’—–·\xa0\xad…" else 1.0
@@ -259,7 +260,8 @@ def _character_score(
 def _fits_neighbours(
     character: str, previous_character: str, next_character: str, is_latin: bool
 ) -> bool:
-    """Whether a character is a letter among its like: no capital in a word, no two alphabets."""
+    """Returns whether a character is a letter that fits its neighbours: no capital inside a word,
+    no mixed alphabets."""
     if not character.isalpha() and not unicodedata.category(character).startswith("M"):
         return False
     is_mixed = not is_latin and any(

@@ -1,4 +1,4 @@
-"""Whether the labels of a text are those of speakers: by their words, and by what stands below.
+"""Weighs the evidence that labels are those of speakers, by the labels and the text after them.
 
 A form has labels, too, and so have a glossary, a changelog and a manual. But those name fields and
 dates; nobody asks there and is answered, and hardly anybody says "I". Knows labels and texts, not
@@ -18,7 +18,7 @@ from narrator.importers.labels import key_of
 from narrator.text.recognise import language_of
 
 MIN_WEIGHT = 0.45
-"""The weight from which on labels are taken for those of speakers."""
+"""Weight from which labels count as those of speakers."""
 
 _FIRST_PERSON = {
     "en": "I i I'm i'm I've I'll i'll I'd me my mine myself we us our ours we're we've we'll we'd",
@@ -71,7 +71,7 @@ _SECOND_PERSON = {
 
 
 def _words_by_language(tables: Mapping[str, str]) -> dict[str, frozenset[str]]:
-    """Words as they stand in a sentence and at its beginning; those of all languages under ""."""
+    """Returns each language's words, also capitalised; those of all languages under ""."""
     words_by_language = {
         language: frozenset(form for word in text.split() for form in (word, word.capitalize()))
         for language, text in tables.items()
@@ -99,7 +99,7 @@ _ROLES = names(
     "корреспондент журналист интервьюер prowadzący dziennikarz frage question pregunta domanda "
     "pergunta вопрос 记者 主持人"
 )
-"""Names of speakers that texts print without saying who they are."""
+"""Names of speakers without an identity."""
 _QUESTION_PAIRS = tuple(
     names(pair)
     for pair in (
@@ -108,7 +108,7 @@ _QUESTION_PAIRS = tuple(
         "fråga svar,pytanie odpowiedź"
     ).split(",")
 )
-"""What stands for a question and an answer."""
+"""Labels of questions and answers."""
 _TITLES = names(
     "mr mrs ms miss dr prof lady lord sir king queen prince princess duke duchess count countess "
     "captain father mother brother sister uncle aunt old young first second third herr frau "
@@ -126,18 +126,19 @@ _QUESTION_HEADING = re.compile(
 _NOT_IN_NAMES = re.compile(
     r"[€$£%§×=<>{}|\\@#_~^]|\d{3}|\d\s?[–-]\s?\d|\d+[.,]\d|https?|www\.|\.\w{2,4}$"
 )
-"""What stands in no name: amounts, ranges, years, addresses."""
+"""Amounts, ranges, years, addresses: never part of a name."""
 _DATE = re.compile(
     r"(?:\d{1,2}\.? )?(?:jan|feb|f[eé]v|m[aä]r[czs]|a[bpv]r|ma[iyg]|ju[ln]|juin|juil|gen|ene|giu|"
     r"lug|aug|ao[uû]|ago|set|sep|o[ckt]t|nov|d[eéi][cz])[\w.]{0,7}\.? \d|\d{1,2}\.? \w+ \d"
 )
 _MAX_NAME_WORDS = 5
 _SURNAMES = frozenset("white black west north east south price day reading".split())
-"""Words of forms that are surnames, too, after a first name."""
+"""Words of forms that are also surnames after a first name."""
 
 
 def may_name_speaker(name: str) -> bool:
-    """Whether words may name a speaker by their look: no amount, date, field or long phrase."""
+    """Returns whether words may name a speaker by their look: no amount, date, field or long
+    phrase."""
     words = name.split()
     if re.fullmatch(r"(?i)speaker[ _]?\d+", name.strip(" .:")):
         return True
@@ -145,7 +146,8 @@ def may_name_speaker(name: str) -> bool:
 
 
 def is_field(key: str) -> bool:
-    """Whether a key is what forms and manuals have, no name: `ingredients`, `oct 15`, `week 2`."""
+    """Returns whether a key belongs to a form or a manual rather than a person: `ingredients`, `oct
+    15`, `week 2`."""
     words = [word.strip(".,:()'’") for word in key.split()]
     undated_words = [word for word in words if not word.isdigit()]
     if key in FIELDS or not undated_words or not may_name_speaker(key):
@@ -160,7 +162,7 @@ def is_field(key: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSpeech:
-    """A label and what stands below it, up to the next."""
+    """A label and the text up to the next one."""
 
     name: str
     text: str
@@ -174,28 +176,28 @@ class LabelledSpeech:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What else is known of the piece in which labels stand."""
+    """Further facts about the piece in which the labels stand."""
 
     share: float
-    """Of its paragraphs that are labelled or directions."""
+    """Share of its paragraphs that are labelled or directions."""
     is_set_apart: bool = False
     """Whether names are set apart or in capitals."""
     is_tabular: bool = False
-    """Whether most stand in cells of a table or a list of terms."""
+    """Whether most labels stand in cells of a table or a list of terms."""
     is_in_acts: bool = False
     has_cast: bool = False
     """Whether the names of a list of persons are among the labels."""
     answers_questions: bool = False
-    """Whether its headings say that it has questions that readers ask."""
+    """Whether its headings announce questions that readers ask."""
 
 
 def answers_questions(heading: str) -> bool:
-    """Whether a heading announces questions for readers, as FAQs and quizzes have."""
+    """Returns whether a heading announces questions for readers, as FAQs and quizzes have."""
     return bool(_QUESTION_HEADING.search(heading))
 
 
 def weigh_labels(speeches: Sequence[LabelledSpeech], circumstances: Circumstances) -> float:
-    """How much speaks for labels that are those of speakers; see `MIN_WEIGHT`."""
+    """Returns the weight of the evidence that labels are those of speakers; see `MIN_WEIGHT`."""
     if not speeches:
         return 0.0
     keys = [speech.key for speech in speeches]
@@ -254,7 +256,7 @@ def _share(flags: Iterable[bool]) -> float:
 
 
 def _shares_of_persons(texts: Sequence[str]) -> tuple[float, float]:
-    """The shares of texts in which somebody speaks of himself, and to another."""
+    """Returns the shares of texts that use the first person, and the second."""
     language = (language_of(" ".join(texts)) or "").partition("-")[0]
     first_person_count = second_person_count = 0
     for text in texts:

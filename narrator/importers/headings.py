@@ -1,6 +1,6 @@
-"""What lines of plain text are: headings, titles, lists of contents, prose.
+"""Classifies lines of plain text: headings, titles, tables of contents, prose.
 
-Only the shape of the words counts here; what becomes of them is decided in `text.py`.
+Judges only the form of the words; `text.py` decides what becomes of them.
 """
 
 from __future__ import annotations
@@ -39,26 +39,27 @@ _ORNAMENTED = re.compile(r"[_*=~]+[ \t]*([^\s_*=~][^_*=~]*?)[ \t]*[_*=~]+")
 """A heading with signs around it: `_Chapter I_`, `= I =`."""
 _ENDS_IN_PAGE_NUMBER = re.compile(r"[.\s·]\d{1,4}$")
 _MIN_UNCASED_LETTERS = 12
-"""Of a sentence in Chinese, which are some ten words of it, in Hebrew or Arabic three."""
+"""Letters of a sentence in a script without case: ten words or so of Chinese, three of Hebrew or
+Arabic."""
 END = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
-"""What a text ends with, and no chapter is called."""
+"""Ends a text, and is never a chapter's title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading as plain text has it."""
+    """A heading of a plain text."""
 
     parts: tuple[str, ...]
     """Ordinal and title, either of which may be missing."""
     level: int
     key: str
-    """What it counts, by which it is known again in a table of contents."""
+    """Identifies the heading, to recognise it in a table of contents."""
     matter: str | None = None
-    """The kind of front or back matter that it names."""
+    """Kind of front or back matter that it names."""
     value: int | None = None
-    """Its number, where that is known."""
+    """Its number, if known."""
     rows: int = 1
-    """Lines that it takes; text may begin right under it."""
+    """Number of its lines; text may follow directly."""
 
     @property
     def names_chapter(self) -> bool:
@@ -67,18 +68,18 @@ class Heading:
 
     @property
     def letter(self) -> int | None:
-        """Its place in the alphabet, where it is a single letter."""
+        """Position in the alphabet, if it is a single letter."""
         number = self.parts[0].rstrip(".:)")
         return ord(number) - ord("A") + 1 if re.fullmatch("[A-Z]", number) else None
 
     @property
     def is_first(self) -> bool:
-        """Whether it counts, and begins to."""
+        """Whether it is number one."""
         return self.value == 1
 
 
 def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
-    """The heading that a paragraph is, or begins with; `gap` blank lines stand above it."""
+    """Returns the heading that a paragraph is or begins with; `gap` blank lines precede it."""
     if is_contents_list(rows):
         return None
     first_row = rows[0].strip()
@@ -105,7 +106,7 @@ def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
 
 
 def _uncounted_heading(row: str, rows: int, gap: int) -> Heading | None:
-    """A heading without a number, at the top of so many rows."""
+    """Returns a heading without a number, at the top of a paragraph of so many rows."""
     if persons.is_cast_heading(row) and (row.isupper() or (gap > 1 and rows == 1)):
         return Heading((row,), CHAPTER, "solo persons")
     return (_solo_heading(row) if rows <= 2 else None) or (
@@ -114,7 +115,7 @@ def _uncounted_heading(row: str, rows: int, gap: int) -> Heading | None:
 
 
 def _join_title(heading: Heading, below: str, rows: int) -> Heading:
-    """A heading and the rows below it, where they are its title, or go on with it."""
+    """Returns a heading joined with the rows below it, if these are or continue its title."""
     number, *titles = heading.parts
     if rows > 4 or not (is_title(below) or (titles and below.isupper())):
         return heading
@@ -123,7 +124,7 @@ def _join_title(heading: Heading, below: str, rows: int) -> Heading:
 
 
 def _solo_heading(row: str) -> Heading | None:
-    """A heading that needs no number, such as a prologue's."""
+    """Returns a heading that needs no number, such as a prologue's."""
     match = _SOLO_HEADING.fullmatch(fold(row))
     if match is None or not (match["title"] is None or is_title(row[-len(match["title"]) :])):
         return None
@@ -131,13 +132,13 @@ def _solo_heading(row: str) -> Heading | None:
 
 
 def _matter_heading(row: str, gap: int) -> Heading | None:
-    """The heading of front or back matter, in capitals or set apart."""
+    """Returns the heading of front or back matter, in capitals or set apart."""
     kind = matter.kind_of_title(row) if len(row) <= 60 and (row.isupper() or gap > 1) else None
     return Heading((row,), CHAPTER, f"solo {kind}", kind) if matter.reason(kind) else None
 
 
 def _counted_heading(row: str, is_short: bool, is_alone: bool, rows: int = 1) -> Heading | None:
-    """A heading with a number, and no sentence after it; on so many rows."""
+    """Returns a heading with a counted word and no sentence after it."""
     numbering = counted(row)
     if numbering is None:
         return _numbered_heading(row) if is_short else None
@@ -152,7 +153,7 @@ def _counted_heading(row: str, is_short: bool, is_alone: bool, rows: int = 1) ->
 
 
 def _numbered_heading(row: str) -> Heading | None:
-    """A heading with a bare number: `IV. The Gate`, `一、海`, `Twenty-One`."""
+    """Returns a heading with a bare number: `IV. The Gate`, `一、海`, `Twenty-One`."""
     if match := _NUMERAL.fullmatch(row):
         title, mark, number = match["title"] or "", match["mark"], match["number"].lower()
         if title and not _is_title_of_number(title, mark, is_alone=False):
@@ -175,7 +176,8 @@ def _parts(number: str, mark: str, title: str) -> tuple[str, ...]:
 
 
 def _is_title_of_number(title: str, mark: str, is_alone: bool) -> bool:
-    """Whether what follows a number is its title; `is_alone`, after a name, in its own paragraph."""
+    """Returns whether the text after a number is its title; `is_alone` if a counted word precedes
+    it in a paragraph of its own."""
     if is_title(title.rstrip(".") if mark else title) and (mark or not title[0].islower()):
         return True
     # "CHAPTER II. Matthew is surprised", "CHAPTER XI. Who stole the tarts?"
@@ -186,7 +188,8 @@ def _is_title_of_number(title: str, mark: str, is_alone: bool) -> bool:
 
 
 def is_title(text: str) -> bool:
-    """Whether a text is set as a title: capitals, or a capital at the head of each long word."""
+    """Returns whether a text is set as a title: capitals, or a capital at the head of each long
+    word."""
     text = text.strip("_* ")
     if not text or len(text) > 120 or text[0] in "“\"'‘—-–「『" or text[-1] in ",;。！？」』":
         return False
@@ -203,7 +206,7 @@ def is_title(text: str) -> bool:
 
 
 def is_contents_list(rows: Sequence[str]) -> bool:
-    """Whether most of three or more rows are headings or end in a page number."""
+    """Returns whether most of three or more rows are headings or end in a page number."""
     return len(rows) >= 3 and 3 * sum(map(_is_contents_row, rows)) >= 2 * len(rows)
 
 
@@ -218,8 +221,8 @@ def _is_contents_row(row: str) -> bool:
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text has a sentence: it ends as one does and has words in lower case, or in a
-    script without cases many letters."""
+    """Returns whether a text has a sentence: it ends as one does and has words in lower case, or in
+    a script without cases many letters."""
     is_ended = text[-1] in '.!?…"”’:。！？」』؟۔।' and not _ENDS_IN_PAGE_NUMBER.search(text[-5:])
     if not is_ended:
         return False

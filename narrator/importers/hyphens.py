@@ -1,6 +1,6 @@
-"""Words that a line's end has parted: joined, with or without their hyphen, as the book has them.
+"""Joins words that a line end has divided, with or without their hyphen, as the book spells them.
 
-`con-` / `versation` is one word; `well-` / `known` stays `well-known`, if the book says so
+`con-` / `versation` is one word; `well-` / `known` stays `well-known` if the book spells it so
 elsewhere or both halves are words of it; `pre-` / `and postwar` are two.
 """
 
@@ -17,22 +17,22 @@ _CONJUNCTIONS = frozenset(
 _COMPOUND_FIRST_WORDS = frozenset(
     "well self half twenty thirty forty fifty sixty seventy eighty ninety".split()
 )
-"""Of English: what stands before a hyphen, but for these endings."""
+"""English words that keep their hyphen, except before these suffixes."""
 _ENGLISH_SUFFIXES = frozenset("ish less hood ness ing ed er ers est fold pence penny".split())
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a book that no line's end parts, without case."""
+    """Returns the undivided words of a book, without case."""
     return frozenset(_WORD.findall(BROKEN.sub(" ", text).casefold()))
 
 
 def join(text: str, known_words: Collection[str]) -> str:
-    """`text` without line ends within words; `known_words` are those of the book."""
+    """Returns `text` without line ends inside words; `known_words` are those of the book."""
     return BROKEN.sub(lambda broken: join_halves(broken[1], broken[2], known_words), text)
 
 
 def join_halves(first: str, second: str, known_words: Collection[str]) -> str:
-    """The word, or the two, that two halves at a line's end are."""
+    """Returns the word, or the two words, that two halves at a line end make."""
     hyphenated, joined_word = f"{first}-{second}".casefold(), f"{first}{second}".casefold()
     if second.casefold() in _CONJUNCTIONS and hyphenated not in known_words:
         return f"{first}- {second}"

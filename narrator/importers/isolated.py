@@ -1,8 +1,8 @@
-"""A manuscript read in a process of its own, which is ended where it takes too much.
+"""Reads a manuscript in a separate process, which is killed if it exceeds its limits.
 
-A file that was made to harm can crash a library, fill the memory, or never end: that costs the
-import, in a sentence, and nothing else. Systems limit processor time; memory is watched here, too,
-since macOS does not limit it. What comes back is data (`messages.py`).
+A malicious file can crash a library, fill the memory, or never end: that fails the import with a
+message, and nothing else. The system limits processor time; memory is also watched here, since
+macOS does not limit it. The answers are data (`messages.py`).
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
 
 READER_CODE = "from narrator.importers.reader_process import main; main()"
 _WATCH_INTERVAL = 0.02
-"""Seconds between two looks at its memory: a gigabyte may be filled in one."""
+"""Seconds between two checks of its memory: a gigabyte may be filled in one second."""
 _FAMILY_INTERVAL = 0.5
-"""Seconds between two looks for processes that it has started: all of the system are searched."""
+"""Seconds between two searches for its child processes, which scan all of the system's."""
 _EXIT_TIMEOUT = 10.0
-"""Seconds in which a process that has closed its output must have ended."""
+"""Seconds within which a process that has closed its output must end."""
 _EXHAUSTED_SHARE = 0.75
-"""Of its limit: one that crashes with as much has asked for more."""
+"""Share of the memory limit from which a crash counts as lack of memory."""
 _CHUNK_SIZE = 1 << 20
 _ADVICE = "it may be damaged or made to do harm; split it, or convert it to another format"
 
 
 def import_isolated(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
-    """As `import_book`, in another process.
+    """Imports a book as `import_book` does, in another process.
 
-    Raises also ImportFailed where it takes more than its limits, or crashes.
+    Also raises ImportFailed if the process exceeds its limits or crashes.
     """
     reader = _ReaderProcess(source, choices)
     try:
@@ -60,16 +60,16 @@ def import_isolated(source: Path, choices: Choices = Choices()) -> Book:  # noqa
 
 
 class _ReaderProcess:
-    """The process, and what is known of it."""
+    """The reader process, with its limits and answers."""
 
     def __init__(self, source: Path, choices: Choices) -> None:
         request = ImportRequest(source=str(source), choices=choices).to_line()
         self.current_path = source
-        """What is read now: of a folder, one of its files."""
+        """File that is being read; in a folder, one of its files."""
         self.limits = limits_for(source)
         self.start_time = time.monotonic()
         self.peak_memory = 0
-        """The most bytes of memory that were seen."""
+        """Largest number of bytes of memory seen."""
         self._process = subprocess.Popen(
             processes.python_command(READER_CODE),
             stdin=subprocess.PIPE,  # stays open: it ends when we do
@@ -85,7 +85,7 @@ class _ReaderProcess:
             self._process.stdin.flush()
 
     def read_book(self) -> Book:
-        """What is read. Raises NarratorError."""
+        """Returns the book. Raises NarratorError."""
         assert self._process.stdout is not None
         output = self._process.stdout.fileno()
         line, output_size = bytearray(), 0
@@ -112,7 +112,7 @@ class _ReaderProcess:
                 line += partial_line
 
     def stop(self) -> None:
-        """End it at once, with all that it has started."""
+        """Kills the process and everything that it has started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         for stream in (self._process.stdin, self._process.stdout):
@@ -122,7 +122,7 @@ class _ReaderProcess:
         self._process.wait()
 
     def _handle_answer(self, line: bytes) -> Book | None:
-        """The book, if this answer is it. Raises NarratorError."""
+        """Returns the book if this answer holds it. Raises NarratorError."""
         try:
             answer: ImportAnswer = parse_answer(line)
         except ValueError:
@@ -147,7 +147,7 @@ class _ReaderProcess:
     # -- limits ------------------------------------------------------------------------------------
 
     def _check_limits(self) -> None:
-        """Look whether it keeps to its limits. Raises ImportFailed."""
+        """Checks memory and time. Raises ImportFailed."""
         current_time = time.monotonic()
         if current_time - self._last_check < _WATCH_INTERVAL:
             return
@@ -160,7 +160,7 @@ class _ReaderProcess:
             raise self._import_error(f"was not read in {minutes:.0f} minutes; {_ADVICE}")
 
     def _used_memory(self, current_time: float) -> int:
-        """Bytes of memory in use by it and by what it has started."""
+        """Returns the bytes of memory used by the process and its children."""
         import psutil
 
         if current_time - self._last_search > _FAMILY_INTERVAL:
@@ -177,7 +177,7 @@ class _ReaderProcess:
     # -- how it ended ------------------------------------------------------------------------------
 
     def _exit_error(self) -> ImportFailed:
-        """Why it has ended without an answer."""
+        """Returns the error for a process that ended without an answer."""
         try:
             code = self._process.wait(_EXIT_TIMEOUT)
         except subprocess.TimeoutExpired:

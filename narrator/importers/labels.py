@@ -1,7 +1,7 @@
-"""Speakers' labels as plays, interviews and transcripts print them at a paragraph's beginning.
+"""Speakers' labels as plays, interviews and transcripts print them at the beginning of a paragraph.
 
-`ROPER.`, `Roper (softly):`, `DORINE, à part. —`, `[00:12:03] Anna:`, a name alone on its line. Says
-what a text may be labelled with, not whether it is: a novel has such words here and there.
+`ROPER.`, `Roper (softly):`, `DORINE, à part. —`, `[00:12:03] Anna:`, a name alone on its line.
+Finds possible labels only; a novel contains such words here and there.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from narrator.importers.directions import transition
 from narrator.text.normalize.english_lists import SPELLED, WORDS_TOO
 
 Form = Literal["capitals", "apart", "mixed"]
-"""How a name is told from what follows: by its capitals, by its style or markup, or not at all."""
+"""How a name differs from the text after it: by capitals, by style or markup, or not at all."""
 
 Setting = tuple[Form, str, bool]
-"""How a label is set, as those of one source are: form, mark, whether it stands alone."""
+"""Form, mark, and whether the label stands alone; the labels of one source share it."""
 
 _DAY = r"(?:\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}-\d{2}-\d{2}),?[^\S\n]+"
 _CLOCK = rf"(?:{_DAY})?(?:\d{{1,2}}:)?\d{{1,2}}:\d{{2}}(?:[.,]\d{{1,3}})?(?:\s?[AaPp][Mm]\b)?"
@@ -56,7 +56,7 @@ _CONJUNCTIONS = names("and & et und y e i ed o og och ja и и, і en")
 _NAME_SEPARATOR = re.compile(r"\s*,\s*(?:(?:and|et|und|y|ed|e|og|och|en|и|&)\s+)?|\s*&\s*|\s*/\s*|\s+\+\s+|"
                    r"\s+(?:and|et|und|y|ed|e|og|och|en|и)\s+", re.IGNORECASE)  # fmt: skip
 _SCENE_HEADING_START = re.compile(r"(?:INT|EXT|EST|I/E)(?:\.|/)\s?(?=\w)")
-"""How the heading of a screenplay's scene begins."""
+"""Beginning of a screenplay's scene heading."""
 _LOWER_CASE_WORDS = _CONJUNCTIONS | names(
     "of the a an in at to from with le la les l' du de des d' von der den dem zu zum zur van di "
     "del della da do dos das el los las с из за от до св на"
@@ -71,30 +71,31 @@ _OTHER_LABELS = names(
     "да нет oui non ja nein prologue epilogue prolog epilog strophe antistrophe epode refrain "
     "monday tuesday wednesday thursday friday saturday sunday sufficient seasonable average"
 )
-"""Words that many texts set before a full stop or a colon, none of them a person."""
+"""Words often set before a full stop or a colon that are not persons."""
 COLONS = (":", "：")
 _MAX_NAME_LENGTH = 60
 _MAX_RARITY = 20
-"""A way of setting labels that has one in so many of the most frequent way's is none."""
+"""A setting is dropped if it occurs less than once per this many labels of the commonest setting.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text's beginning that may name who says the rest of it."""
+    """The beginning of a text that may name its speaker."""
 
     name: str
-    """As it is printed, without the mark after it."""
+    """As printed, without the mark after it."""
     form: Form
     mark: str
-    """Its first character; "" where nothing stands after the name."""
+    """First character of the mark; "" if nothing follows the name."""
     speech_start: int
-    """Where the speech begins in the text."""
+    """Offset of the speech in the text."""
     is_alone: bool
-    """Whether nothing follows on its line."""
+    """Whether the label has its line to itself."""
     aside_range: tuple[int, int] = (0, 0)
-    """Where the words stand that say how it is said, with their signs."""
+    """Range of the words that describe how it is spoken, with their brackets; (0, 0) for none."""
     time_ranges: tuple[tuple[int, int], ...] = ()
-    """Where a transcript's times stand in the text."""
+    """Ranges of a transcript's times."""
 
     @property
     def key(self) -> str:
@@ -106,17 +107,17 @@ class Label:
 
     @property
     def stands_out(self) -> bool:
-        """Whether it could be told from prose by itself."""
+        """Whether the label is recognisable by itself, without being repeated."""
         return self.form != "mixed" or self.mark in COLONS or bool(self.time_ranges)
 
 
 def key_of(name: str) -> str:
-    """A name as names are compared."""
+    """Returns a name in the form in which names are compared."""
     return " ".join(name.split()).strip(" .").casefold()
 
 
 def split_names(name: str) -> tuple[str, ...]:
-    """The names in a label that joins some: `ROPER and MORE`, `Ros. & Guil.`"""
+    """Returns the names in a label of several speakers: `ROPER and MORE`, `Ros. & Guil.`"""
     return tuple(
         part.strip(" .") for part in _NAME_SEPARATOR.split(name) if part and part.strip(" .")
     )
@@ -125,10 +126,11 @@ def split_names(name: str) -> tuple[str, ...]:
 def find_labels(
     text: str, lead_words: str = "", is_speaker_name: bool = False
 ) -> tuple[Label, ...]:
-    """What a text may be labelled with, the likeliest first.
+    """Returns the labels that a text may begin with, the likeliest first. Lines are separated by
+    newlines.
 
-    `lead_words` are words at its beginning that style or markup sets apart, and `is_speaker_name` whether it
-    says that they are a speaker's. Lines are parted by newlines.
+    `lead_words` are set apart at its beginning by style or markup; `is_speaker_name` says that
+    markup calls them a speaker's name.
     """
     candidates: list[Label] = []
     name_match = _LEADING_NAME.match(text)
@@ -154,9 +156,10 @@ def find_labels(
 
 
 def common_settings(labels: Iterable[Label]) -> set[Setting]:
-    """How labels are set: in the way of most that come again, and in other ways that are not rare.
+    """Returns the settings of labels that are usual: that of most repeated labels, and others that
+    are not rare.
 
-    Where most are in capitals or apart, none is like a word of prose.
+    If most are in capitals or set apart, labels in mixed case are dropped.
     """
     label_list = list(labels)
     counts = Counter(label.key for label in label_list)
@@ -179,7 +182,7 @@ def _label_at(
     lead_words: str,
     is_certain: bool = False,
 ) -> Iterator[Label]:
-    """The label of a name that stands at a place in a text, below a time or without one."""
+    """Yields the label of the name at a range of the text, if it is one; a time may precede it."""
     tail_match = _AFTER_NAME.match(text, name_range[1])
     if tail_match is None:
         return
@@ -197,7 +200,7 @@ def _label_at(
 
 
 def _time_ranges(text: str, ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Which stretches of a text are times, in brackets or bare."""
+    """Returns those ranges of a text that are times, bare or in brackets."""
     time_ranges = []
     for begin, end in ranges:
         if end > 0 and (
@@ -208,7 +211,8 @@ def _time_ranges(text: str, ranges: Iterable[tuple[int, int]]) -> tuple[tuple[in
 
 
 def _split_tail(name: str, tail_match: re.Match[str]) -> tuple[str, list[tuple[int, int]]]:
-    """A name with those that a comma parts from it, and where it is said how it is spoken."""
+    """Returns a name, with further names after a comma, and the ranges that describe how it is
+    spoken."""
     aside_ranges = [tail_match.span("aside")] if tail_match["aside"] else []
     full_name = f"{name}{tail_match['tail'] or ''}"
     if full_name == name or all(map(_is_capitalized_name, split_names(full_name))):
@@ -217,7 +221,8 @@ def _split_tail(name: str, tail_match: re.Match[str]) -> tuple[str, list[tuple[i
 
 
 def _form_of(name: str, lead_words: str, text_to_label_end: str) -> Form | None:
-    """How a name is set; None where it only counts, or what is set apart is another text."""
+    """Returns the form of a name; None for a bare number, or if the words set apart are not the
+    name."""
     if _ROMAN_NUMERAL.fullmatch(name):
         return None
     if lead_words:
@@ -240,7 +245,8 @@ def _only_letters(text: str) -> str:
 
 
 def may_name(name: str) -> bool:
-    """Whether words may be a name: a capital at their head, and none that heads something else."""
+    """Returns whether words may be a name: a capital at their head, and none that heads something
+    else."""
     words = name.split()
     first_word = words[0].strip(".’'").casefold() if words else ""
     if (
@@ -270,7 +276,8 @@ def may_name(name: str) -> bool:
 
 
 def is_capitals(name: str) -> bool:
-    """Whether a name is in capitals: `MRS. PEARCE`, `LADY of the LAKE`; `Ghost` is in none."""
+    """Returns whether a name is in capitals: `MRS. PEARCE` and `LADY of the LAKE` are, `Ghost` is
+    not."""
     has_capital_word = False
     for word in re.findall(r"[^\W_]+(?:[’'][^\W_]+)*", name):
         bare_word = re.sub(r"^(?:Mc|Mac|De|Di|D[’']|O[’'])(?=[^\W\d_]{2})|[’']s$", "", word)
@@ -291,7 +298,7 @@ def _is_capitalized_name(name: str) -> bool:
 
 
 def _may_be_mixed_case_label(label: Label, text: str) -> bool:
-    """Whether a name in ordinary letters may be a label by what stands around it."""
+    """Returns whether a name in ordinary letters may be a label, judging by the text around it."""
     words = label.name.split()
     if len(words) > (4 if label.mark in COLONS else 3):
         return False
@@ -306,7 +313,7 @@ def _may_be_mixed_case_label(label: Label, text: str) -> bool:
 
 
 def ordinary(name: str) -> str:
-    """A name in ordinary capitals: `LADY BRACKNELL` is `Lady Bracknell`, `Q` stays."""
+    """Returns a name in ordinary case: `LADY BRACKNELL` becomes `Lady Bracknell`, `Q` stays."""
     name = " ".join(re.sub(r"[:()\[\]{}*]", " ", name).split())
     if not is_capitals(name):
         return name
@@ -333,10 +340,10 @@ def _capitalize(piece: str) -> str:
 
 
 def lowered_capitals(text: str, starts_sentence: bool = True) -> str:
-    """Words of capitals in ordinary letters, all else as it is: `INT. HOUSE - DAY` is
-    `Int. House - Day`, or where they begin nothing `(ON THE PHONE)` is `(on the phone)`.
+    """Returns text with words in capitals lowered: `INT. HOUSE - DAY` becomes `Int. House - Day`,
+    or `(on the phone)` if `starts_sentence` is false.
 
-    What is spelled out stays: `TV`, `BBC`, `FBI`.
+    Initialisms stay: `TV`, `BBC`, `FBI`.
     """
     if not starts_sentence and not text.isupper():
         return text

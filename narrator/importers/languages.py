@@ -1,7 +1,7 @@
-"""Which blocks of a book are in another language than the book, by what its markup says.
+"""Finds blocks in a language other than the book's, by their markup.
 
-Programs that make books write languages where nobody has set any, so what the words themselves
-deny is not believed. Knows blocks, not where they came from.
+Programs write language tags that nobody has set, so a tag that contradicts the words is ignored.
+Knows blocks, not where they came from.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from narrator.text.tongues import LEAST, recognised, strange
 
 
 def keep_foreign_languages(blocks: Sequence[Block], book_language: str) -> list[str]:
-    """Leave `language` to those blocks alone that are in another than `book_language`; returns which.
+    """Clears `language` of all blocks except those in a language other than `book_language`;
+    returns these languages.
 
-    Where that would be most of the book, markup and metadata speak of two books, and no block keeps
-    it.
+    If they would be most of the book, markup and metadata contradict each other, and no block keeps
+    its language.
     """
     worded_blocks = [block for block in blocks if block.kind in ("text", "heading")]
     for block in worded_blocks:
@@ -33,7 +34,7 @@ def keep_foreign_languages(blocks: Sequence[Block], book_language: str) -> list[
 
 
 def _is_foreign(tag: str, text: str, book_language: str) -> bool:
-    """Whether a text may be in the language of a tag, and is not in the book's."""
+    """Returns whether a text may be in the tag's language and is not in the book's."""
     is_too_short = sum(map(str.isalpha, text)) < LEAST  # said better within what is around it
     if is_too_short or not is_language(tag) or primary(tag) == primary(book_language):
         return False

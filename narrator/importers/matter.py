@@ -1,11 +1,11 @@
-"""What a piece of a book is: a chapter, a part, or front and back matter that is not read aloud.
+"""Classifies pieces of a book: chapters, parts, and front and back matter that is not read aloud.
 
-Four kinds of evidence, the strongest first: what the book's own markup says (`epub:type`, DPUB
-roles, landmarks, guide), the title, the words, the file's name. Knows no file format.
+Four kinds of evidence, the strongest first: the book's own markup (`epub:type`, DPUB roles,
+landmarks, guide), the title, the words, the file's name. Knows no file format.
 
 Kept: everything that the author tells the reader: preface, foreword, introduction, prologue,
-epigraph, parts, interludes, epilogue, afterword, author's notes, appendices. Left out: what
-serves a book on paper or on a screen, or sells another one.
+epigraph, parts, interludes, epilogue, afterword, author's notes, appendices. Left out: what serves
+a book on paper or on a screen, or sells another one.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ _KIND_BY_FILE_WORD = {
     "newsletter": "advertisement",
 }
 _MAX_WORDS_FOR_FILE_NAME = 1500
-"""Words above which a file's name alone proves nothing."""
+"""Number of words above which a file's name alone proves nothing."""
 
 _CHAPTER = re.compile(
     rf"(prologue|epilogue|interlude)\b|\d{{1,3}}(?!\S*\d)|(?-i:{ROMAN.upper()})\s*([.:)—–-]|$)",
@@ -209,14 +209,14 @@ _SIGNS_OF_RIGHTS = {
     "leave": r"publisher[’']s permission|public domain|work of fiction|"
     r"no part of this (?:book|publication)|אין לשכפל|אין להעתיק|لا يجوز نسخ|يمنع نسخ",
 }
-"""Words of a page of rights, by what they say; two kinds of them make one."""
+"""Patterns of a copyright page, by meaning; two meanings make one."""
 _RIGHTS = re.compile(
     "|".join(f"(?P<{kind}>{words})" for kind, words in _SIGNS_OF_RIGHTS.items()), re.IGNORECASE
 )
 _MAX_RIGHTS_PAGE_WORDS = 600
 _MAX_TITLE_PAGE_WORDS = 80
 _MAX_CHARACTERS_PER_WORD = 8
-"""At most, on average, where spaces part words; where none do, characters count."""
+"""Largest average length of words; limits texts that use no spaces."""
 _MAX_WORDS_BY_KIND = {
     "cover": 80,
     "titlepage": _MAX_TITLE_PAGE_WORDS,
@@ -225,20 +225,20 @@ _MAX_WORDS_BY_KIND = {
     "copyright-page": 2500,
     "imprint": 2500,
 }
-"""With more words a piece is read, whatever its title says: it may be a chapter's."""
+"""A longer piece is read whatever its title says, since it may be a chapter."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookContext:
-    """What is known of the whole book when a piece of it is judged."""
+    """Facts about the whole book that help to judge a piece of it."""
 
     title: str
     others: tuple[str, ...] = ()
-    """Subtitle, authors, publisher: what else a title page says."""
+    """Subtitle, authors, publisher: further words of a title page."""
 
 
 def kind_of_type(types: str) -> str | None:
-    """The kind that an `epub:type`, `role` or guide type names, if it is one that matters here."""
+    """Returns the kind that an `epub:type`, `role` or guide type names, if this module knows it."""
     for word in types.lower().split():
         word = word.rpartition(":")[2].removeprefix("doc-").removeprefix("other.")
         word = _SYNONYMS.get(word, word)
@@ -248,7 +248,7 @@ def kind_of_type(types: str) -> str | None:
 
 
 def kind_of_title(title: str) -> str | None:
-    """The kind of front or back matter that a title names."""
+    """Returns the kind of front or back matter that a title names."""
     title = " ".join(title.split()).strip(".:—–-* ")
     return next(
         (kind for kind, pattern in _TITLE_PATTERNS.items() if pattern.fullmatch(title)), None
@@ -256,7 +256,7 @@ def kind_of_title(title: str) -> str | None:
 
 
 def kind_of_file(name: str, words: int) -> str | None:
-    """The kind that a document's name suggests, for a document that says nothing itself."""
+    """Returns the kind that a document's name suggests, for a document without other evidence."""
     if words > _MAX_WORDS_FOR_FILE_NAME:
         return None
     stem = name.rpartition("/")[2].rpartition(".")[0].lower()
@@ -266,7 +266,7 @@ def kind_of_file(name: str, words: int) -> str | None:
 
 
 def kind_of_words(text: str, facts: BookContext) -> str | None:
-    """The kind that the words themselves give away: a page of rights, a title page."""
+    """Returns the kind that the words reveal: a copyright page or a title page."""
     if has_at_most(text, _MAX_RIGHTS_PAGE_WORDS) and len(signs_of_rights(text)) >= 2:
         return "copyright-page"
     title_words, other_facts = _word_set(facts.title), _word_set(" ".join(facts.others))
@@ -282,22 +282,23 @@ def kind_of_words(text: str, facts: BookContext) -> str | None:
 
 
 def signs_of_rights(text: str) -> set[str]:
-    """Kinds of words of a page of rights that a text has."""
+    """Returns the meanings of a copyright page's words that occur in a text."""
     return {sign.lastgroup or "" for sign in _RIGHTS.finditer(text)}
 
 
 def has_at_most(text: str, words: int) -> bool:
-    """Whether a text has no more words; where no spaces part them, its characters tell."""
+    """Returns whether a text has no more words; its characters count if no spaces separate words.
+    """
     return count_words(text) <= words and len(text) <= words * _MAX_CHARACTERS_PER_WORD
 
 
 def may_be_title_page(text: str) -> bool:
-    """Whether a text is as short as a title page is."""
+    """Returns whether a text is as short as a title page is."""
     return has_at_most(text, _MAX_TITLE_PAGE_WORDS)
 
 
 def has_plausible_length(kind: str | None, text: str) -> bool:
-    """Whether a piece of this kind may have so much text."""
+    """Returns whether a piece of this kind may be as long as the text."""
     return kind not in _MAX_WORDS_BY_KIND or has_at_most(text, _MAX_WORDS_BY_KIND[kind])
 
 
@@ -309,25 +310,28 @@ def _word_set(text: str) -> frozenset[str]:
 
 
 def reason(kind: str | None) -> str | None:
-    """Why a piece of this kind is left out; None where it is kept."""
+    """Returns why a piece of this kind is left out; None if it is kept."""
     return _OMISSION_REASONS.get(kind or "")
 
 
 def is_part(title: str) -> bool:
-    """Whether a title names a part that holds chapters: `Book One`, `Part II: The Sea`."""
+    """Returns whether a title names a part that holds chapters: `Book One`, `Part II: The Sea`."""
     numbering = counted(title)
     return numbering is not None and numbering.is_part
 
 
 def is_chapter(title: str) -> bool:
-    """Whether a title names a chapter: `Chapter 4`, `XII. The Storm`, `Epilogue`."""
+    """Returns whether a title names a chapter: `Chapter 4`, `XII. The Storm`, `Epilogue`."""
     numbering = counted(title)
     return bool(_CHAPTER.match(title.strip())) if numbering is None else not numbering.is_part
 
 
 def part_title(text: str) -> str | None:
-    """What a text that names a part and says no more than its title adds to the number, or "";
-    None for any other text: `Part Two: The Sea` has "The Sea", `Part of it was true.` has none."""
+    """Returns the title of a text that only names a part ("" without a title), or None for any
+    other text.
+
+    `Part Two: The Sea` has "The Sea", `Part of it was true.` has None.
+    """
     numbering = counted(text)
     if numbering is None or not numbering.is_part or (numbering.title and not numbering.mark):
         return None
@@ -335,13 +339,13 @@ def part_title(text: str) -> str | None:
 
 
 def part_word(title: str) -> str:
-    """The word that a part's title counts by, `part` or `book`; "" for what is no part."""
+    """Returns the word that a part's title counts by, `part` or `book`; "" for any other title."""
     numbering = counted(title)
     return numbering.word if numbering and numbering.is_part else ""
 
 
 def is_title_page_line(text: str, facts: BookContext) -> bool:
-    """Whether a text says only what a title page does: the book's title, its authors."""
+    """Returns whether a text says only what a title page does: the book's title, its authors."""
     title_page_words = _word_set(" ".join((facts.title, *facts.others))) | _TITLE_PAGE_WORDS
     return _word_set(text) <= title_page_words
 
@@ -355,6 +359,6 @@ _KIND_OF_BOOK = re.compile(
 
 
 def says_kind_of_book(text: str) -> bool:
-    """Whether a line of a title page says what the book is, which may look as a name does: `A
-    Novel`."""
+    """Returns whether a line of a title page names the book's genre, such as `A Novel`, which may
+    look like a name."""
     return _KIND_OF_BOOK.fullmatch(text.strip()) is not None

@@ -1,6 +1,6 @@
-"""What the process that reads a manuscript is asked, and what it answers: lines of JSON.
+"""Messages between the import and its reader process: lines of JSON.
 
-Data alone, checked when it is read: nothing in it is executed. Knows neither process.
+Data only, validated when read; nothing in it is executed. Knows neither process.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _unescape_surrogates(text: str, info: ValidationInfo) -> str:
 _FileName = Annotated[
     str, PlainSerializer(_escape_surrogates), AfterValidator(_unescape_surrogates)
 ]
-"""A text that may name a file. Names of files may be bytes that are no UTF-8, which JSON lacks."""
+"""A text that may contain a file name, whose bytes need not be UTF-8; JSON cannot hold those."""
 
 
 _ERROR_CLASSES: dict[str, type[NarratorError]] = {
@@ -56,33 +56,33 @@ class ImportMessage(BaseModel):
     )
 
     def to_line(self) -> bytes:
-        """The message as it is sent."""
+        """Returns the message as a line to send."""
         return self.model_dump_json().encode() + b"\n"
 
 
 class ImportRequest(ImportMessage):
-    """What is to be read, and how."""
+    """The source to read, and how to read it."""
 
     source: _FileName
     choices: Choices
 
 
 class ReadingFile(ImportMessage):
-    """A file that is read from now on."""
+    """Reports the file that is read next."""
 
     kind: Literal["reading"] = "reading"
     path: _FileName
 
 
 class FinishedBook(ImportMessage):
-    """What was read."""
+    """The imported book."""
 
     kind: Literal["finished"] = "finished"
     book: Book
 
 
 class RefusedSource(ImportMessage):
-    """Why it cannot be read: an error of this program's, by its class."""
+    """The error that refused the source, by its class."""
 
     kind: Literal["refused"] = "refused"
     error: str
@@ -98,7 +98,7 @@ class RefusedSource(ImportMessage):
         )
 
     def to_exception(self) -> NarratorError:
-        """The same error, of its class or of that of imports."""
+        """Returns the same error, of its own class or as ImportFailed."""
         problems = [
             Problem(None if path is None else Path(path), line, message)
             for path, line, message in self.problems
@@ -108,13 +108,13 @@ class RefusedSource(ImportMessage):
 
 
 class MemoryExhausted(ImportMessage):
-    """There was no memory left for it."""
+    """Reports that memory ran out."""
 
     kind: Literal["out-of-memory"] = "out-of-memory"
 
 
 class ReaderFault(ImportMessage):
-    """A fault of this program's own."""
+    """A bug in this program."""
 
     kind: Literal["fault"] = "fault"
     error: _FileName
@@ -125,7 +125,7 @@ ImportAnswer = ReadingFile | FinishedBook | RefusedSource | MemoryExhausted | Re
 
 
 def parse_answer(line: bytes) -> ImportAnswer:
-    """The answer in a line. Raises ValueError."""
+    """Parses a line. Raises ValueError."""
     return _ANSWER_ADAPTER.validate_json(line)
 
 

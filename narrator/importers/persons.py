@@ -20,7 +20,7 @@ _CAST_HEADING = re.compile(
     re.IGNORECASE,
 )
 _NAME_END = re.compile(r",|[—–({}:;\[]| - |\.(?:\s*$|\s+(?=[a-z]))|\s{3,}")
-"""What stands between a person's name and what is said of him."""
+"""Separates a person's name from the description."""
 _NAME = re.compile(r"(?:(?:[^\W\d_]{1,4}\.|[\w’'&/-]+)(?:[^\S\n]+|$)){1,6}")
 _TITLE = re.compile(
     r"(?:the\s+)?(?:(?P<she>lady|mrs|ms|miss|mme|madame|mlle|frau|fräulein|queen|princess|duchess|countess|"
@@ -37,24 +37,25 @@ _GENDERED_WORD = re.compile(
     re.IGNORECASE,
 )
 _RELATION = re.compile(r"\b(?:to|of|for|with|and|de|des|du|von|und|et|и)\b|[’']s\b", re.IGNORECASE)
-"""After it stands another person than the one who is described."""
+"""Introduces a person other than the one described."""
 
 
 def is_cast_heading(text: str) -> bool:
-    """Whether a line heads a list of persons: `DRAMATIS PERSONÆ`, `Действующие лица`."""
+    """Returns whether a line heads a list of persons: `DRAMATIS PERSONÆ`, `Действующие лица`."""
     return bool(_CAST_HEADING.fullmatch(" ".join(text.split()).strip(" .:_*—-[]")))
 
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """One of a list of persons."""
+    """An entry in a list of persons."""
 
     name: str
     pronoun: str | None = None
 
 
 def parse_cast_list(rows: Iterable[str]) -> Iterator[Persona]:
-    """Those that the rows of such a list begin with: `Ophelia, daughter to Polonius`."""
+    """Yields the persons that the rows of such a list begin with: `Ophelia, daughter to Polonius`.
+    """
     for row in rows:
         bare_row = row.strip(" _*")
         name_end = _NAME_END.search(bare_row)
@@ -66,7 +67,8 @@ def parse_cast_list(rows: Iterable[str]) -> Iterator[Persona]:
 
 
 def pronoun_of(name: str, description: str) -> str | None:
-    """What a name's title or the first word of kinship or sex after it says: she, he."""
+    """Returns "she" or "he" by the title in a name or the first word of kinship or sex in its
+    description."""
     title = _TITLE.match(name)
     gendered_match = title or next(
         (
@@ -84,9 +86,9 @@ def pronoun_of(name: str, description: str) -> str | None:
 def build_cast(
     printed: Mapping[str, str], cast_list: Iterable[Persona]
 ) -> tuple[PrintedSpeaker, ...]:
-    """The cast that labels make, in their order: key -> as printed.
+    """Returns the cast of printed labels (key -> as printed), in their order.
 
-    A label that shortens the name of one person of the list, and of no other, is an alias.
+    A label that abbreviates the name of exactly one listed person is an alias of that person.
     """
     persons_by_key = {key_of(person.name): person for person in cast_list}
     main_names: dict[str, str] = {}
@@ -106,7 +108,8 @@ def build_cast(
 
 
 def _pronoun_of_key(key: str, persons_by_key: Mapping[str, Persona]) -> str | None:
-    """That of the person with a name, or of the only one whose name it is a part of."""
+    """Returns the pronoun of the person with this name, or of the only one whose name contains it.
+    """
     if key in persons_by_key:
         return persons_by_key[key].pronoun
     words = set(key.split())
@@ -117,7 +120,7 @@ def _pronoun_of_key(key: str, persons_by_key: Mapping[str, Persona]) -> str | No
 
 
 def _abbreviated_person(key: str, person_keys: Iterable[str]) -> str | None:
-    """The one person whose name a label shortens: `ham` is `hamlet`."""
+    """Returns the only person whose name a label abbreviates: `ham` for `hamlet`."""
     person_keys = list(person_keys)
     if any(key in (person, *person.split()) for person in person_keys):
         return None
@@ -140,7 +143,7 @@ def _abbreviates(label_words: Sequence[str], full_words: Sequence[str]) -> bool:
 
 
 def merge_casts(speakers: Iterable[PrintedSpeaker]) -> tuple[PrintedSpeaker, ...]:
-    """The cast of several texts, each speaker once."""
+    """Returns the cast of several texts, each speaker once."""
     speakers_by_key: dict[str, PrintedSpeaker] = {}
     for speaker in speakers:
         earlier_speaker = speakers_by_key.setdefault(key_of(speaker.name), speaker)

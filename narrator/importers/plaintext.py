@@ -1,4 +1,4 @@
-"""Files of text: read in their encoding, and what their signs say of words."""
+"""Text files: reads them in their encoding, and interprets `_emphasis_`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EMPHASIS = re.compile(r"(?<![^\W_])_(?=[^\s_])([^_]*[^\s_])_(?![^\W_])")
 
 
 def read_data(path: Path) -> bytes:
-    """The bytes of a source. Raises ImportFailed."""
+    """Returns the bytes of a source. Raises ImportFailed."""
     try:
         return files.read_whole(path, MAX_FILE_SIZE)
     except files.TooLarge:
@@ -31,7 +31,7 @@ def read_data(path: Path) -> bytes:
 
 
 def read_text(path: Path, encoding: str | None = None) -> Decoded:
-    """A file's text with `\\n` as the only line end, and what is odd about its encoding.
+    """Returns a file's text with `\\n` as the only line end, and a remark on its encoding.
 
     Raises ImportFailed.
     """
@@ -45,7 +45,7 @@ def read_text(path: Path, encoding: str | None = None) -> Decoded:
 
 
 def emphasized_spans(text: str) -> Iterator[StyledSpan]:
-    """Text with `_emphasis_`; its rows are lines."""
+    """Yields text with `_emphasis_` as spans; its rows are lines."""
     for index, piece in enumerate(_EMPHASIS.split(text)):
         for line_index, line in enumerate(piece.split("\n")):
             if line_index:

@@ -1,8 +1,8 @@
-"""Plays, interviews and transcripts: blocks whose speakers are printed -> blocks with labels.
+"""Labels the speeches of plays, interviews and transcripts that print their speakers.
 
-Works on the blocks of a piece, whatever they were read from. No word is lost: a speech has its
-speaker's label, a direction is the narrator's, a time is left out. Which pieces are dialogue is
-decided in `dialogue.py`; everything else stays as it is.
+Works on the blocks of a piece, whatever their source. No word is lost: a speech gets its speaker's
+label, a direction goes to the narrator, a time is left out. `dialogue.py` decides which pieces are
+dialogue; everything else stays as it is.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ from narrator.importers.prose import (
 
 @dataclass(frozen=True, slots=True)
 class DialogueSummary:
-    """What became of a book's printed dialogue."""
+    """Speakers and remarks of a book's printed dialogue."""
 
     speakers: tuple[PrintedSpeaker, ...] = ()
     dialogue: str = ""
-    """What it is, counted."""
+    """Its kind with counts: `a play: 12 speakers, 843 speeches`."""
     remarks: tuple[str, ...] = ()
 
 
@@ -73,9 +73,12 @@ def label_dialogue(
     is_script: bool = False,
     reading: Reading | None = None,
 ) -> DialogueSummary:
-    """Write the printed dialogue among the blocks of pieces, in place; `all_blocks` may hold the
-    list of persons. In a script, names and directions are what its markup says; else it is decided
-    by what is printed, or by how a user says that it is to be read."""
+    """Labels the printed dialogue among the blocks of pieces, in place; `all_blocks` may hold the
+    list of persons.
+
+    In a script, markup identifies names and directions. Otherwise the print decides, or `reading`
+    if the user says how to read the text.
+    """
     if reading == "prose":
         return DialogueSummary()
     dialogue = (
@@ -109,7 +112,7 @@ _MAX_SHOWN_NAMES = 3
 
 
 def _describe_doubtful(doubtful: DoubtfulLabels) -> str:
-    """What passages like a script, and how to have it read as one."""
+    """Returns a remark that names likely labels and the option that reads the text as a script."""
     shown_names = ", ".join(f"“{name}”" for name in doubtful.names[:_MAX_SHOWN_NAMES])
     hidden_count = len(doubtful.names) - _MAX_SHOWN_NAMES
     return (
@@ -129,8 +132,8 @@ _SCRIPT_LABEL = re.compile(r"[^\s:：(（][^:：(（\n]{0,59}?\s?(?:\([^()\n]{0,
 
 
 def _is_script_markdown(passages: Sequence[Passage]) -> bool:
-    """Whether a piece of Markdown is labelled as scripts are, in ordinary letters: then it stays
-    its author's."""
+    """Returns whether a piece of Markdown is labelled as scripts are, in ordinary letters: then it
+    stays its author's."""
     if any(passage.block.source_markdown is None for passage in passages):
         return False
     labelled_passages = [(passage, passage.label) for passage in passages if passage.label]
@@ -150,7 +153,7 @@ _PARENTHESIZED = re.compile(r"\([^()]*\)")
 
 
 def _split_extensions(passage: Passage, label: Label) -> tuple[list[str], str]:
-    """The extensions of a name, `(V.O.)`, and what else stands in brackets behind it."""
+    """Returns the extensions after a name, such as `(V.O.)`, and the remaining bracketed text."""
     bracketed_text = passage.styled.text[slice(*label.aside_range)]
     extensions = [
         bracket for bracket in _PARENTHESIZED.findall(bracketed_text) if is_extension(bracket)
@@ -163,18 +166,18 @@ def _split_extensions(passage: Passage, label: Label) -> tuple[list[str], str]:
 
 @dataclass(slots=True)
 class _SpeechCounts:
-    """What was counted while a book's dialogue was written."""
+    """Counts taken while a book's dialogue is written."""
 
     printed_names: dict[str, str] = field(default_factory=dict)
-    """Key of each label -> as it is printed first."""
+    """Key of each label -> its first printed form."""
     speech_count: int = 0
     directions: int = 0
     times: int = 0
     unlabelled: list[str] = field(default_factory=list)
-    """Where paragraphs stand that go on with the speech above."""
+    """Sources of paragraphs that continue the speech above."""
 
     def describe(self, dialogue: PrintedDialogue) -> str:
-        """What was found."""
+        """Returns the kind of dialogue with its counts, for people."""
         few = len(self.printed_names) <= 3
         talk = "a transcript" if self.times else "an interview" if few else "a conversation"
         parts = []
@@ -194,7 +197,7 @@ class _SpeechCounts:
         return f"{talk}{extent}: {', '.join(parts)}"
 
     def remarks(self) -> Iterator[str]:
-        """What to passage at."""
+        """Yields remarks on paragraphs that the author should check."""
         if self.unlabelled:
             count = _count_of(len(self.unlabelled), "paragraph")
             first_place = self.unlabelled[0]
@@ -202,7 +205,7 @@ class _SpeechCounts:
 
 
 class _Labeller:
-    """Writes the pieces of a book that are dialogue, with their labels."""
+    """Writes the dialogue of a book with speakers' labels."""
 
     def __init__(self, dialogue: PrintedDialogue, directions: Treatment) -> None:
         self.dialogue = dialogue
@@ -220,15 +223,15 @@ class _Labeller:
             dialogue.is_play, uses_square_brackets, dialogue.has_speaker_markup
         )
         self.key_by_letters: dict[str, str] = {}
-        """Letters of a name -> the key under which it came first."""
+        """Letters of a name -> the first key that had them."""
         self.open_speech: _OpenSpeech | None = None
         self.pending_name: Block | None = None
-        """A name that stands alone, until something is said under it."""
+        """Block of a name that stands alone, until a speech follows."""
         self.pending_counts = (0, 0)
-        """Its characters and words."""
+        """Characters and words of that name."""
 
     def count(self, passages: Sequence[Passage]) -> None:
-        """Take in what a script says that stays as it is."""
+        """Counts the speeches of a script that stays as written."""
         for passage in passages:
             if passage.label:
                 self._note_speaker(passage.label)
@@ -236,7 +239,7 @@ class _Labeller:
         _leave_transitions(passages)
 
     def write_dialogue(self, passages: Sequence[Passage]) -> list[Block]:
-        """The blocks of a dialogue with their labels."""
+        """Returns the blocks of a dialogue with their labels."""
         blocks: list[Block] = []
         self.open_speech = None
         for block, group in groupby(passages, key=lambda passage: passage.block):
@@ -270,7 +273,8 @@ class _Labeller:
         return [*blocks, *self._take_pending_name()]
 
     def _settle_counts(self, block: Block, blocks: Sequence[Block]) -> Sequence[Block]:
-        """What a block became, which counts what it counted, and the name that stood above it."""
+        """Adjusts the counts of the blocks that replace a block, so that their sum is its own plus
+        that of a pending name."""
         characters, words = (
             block.characters + self.pending_counts[0],
             block.words + self.pending_counts[1],
@@ -292,7 +296,7 @@ class _Labeller:
         return blocks
 
     def _write_passage(self, passage: Passage) -> Iterator[Block]:
-        """What becomes of a passage: its speaker's, the narrator's, or left out."""
+        """Yields the blocks of a passage: speech, narration, or words that are left out."""
         label, text, block = passage.label, passage.styled.text, passage.block
         if label is None:
             yield from self._write_unlabelled(passage)
@@ -346,9 +350,11 @@ class _Labeller:
             yield _unlabelled_block(passage, 0, len(text))
 
     def _continues_speech(self, passage: Passage) -> bool:
-        """Whether a paragraph without a label is more of the speech above: in an interview it is;
-        in a play verse is, and what is said by or to somebody, for directions are neither; in a
-        screenplay only what a parenthetical leads to."""
+        """Returns whether an unlabelled paragraph continues the speech above.
+
+        In an interview it does. In a play verse does, and words in the first or second person,
+        which directions hardly have; in a screenplay only what a parenthetical leads into.
+        """
         if self.dialogue.has_speaker_markup:
             return True
         if self.is_screenplay:
@@ -365,7 +371,7 @@ class _Labeller:
         )
 
     def _write_speech(self, passage: Passage, start: int) -> Iterator[Block]:
-        """A speech as a labelled paragraph, its directions before, in and after it."""
+        """Yields a speech as a labelled paragraph, with its directions before, in and after it."""
         if self.open_speech is None:
             return
         speech_pieces = split_speech(passage.styled, start, self.habits)
@@ -401,13 +407,15 @@ class _Labeller:
                 )
 
     def _is_unspoken_parenthetical(self, text: str) -> bool:
-        """Whether a direction is a play's or a screenplay's parenthetical, which nobody speaks."""
+        """Returns whether a direction is a play's or a screenplay's parenthetical, which nobody
+        speaks."""
         if text.isupper() and (self.is_screenplay or self.dialogue.has_speaker_markup):
             text = text.lower()
         return self.dialogue.is_play and is_parenthetical(text)
 
     def _takes_style(self, passage: Passage, piece: SpeechPiece) -> bool:
-        """Whether a direction at the beginning of a speech says how it is said."""
+        """Returns whether a direction at the beginning of a speech gave the style in which it is
+        spoken."""
         open_speech = self.open_speech
         if open_speech is None or (
             open_speech.style if open_speech.is_pending else not passage.leads_into_speech
@@ -419,7 +427,8 @@ class _Labeller:
         return style is not None
 
     def _speech_block(self, passage: Passage, speech_pieces: Sequence[SpeechPiece]) -> Block:
-        """A labelled paragraph of pieces; the directions among them are given to the narrator."""
+        """Returns a labelled paragraph of speech pieces; directions among them are marked for the
+        narrator."""
         direction_pieces = [piece for piece in speech_pieces if piece.is_direction]
         self.counts.directions += len(direction_pieces)
         lines = _mark_directions(passage.lines, direction_pieces)
@@ -454,14 +463,15 @@ class _Labeller:
         return _unlabelled_block(passage, piece.start, piece.stop)
 
     def _note_speaker(self, label: Label) -> str:
-        """The name in the label that is written, noted as one of the cast."""
+        """Returns the name to write for a label, and notes it as a member of the cast."""
         names = split_names(label.name)
         if len(names) > 1 and all(key_of(part) in self.dialogue.known_keys for part in names):
             return " & ".join(map(self._note_name, names))
         return self._note_name(label.name.strip(" .") if label.name.count(".") == 1 else label.name)
 
     def _note_name(self, name: str) -> str:
-        """The name of one of the cast. In a script those are one that have the same letters."""
+        """Notes a name of the cast and returns it in ordinary case. In a script, names with the
+        same letters are one."""
         key = key_of(name)
         if self.dialogue.has_speaker_markup:
             key = self.key_by_letters.setdefault("".join(filter(str.isalnum, key)) or key, key)
@@ -470,7 +480,7 @@ class _Labeller:
         return ordinary(name)
 
     def _take_pending_name(self) -> Iterator[Block]:
-        """A name that nothing was said under."""
+        """Yields the block of a name without a speech, and resets the open speech."""
         if self.open_speech and self.open_speech.is_pending:
             style = f" ({self.open_speech.style})" if self.open_speech.style else ""
             block = _paragraph_block(
@@ -488,31 +498,31 @@ def _count_of(count: int, noun: str) -> str:
 
 @dataclass(slots=True)
 class _OpenSpeech:
-    """Whose speech it is at a place in a dialogue."""
+    """The speech that is open at a place in a dialogue."""
 
     block: Block
-    """Where its name stands."""
+    """The block with its name."""
     name: str
     style: str | None
     is_pending: bool = True
-    """Whether nothing of it was written yet."""
+    """Whether nothing of the speech has been written yet."""
     leads_into_speech: bool = False
-    """Whether a parenthetical stands right above, below which it goes on."""
+    """Whether a parenthetical right above announces that the speech continues."""
 
     def label(self) -> str:
-        """What stands before a paragraph of it: its style stands before the first."""
+        """Returns the label of the next paragraph; only the first one carries the style."""
         style = f" ({self.style})" if self.style and self.is_pending else ""
         self.is_pending = False
         return f"{self.name}{style}:"
 
 
 def _scene_break_for(block: Block) -> str | None:
-    """A scene break, as it is written where a block is."""
+    """Returns the Markdown of a scene break if the block has Markdown of its own."""
     return None if block.source_markdown is None else "***\n"
 
 
 def _lower_capitals_of_lines(lines: Sequence[Line]) -> list[Line]:
-    """The heading of a scene, without its capitals."""
+    """Returns the heading of a scene in ordinary letters."""
     return [
         tuple(
             replace(span, text=lowered_capitals(span.text, line_index == span_index == 0))
@@ -526,7 +536,7 @@ _SQUARE_BRACKETED = re.compile(r"\[[^\[\]]*\]")
 
 
 def _cut_lines(lines: Sequence[Line], start: int, stop: int) -> list[Line]:
-    """A stretch of lines, by its place in their text."""
+    """Returns the part of lines between two offsets in their joined text."""
     cut_lines = []
     offset = 0
     for line in lines:
@@ -543,7 +553,7 @@ def _cut_lines(lines: Sequence[Line], start: int, stop: int) -> list[Line]:
 
 
 def _mark_directions(lines: Sequence[Line], direction_pieces: Sequence[SpeechPiece]) -> list[Line]:
-    """Lines in which the directions of a speech are marked."""
+    """Returns lines in which the directions of a speech are marked for the narrator."""
     marked_lines = []
     offset = 0
     for line in lines:
@@ -567,7 +577,8 @@ def _mark_directions(lines: Sequence[Line], direction_pieces: Sequence[SpeechPie
 
 
 def _unlabelled_block(passage: Passage, start: int, stop: int) -> Block:
-    """A stretch of a passage without a label; all of a block is that block."""
+    """Returns part of a passage as a block without a label; the block itself if the part is all of
+    it."""
     is_whole_block = start == 0 and stop == len(passage.styled.text) and not passage.is_continuation
     if is_whole_block and passage.lines == (passage.block.lines or passage.lines):
         return passage.block
@@ -575,7 +586,7 @@ def _unlabelled_block(passage: Passage, start: int, stop: int) -> Block:
 
 
 def _paragraph_block(block: Block, lines: Sequence[Line], speaker: str) -> Block:
-    """A paragraph in the place of a block."""
+    """Returns a paragraph that takes the place of a block."""
     paragraph = block_of_lines("text", block.source, lines)
     paragraph.speaker = speaker
     paragraph.document, paragraph.matter, paragraph.section = (
@@ -591,7 +602,7 @@ def _paragraph_block(block: Block, lines: Sequence[Line], speaker: str) -> Block
 
 
 def _write_source_line(line: Line) -> str:
-    """A line of Markdown with its own marks."""
+    """Returns a line of Markdown with its own emphasis marks."""
     rows = []
     for is_for_narrator, group in groupby(
         zip(narrated_flags(line), line, strict=True), key=lambda one: one[0]

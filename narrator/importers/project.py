@@ -124,7 +124,7 @@ def _normalize_for_comparison(text: str) -> str:
 
 
 def _is_import(folder: Path) -> bool:
-    """Whether a folder was made by an import; also by one that kept no record."""
+    """Returns whether a folder was made by an import; also by one that kept no record."""
     return (folder / "book.yaml").is_file() and (
         (folder / _RECORD).is_file() or (folder / _REPORT).is_file()
     )

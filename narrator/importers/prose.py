@@ -1,8 +1,7 @@
 """Words with their emphasis -> Markdown that reads back as exactly these words.
 
-Whatever Markdown or the script layer would take for markup is escaped; emphasis that Markdown
-cannot carry (`un*believ*able` can, `a*“b”*c` cannot) is dropped, never a word. Knows no format of
-a source.
+Escapes whatever Markdown or the script layer would take for markup. Emphasis that Markdown cannot
+carry (`un*believ*able` can, `a*“b”*c` cannot) is dropped, never a word. Knows no source format.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class StyledSpan:
     em: bool = False
     strong: bool = False
     is_direction: bool = False
-    """Whether markup says that it is a stage direction."""
+    """Whether markup calls it a stage direction."""
     is_for_narrator: bool = False
     """Whether the narrator reads it within somebody's speech."""
 
@@ -45,7 +44,7 @@ _MARKUP_CHARACTERS = re.compile(r"[\\`*_\[{<|~]|&(?=#?\w)")
 _STARTS_BLOCK = re.compile(r"#|>|[-+=](?=[-=\s]|$)")
 _STARTS_NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _LABEL = re.compile(r"([^\s:：(（][^:：(（]{0,59}?)\s?(?:[(（][^()（）]{0,200}[)）]\s?)?(?=[:：])")
-"""What stands before a colon where the script layer looks for the name of a speaker."""
+"""Text before a colon, where the script layer looks for a speaker's name."""
 
 _BREAK_MARKS = re.compile(r"[-*⁂⁎•·∙●○◦◆◇◊♦❖✦✧★☆※✶✻✽❦❧☙§~∼=_#+—–\s]+")
 _ORDINAL_HEADING = re.compile(
@@ -60,20 +59,21 @@ def plain_text(line: Iterable[StyledSpan]) -> str:
 
 
 def is_scene_break(text: str) -> bool:
-    """Whether a paragraph is only ornaments: `* * *`, `⁂`, `#`, `---`."""
+    """Returns whether a paragraph is only ornaments: `* * *`, `⁂`, `#`, `---`."""
     text = seen(text).strip()
     return bool(text and _BREAK_MARKS.fullmatch(text))
 
 
 def is_ordinal(text: str) -> bool:
-    """Whether a heading only counts: `Chapter Four`, `XII`, `Part Two.`"""
+    """Returns whether a heading only counts: `Chapter Four`, `XII`, `Part Two.`"""
     text = text.strip().rstrip(".:—–- ")
     numbering = counted(text)
     return bool((numbering and not numbering.title) or _ORDINAL_HEADING.fullmatch(text))
 
 
 def split_paragraphs(spans: Iterable[StyledSpan]) -> list[list[Line]]:
-    """Paragraphs of lines: whitespace is collapsed, two breaks in a row begin a new paragraph."""
+    """Splits spans into paragraphs of lines; whitespace is collapsed, and two breaks in a row begin
+    a paragraph."""
     paragraphs: list[list[Line]] = [[]]
     line: list[StyledSpan] = []
     for span in (*spans, BREAK, BREAK):
@@ -89,7 +89,8 @@ def split_paragraphs(spans: Iterable[StyledSpan]) -> list[list[Line]]:
 
 
 def normalize_line(spans: Iterable[StyledSpan]) -> Line:
-    """One line: single spaces between words, none at the ends, spaces never in a style."""
+    """Returns one line with single spaces between words, none at the ends and none inside a style.
+    """
     merged: list[StyledSpan] = []
 
     def add(added_text: str, *style: bool) -> None:
@@ -134,7 +135,7 @@ def _style_of(span: StyledSpan) -> tuple[bool, ...]:
 
 
 def join_heading(parts: Sequence[Line]) -> Line:
-    """One heading from its ordinal, title and subtitle: `I. A Letter with a Postscript`."""
+    """Joins ordinal, title and subtitle into one heading: `I. A Letter with a Postscript`."""
     heading_spans: list[StyledSpan] = []
     for part in parts:
         if heading_spans:
@@ -148,22 +149,22 @@ def join_heading(parts: Sequence[Line]) -> Line:
 
 
 def write_paragraph(lines: Sequence[Line]) -> str:
-    """Markdown of a paragraph; its lines are joined by hard breaks."""
+    """Returns a paragraph as Markdown; hard breaks separate its lines."""
     return "\\\n".join(
         _escape_start(_write_line(line, label_colons(plain_text(line)))) for line in lines
     )
 
 
 def write_label(label: str) -> str:
-    """Markdown of a speaker's label, with its colon."""
+    """Returns a speaker's label as Markdown."""
     return _escape_start(_escape(label))
 
 
 def label_colons(text: str) -> list[int]:
-    """Where the colons stand that would make the beginning of `text` the name of a speaker.
+    """Returns the offsets of colons that would make the beginning of `text` a speaker's name.
 
-    The cast of a new project is `narrator`; of other names, those that look like one. With one
-    colon escaped, the next may end a name.
+    The cast of a new project is `narrator`; other text counts if it looks like a name. After an
+    escaped colon, the next one may end a name.
     """
     colon_offsets: list[int] = []
     masked_text = text
@@ -187,14 +188,14 @@ def _looks_like_speaker(text: str, label: re.Match[str]) -> bool:
 
 
 def write_heading(line: Line, level: int) -> str:
-    """Markdown of a heading on one line."""
+    """Returns a heading as Markdown, on one line."""
     text = _write_line(line, [])
     text_without_hashes = text.rstrip("#")
     return f"{'#' * level} {text_without_hashes}" + "\\#" * (len(text) - len(text_without_hashes))
 
 
 def _write_line(line: Line, colon_offsets: Sequence[int]) -> str:
-    """Markdown of one line; the colons at these places in its text are escaped."""
+    """Returns one line as Markdown, with the colons at these offsets escaped."""
     escaped_texts = _escape_spans(line, colon_offsets)
     markdown = ""
     is_emphasized = False
@@ -221,7 +222,7 @@ def _write_line(line: Line, colon_offsets: Sequence[int]) -> str:
 
 
 def _escape_spans(line: Line, colon_offsets: Sequence[int]) -> list[str]:
-    """The texts of a line's spans, escaped."""
+    """Returns the escaped text of each span."""
     escaped_texts: list[str] = []
     span_start = 0
     for span in line:
@@ -247,11 +248,11 @@ def _escape_spans(line: Line, colon_offsets: Sequence[int]) -> list[str]:
 
 
 NARRATED_OPEN, NARRATED_CLOSE = "{narrator: ", "}"
-"""Around what is given to the narrator within a paragraph."""
+"""Mark the text that the narrator reads within a paragraph."""
 
 
 def narrated_flags(line: Line) -> list[bool]:
-    """Of each span of a line, whether it is given to the narrator; spaces within that are too."""
+    """Returns for each span whether the narrator reads it; spaces between two such spans count."""
     flags = [span.is_for_narrator for span in line]
     for index, span in enumerate(line[1:-1], 1):
         flags[index] |= span.text == " " and flags[index - 1] and line[index + 1].is_for_narrator
@@ -259,7 +260,8 @@ def narrated_flags(line: Line) -> list[bool]:
 
 
 def _may_delimit_emphasis(outer_character: str, inner_character: str) -> bool:
-    """Whether asterisks between these two characters open (or close) emphasis in CommonMark."""
+    """Returns whether asterisks between these two characters open (or close) emphasis in
+    CommonMark."""
     return (
         inner_character.isalnum()
         or outer_character.isspace()
@@ -272,7 +274,8 @@ def _escape(text: str) -> str:
 
 
 def _escape_start(line: str) -> str:
-    """`line` so that its beginning is not taken for a heading, a list, a quote or a rule."""
+    """Returns `line` with its beginning escaped if it would read as a heading, a list, a quotation
+    or a rule."""
     if _STARTS_BLOCK.match(line):
         return "\\" + line
     return _STARTS_NUMBERED.sub(r"\1\\\2", line, count=1) if line[0].isdigit() else line

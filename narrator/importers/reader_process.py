@@ -1,7 +1,7 @@
-"""The process that reads a manuscript: started by `isolated.py`, which watches it.
+"""The process that reads a manuscript, started and watched by `isolated.py`.
 
-It limits itself where the system can, and ends when nobody is left to answer, with all that it has
-started. Knows no format.
+Limits itself as far as the system allows, and ends with all its children when its parent is gone.
+Knows no format.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main() -> NoReturn:
 
 
 def _limit_resources(source: Path) -> None:
-    """Limit the memory and the processor time of this process from now on."""
+    """Limits the memory and processor time of this process from now on."""
     limits = limits_for(source)
     # Address space is reserved freely by libraries; this counts what can be written.
     _lower_limit(resource.RLIMIT_DATA, limits.memory)
@@ -86,7 +86,8 @@ def _limit_resources(source: Path) -> None:
 
 
 def _lower_limit(resource_kind: int, limit: int) -> None:
-    """Set a limit of which the system's may be lower; a program that is started can lift it."""
+    """Lowers a soft resource limit, within the system's hard limit; a child process can lift it
+    again."""
     _, hard_limit = resource.getrlimit(resource_kind)
     limit = limit if hard_limit == resource.RLIM_INFINITY else min(limit, hard_limit)
     with contextlib.suppress(ValueError, OSError):  # the system has no such limit
@@ -104,8 +105,10 @@ def _write_all(descriptor: int, message: bytes) -> None:
 
 
 def _end_with_parent() -> None:
-    """Have this process and all that it has started end once the other end of standard input
-    closes: by a process of its own, since a thread waits while one regular expression works."""
+    """Ends this process and its children when the other end of standard input closes.
+
+    A separate process watches, since a thread waits while a regular expression works.
+    """
     subprocess.Popen(
         ["/bin/sh", "-c", f"read line; kill -s KILL -- -{os.getpid()}"],
         stdout=subprocess.DEVNULL,

@@ -178,7 +178,7 @@ def test_memory_is_watched_where_the_system_does_not_limit_it(
 
 def test_text_without_end_is_ended(text: Path, program, monkeypatch: pytest.MonkeyPatch) -> None:
     program("while True: print('x' * 10_000, end='')")
-    monkeypatch.setattr(isolated, "OUTPUT", 100_000)
+    monkeypatch.setattr(isolated, "MAX_OUTPUT", 100_000)
     assert "has more than 0 MB of text" in refusal(text)
 
 
@@ -188,7 +188,7 @@ def in_a_second(program) -> None:
     longer on a busy machine."""
     program(
         "from narrator.importers import limits, readers",
-        "limits.SECONDS, limits.SECONDS_PER_BYTE = 0.5, 0.0",
+        "limits.BASE_SECONDS, limits.SECONDS_PER_BYTE = 0.5, 0.0",
         isolated.READER_CODE,
     )
 
@@ -257,7 +257,7 @@ def test_ctrl_c_leaves_no_process(
         if place.exists():
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(isolated._ReaderProcess, "_watch", interrupted)
+    monkeypatch.setattr(isolated._ReaderProcess, "_check_limits", interrupted)
     with pytest.raises(KeyboardInterrupt):
         import_isolated(text)
     assert are_gone(place.read_text())
@@ -268,7 +268,7 @@ def test_a_killed_parent_leaves_no_process(text: Path, tmp_path: Path) -> None:
     lines = (
         "from narrator.importers import isolated",
         "from pathlib import Path",
-        f"isolated.START = {FAMILY.format(place=str(place))!r}",
+        f"isolated.READER_CODE = {FAMILY.format(place=str(place))!r}",
         "isolated.import_isolated(Path(sys.argv[1]))",
     )
     with subprocess.Popen(processes.python_command("\n".join(lines), str(text))) as parent:

@@ -154,8 +154,8 @@ def _omission_reason(piece: Division) -> str | None:
 
 
 def _only_announces(piece: Division, following: Division | None) -> bool:
-    """Whether a piece is read at the beginning of the next: a heading, or a part's page, but for
-    parts that hold no chapters."""
+    """Returns whether a piece is read at the beginning of the next: a heading, or a part's page,
+    but for parts that hold no chapters."""
     if piece.start.has_known_parents or following is None:
         return False
     if not any(block.kind == "text" and block.words for block in piece.blocks):
@@ -318,7 +318,8 @@ def _title_lines(piece: Division) -> list[Block]:
 
 
 def _match_title(paragraphs: Sequence[Block], title_letters: str) -> bool:
-    """Whether short paragraphs are the title that is `title_letters`, or several the end of it."""
+    """Returns whether short paragraphs are the title that is `title_letters`, or several the end of
+    it."""
     joined_letters = "".join(letters(block.text) for block in paragraphs)
     if not joined_letters or any(block.words > _MAX_TITLE_WORDS for block in paragraphs):
         return False
@@ -372,7 +373,7 @@ def _choose_title(
 
 
 def _contains_title(text: str, contents_title: str) -> bool:
-    """Whether a heading says what the contents say, and more: a number only as its own."""
+    """Returns whether a heading says what the contents say, and more: a number only as its own."""
     if is_bare(contents_title):
         return (
             matter.is_chapter(text)
@@ -383,7 +384,7 @@ def _contains_title(text: str, contents_title: str) -> bool:
 
 
 def _has_numbered_sections(piece: Division) -> bool:
-    """Whether more than one of a piece's headings is a bare number: sections of a story."""
+    """Returns whether more than one of a piece's headings is a bare number: sections of a story."""
     headings = (block.text for block in piece.blocks if block.kind == "heading")
     return sum(map(is_bare, headings)) > 1
 

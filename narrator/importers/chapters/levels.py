@@ -112,7 +112,7 @@ def _text_start(outline: Outline) -> int:
 
 
 def _is_book_title(outline: Outline, heading_index: int) -> bool:
-    """Whether the only heading of the first level is the title of the book."""
+    """Returns whether the only heading of the first level is the title of the book."""
     title = outline.blocks[heading_index].text
     if title == outline.facts.get("title"):
         return True
@@ -203,7 +203,8 @@ def _heading_text(heading: Block) -> str:
 def _holds_next(
     heading: Block, heading_below: Block, has_no_text: bool, top_level: int, chapter_level: int
 ) -> bool:
-    """Whether a heading holds the one below it: by its words, or since that names a chapter."""
+    """Returns whether a heading holds the one below it: by its words, or since that names a
+    chapter."""
     if heading.level < chapter_level == heading_below.level:
         return True
     return (has_no_text or _names_part(heading.text)) and _holds_chapters(
@@ -212,8 +213,8 @@ def _holds_next(
 
 
 def _first_level_has_sections(outline: Outline) -> bool:
-    """Whether headings of the first level are those of chapters that have sections: most that hold
-    some have text above them, or say that they are chapters."""
+    """Returns whether headings of the first level are those of chapters that have sections: most
+    that hold some have text above them, or say that they are chapters."""
     blocks, places = outline.blocks, outline.headings()
     chapter_count = other_count = 0
     for heading_index, index_below in pairwise(places):
@@ -252,13 +253,13 @@ def _leave_empty_chapters(outline: Outline, chapters: Sequence[tuple[int, int]])
 
 
 def _has_no_text(outline: Outline, heading_index: int, next_index: int) -> bool:
-    """Whether a heading has no text under it, or that of a part little."""
+    """Returns whether a heading has no text under it, or that of a part little."""
     words = sum(block.words for block in outline.blocks[heading_index + 1 : next_index])
     return words <= (PART_WORDS if _names_part(outline.blocks[heading_index].text) else 0)
 
 
 def _holds_chapters(heading: Block, heading_below: Block, top_level: int) -> bool:
-    """Whether a heading above another one holds chapters, not sections."""
+    """Returns whether a heading above another one holds chapters, not sections."""
     names_part = _names_part(heading.text)
     if heading_below.level <= heading.level:
         return names_part and heading_below.level == heading.level

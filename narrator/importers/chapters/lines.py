@@ -51,7 +51,7 @@ def _iter_headings(blocks: Sequence[Block]) -> Iterator[tuple[Block, Heading]]:
 
 
 def _is_chapter_heading(block: Block) -> bool:
-    """Whether a block is the heading of a chapter or of what holds some."""
+    """Returns whether a block is the heading of a chapter or of what holds some."""
     return block.kind == "heading" and block.heading is not None and block.heading.level <= CHAPTER
 
 
@@ -121,7 +121,8 @@ def _find_counting(numbered_headings: Sequence[tuple[Block, Heading]]) -> set[Bl
 
 
 def _skips_in_words(heading: Heading, expected: int) -> bool:
-    """Whether a number in words leaves out some, as a page's never does: `Twenty-One` after 3."""
+    """Returns whether a number in words leaves out some, as a page's never does: `Twenty-One` after
+    3."""
     number = heading.value or 0
     return number > expected and value_in_words(heading.parts[0]) == number
 
@@ -162,7 +163,7 @@ def _begins_to_count(block: Block) -> bool:
 
 
 def _is_holder(block: Block) -> bool:
-    """Whether a paragraph of text is set as the title of what follows."""
+    """Returns whether a paragraph of text is set as the title of what follows."""
     text = block.text
     if block.kind != "text" or len(block.rows) > 2 or len(text) > _TITLE_LENGTH or block.lead_words:
         return False
@@ -247,7 +248,7 @@ def _find_running_heads(outline: Outline) -> list[Block]:
 
 
 def _is_capital_line(block: Block) -> bool:
-    """Whether a block is a line in capitals that is nobody's name above a speech."""
+    """Returns whether a block is a line in capitals that is nobody's name above a speech."""
     is_short = len(block.rows) == 1 and len(block.text) <= _TITLE_LENGTH
     return block.kind == "text" and is_short and block.text.isupper() and not block.lead_words
 

@@ -73,7 +73,8 @@ def leave_links(outline: Outline) -> None:
 
 
 def _list_chapters(links: Sequence[Block], document: Sequence[Block]) -> bool:
-    """Whether links are more than a list in a chapter: they name chapters, or fill a page."""
+    """Returns whether links are more than a list in a chapter: they name chapters, or fill a page.
+    """
     if sum(len(block.lines) for block in links) < 4:
         return False
     chapters = sum(matter.is_chapter(block.text) for block in links)
@@ -111,7 +112,7 @@ def _chapter_entries(
 
 
 def _holders_are_parts(outline: Outline, entries: Sequence[ContentsEntry]) -> bool:
-    """Whether entries that hold others are parts where no name tells: they have no text."""
+    """Returns whether entries that hold others are parts where no name tells: they have no text."""
     unnamed_holders = [
         entry
         for entry in entries
@@ -146,14 +147,14 @@ def _chapters_under(
 
 
 def _is_matter(outline: Outline, entry: ContentsEntry) -> bool:
-    """Whether an entry is front or back matter, or the book itself."""
+    """Returns whether an entry is front or back matter, or the book itself."""
     kind = None if entry.place is None else outline.blocks[entry.place].matter
     kind = kind or matter.kind_of_title(entry.title)
     return bool(matter.reason(kind)) or entry.title.casefold() == outline.context.title.casefold()
 
 
 def _has_text(outline: Outline, entry: ContentsEntry) -> bool:
-    """Whether anything is said between an entry and the first of its children."""
+    """Returns whether anything is said between an entry and the first of its children."""
     begin, first_child = entry.place, entry.children[0].place
     if begin is None or first_child is None:
         return False
@@ -176,7 +177,7 @@ def start_at_sections(outline: Outline) -> None:
 
 
 def _has_begun(outline: Outline, place: int) -> bool:
-    """Whether a piece begins here already, or within headings before or after."""
+    """Returns whether a piece begins here already, or within headings before or after."""
     blocks = outline.blocks
     nearby_indexes = range(max(0, place - 5), min(place + 5, len(blocks)))
     return any(
@@ -202,7 +203,7 @@ def start_at_documents(outline: Outline) -> None:
 
 
 def _begins_chapter(outline: Outline, begin: int, end: int, level: int) -> bool:
-    """Whether a document is matter by itself, or begins with a chapter's heading."""
+    """Returns whether a document is matter by itself, or begins with a chapter's heading."""
     has_no_inner_start = not any(begin < place < end for place in outline.starts)
     if has_no_inner_start and outline.kind(outline.piece(begin, end, Start())):
         return True
@@ -258,8 +259,8 @@ def start_at_headings(outline: Outline) -> None:
 def _is_story(
     outline: Outline, lead_headings: Sequence[int], inner_headings: Sequence[int]
 ) -> bool:
-    """Whether headings that only count are sections of a story within a part, and no chapters: the
-    first of them stands below its title, as in `A Scandal in Bohemia`, `I` … `II`."""
+    """Returns whether headings that only count are sections of a story within a part, and no
+    chapters: the first of them stands below its title, as in `A Scandal in Bohemia`, `I` … `II`."""
     if len(lead_headings) < 2:
         return False
     story_heading, first_heading = (outline.blocks[place] for place in lead_headings[-2:])
@@ -372,7 +373,7 @@ def start_at_parts(outline: Outline) -> None:
 
 
 def _names_part(block: Block) -> bool:
-    """Whether a heading or a line of text names a part and does no more."""
+    """Returns whether a heading or a line of text names a part and does no more."""
     if block.kind not in ("heading", "text") or block.words > _MAX_HEADING_WORDS:
         return False
     title = matter.part_title(block.text)
@@ -380,8 +381,8 @@ def _names_part(block: Block) -> bool:
 
 
 def _stands_alone(outline: Outline, place: int, end: int) -> bool:
-    """Whether little is said between a line of text and the end of its piece or document, or its
-    document begins with it."""
+    """Returns whether little is said between a line of text and the end of its piece or document,
+    or its document begins with it."""
     block = outline.blocks[place]
     if len(block.lines) != 1 or block.containers:
         return False

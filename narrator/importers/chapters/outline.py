@@ -122,7 +122,7 @@ class Outline:
         return list(pairwise(sorted({0, *self.starts, len(self.blocks)})))
 
     def is_lead(self, begin: int, end: int) -> bool:
-        """Whether nothing is said from `begin` to `end`, but for an epigraph."""
+        """Returns whether nothing is said from `begin` to `end`, but for an epigraph."""
         return all(self.blocks[place].is_introductory for place in range(begin, end))
 
     def before_headings(self, place: int, boundaries: Iterable[int]) -> int:
@@ -208,6 +208,6 @@ def words_of_title(text: str) -> list[str]:
 
 
 def announces_chapter(blocks: Sequence[Block]) -> bool:
-    """Whether there is the heading of a chapter, as a part's page has none."""
+    """Returns whether there is the heading of a chapter, as a part's page has none."""
     headings = (block.text for block in blocks if block.kind == "heading")
     return any(is_ordinal(text) and not matter.is_part(text) for text in headings)

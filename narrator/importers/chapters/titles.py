@@ -47,7 +47,7 @@ def distinguish_titles(titles: Sequence[TitleWithParents]) -> list[str]:
 
 
 def is_bare(title: str) -> bool:
-    """Whether a title is a number and nothing else: `IV.`, `12`, `No. 3`."""
+    """Returns whether a title is a number and nothing else: `IV.`, `12`, `No. 3`."""
     return bool(_BARE_NUMBER.fullmatch(title))
 
 

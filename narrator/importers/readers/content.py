@@ -327,8 +327,8 @@ def _kind_by_first_words(text: str, suffix: str) -> Kind | str | None:
 
 
 def _is_html(text: str, suffix: str) -> bool:
-    """Whether a text is HTML: by how it begins below comments and scripts, by tags at the ends of
-    its lines, and in doubt by its name."""
+    """Returns whether a text is HTML: by how it begins below comments and scripts, by tags at the
+    ends of its lines, and in doubt by its name."""
     text = text.lstrip("\ufeff")
     visible_text = _visible_part(text)
     if _DOCUMENT.match(visible_text):
@@ -379,8 +379,8 @@ def _kind_by_conventions(text: str) -> Kind:
 
 
 def is_fountain(text: str) -> bool:
-    """Whether a text is a screenplay: two headings of scenes or more, and names above speeches,
-    on a sixth of its paragraphs."""
+    """Returns whether a text is a screenplay: two headings of scenes or more, and names above
+    speeches, on a sixth of its paragraphs."""
     scene_heading_count, cue_count = len(_SCENE_HEADING.findall(text)), len(_CUE.findall(text))
     has_enough = 6 * (scene_heading_count + cue_count) >= len(_PARAGRAPH_START.findall(text))
     return (

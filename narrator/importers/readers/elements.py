@@ -139,7 +139,7 @@ def said_of_formula(element: etree._Element, alt: str) -> str | None:
 
 
 def is_code(element: etree._Element) -> bool:
-    """Whether lines as they stand are of a program, not of verse."""
+    """Returns whether lines as they stand are of a program, not of verse."""
     children = [child for child in element if name_of(child)]
     is_only_code = len(children) == 1 and name_of(children[0]) in ("code", "samp", "kbd")
     return is_only_code or any(
@@ -150,7 +150,8 @@ def is_code(element: etree._Element) -> bool:
 
 
 def is_plain_formula(element: etree._Element) -> bool:
-    """Whether a formula is signs in a row: no fraction, no root, nothing raised or lowered."""
+    """Returns whether a formula is signs in a row: no fraction, no root, nothing raised or lowered.
+    """
     names = {name_of(e) for e in element.iter("{*}*")}
     return names <= _PLAIN_MATH and not names & {"annotation", "annotation-xml"}
 
@@ -164,7 +165,7 @@ def is_page_mark(types: list[str], classes: str) -> bool:
 
 
 def may_be_caption(name: str, classes: str) -> bool:
-    """Whether an element's name or classes are those of what is said of a picture."""
+    """Returns whether an element's name or classes are those of what is said of a picture."""
     return name == "figcaption" or _CAPTION_CLASS.search(classes) is not None
 
 
@@ -182,7 +183,8 @@ def is_subtitle(element: etree._Element) -> bool:
 
 
 def is_lines(element: etree._Element) -> bool:
-    """Whether all children are short blocks without breaks: lines of verse, marked one by one."""
+    """Returns whether all children are short blocks without breaks: lines of verse, marked one by
+    one."""
     children = [child for child in element if name_of(child)]
     return len(children) > 1 and all(
         name_of(child) in ("div", "p")

@@ -344,7 +344,8 @@ def _read_front_matter(source: _MarkdownFile) -> int:
 
 
 def _is_front_matter(mapping: Mapping[object, object], rows: Sequence[str]) -> bool:
-    """Whether values between rules are facts: of a book, or others that look like nothing else."""
+    """Returns whether values between rules are facts: of a book, or others that look like nothing
+    else."""
     keys = list(map(str, mapping))
     is_plain = bool(keys) and all(map(str.strip, rows)) and all(map(str.islower, keys))
     return is_plain or any(key.lower() in _FACT_BY_KEY for key in keys)

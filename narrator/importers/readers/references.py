@@ -73,7 +73,8 @@ def targets_of(path: str, element: etree._Element) -> Iterator[str]:
 
 
 def is_reference(link: etree._Element) -> bool:
-    """Whether a link leads to a note: its markup says so, or it is a raised or bracketed mark."""
+    """Returns whether a link leads to a note: its markup says so, or it is a raised or bracketed
+    mark."""
     types, classes = types_of(link).split(), link.get("class", "")
     if _NOTE_REFERENCE.intersection(types) or _NOTE_REFERENCE_CLASS.search(classes):
         return True
@@ -89,7 +90,7 @@ def is_reference(link: etree._Element) -> bool:
 
 
 def is_reference_around(element: etree._Element) -> bool:
-    """Whether a raised element holds a note reference and nothing else."""
+    """Returns whether a raised element holds a note reference and nothing else."""
     links = list(element.iter("{*}a"))
     if not links or not all(is_reference(link) for link in links):
         return False
@@ -121,7 +122,7 @@ def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Eleme
 
 
 def _may_hold(holder: etree._Element) -> bool:
-    """Whether a block may be a note: it is no heading, and no list of notes."""
+    """Returns whether a block may be a note: it is no heading, and no list of notes."""
     return not level_of(holder) and name_of(holder) not in _NOT_NOTE_ELEMENTS
 
 
@@ -135,7 +136,7 @@ def _note_holder(element: etree._Element) -> etree._Element | None:
 
 
 def _is_item(paragraph: etree._Element) -> bool:
-    """Whether a paragraph is the beginning of a list item or a note's own element."""
+    """Returns whether a paragraph is the beginning of a list item or a note's own element."""
     parent = paragraph.getparent()
     return (
         parent is not None and name_of(parent) in ("li", "aside", "dd") and parent[0] is paragraph

@@ -23,23 +23,24 @@ _DIRECTION_CLASS = re.compile(
 
 
 def is_name(element: etree._Element) -> bool:
-    """Whether an element's types or classes are those of a speaker's name."""
+    """Returns whether an element's types or classes are those of a speaker's name."""
     types, classes = types_of(element).split(), element.get("class", "")
     return bool(_NAME_TYPES.intersection(types) or _NAME_CLASS.search(classes))
 
 
 def is_direction(element: etree._Element) -> bool:
-    """Whether an element's types or classes are those of a stage direction."""
+    """Returns whether an element's types or classes are those of a stage direction."""
     return bool(_DIRECTION_CLASS.search(f"{types_of(element)} {element.get('class', '')}"))
 
 
 def is_narrated(element: etree._Element) -> bool:
-    """Whether an element's class says that no speaker says it, and that it is no direction."""
+    """Returns whether an element's class says that no speaker says it, and that it is no direction.
+    """
     return element.get("class") == NARRATED
 
 
 def is_first_of_two(cell: etree._Element) -> bool:
-    """Whether an element is the first cell of a row that has two."""
+    """Returns whether an element is the first cell of a row that has two."""
     if name_of(cell) not in ("td", "th"):
         return False
     row = cell.getparent()

@@ -214,8 +214,8 @@ class _TextFile:
         return heading is not None and bool(heading.match(row.strip()))
 
     def _begins_paragraph(self, row_above: str, row: str) -> bool:
-        """Whether a row begins a paragraph without a blank line: as a label or by indentation, or
-        as a heading that was chosen or below one."""
+        """Returns whether a row begins a paragraph without a blank line: as a label or by
+        indentation, or as a heading that was chosen or below one."""
         if self._is_chosen(row) or self._is_chosen(row_above):
             return True
         if self.is_line_by_line or self._is_label(row, is_within_paragraph=True):
@@ -226,7 +226,8 @@ class _TextFile:
         return is_indented and row_above[-1] in ".!?…:;\"'”’)—-"
 
     def _is_label(self, row: str, is_within_paragraph: bool = False) -> bool:
-        """Whether a speech begins with a row, at the beginning of a paragraph or `is_within_paragraph` one."""
+        """Returns whether a speech begins with a row, at the beginning of a paragraph or
+        `is_within_paragraph` one."""
         return bool(self.labels) and label_of(row, self.labels, is_within_paragraph) is not None
 
     def _leave_asides(self) -> None:
@@ -358,8 +359,8 @@ def _indentation(row: str) -> int:
 
 
 def _is_line_by_line(rows: Sequence[str]) -> bool:
-    """Whether each line is a paragraph: lines are long, or end as sentences do without a gap, or
-    hardly any is blank and nothing shows that they are wrapped."""
+    """Returns whether each line is a paragraph: lines are long, or end as sentences do without a
+    gap, or hardly any is blank and nothing shows that they are wrapped."""
     stripped_rows = [row.strip() for row in rows]
     lengths = sorted(map(len, filter(None, stripped_rows)))
     if lengths and lengths[len(lengths) * 9 // 10] > 200:
@@ -389,7 +390,7 @@ _CONTINUATION_SHARE = 0.15
 
 
 def _is_wrapped(adjacent_rows: Sequence[tuple[str, str]], width: int) -> bool:
-    """Whether lines, each with the one below it, are those of longer paragraphs."""
+    """Returns whether lines, each with the one below it, are those of longer paragraphs."""
     full_count = sum(len(row) >= _FULL_LINE_SHARE * width for row, _ in adjacent_rows)
     continuation_count = sum(
         row[-1] not in _PARAGRAPH_ENDINGS and row_below[0].islower()

@@ -246,7 +246,7 @@ class _BodyWalker:
             self.lead_words, self.is_name = words, is_name
 
     def _is_caption(self, element: etree._Element, name: str, classes: str) -> bool:
-        """Whether an element says what a picture beside it shows."""
+        """Returns whether an element says what a picture beside it shows."""
         if not may_be_caption(name, classes):
             return False
         parent = element.getparent()
@@ -255,7 +255,8 @@ class _BodyWalker:
         return parent is not None and self.holds_pictures[parent]
 
     def _is_nested(self, kind: str) -> bool:
-        """Whether a section of this kind is a piece of the one around it, not one beside others."""
+        """Returns whether a section of this kind is a piece of the one around it, not one beside
+        others."""
         outer_kind = self.matter[-1][0]
         return outer_kind not in (None, "part", "volume") and kind != "chapter"
 
@@ -620,7 +621,7 @@ class _BodyWalker:
             self.anchors += block.anchors
 
     def _holds_notes(self, element: etree._Element) -> bool:
-        """Whether an element is no note, but holds several, or has a heading above one."""
+        """Returns whether an element is no note, but holds several, or has a heading above one."""
         note_count = sum(descendant in self.notes for descendant in element.iterdescendants("{*}*"))
         return note_count > 1 or (
             note_count == 1 and element not in self.notes and holds_heading(element)
