@@ -1,9 +1,9 @@
-"""A voice without a reference is cast: a few candidates are heard, and the best is kept.
+"""Casts a voice without a reference: renders a few candidates and keeps the best.
 
 The candidates speak one fixed text in their language with fixed seeds, from the voice's description
-or, without one, from nothing but the seed. They are rendered side by side, checked as takes are,
-prepared as clips are, and ranked. The winner becomes a preset: from then on the voice has a
-reference like any other. Knows nothing of projects and where presets lie.
+or, without one, from the seed alone. They are rendered side by side, checked like takes, prepared
+like clips, and ranked. The winner becomes a preset: from then on the voice has a reference like any
+other. Knows nothing of projects, nor where presets are stored.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from narrator.speech.requests import examined
 from narrator.text.pace import expected_seconds
 
 COUNT = 3
-"""Candidates of a voice: with one bad take in twenty, all of them fail once in 8,000 voices."""
+"""Candidates for a voice: with one bad take in twenty, all of them fail once in 8,000 voices."""
 CLEAN_NOISE_DISTANCE = 40.0
-"""dB between voice and background from which on less noise is no better."""
+"""dB between voice and background above which less noise no longer counts."""
 TRIES = 3
-"""Of an audition that comes out faulty."""
+"""Attempts at an audition whose takes are faulty."""
 MAX_SECONDS = 15.0
 """Seconds of an audition."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditionText:
-    """What candidates say."""
+    """The text that candidates speak."""
 
     text: str
     language: str
-    """Primary subtag of the language it is in."""
+    """Primary subtag of its language."""
     note: str = ""
-    """Why it is not in the language that was asked for, for people."""
+    """Why it is not in the requested language, for people."""
 
 
 def text_for(language: str) -> AuditionText:
-    """The casting text of a BCP 47 language, or of the nearest there is."""
+    """Returns the casting text of a BCP 47 language, or of the nearest one available."""
     code = language.lower().replace("_", "-").partition("-")[0]
     text_language = code if code in TEXTS else KIN.get(code, "en")
     note = ""
@@ -66,17 +66,17 @@ def text_for(language: str) -> AuditionText:
 
 
 def seed_of(voice: Voice, number: int) -> int:
-    """The seed of a candidate, counted from 1.
+    """Returns the seed of a candidate, counted from 1.
 
-    A voice without a description is drawn from its seed and its speaker's name, so that two such
-    speakers are two persons.
+    A voice without a description also depends on its speaker's name, so that two such speakers are
+    two persons.
     """
     speaker_suffix = "" if voice.description else f" {voice.speaker}"
     return keys.number(f"casting {CASTING} {voice.seed} {number}{speaker_suffix}") % 2**32
 
 
 def key(voice: Voice, language: str, engine: Engine, *, count: int = COUNT) -> str:
-    """Names what a casting gives: everything that can change the sound of its winner."""
+    """Returns the key of a casting, made of everything that can change the sound of its winner."""
     audition_text = text_for(language)
     return keys.key(
         {
@@ -96,27 +96,27 @@ def key(voice: Voice, language: str, engine: Engine, *, count: int = COUNT) -> s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """One try at a voice."""
+    """An attempt at a voice."""
 
     voice: Voice
     number: int
-    """From 1."""
+    """Counted from 1."""
     seed: int
     engine: Mapping[str, Any]
-    """Identity of the engine that spoke."""
+    """Identity of the engine."""
     parameters: Mapping[str, Any]
-    """What it spoke with."""
+    """Parameters of the engine."""
     text: AuditionText
     speech: Speech | None
-    """None where the engine failed."""
+    """None if the engine failed."""
     verdict: Verdict | None
-    """As of a take."""
+    """Of the checks for takes."""
     clip: Clip | None
     """Prepared as a reference."""
     trouble: tuple[str, ...]
-    """What keeps it from being used; nothing where it is usable."""
+    """Reasons why it cannot be used; empty if it can."""
     score: float
-    """0 to 100, more is better; under 50 where it is not usable."""
+    """0 to 100, more is better; under 50 if it cannot be used."""
 
     @property
     def usable(self) -> bool:
@@ -151,7 +151,8 @@ def cast(
     on_progress: Callable[[int, int], None] = _ignore_progress,
     cancel: Event | None = None,
 ) -> list[Candidate]:
-    """The candidates for one voice, in order; none where `cancel` was set before all were there."""
+    """Returns the candidates for one voice, in order; none if `cancel` was set before all were
+    complete."""
     roles = [Role(voice, language)]
     candidates_by_role = cast_all(
         session, engine, roles, count=count, on_progress=on_progress, cancel=cancel
@@ -168,12 +169,13 @@ def cast_all(
     on_progress: Callable[[int, int], None] = _ignore_progress,
     cancel: Event | None = None,
 ) -> list[list[Candidate]]:
-    """The candidates for every part, rendered side by side in the session's slots.
+    """Returns the candidates for every role, rendered side by side in the session's slots.
 
-    All of them are held at once, with their sound: many voices are cast `at_once` and no more.
-    `on_progress` hears how many of how many are done. A candidate that the engine fails on is one
-    that cannot be used. A part's list is empty where `cancel` was set before all of its were there:
-    nothing may be chosen from some of them, since the casting's key promises the best of all.
+    All of them are held at once, with their sound: cast many voices `at_once` and no more.
+    `on_progress` is called with the number of finished candidates and of all. A candidate on which
+    the engine fails cannot be used. A role's list is empty if `cancel` was set before all of its
+    candidates were complete: nothing may be chosen from some of them, since the casting's key
+    promises the best of all.
     """
     numbered_requests = [
         (role_index, number, _request(part, number, engine))
@@ -201,7 +203,7 @@ def cast_all(
 
 
 def at_once(slots: int, count: int = COUNT) -> int:
-    """How many voices to cast at a time: as few as keep so many slots full."""
+    """Returns the number of voices to cast at a time: the fewest that keep the slots full."""
     return max(1, math.ceil(slots / count))
 
 
@@ -252,7 +254,7 @@ def _judge_candidate(number: int, request: Request, outcome: Outcome, engine: En
 
 
 def _score(verdict: Verdict, clip: Clip, expected: float) -> float:
-    """0 to 100: clean and unhurried at the top, anything unusable under 50."""
+    """Returns 0 to 100: clean and unhurried at the top, anything unusable under 50."""
     fault_count = checks.badness(verdict) + len(clip.refusals)
     if fault_count:
         return 50 / (1 + fault_count)
@@ -265,7 +267,7 @@ def _score(verdict: Verdict, clip: Clip, expected: float) -> float:
 
 
 def choose(candidates: Sequence[Candidate]) -> Candidate:
-    """The best candidate, the first of equals. Raises UserError where none is usable."""
+    """Returns the best candidate, the first of equals. Raises UserError if none is usable."""
     usable = [candidate for candidate in candidates if candidate.usable]
     if usable:
         return max(usable, key=lambda candidate: (candidate.score, -candidate.number))
@@ -285,7 +287,7 @@ def choose(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | None = None) -> Preset:
-    """A usable candidate as a preset, called by the speaker's name unless given another.
+    """Returns a usable candidate as a preset, named after its speaker unless `name` is given.
 
     Raises UsageError for a name that no preset can have.
     """
@@ -312,7 +314,7 @@ def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | Non
 
 
 def encoded(preset: Preset, engine: Engine) -> Preset:
-    """A preset with what the engine's encoder makes of it. May load the model.
+    """Returns a preset with the encoding of its reference by the engine. May load the model.
 
     Raises EngineUnavailable, StorageError.
     """
@@ -326,9 +328,9 @@ def encoded(preset: Preset, engine: Engine) -> Preset:
 
 @dataclass(slots=True)
 class Audition:
-    """A line in a voice: what an engine is asked, and what came of it.
+    """A line spoken in a voice: the requests to an engine, and its answers.
 
-    A voice that has no reference yet is cast first, and `keep` gives the one it has then.
+    A voice without a reference is cast first; `keep` stores the winner and returns its reference.
     """
 
     engine: Engine
@@ -336,13 +338,13 @@ class Audition:
     uncast: Role | None = None
     keep: Callable[[Candidate], Reference] | None = None
     _numbers: dict[str, int] = field(default_factory=dict)
-    """Of the candidates, by the keys of their requests."""
+    """Of candidates, by the keys of their requests."""
     _candidates: list[Candidate] = field(default_factory=list)
     _tries: list[tuple[Speech, Verdict]] = field(default_factory=list)
     _failures: list[str] = field(default_factory=list)
 
     def begin(self) -> Sequence[Request]:
-        """What the engine is asked first."""
+        """Returns the first requests."""
         if self.uncast is None:
             return (self.line,)
         requests_by_number = {n: _request(self.uncast, n, self.engine) for n in range(1, COUNT + 1)}
@@ -350,9 +352,9 @@ class Audition:
         return list(requests_by_number.values())
 
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
-        """Judge what the engine said; returns what it is to be asked next.
+        """Judges the engine's answer; returns the next requests.
 
-        Raises UserError where a voice cannot be cast, StorageError.
+        Raises UserError if a voice cannot be cast, StorageError.
         """
         if number := self._numbers.get(request.key):
             self._candidates.append(_judge_candidate(number, request, outcome, self.engine))
@@ -372,9 +374,9 @@ class Audition:
         return (replace(request, attempt=next_attempt),) if next_attempt < TRIES else ()
 
     def heard(self) -> tuple[Speech, Sequence[str]]:
-        """The first try without faults, or the best of them with its own.
+        """Returns the first attempt without faults, or the best one with its faults.
 
-        Raises UserError where every try failed.
+        Raises UserError if every attempt failed.
         """
         if not self._tries:
             failures = "; ".join(self._failures)
@@ -391,9 +393,9 @@ def line(
     reference: Reference | None,
     mode: Mode = "reference",
 ) -> Request:
-    """What a voice is tried on, as an engine is asked for it; `text` is spoken text.
+    """Returns the request for an audition; `text` is spoken text.
 
-    Raises UsageError for one that is no sentence or two.
+    Raises UsageError unless it is a sentence or two.
     """
     if not any(map(str.isalnum, text)):
         raise UsageError("there is nothing to say in this text")
@@ -421,8 +423,10 @@ def line(
 def speak_line(
     audition: Audition, tell: Callable[[str], None], cancel: Event | None = None
 ) -> None:
-    """Have a session of its own speak it, unless `cancel` is set before. Raises as
-    `Audition.answered`, EngineUnavailable."""
+    """Speaks an audition in a session of its own, unless `cancel` is set before.
+
+    Raises the errors of `Audition.answered`, EngineUnavailable.
+    """
     pending_requests = deque(audition.begin())
     open_count = len(pending_requests)
 

@@ -1,6 +1,6 @@
-"""The manifest's speakers -> the cast: every speaker with voice, style and levels.
+"""Turns the manifest's speakers into the cast: every speaker with voice, style and levels.
 
-Reads no sound: what a reference holds is `references.py`'s.
+Reads no sound; `references.py` reads references.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PLACES_PER_PRONOUN = 8
 
 
 def resolve(project: Project) -> Cast:
-    """Every speaker of a project with the voice, style and levels that the manifest gives them."""
+    """Returns every speaker of a project with the voice, style and levels that the manifest sets."""
     places = _places({name: speaker.pronoun for name, speaker in project.speakers.items()})
     return {
         name: replace(
@@ -31,9 +31,9 @@ def resolve(project: Project) -> Cast:
 
 
 def _places(pronouns: Mapping[str, str | None]) -> dict[str, int]:
-    """A number for each speaker, from 0, that no other of the same pronoun has.
+    """Returns a number from 0 for each speaker, unique among those of the same pronoun.
 
-    It comes from the name, so that a new speaker seldom moves others.
+    It derives from the name, so that a new speaker seldom changes those of others.
     """
     taken_by_pronoun: dict[str | None, set[int]] = defaultdict(set)
     places: dict[str, int] = {}

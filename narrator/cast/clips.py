@@ -1,9 +1,9 @@
-"""A reference clip: from any recording to the sound that an engine imitates, judged in words.
+"""Prepares and judges reference clips: turns any recording into the sound that an engine imitates.
 
-A clip is read with all its channels, mixed, brought to one rate, trimmed and levelled, once. What
-is wrong with it is said as findings: "refuse" where nothing good can come of it, "warn" where the
-voice will be less than it could be. Nothing is cleaned: noise, gaps and clipping stay as they are,
-since an engine imitates those too. Knows nothing of presets, casts and engines.
+A clip is read with all its channels, mixed, resampled, trimmed and levelled, once. Its faults are
+findings: "refuse" if nothing good can come of it, "warn" if the voice will be worse than it could
+be. Nothing is cleaned: noise, gaps and clipping stay, since an engine imitates those too. Knows
+nothing of presets, casts and engines.
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ from narrator.sound.media import Unfit
 from narrator.text.pace import expected_seconds
 
 PREPARATION = 1
-"""Raised when the same recording would give other samples: it is part of a clip's content."""
+"""Version of the preparation, part of a clip's content; increased when the same recording gives
+other samples."""
 RATE = 48_000
 """Hertz of prepared sound: no recording of speech loses by it."""
 
 MIN_SECONDS, LONGEST = 3.0, 30.0
 """Seconds of speech. Less shows too little of a voice; the model was trained within about 30 s."""
 ADVISED = (5.0, 10.0)
-"""Seconds of speech, least and most. Reference, prompt and speech may share the 30 s: with a clip
-of 22 s every take broke off at the same place, with 10 s none did (OpenBMB/VoxCPM#244)."""
+"""Least and greatest seconds of speech. Reference, prompt and speech may share the 30 s: with a
+clip of 22 s every take broke off at the same place, with 10 s none did (OpenBMB/VoxCPM#244)."""
 MAX_FILE_SECONDS = 600.0
-"""Seconds of a recording that are read at all."""
+"""Largest length in seconds of a recording that is read."""
 
 LEVEL = -23.0
 """Active speech level of a prepared clip, LUFS: takes come out about as loud as their reference,
 and at -23 (EBU R 128) the peaks of lively speech, some 18 dB above, still do not clip."""
 MAX_PEAK = -3.0
-"""Highest sample, dB. A clip with higher peaks stays quieter: a limiter would be imitated."""
+"""Largest sample in dB. A clip with higher peaks stays quieter, since a limiter would be imitated.
+"""
 
 LEAD, TAIL = 0.05, 0.25
 """Seconds of pause before and after the speech. A continuation begins where a prompt ends: without
@@ -53,14 +55,14 @@ FRAME_SECONDS = 0.02
 MAX_PACE_RATIO, USUAL_PACE_RATIO = 2.5, 1.6
 """Times longer or shorter than its transcript takes a narrator: refused, warned about."""
 MIN_NOISE_DISTANCE = 25.0
-"""dB between speech and what is left in its pauses. Draft voices with white noise added measured
+"""dB between speech and the background in its pauses. Draft voices with white noise added measured
 within 1 dB of the truth from 10 to 40 dB."""
 MIN_TONE_DISTANCE = 15.0
-"""dB by which a steady tone stands above the noise around it; white noise itself stays under 9."""
+"""dB by which a steady tone exceeds the noise around it; white noise itself stays under 9."""
 MAX_PAUSE_SPREAD = 12.0
-"""dB between the loud and the faint moments of pauses that hold no steady tone."""
+"""dB between loud and faint moments of pauses above which they hold no steady tone."""
 MAX_GAP = 1.2
-"""Seconds of silence inside a clip: the model takes a pause for part of the manner."""
+"""Seconds of silence inside a clip: the model takes a longer pause for part of the manner."""
 MIN_BANDWIDTH = 7000.0
 """Hertz. The model reads references up to 8,000."""
 MIN_CLIPPED_PEAKS, MAX_CLIPPED_SHARE = 8, 0.005
@@ -71,7 +73,7 @@ Of eleven draft voices, cut 1 dB below their peaks they had 0 to 7 tops, 3 dB be
 
 @dataclass(frozen=True, slots=True)
 class ClipFinding:
-    """One thing that is wrong with a clip, in figures, and what to do about it."""
+    """A fault of a clip, in figures, with advice."""
 
     severity: Literal["refuse", "warn"]
     message: str
@@ -82,7 +84,7 @@ class ClipFinding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
-    """Sound as it was recorded: float32 of shape (samples, channels)."""
+    """Sound as recorded: float32 of shape (samples, channels)."""
 
     channels: NDArray[np.float32]
     rate: int
@@ -90,23 +92,23 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class ClipFigures:
-    """What was measured of a recording."""
+    """Measurements of a recording."""
 
     seconds: float
-    """Of speech, from its first to its last sound."""
+    """Seconds of speech, from its first to its last sound."""
     level: float
     """Active speech level as recorded, LUFS."""
     gain: float
-    """dB that were given to it."""
+    """dB of gain applied."""
     noise: float
     """dB between speech and its pauses, at most 90."""
     band: float
-    """Hertz up to which there is sound."""
+    """Upper limit of its spectrum in hertz."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clip:
-    """A prepared reference clip: mono samples at `RATE`, its figures, and what is wrong with it."""
+    """A prepared reference clip: mono samples at `RATE`, its figures and findings."""
 
     samples: Samples
     transcript: str
@@ -123,15 +125,15 @@ class Clip:
 
 
 def load(path: Path, transcript: str, language: str) -> Clip:
-    """The prepared clip of a file that libsndfile or FFmpeg reads.
+    """Returns the prepared clip of a file that libsndfile or FFmpeg reads.
 
-    Raises UserError with all that speaks against it: no such file, no sound, or refusals.
+    Raises UserError with every objection: no such file, no sound, or refusals.
     """
     return accepted(prepare(read(path), transcript, language), path)
 
 
 def accepted(clip: Clip, path: Path) -> Clip:
-    """A clip of a file, unless it is refused. Raises UserError with all that speaks against it."""
+    """Returns a clip of a file unless it is refused. Raises UserError with every refusal."""
     if clip.refusals:
         raise UserError([Problem(path, None, finding.message) for finding in clip.refusals])
     return clip
@@ -141,7 +143,7 @@ def accepted(clip: Clip, path: Path) -> Clip:
 
 
 def read(path: Path) -> Recording:
-    """All channels of a sound file. Raises UserError for what is none, or is far too long."""
+    """Returns all channels of a sound file. Raises UserError if it has no sound or is far too long."""
     try:
         with media.regular(path) as file, contextlib.suppress(soundfile.LibsndfileError):
             # by number: what a reader does to an object in vain is printed on the terminal
@@ -189,10 +191,10 @@ def _check_length(seconds: float) -> None:
 
 
 def prepare(recording: Recording, transcript: str | None, language: str) -> Clip:
-    """A recording made ready for engines, and all that is wrong with it; without a transcript, all
-    but what that would show.
+    """Prepares a recording for engines and judges it; without a transcript, some findings are
+    missing.
 
-    A clip that is refused has the samples as far as they came; do not speak with it.
+    A refused clip holds the samples of the stage that it reached; do not speak with it.
     """
     is_known = transcript is not None
     transcript = " ".join((transcript or "").split())
@@ -223,7 +225,7 @@ def prepare(recording: Recording, transcript: str | None, language: str) -> Clip
 
 
 def speech_of(recording: Recording) -> tuple[float, float, list[tuple[float, float]]]:
-    """Where speech begins and ends in a recording, and the pauses inside of it, in seconds."""
+    """Returns start and end of the speech in a recording and the pauses inside of it, in seconds."""
     if not len(recording.channels) or not np.isfinite(recording.channels).all():
         return 0.0, 0.0, []
     mono, _ = _mix_channels(recording.channels)
@@ -244,7 +246,7 @@ def _refused_clip(transcript: str, message: str, *findings: ClipFinding) -> Clip
 
 
 def _mix_channels(channels: NDArray[np.float32]) -> tuple[Samples, list[ClipFinding]]:
-    """One channel of all that carry sound."""
+    """Mixes the channels that carry sound into one."""
     power = np.square(channels, dtype=np.float64).mean(axis=0)
     # a microphone on one side of a stereo file is mono
     audible_channels = channels[:, power > power.max() / 1e4]
@@ -272,13 +274,13 @@ def _mix_channels(channels: NDArray[np.float32]) -> tuple[Samples, list[ClipFind
 
 
 _MIN_VOICE_FREQUENCY = 30.0
-"""Hertz under which there is no voice."""
+"""Hertz below which there is no voice."""
 
 
 def _remove_rumble(mono: Samples) -> Samples:
-    """Sound without a constant offset and what moves as slowly: a high-pass without delay.
+    """Removes a constant offset and very low frequencies: a high-pass without delay.
 
-    Taking the mean off is not enough: speech is lopsided, and that moves its pauses away from 0.
+    Subtracting the mean is not enough: speech is lopsided, and that moves its pauses away from 0.
     """
     mono = mono - mono.mean(dtype=np.float64).astype(np.float32)  # or it would step at the edges
     size = 1 << (len(mono) + RATE).bit_length()
@@ -290,7 +292,7 @@ def _remove_rumble(mono: Samples) -> Samples:
 
 
 def _trim(mono: Samples, start: int, stop: int) -> Samples:
-    """Speech with a short pause on both sides: the recording's own, where it has one."""
+    """Returns speech with a short pause on both sides, from the recording itself if it has one."""
     lead, tail = round(LEAD * RATE), round(TAIL * RATE)
     # what `speech_bounds` leaves after the last sound belongs to the pause
     end = min(len(mono), max(stop, stop - round(audio.AFTER * RATE) + tail))
@@ -309,21 +311,21 @@ def _apply_level(samples: Samples, level: float) -> tuple[Samples, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Levels:
-    """Level readings of a mono recording at `RATE`, and where speech lies in it."""
+    """Level readings of a mono recording at `RATE`, with the bounds of its speech."""
 
     mono: Samples
     levels: NDArray[np.float64]
-    """dB, one each `FRAME_SECONDS`."""
+    """dB, one for each `FRAME_SECONDS`."""
     first: int
-    """Frames of the first and after the last speech."""
+    """Frame of the first speech; `last` is the frame after the last speech."""
     last: int
     seconds: float
     loud: float
     """Level of loud speech."""
     floor: float
-    """Level of the quietest three per cent: what is there when nobody speaks."""
+    """Level of the quietest three per cent: the background."""
     noise: float
-    """dB between the two, at most 90."""
+    """dB between speech and background, at most 90."""
 
     @classmethod
     def of(cls, mono: Samples, start: int, stop: int) -> _Levels:
@@ -345,7 +347,7 @@ class _Levels:
         return cls(mono, levels, first, last, max(0.0, seconds), loud, floor, noise)
 
     def pauses(self) -> list[tuple[int, int]]:
-        """Runs of frames without speech, from and to."""
+        """Returns the runs of frames without speech, as (start, stop)."""
         quiet = self.levels < max(self.floor + 6, self.loud - 40)
         edges = np.flatnonzero(np.diff(np.concatenate(([0], quiet.view(np.int8), [0]))))
         return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
@@ -356,7 +358,7 @@ _CUT_ADVICE = "`narrator voices add NAME CLIP --cut` cuts it at a pause"
 
 
 def too_long(seconds: float) -> str:
-    """What is said of more speech than is advised; "" of less."""
+    """Returns a warning for more speech than is advised; "" for less."""
     if seconds <= ADVISED[1]:
         return ""
     return (
@@ -393,7 +395,7 @@ def _length_findings(levels: _Levels) -> list[ClipFinding]:
 
 
 def _transcript_findings(seconds: float, transcript: str, language: str) -> list[ClipFinding]:
-    """Returns whether so many seconds can hold a text."""
+    """Checks whether so many seconds can hold the transcript."""
     expected_length = expected_seconds(transcript, language)
     if not any(map(str.isalnum, transcript)):
         return [
@@ -422,7 +424,7 @@ def _pace_word(ratio: float) -> str:
 
 
 def _clipping_findings(channels: NDArray[np.float32], rate: int) -> list[ClipFinding]:
-    """Flat tops: samples in a row at the highest value, or at full scale."""
+    """Counts flat tops: runs of samples at the highest value or at full scale."""
     top_count, clipped_samples = 0, 0
     for channel in channels.T:
         for signed_channel in (channel, -channel):
@@ -449,7 +451,7 @@ def _clipping_findings(channels: NDArray[np.float32], rate: int) -> list[ClipFin
 
 
 def _background_findings(levels: _Levels) -> list[ClipFinding]:
-    """What lies under the voice."""
+    """Judges hum, music and noise under the voice."""
     tone = _find_tone(levels) if levels.noise < 45 else None
     if tone is not None:
         hertz, prominence = tone
@@ -472,7 +474,7 @@ _WINDOW_SIZE = 4096
 
 
 def _find_tone(levels: _Levels) -> tuple[float, float] | None:
-    """Hertz, and dB above its surroundings, of what sounds on in the pauses; None without."""
+    """Returns hertz and dB above its surroundings of a steady tone in the pauses; None without one."""
     size = round(FRAME_SECONDS * RATE)
     window = np.hanning(_WINDOW_SIZE)
     spectra: list[NDArray[np.float64]] = []
@@ -508,8 +510,8 @@ _BAND_WIDTH = 500.0
 
 
 def _bandwidth(speech: Samples) -> float:
-    """Hertz up to which speech is heard: where its loudest moments in a band are within 60 dB of
-    those of the loudest band."""
+    """Returns the upper limit of speech in hertz: the highest band whose loudest moments are within
+    60 dB of those of the loudest band."""
     size = 1024
     count = len(speech) // size
     if not count:
@@ -535,8 +537,7 @@ def _bandwidth_findings(band: float, rate: int) -> list[ClipFinding]:
 
 
 def _ending_findings(levels: _Levels) -> list[ClipFinding]:
-    """Returns whether the recording breaks off within a sound; a codec may put a little silence
-    after."""
+    """Checks whether the recording breaks off within a sound; a codec may add a little silence."""
     last_frame = int(np.flatnonzero(levels.levels > max(-80, levels.loud - 45))[-1])
     if len(levels.levels) - 1 - last_frame > round(0.06 / FRAME_SECONDS):
         return []

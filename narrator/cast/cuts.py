@@ -1,8 +1,8 @@
-"""A clip that is longer than is advised -> where it may be cut, and what is said up to there.
+"""Finds a place to cut a clip that is longer than advised, and its transcript up to there.
 
-A cut lies in a pause, at the end of a sentence of the transcript. Which pause that is, is told by
-how much of the speech and of the text lies before it; where another pause or another sentence fits
-nearly as well, a cut is not sure, and whoever listens decides. Hears no words.
+A cut lies in a pause, at the end of a sentence of the transcript. The pause is found by the shares
+of speech and of text before it; if another pause or sentence fits nearly as well, the cut is not
+sure, and the listener decides. Recognises no words.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from narrator.text.sentences import sentences
 MIN_PAUSE = 0.2
 """Seconds; the closure of a consonant is shorter."""
 MAX_DRIFT = 0.05
-"""Share of a clip by which the words before a place are off, where its pace is even."""
+"""Share of a clip by which word positions are off if its pace is even."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a clip may be cut."""
+    """A place to cut a clip."""
 
     seconds: float
-    """From the beginning of the file: the middle of a pause."""
+    """Seconds from the beginning of the file: the middle of a pause."""
     speech: float
     """Seconds of speech before it, pauses included."""
     transcript: str
-    """What is said before it."""
+    """Words before the cut."""
     sure: bool
-    """Whether no other pause and no other sentence comes near."""
+    """Whether no other pause or sentence fits nearly as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Gap:
     start: float
     stop: float
     before: float
-    """Of words, without pauses, before it."""
+    """Seconds of words before it, without pauses."""
 
     @property
     def length(self) -> float:
@@ -51,7 +51,7 @@ class _Gap:
 
 
 def find(recording: Recording, transcript: str, language: str) -> Cut | None:
-    """The best place to cut a recording within what is advised; None where none is known."""
+    """Returns the best place to cut a recording within the advised length; None if there is none."""
     transcript = " ".join(transcript.split())
     speech_start, speech_end, silences = clips.speech_of(recording)
     gaps = _find_gaps(speech_start, silences)
@@ -87,7 +87,7 @@ def find(recording: Recording, transcript: str, language: str) -> Cut | None:
 
 
 def _find_gaps(speech_start: float, silences: Sequence[tuple[float, float]]) -> list[_Gap]:
-    """Pauses that are no part of a word, of a recording whose speech begins at `speech_start`."""
+    """Returns pauses longer than those within words; speech begins at `speech_start`."""
     gaps, pause_seconds = list[_Gap](), 0.0
     for start, stop in silences:
         if stop - start >= MIN_PAUSE:
@@ -97,7 +97,8 @@ def _find_gaps(speech_start: float, silences: Sequence[tuple[float, float]]) -> 
 
 
 def _sentence_ends(transcript: str, language: str, word_seconds: float) -> dict[int, float]:
-    """Ends of sentences but the last, each with the seconds of words before it, of `word_seconds`."""
+    """Returns the offset of each sentence end but the last -> seconds of words before it, of
+    `word_seconds`."""
     total_seconds = _word_seconds(transcript, language)
     ends = [end for _, end in sentences(transcript, language)][:-1]
     return {
@@ -108,10 +109,10 @@ def _sentence_ends(transcript: str, language: str, word_seconds: float) -> dict[
 
 
 def _word_seconds(text: str, language: str) -> float:
-    """Seconds of the words of a text, without its pauses."""
+    """Returns the seconds that the words of a text take, without pauses."""
     return expected_seconds(re.sub(r"[^\w\s%&@#°§$€£]|_", "", text), language)
 
 
 def until(recording: Recording, seconds: float) -> Recording:
-    """What of a recording lies before a place."""
+    """Returns the part of a recording before a time."""
     return Recording(recording.channels[: round(seconds * recording.rate)], recording.rate)

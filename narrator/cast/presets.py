@@ -3,12 +3,12 @@
 A preset is a stored zip with fixed dates: `voice.json`, `reference.flac` and, for each encoder that
 has read it, `latents/<fingerprint>.npy` and `latents/<fingerprint>.seal`, a hash of these latents
 and the sound that they were made from. Such files are passed around, so nothing in them is trusted:
-sizes are bounded, nothing is unpacked to disk, what is damaged is said in one line, and latents
-without their seal are left out, since an encoder can make them anew.
+sizes are bounded, nothing is unpacked to disk, damage is reported in one line, and latents without
+their seal are ignored, since an encoder can make them anew.
 
-A preset's content is a hash of its sound and transcript: what names it in keys and records. Its
-name, description, style and latents are not in it, so they may change without a take going stale.
-Knows nothing of engines; how a voice is cast is `auditions.py`'s.
+A preset's content is a hash of its sound and transcript, which names it in keys and records. Its
+name, description, style and latents are not part of it, so they may change without a take going
+stale. Knows nothing of engines; `auditions.py` casts voices.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from narrator.sound.audio import Samples
 
 SUFFIX = ".voice"
 FORMAT = 1
-"""Raised when older programs could not read what is written."""
+"""Version of the file; increased when older programs could not read it."""
 MAX_FILE_SIZE = 64 << 20
 """Bytes of a preset file: sound of 30 s takes 6 MB at most, latents some 200 kB an encoder."""
 MAX_SECONDS = clips.LONGEST + 5
@@ -52,7 +52,7 @@ _FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
 
 
 class _Card(BaseModel):
-    """voice.json."""
+    """The contents of voice.json."""
 
     model_config = ConfigDict(strict=True)
 
@@ -69,29 +69,28 @@ class _Card(BaseModel):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preset:
-    """A voice with its reference, as it is kept and passed on."""
+    """A voice with its reference, as stored and passed on."""
 
     name: str
     transcript: str
-    """Exactly what the reference says."""
+    """Exact words of the reference."""
     language: str
     sound: bytes
     """The prepared reference as FLAC, mono at `clips.RATE`."""
     description: str | None = None
     style: str | None = None
-    """Of every line, where the manifest has none."""
+    """Style of every line, unless the manifest sets one."""
     seed: int = 0
     source: str = ""
-    """Where the voice is from, for people."""
+    """Origin of the voice, for people."""
     made: Mapping[str, Any] = field(default_factory=dict)
-    """How it was made: preparation, engine, casting; for people and for tracing faults."""
+    """Preparation, engine and casting, for people and for tracing faults."""
     latents: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
-    """By the encoder's fingerprint. A seal is no proof: an engine looks at them before it uses
-    them."""
+    """By the encoder's fingerprint. A seal is no proof: an engine checks them before use."""
 
     @property
     def content(self) -> str:
-        """Names sound and transcript, wherever the preset lies and whatever it is called."""
+        """Hash of sound and transcript, independent of location and name."""
         return _content(self.sound, self.transcript)
 
     @property
@@ -107,7 +106,7 @@ class Preset:
         return Reference(self.content, self.samples, clips.RATE, self.transcript, self.latents)
 
     def with_latents(self, fingerprint: str, latents: NDArray[np.float32]) -> Preset:
-        """The same with what an encoder made of its reference.
+        """Returns a copy with an encoder's latents of the reference.
 
         A fingerprint is letters, digits and . _ -. Raises ValueError for another.
         """
@@ -127,7 +126,7 @@ def of_clip(
     source: str = "",
     made: Mapping[str, Any] | None = None,
 ) -> Preset:
-    """A preset of a prepared clip. Raises UserError for a name that cannot be one."""
+    """Returns a preset of a prepared clip. Raises UserError for an invalid name."""
     return Preset(
         name=checked(name),
         transcript=clip.transcript,
@@ -146,24 +145,24 @@ def of_clip(
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What a plan must know of a reference."""
+    """The facts about a reference that a plan needs."""
 
     content: str
     style: str | None = None
-    """Of every line, as a preset has it."""
+    """Style of every line, from a preset."""
 
 
 def content_of(path: Path, transcript: str | None) -> str:
-    """`Glance.content` of a reference. Raises UserError."""
+    """Returns `Glance.content` of a reference. Raises UserError."""
     return glance(path, transcript).content
 
 
 def glance(path: Path, transcript: str | None) -> Glance:
-    """What a plan must know of a reference, without decoding it: the file is read, once.
+    """Returns the facts that a plan needs about a reference; reads the file once, without decoding
+    it.
 
-    The content is, of a preset, what `Preset.content` is; of a clip, a hash of the file's bytes,
-    its transcript and the version of `clips.prepare`; `reference_of` gives the same. Raises
-    UserError.
+    The content of a preset is `Preset.content`; that of a clip is a hash of the file's bytes, its
+    transcript and the version of `clips.prepare`, as in `reference_of`. Raises UserError.
     """
     if path.suffix == SUFFIX:
         card, sound, _ = _read_parts(path, with_latents=False)
@@ -181,10 +180,10 @@ def glance(path: Path, transcript: str | None) -> Glance:
 def reference_of(
     voice: Voice, language: str, tell: Callable[[str], None] | None = None
 ) -> Reference | None:
-    """What a voice is to be imitated from; None where it must be cast.
+    """Returns the reference of a voice; None if it must be cast.
 
-    A clip is prepared, in `language` where the voice has none of its own; `tell` hears what is odd
-    about it. Raises UserError for a clip that is refused and for a damaged preset.
+    A clip is prepared, in `language` if the voice has none of its own; `tell` is called with its
+    oddities. Raises UserError for a refused clip and for a damaged preset.
     """
     path = voice.reference
     if path is None:
@@ -213,7 +212,7 @@ def _check_transcript(path: Path, manifest_transcript: str | None, preset_transc
 
 
 def checked(name: str) -> str:
-    """A name as it is kept (composed letters, one form everywhere). Raises UserError."""
+    """Returns a valid name in composed letters. Raises UserError for an invalid one."""
     name = unicodedata.normalize("NFC", name)
     if not _NAME.fullmatch(name):
         raise UsageError(
@@ -224,18 +223,18 @@ def checked(name: str) -> str:
 
 
 def cleaned(name: str) -> str:
-    """A name that a preset can have, of a speaker's, which may hold any character."""
+    """Returns a valid preset name for a speaker's name, which may hold any character."""
     clean_name = re.sub(r"[^\w-]+", " ", unicodedata.normalize("NFC", name)).strip(" _-")
     return clean_name[:64].strip() if _NAME.fullmatch(clean_name[:64].strip()) else "voice"
 
 
 def folder(project: Path | None) -> Path:
-    """Where presets are kept: a project's, or, without one, the user's library's."""
+    """Returns the folder of a project's presets, or, without a project, of the user's library."""
     return (files.library() if project is None else project) / "voices"
 
 
 def find(name: str, project: Path | None) -> Path:
-    """The file of a preset, the project's before the library's. Raises UsageError."""
+    """Returns the file of a preset, the project's before the library's. Raises UsageError."""
     name = checked(name)
     root = project if project is not None else files.library()
     path = preset_path(root, name)
@@ -253,7 +252,7 @@ def find(name: str, project: Path | None) -> Path:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PresetFile:
-    """A preset's file, and what is in it or why it cannot be read."""
+    """A preset's file with its preset, or the reason why it cannot be read."""
 
     path: Path
     place: str
@@ -263,7 +262,7 @@ class PresetFile:
 
 
 def list_all(project: Path | None) -> list[PresetFile]:
-    """All presets by name, a project's before the library's. Raises StorageError."""
+    """Returns all presets by name, a project's before the library's. Raises StorageError."""
     places = [("library", folder(None))]
     if project is not None:
         places.insert(0, ("project", folder(project)))
@@ -280,12 +279,12 @@ def list_all(project: Path | None) -> list[PresetFile]:
 
 
 def write(preset: Preset, path: Path) -> None:
-    """Keep a preset in a file; what was there is replaced. Raises UserError, StorageError."""
+    """Writes a preset to a file, replacing it. Raises UserError, StorageError."""
     files.write(path, pack(preset))
 
 
 def remove(path: Path) -> None:
-    """Delete a preset's file. Raises StorageError."""
+    """Deletes a preset's file. Raises StorageError."""
     with files.storage(path):
         path.unlink()
 
@@ -294,7 +293,7 @@ def remove(path: Path) -> None:
 
 
 def pack(preset: Preset) -> bytes:
-    """A preset as the bytes of its file; equal presets give equal bytes.
+    """Returns the bytes of a preset's file; equal presets give equal bytes.
 
     Raises UserError for a text that is too long, or missing.
     """
@@ -329,7 +328,7 @@ def pack(preset: Preset) -> bytes:
 
 
 def read(path: Path) -> Preset:
-    """A preset from its file. Raises UserError, in one line, for one that cannot be used."""
+    """Reads a preset from its file. Raises UserError, in one line, if it cannot be used."""
     card, sound, packed = _read_parts(path, with_latents=True)
     try:
         _check_sound(sound)
@@ -356,7 +355,7 @@ def read(path: Path) -> Preset:
 
 
 class _Damage(Exception):
-    """What is wrong inside a preset's file."""
+    """Damage inside a preset's file; the message describes it."""
 
 
 def _damage_error(path: Path, reason: object) -> UserError:
@@ -364,11 +363,11 @@ def _damage_error(path: Path, reason: object) -> UserError:
 
 
 _PackedLatents = Mapping[str, tuple[bytes, bytes]]
-"""Latents and their seal, as bytes, by the encoder's fingerprint."""
+"""Bytes of latents and of their seal, by the encoder's fingerprint."""
 
 
 def _read_parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, _PackedLatents]:
-    """Description, sound and latents as bytes. Raises UserError."""
+    """Returns card, sound and packed latents. Raises UserError."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_SIZE + 1)
@@ -402,7 +401,8 @@ def _read_parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, _Packe
 
 
 def _checked_name(part_info: zipfile.ZipInfo) -> str:
-    """A part's name. Stored and in the clear, so that it takes no more room than the file."""
+    """Returns a part's name. A part must be stored and unencrypted, so that it needs no more room
+    than the file."""
     if part_info.compress_type != zipfile.ZIP_STORED or part_info.flag_bits & 1:
         raise _Damage("a part of it is compressed or encrypted")
     if part_info.filename == "voice.json" and part_info.file_size > 1 << 20:
@@ -426,7 +426,7 @@ def _first_error(error: ValidationError) -> str:
 
 
 def _check_sound(sound: bytes) -> None:
-    """Bounded before it is decoded; then whole."""
+    """Checks the length before decoding, then that the sound is complete."""
     try:
         with soundfile.SoundFile(io.BytesIO(sound)) as file:
             if (file.format, file.channels, file.samplerate) != ("FLAC", 1, clips.RATE):
@@ -441,7 +441,7 @@ def _check_sound(sound: bytes) -> None:
 
 
 def _read_array(content: bytes) -> NDArray[np.float32]:
-    """float32 of an .npy file whose header promises no more than there is."""
+    """Returns the float32 array of an .npy file whose header promises no more than there is."""
     file = io.BytesIO(content)
     try:
         if np.lib.format.read_magic(file) != (1, 0):

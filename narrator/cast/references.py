@@ -1,8 +1,8 @@
-"""A cast -> what each voice is imitated from; voices that have no reference are cast here.
+"""Finds the reference of each voice of a cast, and casts voices that have none.
 
 A clip and a preset bring their reference; any other voice is cast once, by the engine itself, and
-kept as a preset under `build/cast`, named by all that decides it. Plans need names alone, and no
-model: sound is read when a render asks for it. Knows nothing of steps and takes.
+stored as a preset under `build/cast`, named by everything that decides it. Plans need only names,
+and no model: sound is read when a render asks for it. Knows nothing of steps and takes.
 """
 
 from __future__ import annotations
@@ -25,22 +25,21 @@ from narrator.project.project import Project
 
 @dataclass(frozen=True, slots=True)
 class Voices:
-    """A cast with what each of its voices is imitated from, as far as that is there."""
+    """A cast with the references of its voices, as far as they exist."""
 
     cast: Cast
     language: str
-    """Of the book: of every voice that has none of its own."""
+    """Language of the book, for voices without their own."""
     contents: Mapping[str, str | None]
-    """Name of the reference of each speaker who needs one, by its content; None where it is not
-    cast yet."""
+    """Content of each needed reference by speaker; None if the voice is not cast yet."""
     files: Mapping[str, Path]
-    """Where each cast voice is kept, or will be."""
+    """Preset file of each cast voice, existing or not."""
 
     def reference(self, speaker: str, tell: Callable[[str], None]) -> Reference:
-        """A speaker's reference, ready for an engine; what is odd about a clip is told.
+        """Returns a speaker's reference, ready for an engine; calls `tell` with oddities of a clip.
 
-        Raises UserError for a clip that cannot serve, for a damaged preset, and for a voice that
-        has not been cast yet.
+        Raises UserError for an unsuitable clip, for a damaged preset, and for a voice that has not
+        been cast yet.
         """
         voice = self.cast[speaker]
         path = self.files.get(speaker)
@@ -58,7 +57,7 @@ class Voices:
         return reference
 
     def keep(self, candidate: auditions.Candidate) -> Reference:
-        """Keep the voice of one who was cast, but for what an encoder makes of it.
+        """Stores the winner of a casting, without an encoder's latents; returns its reference.
 
         Raises StorageError.
         """
@@ -68,13 +67,13 @@ class Voices:
         return preset.to_reference()
 
     def role(self, speaker: str) -> auditions.Role:
-        """What a voice without a reference is cast as."""
+        """Returns the role for casting a speaker."""
         voice = self.cast[speaker]
         return auditions.Role(voice, voice.language or self.language)
 
 
 def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voices:
-    """What each voice is imitated from that has to be; `engines` go by speaker.
+    """Finds the references that voices need; `engines` go by speaker.
 
     Raises UserError.
     """
@@ -85,7 +84,7 @@ def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voice
     glances: dict[tuple[Path, str | None], Glance] = {}
 
     def glance(path: Path, transcript: str | None) -> Glance:
-        """Each file is read once, however many speakers share it."""
+        """Reads each file once, however many speakers share it."""
         if (path, transcript) not in glances:
             glances[path, transcript] = presets.glance(path, transcript)
         return glances[path, transcript]
@@ -119,11 +118,11 @@ def cast_missing(
     tell: Callable[[str], None],
     cancel: Event,
 ) -> None:
-    """Cast the voices of `speakers`, each once, a few at a time, and keep each.
+    """Casts the voices of `speakers`, each once, a few at a time, and stores them.
 
-    What is complete when `cancel` is set is kept, and the rest is not cast. Raises
-    EngineUnavailable, StorageError, and, when all others are kept, UserError for every voice of
-    which no candidate was usable.
+    When `cancel` is set, complete voices are stored and the others are not cast. Raises
+    EngineUnavailable, StorageError, and, after storing all others, UserError for every voice
+    without a usable candidate.
     """
     role_by_path: dict[Path, auditions.Role] = {}
     for name in speakers:
@@ -155,7 +154,7 @@ def cast_missing(
 
 @contextlib.contextmanager
 def _damage_advice() -> Iterator[None]:
-    """A damaged preset that narrator made is nothing that an author must mend."""
+    """Adds advice to errors of presets that narrator made, since the author cannot mend them."""
     try:
         yield
     except UserError as error:
@@ -166,10 +165,10 @@ def _damage_advice() -> Iterator[None]:
 
 
 def sweep(project: Project) -> None:
-    """Remove what killed processes left half written where voices are kept.
+    """Removes files that killed processes left half written where voices are stored.
 
-    In the project's cast, encoded references and presets, and in the user's library. What cannot be
-    removed stays: it does no harm.
+    Covers the project's cast, encoded references and presets, and the user's library. Files that
+    cannot be removed stay: they do no harm.
     """
     shared = files.library()
     places = (project.build / "cast", project.build / "voices", presets.folder(project.root))

@@ -1,8 +1,9 @@
-"""Voices by name, without a book: the library's presets, a project's cast, and usual names.
+"""Finds voices by name, without a book: the library's presets, a project's cast, and OpenAI's
+names.
 
-Other programs ask for voices by the names that OpenAI's have. One of yours that is called so is the
-one that they get; else these names are shared out among all that there are, in order. Looked up
-anew each time, so a voice that was added is there at once. Casts nobody.
+Other programs ask for voices by OpenAI's names. A voice of the user's with such a name takes it;
+the other names are distributed over all voices, in order. Every request looks anew, so an added
+voice is available at once. Casts nobody.
 """
 
 from __future__ import annotations
@@ -35,30 +36,30 @@ USUAL_NAMES: Mapping[str, str] = {
     "shimmer": "she",
     "verse": "he",
 }
-"""OpenAI's names, with the pronouns that go with how these sound there."""
+"""OpenAI's names, with the pronouns that fit their voices there."""
 MAX_NAME_LENGTH = 100
 """Characters."""
 
 
 class UnknownVoice(UsageError):
-    """There is no voice of a name."""
+    """Raised for a name without a voice."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoiceEntry:
-    """A voice that can be asked for."""
+    """A voice that can be requested."""
 
     name: str
     place: str
     """"cast" of the project, a preset of the "project" or the "library", a voice of the "engine",
     or a "usual" name."""
     stands_for: str = ""
-    """Whose voice a usual name is."""
+    """Name of the voice behind a usual name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Speaking:
-    """A voice, ready to be spoken in."""
+    """A voice, ready to speak."""
 
     voice: Voice
     language: str
@@ -66,10 +67,11 @@ class Speaking:
 
 
 class VoiceBook:
-    """The voices that an engine can be asked to speak in."""
+    """The voices in which an engine can be asked to speak."""
 
     def __init__(self, engine: Engine, language: str, project: Project | None = None) -> None:
-        """`language` is that of voices that have none of their own. Raises UserError."""
+        """Loads the cast of a project; `language` applies to voices without their own. Raises
+        UserError."""
         self._engine, self._language = engine, language
         self._engine_voices = engine.named_voices()
         self._cast: Cast = {}
@@ -84,16 +86,16 @@ class VoiceBook:
 
     @property
     def uncast(self) -> Sequence[str]:
-        """Speakers of the project who have no voice yet."""
+        """Speakers of the project without a voice yet."""
         return [name for name in self._cast if not self._has_voice(name)]
 
     def entries(self) -> Sequence[VoiceEntry]:
-        """Every voice that can be named; of two that have one name the first is meant."""
+        """Returns every voice that can be requested; of two with one name the first counts."""
         own_entries = self._own_entries()
         return [*own_entries.values(), *self._usual_entries(own_entries)]
 
     def find(self, name: str) -> Speaking:
-        """The voice of a name. Raises UnknownVoice; UserError for one that cannot be used."""
+        """Returns the voice of a name. Raises UnknownVoice; UserError for one that cannot be used."""
         name = unicodedata.normalize("NFC", name).strip()
         own_entries = self._own_entries()
         usual_by_name = {entry.name: entry for entry in self._usual_entries(own_entries)}
@@ -110,8 +112,11 @@ class VoiceBook:
         return self._cast_voice(entry) if entry.place == "cast" else self._preset_voice(entry)
 
     def _unnamed_voice(self, name: str) -> Speaking:
-        """A voice for OpenAI's names and, of an engine whose voices have no names, for every name;
-        none of an engine that imitates."""
+        """Returns a voice for a name without an entry.
+
+        OpenAI's names get one from engines that do not clone; other names only if the engine's
+        voices have no names.
+        """
         is_usual = name.casefold() in USUAL_NAMES
         has_only_names = self._engine.clones or (self._engine_voices and not is_usual)
         if has_only_names or not name or len(name) > MAX_NAME_LENGTH:
@@ -123,7 +128,7 @@ class VoiceBook:
         return Speaking(Voice(name, pronoun=pronoun), self._language, None)
 
     def _own_entries(self) -> dict[str, VoiceEntry]:
-        """The project's cast, its presets, the library's, and the engine's voices, by name."""
+        """Returns the project's cast, its presets, the library's, and the engine's voices, by name."""
         entries: dict[str, VoiceEntry] = {}
         for name in self._cast:
             if self._has_voice(name):
@@ -137,7 +142,7 @@ class VoiceBook:
         return entries
 
     def _usual_entries(self, own_entries: Mapping[str, VoiceEntry]) -> Sequence[VoiceEntry]:
-        """OpenAI's names that are nobody's own, each with the voice that it stands for."""
+        """Returns OpenAI's unused names, each with the voice that it stands for."""
         free_names = [name for name in USUAL_NAMES if name not in _by_folded_name(own_entries)]
         if not self._engine.clones:
             return [VoiceEntry(name, "usual") for name in free_names]
@@ -167,7 +172,7 @@ class VoiceBook:
         return Speaking(voice, voice.language or self._language, reference)
 
     def _preset_voice(self, entry: VoiceEntry) -> Speaking:
-        """Read once, and again when its file is another."""
+        """Returns a preset's voice; reads its file again only after a change."""
         path = next(path for path in self._preset_files() if path.stem == entry.name)
         try:
             status = path.stat()

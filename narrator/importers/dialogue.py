@@ -548,8 +548,7 @@ def _doubtful_labels(
 
 
 def _first_repeated(passage: Passage, counts: Mapping[str, int]) -> tuple[Label, ...]:
-    """Returns the first repeated label of a passage's options as a tuple of one, or an empty tuple.
-    """
+    """Returns the first repeated label of a passage's options as a tuple of one, or an empty tuple."""
     return tuple(label for label in passage.label_options if counts[label.key] > 1)[:1]
 
 
@@ -760,6 +759,5 @@ def _may_have_prominent_label(row: str) -> bool:
 
 
 def _is_prominent(label: Label, row: str) -> bool:
-    """Returns whether a label within a paragraph stands out: by its letters, its mark, its indent.
-    """
+    """Returns whether a label within a paragraph stands out: by its letters, its mark, its indent."""
     return label.stands_out or row[:2].isspace()

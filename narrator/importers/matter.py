@@ -287,8 +287,7 @@ def signs_of_rights(text: str) -> set[str]:
 
 
 def has_at_most(text: str, words: int) -> bool:
-    """Returns whether a text has no more words; its characters count if no spaces separate words.
-    """
+    """Returns whether a text has no more words; its characters count if no spaces separate words."""
     return count_words(text) <= words and len(text) <= words * _MAX_CHARACTERS_PER_WORD
 
 

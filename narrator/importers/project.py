@@ -1,7 +1,7 @@
-"""A book -> a project's folder: book.yaml, one text file a chapter, the cover, a report.
+"""Writes a book as a project folder: book.yaml, one text file a chapter, the cover, a report.
 
-Written beside its place and renamed, so that a failed import leaves nothing behind. Knows the
-format of a manifest, not of the sources.
+Writes to a temporary folder and renames it, so that a failed import leaves nothing behind. Knows
+the format of a manifest, not of the sources.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ class Written:
     root: Path
     manifest: Path
     report: Path | None
-    """None where nothing was imported."""
+    """None if nothing was imported."""
     kept: Mapping[str, str] = field(default_factory=dict)
-    """Files that somebody had changed since the import before, which stay -> where the new ones
-    lie, beside them."""
+    """Files changed by somebody since the previous import, which stay -> names of the new versions
+    beside them."""
     replaced: int = 0
-    """Files of the import before that nobody had changed, and that say something else now."""
+    """Number of unchanged files of the previous import that were replaced by new text."""
     unnamed: tuple[str, ...] = ()
-    """Chapters that a manifest which stays does not name."""
+    """Chapters missing from a manifest that was kept."""
 
 
 def write_project(book: Book, target: Path, original: Path | None = None) -> Written:
-    """Write a project in the folder `target`, which must be empty, not there yet, or an import.
+    """Writes a project to the folder `target`, which must be empty, missing, or an import.
 
     In an import, files that were changed since stay, with the new ones beside them. `original` is
-    an EPUB that stays in the project: the read-along edition is made from it. Raises UsageError
-    where the folder is something else or another book, StorageError where it cannot be written.
+    an EPUB that stays in the project: the read-along edition is made from it. Raises UsageError if
+    the folder is something else or another book, StorageError if it cannot be written.
     """
     contents = _project_files(book, original)
     target = target.resolve()
@@ -93,9 +93,11 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
 # -- a second import -------------------------------------------------------------------------------
 
 _RECORD = ".imported.json"
-"""What an import wrote, by its hashes, and of which book. It lies beside the manifest, not in
-`build`, which may be deleted and is in no copy of the project: without it nobody could tell what
-was changed."""
+"""Hashes of the files that an import wrote, and the book's title and source.
+
+Stored beside the manifest rather than in `build`, which may be deleted and is in no copy of the
+project: without it nobody could tell which files were changed.
+"""
 
 
 def _record(hashes: Mapping[str, str], book: Book) -> bytes:
@@ -103,9 +105,9 @@ def _record(hashes: Mapping[str, str], book: Book) -> bytes:
 
 
 def _require_same(folder: Path, book: Book) -> None:
-    """Refuse to put a book over another one: neither its title nor its source's name is the same.
+    """Refuses to import a book over another one, which differs in title and in the source's name.
 
-    A record of before they were written in it refuses none. Raises UsageError.
+    A record from before these were stored refuses nothing. Raises UsageError.
     """
     record = _load_record(folder)
     title, name = str(record.get("title") or ""), str(record.get("source") or "")
@@ -124,14 +126,14 @@ def _normalize_for_comparison(text: str) -> str:
 
 
 def _is_import(folder: Path) -> bool:
-    """Returns whether a folder was made by an import; also by one that kept no record."""
+    """Returns whether an import made the folder, even one that wrote no record."""
     return (folder / "book.yaml").is_file() and (
         (folder / _RECORD).is_file() or (folder / _REPORT).is_file()
     )
 
 
 def _recorded_hashes(folder: Path) -> dict[str, str]:
-    """Hashes of what was written there, by name; without a record all of it counts as changed."""
+    """Returns the hashes of imported files by name; without a record every file counts as changed."""
     hashes = _load_record(folder).get("files") or {}
     return {str(name): str(digest) for name, digest in hashes.items()}
 
@@ -144,7 +146,7 @@ def _load_record(folder: Path) -> dict[str, Any]:
 def _update_import(
     target: Path, contents: Mapping[str, bytes], report: Path | None, book: Book
 ) -> Written:
-    """Put an import over an earlier one: what nobody changed is replaced. Raises StorageError."""
+    """Imports over an earlier import; replaces files that nobody changed. Raises StorageError."""
     recorded_hashes = _recorded_hashes(target)
     new_names: dict[str, str] = {}
     hashes = {name: content_of(content) for name, content in contents.items()}
@@ -171,9 +173,9 @@ def _update_import(
 
 
 def waiting(manifest: Path) -> list[str]:
-    """What the imports of a project have left for its author to do, a line for each kind.
+    """Returns what imports have left for the author to do, a line for each kind.
 
-    That is texts beside changed ones, and chapters that `book.yaml` does not name.
+    That is: new texts beside changed ones, and chapters that `book.yaml` does not name.
     """
     if manifest.name != "book.yaml":  # others may have a part of the book on purpose
         return []
@@ -194,7 +196,7 @@ UNNAMED_MEND = "name it under chapters in book.yaml (after a # where it should s
 
 
 def _unnamed_chapters(manifest: Path, file_names: Iterable[str]) -> tuple[str, ...]:
-    """Chapters among these files of an import that a manifest does not name, or in a comment."""
+    """Returns those chapter files that a manifest does not mention, not even in a comment."""
     try:
         text = unicodedata.normalize("NFC", manifest.read_text("utf-8", "replace"))
     except OSError:
@@ -214,7 +216,7 @@ _CHAPTER_FILE = re.compile(r"text/[^/]+\.md")
 def _new_file_name(
     target: Path, name: str, recorded_hashes: Mapping[str, str], new_hash: str
 ) -> str:
-    """Where the new text of a changed file goes: `03.new.md`, or the next name that is free."""
+    """Returns the name for the new version of a changed file: `03.new.md`, or the next free one."""
     stem, dot, ending = name.rpartition(".")
     for number in count(1):
         new_name = f"{stem}.new{number if number > 1 else ''}{dot}{ending}"
@@ -227,7 +229,7 @@ def _new_file_name(
 def _remove_stale(
     target: Path, recorded_hashes: Mapping[str, str], hashes: Mapping[str, str]
 ) -> None:
-    """Remove texts of the import before that this one has no more, and that nobody changed."""
+    """Removes unchanged texts of the previous import that this one no longer has."""
     for name, digest in recorded_hashes.items():
         path = target / name
         is_text = path.resolve().is_relative_to(target / "text")
@@ -239,7 +241,7 @@ _TEMPORARY_FOLDER = re.compile(r"\..+\.import-(\d{1,10})-[0-9a-f]{8}", re.DOTALL
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove what imports have left that were killed: nothing of it is anybody's."""
+    """Removes temporary folders of imports that were killed."""
     with contextlib.suppress(OSError):  # it is in nobody's way
         for path in folder.iterdir():
             match = _TEMPORARY_FOLDER.fullmatch(path.name)
@@ -258,7 +260,7 @@ def _is_running(process: int) -> bool:
 
 
 def starter(folder: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
-    """A small book to begin with, for a project that starts from nothing."""
+    """Returns a small sample book, for a project that starts from nothing."""
     name = seen(folder.resolve().name)
     title = name.replace("-", " ").replace("_", " ").strip().title() or "My Book"
     chapter = ImportedChapter("Chapter One", _STARTER, "", 0, 0)
@@ -287,7 +289,7 @@ colon.
 
 
 def _project_files(book: Book, original: Path | None) -> dict[str, bytes]:
-    """All files of the project by their path in it."""
+    """Returns the contents of all files of the project, by path."""
     width = len(str(len(book.chapters)))
     names = [
         f"text/{_numbered(number, width)}-{_slug(chapter.title)}.md"
@@ -313,7 +315,7 @@ def _project_files(book: Book, original: Path | None) -> dict[str, bytes]:
 
 
 def _left_out_files(book: Book) -> dict[int, str]:
-    """Files for what was left out and may be taken back, by its number among that."""
+    """Returns file names for left-out texts that may be restored, by their index in `left_out`."""
     names: dict[int, str] = {}
     for number, skipped in enumerate(book.left_out):
         if skipped.markdown is not None:
@@ -334,7 +336,8 @@ def _numbered(number: int, width: int) -> str:
 
 
 def _slug(title: str) -> str:
-    """A title as a file's name: letters and digits of any script, in lower case, with hyphens."""
+    """Returns a title as a file name: letters and digits of any script, in lower case, with
+    hyphens."""
     if counted_match := _COUNTED_TITLE.match(title):
         title = title[counted_match.end() :]
     text = unicodedata.normalize("NFKC", title).casefold().replace("’", "").replace("'", "")
@@ -388,7 +391,7 @@ def _manifest(
 
 
 def _date_comment(date: str | None) -> list[str]:
-    """A date that a manifest does not take, for the author to mend."""
+    """Returns a comment with a date that manifests do not accept, for the author to correct."""
     if not date or is_date(date):
         return []
     return [
@@ -397,7 +400,7 @@ def _date_comment(date: str | None) -> list[str]:
 
 
 def _speaker_rows(speakers: Sequence[PrintedSpeaker]) -> str:
-    """The cast: one narrator, or the labels of a script."""
+    """Returns the YAML of the cast: one narrator, or the labels of a script."""
     rows = [
         "# Who speaks. A voice is described in words or given as a clip with its transcript.",
         "speakers:",

@@ -1,9 +1,9 @@
-"""Chapters as they were made -> chapters that `check` reads without a complaint.
+"""Escapes chapters so that `check` reads them without a complaint.
 
-Each is read as it will be read, and what would be refused or become something else is escaped where
-it stands: what looks like a label, which it is as soon as a speaker of that name is declared, a
-stray brace, a comment or code that nothing ends. So an import is never refused for how its source
-is written, and reads the same with any cast. Takes no word away.
+Reads each chapter as a script and escapes whatever would be refused or misread: text that looks
+like a label, which it becomes as soon as a speaker of that name is declared, a stray brace, an
+unclosed comment or code block. So no import is refused for how its source is written, and it reads
+the same with any cast. Takes no word away.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from narrator.text import labels, script
 _MAX_ROUNDS = 8
 """A label may hide another one, and a brace a third."""
 _MAX_ROW_LENGTH = 20_000
-"""Characters of a row above which it is parted at the ends of sentences."""
+"""Characters of a row above which it is split at the ends of sentences."""
 _MUSIC = re.compile(r"(?<!\\)\[(?=music:)", re.IGNORECASE)
 _COMMAND = re.compile(r"(?<!\\)\[(?=(?:pause|music|language)\b)", re.IGNORECASE)
 _BRACE = re.compile(r"(?<!\\)\{(?![^{}|]*[^{}|\s][^{}|]*\|[^{}|]*[^{}|\s][^{}|]*\})")
@@ -29,8 +29,7 @@ _BRACE_COMMAND = re.compile(
     r"(?:(?P<bar>(?=[^{}|]*\|[^{}|]*\}))|(?=[^{}|\n:：]{1,200}[:：]))",
     re.DOTALL,
 )
-"""A brace that would say one text for another, or give it to somebody; or code, in which there is
-none."""
+"""A brace that would replace spoken text or give it to somebody; or code, in which it would not."""
 _COMMENT = re.compile(r"(?<!\\)<(?=!--)")
 _FENCE = re.compile(r"[\s>]*(`{3,}|~{3,})")
 _FENCED = re.compile(
@@ -44,7 +43,7 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?…。！？])(?:\s+|(?<=[。！？]))(?=\
 
 
 def proofread(book: Book) -> Book:
-    """The book with chapters that can be read as scripts; what says nothing is left out."""
+    """Returns the book with chapters that read as scripts; those without spoken words are left out."""
     cast = {labels.folded("narrator"): "narrator"}
     for speaker in book.speakers:
         cast |= {labels.folded(name): speaker.name for name in (speaker.name, *speaker.aliases)}
@@ -71,9 +70,10 @@ def proofread(book: Book) -> Book:
 
 
 def _escape_braces(markdown: str, has_printed_speakers: bool) -> tuple[str, int]:
-    """A text in which braces that would mean something are escaped, and how many with a bar.
+    """Escapes braces that would be commands; also returns how many of them contain a bar.
 
-    Those that give a play's directions to the narrator are the import's own: `has_printed_speakers`.
+    With `has_printed_speakers`, braces that give directions to the narrator are the import's own
+    and stay.
     """
     count = 0
 
@@ -101,7 +101,7 @@ def _skip_silent(chapter: ImportedChapter, markdown: str, place: int) -> Skipped
 
 
 def _mend_text(markdown: str, roles: labels.Roles) -> tuple[str, bool]:
-    """A text without faults, and whether anything in it is spoken."""
+    """Returns a text without faults, and whether anything in it is spoken."""
     # a row of spaces that Markdown takes for words hides in which row a fault is
     rows = [row if row.strip() else "" for row in _split_long_rows(markdown).split("\n")]
     text = _MUSIC.sub(r"\[", "\n".join(rows))
@@ -123,7 +123,7 @@ def _mend_text(markdown: str, roles: labels.Roles) -> tuple[str, bool]:
 
 
 def _escape_label_colon(row: str, label: str) -> str:
-    """A row with the colon after a label escaped."""
+    """Returns a row with the colon after a label escaped."""
     first_word = label.split()[0] if label.split() else ""
     search_start = max(0, row.find(first_word))
     colon = re.compile(r"(?<!\\)[:：]").search(row, search_start)
@@ -134,7 +134,7 @@ def _escape_label_colon(row: str, label: str) -> str:
 
 
 def _escape_row(rows: list[str], row_index: int, escapes_all: bool) -> None:
-    """Escape in a row what begins something that is none; `escapes_all`: whatever might."""
+    """Escapes false markup in a row, in place; with `escapes_all`, every punctuation mark."""
     row = rows[row_index]
     if fence_match := _FENCE.match(row):
         rows.append(fence_match[1])
@@ -158,17 +158,17 @@ def _escape_row(rows: list[str], row_index: int, escapes_all: bool) -> None:
 
 
 def _paragraph_from(rows: Sequence[str], row_index: int) -> str:
-    """What stands from a row to the next blank one."""
+    """Returns the rows up to the next blank one."""
     return "\n".join(takewhile(str.strip, rows[row_index:]))
 
 
 def _escape_all(row: str) -> str:
-    """A row in which nothing means anything but itself."""
+    """Returns a row with all its punctuation escaped."""
     return _PUNCTUATION.sub(r"\\\1", row.lstrip("> \t"))
 
 
 def _split_long_rows(markdown: str) -> str:
-    """A text whose endless rows are paragraphs of some sentences each."""
+    """Returns a text whose overlong rows are split into paragraphs of a few sentences."""
     if all(len(row) <= _MAX_ROW_LENGTH for row in markdown.split("\n")):
         return markdown
     return "\n".join(
@@ -178,7 +178,7 @@ def _split_long_rows(markdown: str) -> str:
 
 
 def _sentences(row: str) -> Iterator[str]:
-    """The sentences of an endless row; one that is endless itself is cut between words."""
+    """Yields the sentences of an overlong row; an overlong sentence is cut between words."""
     for sentence in _SENTENCE_ENDS.split(row):
         yield from _ROW_PIECE.findall(sentence)
 

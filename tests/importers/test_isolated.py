@@ -120,7 +120,7 @@ def test_errors_are_of_the_class_that_was_raised(kind: type[NarratorError]) -> N
 def test_names_that_are_no_utf_8_reach_the_process() -> None:
     name = "a bök\udcff.txt"
     request = ImportRequest(source=name, choices=Choices())
-    assert ImportRequest.model_validate_json(request.line()).source == name
+    assert ImportRequest.model_validate_json(request.to_line()).source == name
 
 
 def test_a_cover_comes_back_byte_for_byte(text: Path) -> None:

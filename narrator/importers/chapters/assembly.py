@@ -1,4 +1,4 @@
-"""Pieces of a book -> chapters, front and back matter. Every block ends in one of them."""
+"""Assembles pieces of a book into chapters, front and back matter; every block ends in one of them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from narrator.importers.prose import (
 )
 
 _LIST_KINDS = names("toc landmarks page-list")
-"""Matter that nobody wants to have read after all."""
+"""Matter that nobody restores to the book."""
 
 _MAX_TITLE_LINES = 3
-"""Paragraphs at the top of a chapter that may be its number and title."""
+"""Largest number of paragraphs at the top of a chapter that make up its number and title."""
 
 _MAX_TITLE_WORDS = 15
 
@@ -51,9 +51,9 @@ class DividedBook:
 def assemble(
     outline: Outline, write_block: Callable[[Block], Iterable[Block]] | None = None
 ) -> DividedBook:
-    """The chapters of a book, from the pieces that rules have found.
+    """Returns the chapters of a book, from the pieces that rules have found.
 
-    `write_block` gives what becomes of a block once it is known what it is.
+    `write_block` returns the final blocks for a block, once its role is known.
     """
     pieces = list(outline.pieces(write_block))
     is_kept = [_omission_reason(piece) is None for piece in pieces]
@@ -73,7 +73,7 @@ def assemble(
 
 
 class _Assembly:
-    """Pieces -> chapters, front and back matter."""
+    """Builds a divided book from pieces."""
 
     def __init__(self, outline: Outline, pieces: Sequence[Division]) -> None:
         self.outline = outline
@@ -83,7 +83,7 @@ class _Assembly:
         self.titles: list[TitleWithParents] = []
         self.holders = _Holders(outline.context)
         self.pending: list[Block] = []
-        """Headings and part's pages that belong to the chapter which follows."""
+        """Headings and pages of parts that belong to the next chapter."""
         self.added_heading_count = 0
 
     def build(self) -> DividedBook:
@@ -111,7 +111,7 @@ class _Assembly:
         return book
 
     def _next_chapter(self, position: int) -> Division | None:
-        """The next piece that is not left out."""
+        """Returns the next piece that is not left out."""
         later_pieces = (self.pieces[index] for index in range(position + 1, len(self.pieces)))
         kept_pieces = (
             piece for piece in later_pieces if piece.words and not _omission_reason(piece)
@@ -119,7 +119,7 @@ class _Assembly:
         return next(kept_pieces, None)
 
     def _add_chapter(self, piece: Division) -> None:
-        """Make a chapter of a piece, with what announces it."""
+        """Adds a piece as a chapter, with the headings that announce it."""
         title, blocks, has_added_heading = _title_and_blocks(piece, self.outline)
         self.added_heading_count += has_added_heading
         blocks = self.pending + blocks
@@ -136,7 +136,7 @@ class _Assembly:
         self.titles.append((title, self._parents(piece, blocks, title)))
 
     def _parents(self, piece: Division, blocks: Sequence[Block], title: str) -> tuple[str, ...]:
-        """Titles of what holds a chapter: by its start, or by the headings above it."""
+        """Returns the titles of a chapter's holders, from its start or from the headings above it."""
         titles_above = self.holders.titles_above(blocks, title)
         parents = piece.start.parents
         if piece.start.has_known_parents or parents or (self.has_parents and piece.start.title):
@@ -154,8 +154,8 @@ def _omission_reason(piece: Division) -> str | None:
 
 
 def _only_announces(piece: Division, following: Division | None) -> bool:
-    """Returns whether a piece is read at the beginning of the next: a heading, or a part's page,
-    but for parts that hold no chapters."""
+    """Returns whether a piece is read at the beginning of the next one: a heading, or a part's
+    page, except for parts without chapters."""
     if piece.start.has_known_parents or following is None:
         return False
     if not any(block.kind == "text" and block.words for block in piece.blocks):
@@ -169,14 +169,15 @@ def _only_announces(piece: Division, following: Division | None) -> bool:
 
 
 class _Holders:
-    """What holds the chapter at hand, by its headings: parts, stories; the outermost first."""
+    """The parts and stories that hold the current chapter, by its headings; the outermost first."""
 
     def __init__(self, context: matter.BookContext) -> None:
         self.context = context
         self.open_holders: list[tuple[int, str]] = []
 
     def titles_above(self, blocks: Sequence[Block], title: str) -> tuple[str, ...]:
-        """Titles of the holders of a chapter with these blocks, whose first headings open them."""
+        """Returns the titles of the holders of a chapter with these blocks, whose first headings
+        open them."""
         introductory_blocks = takewhile(lambda block: block.is_introductory, blocks)
         lead_headings = [block for block in introductory_blocks if block.is_worded_heading]
         texts = [_heading_text(block) for block in lead_headings]
@@ -207,7 +208,7 @@ class _Holders:
         self.open_holders.append((level, text))
 
     def _close(self, level: int, is_bare_number: bool) -> None:
-        """A heading ends what is not above it: a bare number is below all that are none."""
+        """Closes the holders that a heading ends; a bare number ranks below every other heading."""
         for index, (holder_level, text) in enumerate(self.open_holders):
             if not matter.is_part(text) and (
                 holder_level > level or (holder_level == level and not is_bare_number)
@@ -217,7 +218,7 @@ class _Holders:
 
 
 def _heading_text(block: Block) -> str:
-    """A heading as one line."""
+    """Returns a heading as one line."""
     return plain_text(join_heading(block.lines))
 
 
@@ -241,9 +242,10 @@ def _skip_piece(piece: Division, reason: str, place: int) -> Iterator[Skipped]:
 def _collect_omissions(
     blocks: Sequence[Block], title: str, place: int, default_reason: str | None = None
 ) -> Iterator[Skipped]:
-    """What was left out of a chapter, one for each document and reason.
+    """Yields what was left out of a chapter, once for each document and reason.
 
-    `default_reason` is the reason for blocks that nothing else leaves out; without it they are kept.
+    `default_reason` applies to blocks that are not left out by themselves; without it they are
+    kept.
     """
     blocks_by_reason: dict[tuple[int, str], list[Block]] = {}
     for block in blocks:
@@ -269,7 +271,7 @@ def _collect_omissions(
 
 
 def _title_and_blocks(piece: Division, outline: Outline) -> tuple[str, list[Block], bool]:
-    """A chapter's title and its blocks with its headings joined; whether one had to be made up."""
+    """Returns a chapter's title, its blocks with joined headings, and whether a heading was added."""
     if piece.start.is_final:
         return piece.start.title or outline.title, piece.blocks, False
     for block in _title_lines(piece):
@@ -292,8 +294,10 @@ def _title_and_blocks(piece: Division, outline: Outline) -> tuple[str, list[Bloc
 
 
 def _heading_of_contents(piece: Division, opening: Sequence[Block], title: str) -> list[Block]:
-    """The heading of a chapter that has none in words: its title in the table of contents, where a
-    picture stands for it or it names a chapter."""
+    """Returns a heading from the table of contents, for a chapter without a heading in words.
+
+    It is needed if a picture takes the heading's place or the title names a chapter.
+    """
     if not piece.start.title or any(block.is_worded_heading for block in piece.blocks):
         return []
     levels = [block.level for block in opening if block.kind == "heading"]
@@ -304,7 +308,7 @@ def _heading_of_contents(piece: Division, opening: Sequence[Block], title: str) 
 
 
 def _title_lines(piece: Division) -> list[Block]:
-    """The paragraphs at the top of a piece without headings that say its number and title."""
+    """Returns the paragraphs with number and title at the top of a piece that has no headings."""
     worded_blocks = (
         block for block in piece.blocks if block.is_worded_heading or block.kind == "text"
     )
@@ -318,8 +322,7 @@ def _title_lines(piece: Division) -> list[Block]:
 
 
 def _match_title(paragraphs: Sequence[Block], title_letters: str) -> bool:
-    """Returns whether short paragraphs are the title that is `title_letters`, or several the end of
-    it."""
+    """Returns whether short paragraphs are the title, or several of them the end of it."""
     joined_letters = "".join(letters(block.text) for block in paragraphs)
     if not joined_letters or any(block.words > _MAX_TITLE_WORDS for block in paragraphs):
         return False
@@ -329,7 +332,8 @@ def _match_title(paragraphs: Sequence[Block], title_letters: str) -> bool:
 
 
 def _join_ordinals(headings: Sequence[Block], title: str) -> list[Block]:
-    """Headings, an ordinal joined with the title under it: `Chapter I`, `The Beginning`.
+    """Returns headings with each ordinal joined to the title below it: `Chapter I`, `The
+    Beginning`.
 
     A part's number is not joined with the chapter's own `title`.
     """
@@ -348,7 +352,8 @@ def _join_ordinals(headings: Sequence[Block], title: str) -> list[Block]:
 def _choose_title(
     piece: Division, heading_texts: Sequence[str], context: matter.BookContext
 ) -> str:
-    """The title for marks and tags: the chapter's own heading, if the contents say the same."""
+    """Returns the title for marks and tags: the chapter's own heading if the contents agree with
+    it."""
     if contents_title := piece.start.title:
         equal_titles = [text for text in heading_texts if letters(text) == letters(contents_title)]
         matching_titles = equal_titles or [
@@ -373,7 +378,7 @@ def _choose_title(
 
 
 def _contains_title(text: str, contents_title: str) -> bool:
-    """Returns whether a heading says what the contents say, and more: a number only as its own."""
+    """Returns whether a heading contains the title of the contents; a number only at its beginning."""
     if is_bare(contents_title):
         return (
             matter.is_chapter(text)
@@ -384,7 +389,7 @@ def _contains_title(text: str, contents_title: str) -> bool:
 
 
 def _has_numbered_sections(piece: Division) -> bool:
-    """Returns whether more than one of a piece's headings is a bare number: sections of a story."""
+    """Returns whether more than one heading of a piece is a bare number: sections of a story."""
     headings = (block.text for block in piece.blocks if block.kind == "heading")
     return sum(map(is_bare, headings)) > 1
 

@@ -1,4 +1,4 @@
-"""The rule for a user who says what headings look like: no others begin a chapter."""
+"""The rule for a user's pattern of headings: no other headings begin a chapter."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from narrator.text.patterns import limited
 
 
 def start_at_chosen(outline: Outline) -> None:
-    """Begin a piece at each heading or line that begins as headings were said to, and at front and
-    back matter that markup names. Raises Slow."""
+    """Begins a piece at each heading or line that matches the user's pattern, and at front and back
+    matter by markup. Raises Slow."""
     heading = outline.choices.heading
     if heading is None:
         return

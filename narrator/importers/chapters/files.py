@@ -1,4 +1,4 @@
-"""Rules for a folder in which each file is a chapter, or some."""
+"""Rules for a folder in which each file holds one or more chapters."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _TITLE_LENGTH = 80
 
 
 def start_at_several(outline: Outline) -> None:
-    """Begin a piece at the file's top, and at each of several headings of its first level, or of
-    several that name chapters."""
+    """Begins a piece at the top of the file, and at each heading of the first level, or each
+    heading that names a chapter, if there are several."""
     blocks = outline.blocks
     headings = outline.headings()
     top_headings = [place for place in headings if blocks[place].level == 1]
@@ -37,7 +37,7 @@ def start_at_several(outline: Outline) -> None:
 
 
 def head_with_title(outline: Outline) -> None:
-    """Make a heading of a title above the text of a file."""
+    """Turns a title above the text of a file into a heading."""
     worded_blocks = [block for block in outline.blocks if block.kind in ("heading", "text")]
     if len(worded_blocks) < 2 or worded_blocks[0].kind == "heading":
         return

@@ -1,6 +1,6 @@
-"""Rules for sources whose headings are marked and have levels, and nothing else says what is what.
+"""Rules for sources that mark headings, with levels, and nothing else.
 
-Chapters begin at headings of the highest level but the title's, and at those within parts and
+Chapters begin at headings of the highest level below the title's, and at those within parts and
 stories, which are read at the beginning of their first chapter.
 """
 
@@ -25,7 +25,7 @@ _AUTHOR_LINE = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
 
 
 def promote_named(outline: Outline) -> None:
-    """Make headings of lines that name chapters, where no heading does: `**Chapter 1**`."""
+    """Turns lines that name chapters into headings, if no heading does: `**Chapter 1**`."""
     headings = [outline.blocks[place] for place in outline.headings()]
     if any(counted(block.text) for block in headings):
         return
@@ -42,7 +42,7 @@ def promote_named(outline: Outline) -> None:
 
 
 def _leave_title_lines(outline: Outline, end: int) -> None:
-    """Set aside the lines of a title page above the first of such headings."""
+    """Leaves out the lines of a title page above the first such heading."""
     front_blocks = [block for block in outline.blocks[:end] if block.kind == "text"]
     short_blocks = [block for block in front_blocks[:4] if block.words <= _MAX_TITLE_LINE_WORDS]
     if (
@@ -65,7 +65,7 @@ def _names_chapter(text: str) -> bool:
 
 
 def promote_parts(outline: Outline) -> None:
-    """Make a heading of a paragraph right above one that names a part and does no more."""
+    """Turns a paragraph right above a heading into a heading if it only names a part."""
     worded_blocks = [block for block in outline.blocks if block.kind in ("heading", "text")]
     for above, below in pairwise(worded_blocks):
         if above.kind == "text" and below.kind == "heading" and _names_part(above.text):
@@ -73,7 +73,7 @@ def promote_parts(outline: Outline) -> None:
 
 
 def leave_title(outline: Outline) -> None:
-    """Set aside the book's title, with the line under it that says who wrote it."""
+    """Leaves out the book's title, with the author's line below it."""
     blocks = outline.blocks
     text_start = _text_start(outline)
     top_headings = [place for place in outline.headings() if blocks[place].level == 1]
@@ -97,7 +97,7 @@ def leave_title(outline: Outline) -> None:
 
 
 def start_at_each(outline: Outline) -> None:
-    """Begin a piece at each heading, all of which are chapters'."""
+    """Begins a piece, which is a chapter, at each heading."""
     outline.starts[0] = Start(is_final=True, has_known_parents=True)
     chapters = [(index, index) for index in outline.headings()]
     for index, _ in chapters:
@@ -107,7 +107,7 @@ def start_at_each(outline: Outline) -> None:
 
 
 def _text_start(outline: Outline) -> int:
-    """Where the text begins, below front matter."""
+    """Returns the index of the first block of the text, after front matter."""
     return 1 if outline.blocks[:1] and outline.blocks[0].kind == "left" else 0
 
 
@@ -131,12 +131,12 @@ def _names_part(title: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Holder:
-    """A heading that holds others."""
+    """A heading that holds other headings."""
 
     title: str
     level: int
     inner_level: int
-    """Level of what it holds."""
+    """Level of the headings that it holds."""
 
     def ends_at(self, heading: Block) -> bool:
         same_kind = _names_part(heading.text) or heading.level < self.inner_level
@@ -144,7 +144,8 @@ class _Holder:
 
 
 def start_at_levels(outline: Outline) -> None:
-    """Begin a piece at each chapter's heading, or at that of what holds it, read at its first."""
+    """Begins a piece at each chapter's heading, or at that of its holder, which is read with its
+    first chapter."""
     for front_index in (0, _text_start(outline)):
         outline.starts.setdefault(front_index, Start(is_final=True, has_known_parents=True))
     heading_indexes = outline.headings()
@@ -155,7 +156,7 @@ def start_at_levels(outline: Outline) -> None:
     has_sections = _first_level_has_sections(outline)
     holders: list[_Holder] = []
     chapters: list[tuple[int, int]] = []
-    """Where each begins, and its own heading."""
+    """Index of each chapter's start, and of its own heading."""
     start_index: int | None = None
     for heading_index, next_index in pairwise([*heading_indexes, len(outline.blocks)]):
         heading, heading_below = (
@@ -186,8 +187,7 @@ def start_at_levels(outline: Outline) -> None:
 
 
 def judge_front(outline: Outline) -> None:
-    """Say what stands above the first heading, and below it, where the words tell: rights, a title
-    page."""
+    """Classifies the text around the first heading by its words: a copyright page, a title page."""
     for begin, end in outline.stretches()[:3]:
         start = outline.starts.get(begin, Start())
         if start.kind is None and start.reason is None and end < len(outline.blocks):
@@ -196,14 +196,14 @@ def judge_front(outline: Outline) -> None:
 
 
 def _heading_text(heading: Block) -> str:
-    """A heading as one line; of Markdown, as its words are."""
+    """Returns a heading as one line; a Markdown heading as its words."""
     return plain_text(join_heading(heading.lines)) or heading.text
 
 
 def _holds_next(
     heading: Block, heading_below: Block, has_no_text: bool, top_level: int, chapter_level: int
 ) -> bool:
-    """Returns whether a heading holds the one below it: by its words, or since that names a
+    """Returns whether a heading holds the one below it, by its words or because that one names a
     chapter."""
     if heading.level < chapter_level == heading_below.level:
         return True
@@ -213,8 +213,8 @@ def _holds_next(
 
 
 def _first_level_has_sections(outline: Outline) -> bool:
-    """Returns whether headings of the first level are those of chapters that have sections: most
-    that hold some have text above them, or say that they are chapters."""
+    """Returns whether headings of the first level are chapters with sections: most of those with
+    inner headings have text of their own or say that they are chapters."""
     blocks, places = outline.blocks, outline.headings()
     chapter_count = other_count = 0
     for heading_index, index_below in pairwise(places):
@@ -234,7 +234,7 @@ def _first_level_has_sections(outline: Outline) -> bool:
 
 
 def _chapter_heading_level(outline: Outline) -> int:
-    """The highest level at which several headings name chapters, however deep; 0 for none."""
+    """Returns the highest level at which several headings name chapters; 0 for none."""
     levels = Counter(
         outline.blocks[place].level
         for place in outline.headings()
@@ -244,7 +244,7 @@ def _chapter_heading_level(outline: Outline) -> int:
 
 
 def _leave_empty_chapters(outline: Outline, chapters: Sequence[tuple[int, int]]) -> None:
-    """Set aside chapters, each with where it begins and its heading, that say nothing under it."""
+    """Leaves out chapters without text, given the index of each one's start and heading."""
     for (begin, heading), (end, _) in pairwise([*chapters, (len(outline.blocks), 0)]):
         start = outline.starts[begin]
         is_empty = not any(block.words for block in outline.blocks[heading + 1 : end])
@@ -253,13 +253,13 @@ def _leave_empty_chapters(outline: Outline, chapters: Sequence[tuple[int, int]])
 
 
 def _has_no_text(outline: Outline, heading_index: int, next_index: int) -> bool:
-    """Returns whether a heading has no text under it, or that of a part little."""
+    """Returns whether a heading has no text below it; a part may have a little."""
     words = sum(block.words for block in outline.blocks[heading_index + 1 : next_index])
     return words <= (PART_WORDS if _names_part(outline.blocks[heading_index].text) else 0)
 
 
 def _holds_chapters(heading: Block, heading_below: Block, top_level: int) -> bool:
-    """Returns whether a heading above another one holds chapters, not sections."""
+    """Returns whether a heading above another one holds chapters rather than sections."""
     names_part = _names_part(heading.text)
     if heading_below.level <= heading.level:
         return names_part and heading_below.level == heading.level

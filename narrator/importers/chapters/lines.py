@@ -1,7 +1,7 @@
-"""Rules for plain text, whose headings are guessed from the shape of lines.
+"""Rules for plain text, whose headings are guessed from the form of lines.
 
-A heading must count from one, may have its title under it or a story's title above it, and may be
-no more than a line of a table of contents. What stands before the first is a title page, if short.
+A heading must count from one, may have its title below it or a story's title above it, and may be
+only a line of a table of contents. Short text before the first one is a title page.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ _AUTHOR_LINE = re.compile(
 _ENDING = re.compile(r"(?:the\s+)?end\b|finis\b|fin\b|ende\b", re.IGNORECASE)
 _TITLE_LENGTH = 80
 _MIN_RUNNING_HEADS = 3
-"""Pages that have a title at their top, at least."""
+"""Least number of pages that repeat a running head."""
 _FACT = re.compile(r"(title|author):\s+(\S.*)", re.IGNORECASE)
 _FRONT_WORDS = 200
-"""Text before the first heading that is no longer is a title page."""
+"""Largest number of words before the first heading that make a title page."""
 
 
 def _iter_headings(blocks: Sequence[Block]) -> Iterator[tuple[Block, Heading]]:
-    """Blocks that are headings, and what they say."""
+    """Yields the blocks that are headings, with their headings."""
     for block in blocks:
         if block.kind == "heading" and block.heading is not None:
             yield block, block.heading
 
 
 def _is_chapter_heading(block: Block) -> bool:
-    """Returns whether a block is the heading of a chapter or of what holds some."""
+    """Returns whether a block is the heading of a chapter or of a part."""
     return block.kind == "heading" and block.heading is not None and block.heading.level <= CHAPTER
 
 
 def free_titles(outline: Outline) -> None:
-    """A line under a number is its title, though its first word looks like a number: `X`, and below
-    it `I Enlist the Services of a Minion`."""
+    """Turns a line below a number back into text if its first word only looks like a number: `X`,
+    and below it `I Enlist the Services of a Minion`."""
     for above, below in pairwise(outline.blocks):
         is_under_number = above.kind == "heading" and is_bare(above.text)
         parts = below.heading.parts if below.heading else ()
@@ -66,8 +66,10 @@ def free_titles(outline: Outline) -> None:
 
 
 def keep_counted(outline: Outline) -> None:
-    """Numbers are headings if they count from one; of sections, if chapters are named. Where those
-    with a title count apart from those without, as stories do, they hold them."""
+    """Keeps numbers as headings if they count from one; as sections if chapters have names.
+
+    If those with a title count separately from those without, as in stories, they hold the others.
+    """
     has_named_chapters = any(heading.names_chapter for _, heading in _iter_headings(outline.blocks))
     numbers = [
         (b, heading) for b, heading in _iter_headings(outline.blocks) if heading.level == SECTION
@@ -83,7 +85,7 @@ def keep_counted(outline: Outline) -> None:
 def _assign_levels(
     numbered_headings: Sequence[tuple[Block, Heading]], has_named_chapters: bool
 ) -> dict[Block, int]:
-    """Levels of the numbers that count; `has_named_chapters`: chapters have names, so these are sections."""
+    """Returns the levels of numbers that count; they are sections if `has_named_chapters`."""
     titled_blocks = _find_counting(
         [(block, heading) for block, heading in numbered_headings if len(heading.parts) > 1]
     )
@@ -101,10 +103,9 @@ def _assign_levels(
 
 
 def _find_counting(numbered_headings: Sequence[tuple[Block, Heading]]) -> set[Block]:
-    """Those that count from one or from A, however often they begin anew."""
+    """Returns the blocks that count from one or from A, however often they restart."""
     counting_blocks: set[Block] = set()
     expected_number = expected_letter = 1
-    """What is expected next."""
     for block, heading in numbered_headings:
         if heading.letter == expected_letter and (expected_letter > 1 or heading.value is None):
             counting_blocks.add(block)  # also the I after H
@@ -121,14 +122,13 @@ def _find_counting(numbered_headings: Sequence[tuple[Block, Heading]]) -> set[Bl
 
 
 def _skips_in_words(heading: Heading, expected: int) -> bool:
-    """Returns whether a number in words leaves out some, as a page's never does: `Twenty-One` after
-    3."""
+    """Returns whether a number in words skips some, as page numbers never do: `Twenty-One` after 3."""
     number = heading.value or 0
     return number > expected and value_in_words(heading.parts[0]) == number
 
 
 def take_titles(outline: Outline) -> None:
-    """A number's title may stand in the paragraph under it."""
+    """Adds the paragraph below a number to its heading, if it is a title."""
     title_blocks: set[Block] = set()
     for above, below in pairwise(outline.blocks):
         if above.kind != "heading" or above.heading is None or below.kind != "text":
@@ -144,7 +144,7 @@ def take_titles(outline: Outline) -> None:
 
 
 def find_holders(outline: Outline) -> None:
-    """A title right above where chapters begin to count anew holds them: a story, a part."""
+    """Turns titles right above restarting chapter numbers into headings of parts or stories."""
     shown_blocks = [block for block in outline.blocks if block.kind != "left"]
     restarts = [
         (above, below) for above, below in pairwise(shown_blocks) if _begins_to_count(below)
@@ -180,7 +180,7 @@ def _is_holder(block: Block) -> bool:
 
 
 def leave_contents(outline: Outline) -> None:
-    """Set aside a list of headings that come again further down."""
+    """Leaves out a list of headings that come again further down."""
     runs: list[list[Block]] = [[]]
     for block in outline.blocks:
         if _is_chapter_heading(block):
@@ -196,9 +196,9 @@ def leave_contents(outline: Outline) -> None:
 
 
 def _find_contents_rows(run: Sequence[Block], keys: Counter[str]) -> list[Block]:
-    """Of headings without text between, those that only list what comes again further down.
+    """Returns those of consecutive headings that only list what comes again further down.
 
-    The last of them may be where the text begins: from there on the first heading stands again.
+    The last of them may begin the text: from there on the first heading is repeated.
     """
     candidates = [
         (block, heading) for block, heading in _iter_headings(run) if heading.matter is None
@@ -216,8 +216,8 @@ def _find_contents_rows(run: Sequence[Block], keys: Counter[str]) -> list[Block]
 
 
 def leave_running_heads(outline: Outline) -> None:
-    """Set aside what stands at the top of each page: a chapter's own heading again, or the book's
-    title in capitals; a chapter begins once."""
+    """Leaves out the running heads of pages: a chapter's own heading again, or the book's title in
+    capitals."""
     last_heading: Heading | None = None
     for block, heading in _iter_headings(outline.blocks):
         if heading.level > CHAPTER:
@@ -235,7 +235,7 @@ def leave_running_heads(outline: Outline) -> None:
 
 
 def _find_running_heads(outline: Outline) -> list[Block]:
-    """Lines in capitals that say a title, as at the top of several pages."""
+    """Returns lines in capitals that repeat a title, as at the top of several pages."""
     front_blocks = _front_blocks(outline.blocks)
     capital_lines = [
         block for block in outline.blocks if _is_capital_line(block) and block not in front_blocks
@@ -248,18 +248,18 @@ def _find_running_heads(outline: Outline) -> list[Block]:
 
 
 def _is_capital_line(block: Block) -> bool:
-    """Returns whether a block is a line in capitals that is nobody's name above a speech."""
+    """Returns whether a block is one line in capitals, but not a speaker's name."""
     is_short = len(block.rows) == 1 and len(block.text) <= _TITLE_LENGTH
     return block.kind == "text" and is_short and block.text.isupper() and not block.lead_words
 
 
 def _without_page_number(block: Block) -> str:
-    """A line without the number of its page."""
+    """Returns a line in capitals without its page number."""
     return re.sub(r"^\d{1,4}\s+|\s+\d{1,4}$", "", " ".join(block.text.split())).upper()
 
 
 def leave_listed(outline: Outline) -> None:
-    """Set aside what stands under CONTENTS, up to a heading or a sentence."""
+    """Leaves out the rows below CONTENTS, up to a heading or a sentence."""
     for index, block in enumerate(outline.blocks):
         heading = block.heading if block.kind == "heading" else None
         if heading is not None and heading.matter in ("toc", "loi", "lot"):
@@ -273,7 +273,7 @@ def _is_contents_entry(block: Block) -> bool:
 
 
 def leave_title_page(outline: Outline) -> None:
-    """Set aside what stands before the first heading, if it is a title page."""
+    """Leaves out the text before the first heading if it is a title page."""
     front_blocks = _leave_rights(_front_blocks(outline.blocks))
     title_page = [block for block in front_blocks if not is_prose(block.text)]
     if not matter.may_be_title_page(" ".join(block.text for block in title_page)):
@@ -286,8 +286,7 @@ def leave_title_page(outline: Outline) -> None:
 
 
 def _leave_rights(front_blocks: Sequence[Block]) -> list[Block]:
-    """Set aside a page of rights: its first line that says so, its last, and short ones between;
-    the other blocks."""
+    """Leaves out a copyright page, from its first such line to its last; returns the other blocks."""
     signs_by_block = [matter.signs_of_rights(block.text) for block in front_blocks]
     indexes = [index for index, kinds in enumerate(signs_by_block) if kinds]
     if len(set().union(*signs_by_block)) < 2:
@@ -299,7 +298,8 @@ def _leave_rights(front_blocks: Sequence[Block]) -> list[Block]:
 
 
 def _front_blocks(blocks: Sequence[Block]) -> list[Block]:
-    """Text before the first heading, if it is short, or title lines of a text without one."""
+    """Returns the text before the first heading if it is short, or the title lines of a text
+    without one."""
     headings = (index for index, block in enumerate(blocks) if block.kind == "heading")
     front = [block for block in blocks[: next(headings, 0)] if block.kind == "text"]
     is_short = sum(count_words(block.text) for block in front) <= _FRONT_WORDS
@@ -307,7 +307,7 @@ def _front_blocks(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _note_facts(rows: Sequence[str], facts: dict[str, str]) -> None:
-    """Title and author, as the lines of a title page say them."""
+    """Adds title and author to `facts`, from the lines of a title page."""
     for fact in filter(None, map(_FACT.fullmatch, rows)):
         facts.setdefault(fact[1].lower(), fact[2])
     if rows:
@@ -320,7 +320,7 @@ def _note_facts(rows: Sequence[str], facts: dict[str, str]) -> None:
 
 
 def _title_lines(blocks: Sequence[Block]) -> list[Block]:
-    """The title and the line with the author, where the text goes on without a heading."""
+    """Returns the title and the author's line, if text follows them without a heading."""
     title_page: list[Block] = []
     shown_blocks = [block for block in blocks if block.kind != "left"]
     for block in shown_blocks[:3]:
@@ -343,7 +343,7 @@ def _is_labelled(block: Block) -> bool:
 
 
 def start_at_headings(outline: Outline) -> None:
-    """Begin a piece at each heading but those of sections, and where the text begins."""
+    """Begins a piece at each heading except those of sections, and at the beginning of the text."""
     outline.starts[0] = Start(is_final=True)
     for index, block in enumerate(outline.blocks):
         if block.heading is not None and _is_chapter_heading(block):

@@ -1,7 +1,7 @@
-"""Rules for books whose markup says much: documents, a table of contents, sections, levels.
+"""Rules for books with rich markup: documents, a table of contents, sections, levels.
 
-A piece begins where the contents point, where the markup says that a section begins, and where a
-document begins with a heading; a document without any of these goes on with the chapter before it.
+A piece begins where the contents point, where the markup begins a section, and where a document
+begins with a heading; a document without any of these continues the chapter before it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from narrator.importers.headings import is_title
 from narrator.importers.prose import is_ordinal
 
 _MAX_HEADING_WORDS = 15
-"""A line with more words is no heading."""
+"""A line with more words is not a heading."""
 
 
 def take_titles(outline: Outline) -> None:
-    """Make headings of titles that stand in the paragraph under a number, where most of them do."""
+    """Turns paragraphs below numbers into headings, if most of them are titles."""
     shown_blocks = [block for block in outline.blocks if block.kind not in ("left", "gap")]
     number_pairs = [
         pair
@@ -47,7 +47,7 @@ def _may_title(block: Block) -> bool:
 
 
 def leave_links(outline: Outline) -> None:
-    """Set aside runs of lines that are nothing but links, with the heading above them."""
+    """Leaves out runs of lines that are only links, with the heading above them."""
     documents = outline.documents()
     links: list[Block] = []
     block_above: Block | None = None
@@ -73,8 +73,8 @@ def leave_links(outline: Outline) -> None:
 
 
 def _list_chapters(links: Sequence[Block], document: Sequence[Block]) -> bool:
-    """Returns whether links are more than a list in a chapter: they name chapters, or fill a page.
-    """
+    """Returns whether links are a table of contents rather than a list in a chapter: they name
+    chapters, or fill a page."""
     if sum(len(block.lines) for block in links) < 4:
         return False
     chapters = sum(matter.is_chapter(block.text) for block in links)
@@ -83,7 +83,7 @@ def _list_chapters(links: Sequence[Block], document: Sequence[Block]) -> bool:
 
 
 def start_at_entries(outline: Outline) -> None:
-    """Begin a piece at each entry of the table of contents that is not a chapter's section."""
+    """Begins a piece at each entry of the table of contents that is not a section of a chapter."""
     starts_by_place: dict[int, list[Start]] = {}
     for index, start in _chapter_entries(outline, outline.entries, ()):
         starts_by_place.setdefault(index, []).append(start)
@@ -98,7 +98,8 @@ def start_at_entries(outline: Outline) -> None:
 def _chapter_entries(
     outline: Outline, entries: Sequence[ContentsEntry], parents: tuple[str, ...]
 ) -> Iterator[tuple[int, Start]]:
-    """Places of entries that begin a piece; `parents` is what holds them."""
+    """Yields the block index and start of each entry that begins a piece; `parents` hold the
+    entries."""
     are_parts = _holders_are_parts(outline, entries)
     for entry in entries:
         if entry.place is not None:
@@ -112,7 +113,7 @@ def _chapter_entries(
 
 
 def _holders_are_parts(outline: Outline, entries: Sequence[ContentsEntry]) -> bool:
-    """Returns whether entries that hold others are parts where no name tells: they have no text."""
+    """Returns whether entries with children are parts although unnamed, because they have no text."""
     unnamed_holders = [
         entry
         for entry in entries
@@ -124,7 +125,7 @@ def _holders_are_parts(outline: Outline, entries: Sequence[ContentsEntry]) -> bo
 def _chapters_under(
     outline: Outline, entry: ContentsEntry, are_parts: bool
 ) -> Sequence[ContentsEntry]:
-    """Of the entries under one those that are chapters, not sections of it."""
+    """Returns the children of an entry that are chapters, not sections of it."""
     if (
         are_parts
         or entry.place is None
@@ -154,7 +155,7 @@ def _is_matter(outline: Outline, entry: ContentsEntry) -> bool:
 
 
 def _has_text(outline: Outline, entry: ContentsEntry) -> bool:
-    """Returns whether anything is said between an entry and the first of its children."""
+    """Returns whether there is text between an entry and its first child."""
     begin, first_child = entry.place, entry.children[0].place
     if begin is None or first_child is None:
         return False
@@ -162,7 +163,7 @@ def _has_text(outline: Outline, entry: ContentsEntry) -> bool:
 
 
 def start_at_sections(outline: Outline) -> None:
-    """Begin a piece where the markup says that a chapter, a preface, an index begins."""
+    """Begins a piece where the markup begins a chapter, a preface, an index."""
     seen_sections: set[tuple[int, int]] = set()
     block_above: Block | None = None
     for index, block in enumerate(outline.blocks):
@@ -177,7 +178,7 @@ def start_at_sections(outline: Outline) -> None:
 
 
 def _has_begun(outline: Outline, place: int) -> bool:
-    """Returns whether a piece begins here already, or within headings before or after."""
+    """Returns whether a piece already begins at this block or among headings next to it."""
     blocks = outline.blocks
     nearby_indexes = range(max(0, place - 5), min(place + 5, len(blocks)))
     return any(
@@ -190,7 +191,7 @@ def _has_begun(outline: Outline, place: int) -> bool:
 
 
 def start_at_documents(outline: Outline) -> None:
-    """Begin a piece where a document does, unless it goes on with the chapter before it."""
+    """Begins a piece at each document, unless it continues the chapter before it."""
     first_entry = min(outline.starts, default=None)
     level = _chapter_level(outline)
     has_no_structure = first_entry is None and not outline.headings()
@@ -215,7 +216,7 @@ def _begins_chapter(outline: Outline, begin: int, end: int, level: int) -> bool:
 
 
 def _chapter_level(outline: Outline) -> int:
-    """The level of heading that chapters of the table of contents have, most of them."""
+    """Returns the commonest heading level of chapters in the table of contents."""
     levels: Counter[int] = Counter()
     for index in outline.starts:
         nearby_levels = (b.level for b in outline.blocks[index : index + 4] if b.kind == "heading")
@@ -224,7 +225,7 @@ def _chapter_level(outline: Outline) -> int:
 
 
 def start_at_headings(outline: Outline) -> None:
-    """Begin a piece at headings inside what would otherwise hold several chapters."""
+    """Begins a piece at inner headings of pieces that would otherwise hold several chapters."""
     level = _dividing_level(outline)
     for begin, end in outline.stretches():
         start = outline.starts.get(begin, Start())
@@ -259,8 +260,10 @@ def start_at_headings(outline: Outline) -> None:
 def _is_story(
     outline: Outline, lead_headings: Sequence[int], inner_headings: Sequence[int]
 ) -> bool:
-    """Returns whether headings that only count are sections of a story within a part, and no
-    chapters: the first of them stands below its title, as in `A Scandal in Bohemia`, `I` … `II`."""
+    """Returns whether bare numbers are sections of a story within a part rather than chapters.
+
+    The first of them follows the story's title, as in `A Scandal in Bohemia`, `I` … `II`.
+    """
     if len(lead_headings) < 2:
         return False
     story_heading, first_heading = (outline.blocks[place] for place in lead_headings[-2:])
@@ -295,7 +298,7 @@ def _inner_chapters(
     inner_headings: Sequence[int],
     parents: tuple[str, ...],
 ) -> list[int]:
-    """Of headings those that name chapters, or within a part those that only count."""
+    """Returns the headings that name chapters; within a part those that only count."""
     named_chapters = [
         place for place in inner_headings if _is_named_chapter(outline.blocks[place].text)
     ]
@@ -306,14 +309,15 @@ def _inner_chapters(
 
 
 def _is_named_chapter(text: str) -> bool:
-    """`Chapter 5`, not a bare number, which sections have as well."""
+    """Returns whether a text names a chapter, like `Chapter 5`; sections may have bare numbers,
+    too."""
     return matter.is_chapter(text) and not re.match(r"\d|[IVXLC]+\b", text.strip())
 
 
 def _continue_numbering(
     outline: Outline, lead_headings: Sequence[int], inner_headings: Sequence[int]
 ) -> list[int]:
-    """Of headings in a part without an entry, those that number on what its first one began."""
+    """Returns the headings of a part without an entry that continue the numbering of its first one."""
     if len(lead_headings) < 2:
         return []
     part_heading, first_heading = (outline.blocks[place] for place in lead_headings[-2:])
@@ -326,8 +330,10 @@ def _continue_numbering(
 
 
 def _dividing_level(outline: Outline) -> int | None:
-    """The highest level of headings that part the text, outside of front and back matter; None
-    where entries of the table of contents part it."""
+    """Returns the highest level of headings that divide the text outside of matter.
+
+    Returns None if the table of contents divides it.
+    """
     if sum(bool(start.title) for start in outline.starts.values()) > 1:
         return None
     stretches = outline.stretches()
@@ -350,8 +356,8 @@ def _dividing_level(outline: Outline) -> int | None:
 
 
 def start_at_parts(outline: Outline) -> None:
-    """Begin a piece where a part is announced, by a heading or a line of text: it belongs to the
-    chapter that follows, whatever document it stands in."""
+    """Begins a piece where a heading or a line announces a part, which belongs to the following
+    chapter, whatever document it is in."""
     level = max(1, _chapter_level(outline) - 1)
     for begin, end in outline.stretches():
         start = outline.starts.get(begin, Start())
@@ -373,7 +379,7 @@ def start_at_parts(outline: Outline) -> None:
 
 
 def _names_part(block: Block) -> bool:
-    """Returns whether a heading or a line of text names a part and does no more."""
+    """Returns whether a heading or a line of text only names a part."""
     if block.kind not in ("heading", "text") or block.words > _MAX_HEADING_WORDS:
         return False
     title = matter.part_title(block.text)
@@ -381,8 +387,8 @@ def _names_part(block: Block) -> bool:
 
 
 def _stands_alone(outline: Outline, place: int, end: int) -> bool:
-    """Returns whether little is said between a line of text and the end of its piece or document,
-    or its document begins with it."""
+    """Returns whether a line has little text between it and the end of its piece or document, or
+    begins its document."""
     block = outline.blocks[place]
     if len(block.lines) != 1 or block.containers:
         return False

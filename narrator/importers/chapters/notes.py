@@ -1,7 +1,7 @@
-"""Footnotes that are spoken: after the paragraph that refers to them, or after the chapter.
+"""Places footnotes that are spoken: after the paragraph that refers to them, or after the chapter.
 
-Works on pieces of a book, whatever its format: a block says which notes it refers to and which one
-it is. A note that nothing refers to stays where it was, left out.
+Works on pieces of a book of any format: a block lists the notes that it refers to and the note that
+it belongs to. A note without a reference stays left out, in its place.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _BACK_LINK = re.compile(
     r"|(?<=[.!?…\"”’)\]]\s)(?:back|return)))+\s*$",
     re.IGNORECASE,
 )
-"""What leads back from a note. The bare words do where a sentence has ended before them."""
+"""A link back from a note. Bare words count only after the end of a sentence."""
 
 
 def place_notes(pieces: Sequence[Division], notes: Notes, is_kept_by_piece: Sequence[bool]) -> None:
-    """Move the notes that pieces which are kept refer to, to where they are spoken."""
+    """Moves notes that kept pieces refer to, to where they are spoken."""
     if notes == "omit":
         return
     position_by_id = {id(block): n for n, block in enumerate(b for p in pieces for b in p.blocks)}
@@ -82,14 +82,14 @@ def _nearest_group(
     position: int,
     position_by_id: dict[int, int],
 ) -> list[Block]:
-    """Of notes with one mark the one that follows next, or else the last before."""
+    """Returns the next of the notes with the same mark, or else the last one before."""
     unused_groups = [group for group in groups if id(group[0]) not in moved_ids]
     later_groups = (group for group in unused_groups if position_by_id[id(group[0])] > position)
     return next(later_groups, unused_groups[-1] if unused_groups else [])
 
 
 def _note_blocks(body: Block) -> Iterator[Block]:
-    """A note's text as a paragraph, and its mark, which is left out."""
+    """Yields a note's text as a paragraph, and its mark, which is left out."""
     full_text = body.source_markdown if body.source_markdown is not None else body.text
     mark_match = _NOTE_MARK.match(full_text)
     text = _BACK_LINK.sub("", full_text[mark_match.end() if mark_match else 0 :]).strip()

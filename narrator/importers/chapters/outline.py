@@ -1,7 +1,7 @@
-"""What is known of a book while it is divided: its blocks, and where pieces of it begin.
+"""The state of a book while it is divided: its blocks, and where pieces begin.
 
-Rules read the hints that blocks carry, set blocks aside or make headings of them, and write down
-starts. Knows no format.
+Rules read the blocks' hints, leave blocks out or turn them into headings, and set starts. Knows no
+format.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from narrator.importers.book import Choices, names
 from narrator.importers.prose import is_ordinal, join_heading, plain_text
 
 PART_WORDS = 120
-"""A part's page with no more words is read at the beginning of its first chapter."""
+"""A part's page with no more words is read with its first chapter."""
 
 _SINGLE_DOCUMENT_KINDS = names(
     "cover titlepage halftitlepage seriespage imprint copyright-page colophon dedication "
     "toc loi advertisement"
 )
-"""Matter that does not go on in the next document."""
+"""Matter that never continues in the next document."""
 
 
 @dataclass(slots=True)
 class Start:
-    """Where a piece of the book begins, and what is known of it."""
+    """The beginning of a piece of the book."""
 
     title: str = ""
-    """As the table of contents has it, or the heading."""
+    """Title from the table of contents, or from the heading."""
     is_exact: bool = True
-    """Whether the contents point to this very place, not to one that is missing nearby."""
+    """Whether the contents point to this block itself, not to a missing one nearby."""
     parents: tuple[str, ...] = ()
-    """Titles of what holds it: parts, stories; the outermost first."""
+    """Titles of the parts and stories that hold the piece; the outermost first."""
     kind: str | None = None
-    """The kind of matter that its heading names."""
+    """Kind of matter that its heading names."""
     is_final: bool = False
-    """Whether title and headings need no joining and choosing."""
+    """Whether title and headings are used as they stand."""
     has_known_parents: bool = False
-    """Whether what holds it, and what it holds, is known."""
+    """Whether `parents` is complete, also for what the piece holds."""
     reason: str | None = None
-    """Why it is left out, whatever its kind."""
+    """Reason for leaving it out, whatever its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class ContentsEntry:
 
     title: str
     place: int | None
-    """The block that it points to; None where nothing of the reading order is there."""
+    """Index of the block that it points to; None if it points outside of the reading order."""
     is_exact: bool
     children: tuple[ContentsEntry, ...]
 
 
 @dataclass(slots=True)
 class Division:
-    """A piece of the book from one start to the next."""
+    """A piece of the book, from one start to the next."""
 
     start: Start
     blocks: list[Block]
@@ -76,7 +76,7 @@ class Division:
 
     @property
     def title(self) -> str:
-        """That of its start, or its first heading; "" where it has neither."""
+        """Title of its start, or its first heading; "" if it has neither."""
         heading = next((block for block in self.blocks if block.is_worded_heading), None)
         return self.start.title or (plain_text(join_heading(heading.lines)) if heading else "")
 
@@ -89,21 +89,21 @@ class Outline:
     context: matter.BookContext
     entries: Sequence[ContentsEntry] = ()
     landmarks: Mapping[int, str] = field(default_factory=dict)
-    """Place -> kind of matter that the book says is there."""
+    """Place -> kind of matter that the book declares there."""
     facts: dict[str, str] = field(default_factory=dict)
-    """What the text says of the book: title, author."""
+    """Title and author by the text of the book."""
     starts: dict[int, Start] = field(default_factory=dict)
     choices: Choices = field(default_factory=Choices)
-    """What a user says: what headings begin with, where notes are spoken."""
+    """The user's choices, such as the pattern of headings and the place of notes."""
     is_script: bool = False
-    """Whether the source itself says which paragraphs are speakers' names and directions."""
+    """Whether the source marks speakers' names and directions."""
 
     @property
     def title(self) -> str:
         return self.facts.get("title", self.context.title)
 
     def documents(self) -> dict[int, tuple[int, int]]:
-        """Number of each document that has blocks -> where it begins and ends."""
+        """Returns the range of blocks of each document that has any, by its number."""
         ranges: dict[int, tuple[int, int]] = {}
         start = 0
         for document_number, blocks in groupby(self.blocks, key=lambda block: block.document):
@@ -113,20 +113,24 @@ class Outline:
         return ranges
 
     def headings(self, begin: int = 0, end: int | None = None) -> list[int]:
-        """Places of headings."""
+        """Returns the places of headings."""
         end = len(self.blocks) if end is None else end
         return [place for place in range(begin, end) if self.blocks[place].kind == "heading"]
 
     def stretches(self) -> list[tuple[int, int]]:
-        """From each start to the next."""
+        """Returns the ranges from each start to the next."""
         return list(pairwise(sorted({0, *self.starts, len(self.blocks)})))
 
     def is_lead(self, begin: int, end: int) -> bool:
-        """Returns whether nothing is said from `begin` to `end`, but for an epigraph."""
+        """Returns whether the blocks from `begin` to `end` are only headings, breaks or an
+        epigraph."""
         return all(self.blocks[place].is_introductory for place in range(begin, end))
 
     def before_headings(self, place: int, boundaries: Iterable[int]) -> int:
-        """`place`, or the first of the headings right above it, which belong to what follows."""
+        """Returns the first of the headings right above `place`, or `place` itself.
+
+        `boundaries` are places that end the search.
+        """
         document = self.blocks[place].document
         first_heading = place
         for index in range(place - 1, -1, -1):
@@ -145,7 +149,8 @@ class Outline:
     def pieces(
         self, write_block: Callable[[Block], Iterable[Block]] | None = None
     ) -> Iterator[Division]:
-        """All blocks, in pieces, each with its kind; `write_block` is what becomes of a block."""
+        """Yields all blocks in pieces, each with its kind; `write_block` returns the final blocks
+        for a block."""
         document_starts = {begin for begin, _ in self.documents().values()}
         for begin, end in self.stretches():
             start = self.starts.get(begin, Start())
@@ -167,7 +172,7 @@ class Outline:
                 begin, start = piece_end, Start(parents=start.parents)
 
     def kind(self, piece: Division) -> str | None:
-        """What a piece is: by its markup, its title, its words, its document's name."""
+        """Returns the kind of a piece by its markup, its title, its words, or its document's name."""
         if piece.start.is_final:
             return (
                 piece.start.kind
@@ -194,12 +199,12 @@ class Outline:
 
 
 def _single_line_text(block: Block) -> str:
-    """The text of a paragraph of one line, which may be a title."""
+    """Returns the text of a paragraph of one line, which may be a title; "" for any other block."""
     return block.text if block.kind == "text" and len(block.lines) == 1 else ""
 
 
 def letters(text: str) -> str:
-    """Letters and digits of a title, by which it is known again."""
+    """Returns letters and digits of a title, for comparing titles."""
     return "".join(words_of_title(text))
 
 
@@ -208,6 +213,6 @@ def words_of_title(text: str) -> list[str]:
 
 
 def announces_chapter(blocks: Sequence[Block]) -> bool:
-    """Returns whether there is the heading of a chapter, as a part's page has none."""
+    """Returns whether one of the headings is a chapter's; a part's page has none."""
     headings = (block.text for block in blocks if block.kind == "heading")
     return any(is_ordinal(text) and not matter.is_part(text) for text in headings)

@@ -1,6 +1,6 @@
-"""Titles of chapters for marks, tags and files, with what holds them where they need it.
+"""Titles of chapters for marks, tags and files, with those of their holders if needed.
 
-What is spoken stays what the text says; a title must also tell a listener where he is.
+The spoken heading stays as written; a title must also tell listeners where they are.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _MAX_PARENT_LENGTH = 60
 """Characters of one parent in a title."""
 
 TitleWithParents = tuple[str, tuple[str, ...]]
-"""A title, and those of what holds its chapter, the outermost first."""
+"""A title, and those of its chapter's holders, the outermost first."""
 
 
 def distinguish_titles(titles: Sequence[TitleWithParents]) -> list[str]:
-    """The titles, each with as many of its parents as it takes to say something, and to be no
-    other's: `A Scandal in Bohemia: II`, `Part One, Chapter 1`.
+    """Returns the titles, each with as many parents as make it meaningful and unique: `A Scandal in
+    Bohemia: II`, `Part One, Chapter 1`.
 
-    Where one that only counts has a parent, those beside it have it too.
+    If a bare number gets a parent, its siblings get theirs, too.
     """
     depths = [_min_depth(title, parents) for title, parents in titles]
     while True:
@@ -47,12 +47,12 @@ def distinguish_titles(titles: Sequence[TitleWithParents]) -> list[str]:
 
 
 def is_bare(title: str) -> bool:
-    """Returns whether a title is a number and nothing else: `IV.`, `12`, `No. 3`."""
+    """Returns whether a title is only a number: `IV.`, `12`, `No. 3`."""
     return bool(_BARE_NUMBER.fullmatch(title))
 
 
 def _min_depth(title: str, parents: tuple[str, ...]) -> int:
-    """Parents that a title needs to say anything: up to one that is more than a number."""
+    """Returns the number of parents that a title needs, up to one that is more than a number."""
     depth = 0
     while depth < len(parents) and is_bare(title):
         depth += 1
@@ -61,6 +61,7 @@ def _min_depth(title: str, parents: tuple[str, ...]) -> int:
 
 
 def _equalize_depths(titles: Sequence[TitleWithParents], depths: list[int]) -> None:
+    """Raises the depths of numbered titles to the largest among those of the same holder."""
     max_depth_by_holder: dict[tuple[str, ...], int] = {}
     numbered_titles = [
         (index, len(parents), parents[: max(1, len(parents) - 1)])

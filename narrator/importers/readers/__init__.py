@@ -1,7 +1,8 @@
-"""A file or a folder in some format -> a book. Which format it is, its content says.
+"""Reads a file or a folder in some format as a book. Its content decides the format.
 
-A reader makes `pages.Pages` of its source, documents of XHTML and what the source says of itself,
-if it has markup; what has only lines makes blocks. Afterwards all is one path, for all formats.
+A reader of a format with markup makes `pages.Pages` of its source: documents of XHTML, and the
+source's own facts. A reader of a format with lines makes blocks. From there on all formats take one
+path.
 
     content.py    what a file is               ebook/      EPUB, and what Calibre makes one of
     pages.py      documents -> a book          office/     Word, OpenDocument, RTF
@@ -44,7 +45,7 @@ class Format(NamedTuple):
     """A format that can be imported."""
 
     name: str
-    """As people say it."""
+    """For people."""
     read: Reader
 
 
@@ -71,11 +72,11 @@ FORMATS: Mapping[Kind, Format] = {
 
 
 _ADDRESS = re.compile(r"(?:https?|ftp|feed):/", re.IGNORECASE)
-"""What is typed as `https://…`; a path has one slash of the two."""
+"""An address typed as `https://…`; a path keeps one of the two slashes."""
 
 
 def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
-    """The book in a file or a folder; `begin` is told each file.
+    """Returns the book in a file or a folder; calls `begin` before it reads each file.
 
     Raises ImportFailed, with what to do, and Slow.
     """
@@ -101,7 +102,7 @@ def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
 
 
 def _read_file(source: Path, choices: Choices) -> Book:
-    """The book in a file, whatever it is. Raises ImportFailed, Slow."""
+    """Returns the book in a file of any format. Raises ImportFailed, Slow."""
     kind = kind_of(source)
     file_format = FORMATS[kind]
     book = replace(file_format.read(source, choices), format=file_format.name)

@@ -1,7 +1,7 @@
-"""What a file is, by what is in it: its signature, the root of its XML, the habits of its text.
+"""Detects the format of a file from its content: signature, XML root, or conventions of its text.
 
-A name decides only between texts that no content tells apart: of a text with tags in it, whether
-it is HTML or has some. Knows how formats look, not how they are read.
+The name decides only between texts with the same look: whether a text with tags is HTML or only
+contains some. Knows how formats look, not how they are read.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Kind = Literal[
     "epub", "text", "markdown", "docx", "odt", "rtf", "pdf", "html", "html-archive", "fb2",
     "fb2-archive", "fountain", "fdx", "srt", "vtt", "sbv", "feed", "mobi",
 ]  # fmt: skip
-"""What can be read."""
+"""Formats that can be read."""
 
 _RTF = re.compile(rb"\s*\{\\rtf[\d\\{]")
 _HEAD_SIZE = 200_000
-"""Bytes of a file that are looked at."""
+"""Bytes at the beginning of a file that are inspected."""
 
 _UNPACK_ADVICE = "unpack it and import the folder or the file in it"
 _WORD_ADVICE = "save it as .docx (or .odt, .rtf) first"
@@ -58,7 +58,7 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x7fELF", "a program, not a text"),
     (b"MZ\x90", "a program, not a text"),
 )
-"""How files begin that are no manuscripts, and what is to be done."""
+"""First bytes of files that are not manuscripts, with advice."""
 
 _ROOTS: Mapping[str, Kind | str] = {
     "FictionBook": "fb2",
@@ -78,7 +78,7 @@ _ROOTS: Mapping[str, Kind | str] = {
     "container": "a part of an EPUB; import the EPUB itself",
     "svg": "a picture",
 }
-"""The root elements of XML: what it is, or that it is not read, and the mend."""
+"""Root elements of XML -> the format, or why it is not read, with advice."""
 
 _UNSUPPORTED_SUFFIXES: Mapping[str, str] = {
     ".tex": "LaTeX, whose commands would be read aloud; `pandoc book.tex -o book.epub` first",
@@ -92,7 +92,7 @@ _UNSUPPORTED_SUFFIXES: Mapping[str, str] = {
     ".ssa": "subtitles with effects; save them as .srt or .vtt",
     ".py": "a program, not a manuscript",
 }
-"""Texts with marks of their own that would be read aloud, and the mend."""
+"""Texts whose markup would be read aloud, with advice."""
 
 _TEXT_SUFFIXES: dict[str, Kind] = {
     ".md": "markdown",
@@ -101,7 +101,7 @@ _TEXT_SUFFIXES: dict[str, Kind] = {
     ".fountain": "fountain",
     ".spmd": "fountain",
 }
-"""Texts that say in their names what their signs mean."""
+"""Suffixes that say what the signs of a text mean."""
 
 SUFFIXES: Mapping[str, Kind] = _TEXT_SUFFIXES | {
     ".txt": "text", ".text": "text", ".epub": "epub", ".docx": "docx", ".docm": "docx",
@@ -110,7 +110,7 @@ SUFFIXES: Mapping[str, Kind] = _TEXT_SUFFIXES | {
     ".vtt": "vtt", ".sbv": "sbv", ".rss": "feed", ".atom": "feed", ".mobi": "mobi", ".azw": "mobi",
     ".azw3": "mobi", ".prc": "mobi",
 }  # fmt: skip
-"""What a name says that its file is."""
+"""Formats by suffix."""
 
 SUPPORTED_FORMATS = (
     "EPUB, Word (.docx), OpenDocument (.odt), RTF, PDF with text, HTML, FB2, Markdown, plain text, "
@@ -120,7 +120,7 @@ SUPPORTED_FORMATS = (
 
 
 def kind_of(path: Path) -> Kind:
-    """What a file is. Raises ImportFailed for what cannot be read, with what to do."""
+    """Returns the format of a file. Raises ImportFailed for one that cannot be read, with advice."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_SIZE)
@@ -135,7 +135,7 @@ def kind_of(path: Path) -> Kind:
 
 
 def _kind_by_signature(path: Path, head: bytes) -> Kind | str | None:
-    """What a file's signature says; None for what may be a text."""
+    """Returns the format by signature, or why the file is refused; None for a possible text."""
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _kind_of_archive(path)
     if b"%PDF-" in head[:1024]:
@@ -157,7 +157,7 @@ def _kind_by_signature(path: Path, head: bytes) -> Kind | str | None:
 
 
 def _read_all(path: Path, head: bytes) -> bytes:
-    """The bytes of a file, where it is not too large; else its first."""
+    """Returns the bytes of a file, or only its head if it is too large."""
     try:
         return files.read_whole(path, MAX_FILE_SIZE)
     except (files.TooLarge, OSError):
@@ -180,7 +180,7 @@ def _kind_of_archive(path: Path) -> Kind | str:
 
 
 def _kind_of_broken_archive(path: Path, error: Exception) -> Kind | str:
-    """Readers say what is wrong with an archive of their own."""
+    """Returns the likely format, so that its reader explains the fault."""
     kind_by_suffix: Mapping[str, Kind] = {".docx": "docx", ".odt": "odt"}
     return kind_by_suffix.get(path.suffix.lower(), "epub")
 
@@ -213,7 +213,7 @@ _ARCHIVES: tuple[tuple[Callable[[list[str], bytes], bool], Kind | str], ...] = (
     (_has_ending(".scrivx"), "is a Scrivener project; compile it to Word, or to EPUB"),
     (_has_ending(".html", ".htm", ".xhtml"), "html-archive"),
 )  # fmt: skip
-"""What an archive is, by the names in it and its `mimetype`."""
+"""Formats of archives, by the names in them and their `mimetype`."""
 
 
 # -- texts -----------------------------------------------------------------------------------------
@@ -235,19 +235,19 @@ _DOCUMENT = re.compile(
     r"\s*<(?:!doctype\s+html\b|(?:[\w.-]+:)?(?:html|head|body)\b[^<>]*>(?=\s*<|.*?</[a-z]))",
     re.I | re.S,
 )
-"""How a page begins that is whole; `<html> is the first tag` is no page."""
+"""Beginning of a whole page; `<html> is the first tag` is not one."""
 _TAGS = re.compile(
     r"</[a-z][a-z0-9]*\s*>|<(?:p|br|hr|div)\b[^<>]*>.*<(?:p|br|hr|div)\b", re.I | re.S
 )
-"""What shows that a text which begins as HTML is HTML."""
+"""Tags that confirm that a text which begins like HTML is HTML."""
 _ANY_TAG = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|&(?:#\d+|[a-z]{2,8});", re.IGNORECASE)
 _EDGE_TAG = re.compile(rf"^[ \t]*{_BLOCK_TAG}|{_BLOCK_TAG}[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _MIN_EDGE_TAGS = 3
 _MIN_TAGGED_SHARE, _MIN_TAGGED_SHARE_ELSEWHERE = 0.25, 0.67
-"""Shares of a text in paragraphs with tags at the ends of lines, where it begins with one and where
-it does not."""
+"""Least shares of a text in paragraphs with tags at line ends, if it begins with a tag and if it
+does not."""
 _FENCE = re.compile(r"^(?:```|~~~)", re.MULTILINE)
-"""Above and below an example in Markdown."""
+"""Encloses an example in Markdown."""
 _INVISIBLE_START = re.compile(
     r"<(?:(?P<comment>!--)|(?P<instruction>\?)|(?P<condition>!\[)|(?P<code>script|style)\b)", re.I
 )
@@ -257,7 +257,7 @@ _INVISIBLE_ENDS = {
     "condition": re.compile(r"\]-*>"),
     "code": re.compile(r"</(?:script|style)\s*>", re.IGNORECASE),
 }
-"""Parts of a page that are never shown, by the groups of `_INVISIBLE_START`."""
+"""Ends of the invisible parts of a page, by the groups of `_INVISIBLE_START`."""
 _TIMES = r"\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}[ \t]*-->[ \t]*\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}"
 _SCENE_HEADING = re.compile(
     r"(?:\A|\n[ \t]*\n)[ \t]*(?:\d+[A-Z]?\.?[ \t]+)?(?:INT|EXT|EST|INT\.?/EXT|EXT\.?/INT|I/E)[. ]"
@@ -278,14 +278,14 @@ _SIGNS: tuple[tuple[re.Pattern[str], Kind | str], ...] = (
         "is a web archive (MHTML); save the page as HTML instead",
     ),
 )
-"""What the first characters of a text say that it is."""
+"""Formats by the first characters of a text."""
 _LATEX = re.compile(r"\\documentclass|\\begin\{document\}")
 _SIGN_SEARCH_LENGTH = 2000
-"""Characters in which such signs are looked for."""
+"""Characters in which such signs are searched for."""
 
 
 def _kind_of_text(path: Path, head: bytes) -> Kind | str:
-    """What a text is: by its signs, else as its name says."""
+    """Returns the format of a text by its signs, else by its name."""
     suffix = path.suffix.lower()
     try:
         text = decode(head).text.replace("\r\n", "\n").replace("\r", "\n")
@@ -306,7 +306,7 @@ def _kind_of_text(path: Path, head: bytes) -> Kind | str:
 
 
 def _kind_by_first_words(text: str, suffix: str) -> Kind | str | None:
-    """What a text says of itself in its first words, or by its tags."""
+    """Returns the format that a text's first words or tags reveal."""
     sign_kind = next(
         (kind for sign, kind in _SIGNS if sign.search(text, 0, _SIGN_SEARCH_LENGTH)), None
     )
@@ -327,8 +327,8 @@ def _kind_by_first_words(text: str, suffix: str) -> Kind | str | None:
 
 
 def _is_html(text: str, suffix: str) -> bool:
-    """Returns whether a text is HTML: by how it begins below comments and scripts, by tags at the
-    ends of its lines, and in doubt by its name."""
+    """Returns whether a text is HTML: by its beginning below comments and scripts, by tags at line
+    ends, and in doubt by its name."""
     text = text.lstrip("\ufeff")
     visible_text = _visible_part(text)
     if _DOCUMENT.match(visible_text):
@@ -351,7 +351,7 @@ def _is_html(text: str, suffix: str) -> bool:
 
 
 def _visible_part(text: str) -> str:
-    """The part of a page that is shown: without comments, scripts, styles and instructions."""
+    """Returns a page without comments, scripts, styles and instructions."""
     visible_parts: list[str] = []
     offset = 0
     unclosed_kinds: set[str] = set()
@@ -369,7 +369,7 @@ def _visible_part(text: str) -> str:
 
 
 def _kind_by_conventions(text: str) -> Kind:
-    """What a text is like whose name does not say it, or says only that it is a text."""
+    """Returns the format of a text whose name is missing or says only that it is a text."""
     if is_fountain(text):
         return "fountain"
     has_headings = len(_ATX.findall(text)) > 1 or (
@@ -379,8 +379,8 @@ def _kind_by_conventions(text: str) -> Kind:
 
 
 def is_fountain(text: str) -> bool:
-    """Returns whether a text is a screenplay: two headings of scenes or more, and names above
-    speeches, on a sixth of its paragraphs."""
+    """Returns whether a text is a screenplay: two or more scene headings, and names above speeches,
+    on a sixth of its paragraphs."""
     scene_heading_count, cue_count = len(_SCENE_HEADING.findall(text)), len(_CUE.findall(text))
     has_enough = 6 * (scene_heading_count + cue_count) >= len(_PARAGRAPH_START.findall(text))
     return (

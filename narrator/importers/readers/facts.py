@@ -1,6 +1,6 @@
-"""What a source says of itself, in whatever format: title, authors, contents.
+"""A source's own facts, in any format: title, authors, contents.
 
-Programs write titles and authors where nobody has; here is what is none of a person's.
+Programs write titles and authors that nobody has chosen; these are filtered here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 @dataclass(frozen=True, slots=True)
 class TocEntry:
-    """A place in the table of contents."""
+    """An entry of the table of contents."""
 
     title: str
     path: str
@@ -26,7 +26,7 @@ class TocEntry:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a source says of the book; texts are on one line."""
+    """Facts of the book by its source; texts are on one line."""
 
     title: str | None = None
     subtitle: str | None = None
@@ -59,13 +59,13 @@ _GENERATED_AUTHOR = re.compile(
 
 
 def title_of(text: str) -> str | None:
-    """The title in a file's properties; None for what a program wrote, as `Document1`."""
+    """Returns the title in a file's properties; None for a generated one, such as `Document1`."""
     text = " ".join(text.split())[:_MAX_LENGTH]
     return text if text and not _GENERATED_TITLE.fullmatch(text) else None
 
 
 def author_of(text: str) -> str | None:
-    """A name in a file's properties; None for a program's, or that of any user."""
+    """Returns a name in a file's properties; None for that of a program or of a generic user."""
     text = " ".join(text.split())[:_MAX_LENGTH]
     return text if text and not _GENERATED_AUTHOR.fullmatch(text) else None
 
@@ -90,8 +90,8 @@ _GENRE_PHRASE = re.compile(
 
 
 def genre_of(subjects: Iterable[str]) -> str | None:
-    """What of a library's subjects is a genre, as players list them: `Sea stories`, or `Fiction` of
-    `Chickens -- Fiction`; None where they only say what the book is about."""
+    """Returns the genre among a library's subjects, in the form that players use: `Sea stories`, or
+    `Fiction` of `Chickens -- Fiction`; None if they only name topics."""
     parts: list[str] = []
     for subject in subjects:
         subject_text = " ".join(subject.split())

@@ -1,7 +1,7 @@
-"""A folder of manuscripts -> a book: each file a chapter or some, in the order that people count.
+"""Reads a folder of manuscripts as a book: each file holds one or more chapters, in natural order.
 
-`2.md` stands before `10.md`, and a `SUMMARY.md` with links, as mdBook has, says the order itself.
-Texts are read here, pages of HTML as one book of pages, other files each by the reader of its kind.
+`2.md` precedes `10.md`, and a `SUMMARY.md` with links, as in mdBook, sets the order itself. Texts
+are read here, pages of HTML together as one book, other files by the readers of their formats.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MARKDOWN = (".md", ".markdown")
 _TEXT = (".txt", ".text")
 _READ_HERE = (*_MARKDOWN, *_TEXT)
 _MANUSCRIPTS = tuple(dict.fromkeys((*_READ_HERE, *SUFFIXES, ".doc", ".wpd", ".wps", ".pages")))
-"""Endings of files that may be manuscripts; of two that are called alike the first is read."""
+"""Suffixes of possible manuscripts; of files with the same stem the first suffix wins."""
 _MAX_SHOWN = 3
 _NOT_OF_THE_BOOK = re.compile(
     r"readme|licen[cs]e|copying|contributing|changelog|notes?|outline|synopsis|to-?do|timeline",
@@ -46,19 +46,19 @@ _NOT_OF_THE_BOOK = re.compile(
 """Files about a folder, not of its book."""
 _NOT_READ_REASON = "is about the book by its name, or in no list of it; it is not read"
 _EXCLUDED_FOLDER = re.compile(r"build|.*(_files|\.files|\.fld|_fichiers|-Dateien)")
-"""Folders of what was made of a book, and of what browsers and Word keep beside a page."""
+"""Folders of build output, and of resources that browsers and Word save beside a page."""
 _LINK = re.compile(r"\]\(\s*<?([^)<>\s]+\.(?:md|markdown|txt))>?[^)]*\)", re.IGNORECASE)
 _MAX_FILES = 5000
 
 Reader = Callable[[Path, Choices], Book]
-"""What reads a file of one kind, or whatever it is."""
+"""Reads a file of one format, or of any."""
 
 
 def read_folder(folder: Path, choices: Choices, read_any: Reader, report_file: Begin) -> Book:
-    """The book in a folder of manuscripts; `read_any` reads a file whatever it is, which `report_file` is
-    told before.
+    """Returns the book in a folder of manuscripts.
 
-    Raises ImportFailed, Slow.
+    `read_any` reads a file of any format; `report_file` is called before each file. Raises
+    ImportFailed, Slow.
     """
     _refuse_packages(folder)
     remarks: list[str] = []
@@ -89,7 +89,7 @@ def read_folder(folder: Path, choices: Choices, read_any: Reader, report_file: B
 
 
 def _refuse_packages(folder: Path) -> None:
-    """Folders that are the document of a program. Raises ImportFailed."""
+    """Refuses folders that are the document of a program. Raises ImportFailed."""
     try:
         names = {path.name for path in folder.iterdir()}
     except OSError as error:
@@ -103,7 +103,7 @@ def _refuse_packages(folder: Path) -> None:
 
 
 def _describe_unread(paths: Sequence[Path]) -> Iterator[str]:
-    """A remark on manuscripts that stand among others and are not read."""
+    """Yields a remark on other manuscripts of the folder that are not read."""
     if paths:
         shown_names = ", ".join(file_name(path) for path in paths[:_MAX_SHOWN])
         ellipsis = "…" if len(paths) > _MAX_SHOWN else ""
@@ -118,7 +118,10 @@ def _read_books(
     remarks: list[str],
     report_file: Begin,
 ) -> Iterator[Book]:
-    """What files say; one that cannot be read is remarked, if another can. Raises ImportFailed."""
+    """Yields the book of each file; a file that cannot be read gets a remark, if another one can.
+
+    Raises ImportFailed.
+    """
     problem: ImportFailed | None = None
     is_none_read = True
     for path in paths:
@@ -139,12 +142,12 @@ def _read_books(
 
 
 def _find_listing(paths: Sequence[Path]) -> Path | None:
-    """The file that lists the others."""
+    """Returns the file that lists the others."""
     return next((path for path in paths if path.stem.lower() in ("summary", "_sidebar")), None)
 
 
 def _order_files(paths: Sequence[Path], listing: Path | None, choices: Choices) -> list[Path]:
-    """The files of a book in reading order, as a list says it, or as people count."""
+    """Returns the files of a book in reading order, set by a listing or natural."""
     if listing and (listed_paths := _listed_files(listing, paths, choices)):
         return listed_paths
     other_paths = [path for path in paths if path != listing]
@@ -154,7 +157,8 @@ def _order_files(paths: Sequence[Path], listing: Path | None, choices: Choices) 
 
 
 def _find_files(folder: Path, remarks: list[str]) -> list[Path]:
-    """Manuscripts in a folder and those below it, hidden ones left out, in natural order."""
+    """Returns the manuscripts in a folder and its subfolders, without hidden ones, in natural
+    order."""
     resolved_folder = folder.resolve()
     paths: list[Path] = []
     outside_paths: list[Path] = []
@@ -184,7 +188,7 @@ def _find_files(folder: Path, remarks: list[str]) -> list[Path]:
 
 
 def _without_duplicates(paths: Sequence[Path], remarks: list[str]) -> Iterator[Path]:
-    """Files without those that are another one in another format."""
+    """Yields files, without those that repeat another one in another format."""
     path_by_stem: dict[Path, Path] = {}
     for path in sorted(paths, key=lambda path: _MANUSCRIPTS.index(path.suffix.lower())):
         path_by_stem.setdefault(path.with_suffix(""), path)
@@ -199,7 +203,7 @@ def _without_duplicates(paths: Sequence[Path], remarks: list[str]) -> Iterator[P
 
 
 def _listed_files(listing: Path, paths: Sequence[Path], choices: Choices) -> list[Path]:
-    """The files that a list of links names, in its order."""
+    """Returns the files that a list of links names, in its order."""
     links = _LINK.findall(read_text(listing, choices.encoding).text)
     path_by_target = {path.resolve(): path for path in paths}
     linked = ((listing.parent / unquote(link)).resolve() for link in links)
@@ -207,7 +211,7 @@ def _listed_files(listing: Path, paths: Sequence[Path], choices: Choices) -> lis
 
 
 def _read_book(folder: Path, path: Path, choices: Choices, read_any: Reader) -> Book:
-    """What one file says. Raises ImportFailed."""
+    """Returns the book of one file. Raises ImportFailed."""
     if path.suffix.lower() in _MARKDOWN:
         book = read_markdown(path, choices, is_in_folder=True)
     elif path.suffix.lower() in _TEXT:
@@ -225,7 +229,7 @@ def _read_book(folder: Path, path: Path, choices: Choices, read_any: Reader) -> 
 
 
 def _title_from_file(book: Book, path: Path) -> Book:
-    """A file's book; a chapter without a heading is called as its file."""
+    """Returns a file's book; its only chapter is named after the file if it has no heading."""
     if len(book.chapters) != 1 or book.chapters[0].markdown.lstrip().startswith("#"):
         return book
     return replace(book, chapters=(replace(book.chapters[0], title=stem(path)),))
@@ -247,7 +251,7 @@ def _skip_file(path: Path, is_listing: bool, choices: Choices) -> Skipped:
 
 
 def _join_books(folder: Path, books: Sequence[Book], aside: Sequence[Skipped]) -> Book:
-    """One book of the books that files are; its facts are those of the first that says them."""
+    """Returns the files' books as one; each fact comes from the first book that states it."""
     titled_book = _find_titled_book(books)
     authors = next(
         (book.authors for book in books if book.authors != _UNKNOWN_AUTHORS), _UNKNOWN_AUTHORS
@@ -281,13 +285,14 @@ _UNKNOWN_AUTHORS = ("Unknown",)
 
 
 def _find_titled_book(books: Sequence[Book]) -> Book | None:
-    """The file that says the title; several titles are those of chapters, as on static sites."""
+    """Returns the book that states the title; several different titles are those of chapters, as on
+    static sites."""
     titled_books = [book for book in books if book.is_titled]
     return titled_books[0] if len({book.title for book in titled_books}) == 1 else None
 
 
 def _left_out(books: Sequence[Book]) -> Iterator[Skipped]:
-    """What is left out of all files, each in its place in the whole."""
+    """Yields what was left out of all files, with its place in the joined book."""
     chapter_count = 0
     for book in books:
         yield from (
@@ -297,7 +302,7 @@ def _left_out(books: Sequence[Book]) -> Iterator[Skipped]:
 
 
 def _remarks(books: Sequence[Book], is_titled: bool, is_written: bool) -> Iterator[str]:
-    """What is to be said of files, each once, and of the folder what it lacks."""
+    """Yields the remarks of all files, each once, and remarks on facts that the folder lacks."""
     unique_remarks = dict.fromkeys(remark for book in books for remark in book.remarks)
     yield from (remark for remark in unique_remarks if "does not say its" not in remark)
     if not is_titled:

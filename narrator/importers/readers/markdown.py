@@ -1,6 +1,6 @@
-"""Markdown -> a book: parted at its headings, otherwise as it is written.
+"""Reads Markdown as a book: divided at its headings, otherwise as written.
 
-Front matter in YAML gives the facts of the book. The text of chapters stays the author's.
+YAML front matter gives the facts of the book. The text of chapters stays the author's.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _MarkdownFile:
     path: Path
     rows: list[str]
     shown_rows: list[str]
-    """The rows, with escapes where they are needed."""
+    """The rows, with necessary escapes."""
     facts: dict[str, list[str]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
@@ -81,7 +81,7 @@ class _MarkdownFile:
         return next(iter(self.facts.get(name, ())), None)
 
     def block(self, begin: int, end: int, kind: BlockKind = "text", title: str = "") -> Block:
-        """Rows as they are written, counted."""
+        """Returns rows as a block, with characters and words counted."""
         rows = self.rows[begin:end]
         return Block(
             kind,
@@ -95,7 +95,7 @@ class _MarkdownFile:
 
 
 def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> Book:
-    """The book in a Markdown file, or one file of a book in a folder. Raises ImportFailed, Slow."""
+    """Returns the book in a Markdown file, or in one file of a folder. Raises ImportFailed, Slow."""
     decoded = read_text(path, choices.encoding)
     text = seen(decoded.text)
     rows = text.split("\n")
@@ -133,7 +133,7 @@ def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> B
 def _build_outline(
     source: _MarkdownFile, tokens: Sequence[Token], text_start: int, is_in_folder: bool
 ) -> Outline:
-    """What the text of a file has, and what its front matter, up to a row, says of the book."""
+    """Returns the blocks of a file, with title and author by its front matter, which ends at a row."""
     facts = {name: texts[0] for name in ("title", "author") if (texts := source.facts.get(name))}
     name = _title_from_name(source.path) if is_in_folder else stem(source.path)
     if is_in_folder:
@@ -142,7 +142,7 @@ def _build_outline(
 
 
 def _build_book(source: _MarkdownFile, text_facts: Mapping[str, str], is_titled: bool) -> Book:
-    """The facts of a book, without its text."""
+    """Returns the facts of a book, without its text."""
     language = (source.fact("language") or "").replace("_", "-")
     missing_facts = []
     if not is_titled:
@@ -173,7 +173,7 @@ def _build_book(source: _MarkdownFile, text_facts: Mapping[str, str], is_titled:
 
 
 def _title_from_name(path: Path) -> str:
-    """A file's name as a title: `03-the-gate.md` is `The gate`."""
+    """Returns a file's name as a title: `03-the-gate.md` becomes `The gate`."""
     words = re.sub(r"^\d+[\s._-]+(?=\w)", "", stem(path)).replace("_", " ").replace("-", " ")
     return f"{words[:1].upper()}{words[1:]}".strip() or stem(path)
 
@@ -187,7 +187,7 @@ _KIND_BY_TOKEN: Mapping[str, BlockKind] = {
 
 
 def _read_blocks(source: _MarkdownFile, tokens: Sequence[Token], text_start: int) -> list[Block]:
-    """The rows in blocks; those of front matter, up to `text_start`, are set aside."""
+    """Returns the rows as blocks; front matter, up to `text_start`, is left out."""
     rows = source.rows
     borders: list[tuple[int, BlockKind, int, str]] = []
     """Row, kind, level and title of each block."""
@@ -225,13 +225,13 @@ _ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}]*\}[ \t]*$")
 
 
 def _split_at_notes(rows: Sequence[str], first_row: int, end_row: int) -> Iterator[tuple[int, int]]:
-    """Where the pieces of a block begin and end: each footnote is one."""
+    """Yields the ranges of rows into which footnotes divide a block."""
     note_rows = [row for row in range(first_row + 1, end_row) if _NOTE.match(rows[row])]
     return pairwise([first_row, *note_rows, end_row])
 
 
 def _leave_attributes(block: Block) -> Iterator[Block]:
-    """Set aside the attributes of a heading: `# Title {#name .class}`."""
+    """Removes the attributes of a heading, `# Title {#name .class}`, and yields them as left out."""
     first_row, line_end, other_rows = (block.source_markdown or "").partition("\n")
     match = _ATTRIBUTES.search(first_row) if block.kind == "heading" else None
     if match:
@@ -244,7 +244,7 @@ def _leave_attributes(block: Block) -> Iterator[Block]:
 
 
 def _join_words(source: _MarkdownFile, tokens: Sequence[Token], text: str) -> None:
-    """Put words together that the end of a row in a paragraph parts."""
+    """Joins words that line ends divide within paragraphs."""
     if not hyphens.BROKEN.search(text):
         return
     known_words = hyphens.words_of(text)
@@ -270,8 +270,8 @@ _CELL_ENDS = re.compile(r"(?<!\\)\|")
 
 
 def _write_asides(source: _MarkdownFile, tokens: Sequence[Token], choices: Choices) -> None:
-    """Write tables, code and pictures as text, where a user has them read; what stays as it is, the
-    script leaves out, and that is remarked."""
+    """Writes tables, code and pictures as text if the user wants them read; adds a remark on those
+    that the script layer will leave out."""
     treatments = {"tables": choices.tables, "code": choices.code, "pictures": choices.pictures}
     kept_counts: Counter[str] = Counter()
     for token in tokens:
@@ -291,7 +291,7 @@ _ASIDE_NAMES = {"table_open": "tables", "fence": "code"}
 
 
 def _write_aside(source: _MarkdownFile, token: Token, name: str) -> None:
-    """Write a table, code or a paragraph's pictures as text."""
+    """Writes a table, code or the pictures of a paragraph as text."""
     first_row, end_row = token.map or (0, 0)
     rows = source.rows[first_row:end_row]
     if name == "tables":
@@ -306,7 +306,7 @@ def _write_aside(source: _MarkdownFile, token: Token, name: str) -> None:
 
 
 def _spoken_row(row: str) -> str:
-    """A row of a table as a sentence's worth of words; "" for the rule below its head."""
+    """Returns a row of a table as a sentence; "" for the rule below its head."""
     if not row.strip(" |:-"):
         return ""
     cells = (cell.strip().replace("\\|", "|") for cell in _CELL_ENDS.split(row.strip()))
@@ -314,7 +314,7 @@ def _spoken_row(row: str) -> str:
 
 
 def _show_rows(source: _MarkdownFile, first_row: int, rows: Sequence[str]) -> None:
-    """Write rows as lines of a paragraph; a rule or a fence among them is none."""
+    """Writes rows as lines of a paragraph; rules and fences among them become empty."""
     shown_rows = [row if row.strip(" `~>") else "" for row in rows]
     for row_number, (row, row_below) in enumerate(pairwise([*shown_rows, ""]), first_row):
         markdown = write_paragraph([(StyledSpan(row.strip()),)]) if row else ""
@@ -322,7 +322,7 @@ def _show_rows(source: _MarkdownFile, first_row: int, rows: Sequence[str]) -> No
 
 
 def _plain_words(inline: Token) -> str:
-    """The words of a heading or a paragraph, without their markup."""
+    """Returns the words of a heading or a paragraph, without their markup."""
     return " ".join("".join(t.content or " " for t in inline.children or ()).split())
 
 
@@ -330,7 +330,7 @@ def _plain_words(inline: Token) -> str:
 
 
 def _read_front_matter(source: _MarkdownFile) -> int:
-    """Take in the facts of front matter; the row at which it ends, 0 where there is none."""
+    """Reads the facts of front matter; returns the row at which it ends, 0 for none."""
     rows = source.rows
     if rows[0].rstrip() != "---" or len(rows) < 3 or not _KEY.match(rows[1]):
         return 0
@@ -344,8 +344,7 @@ def _read_front_matter(source: _MarkdownFile) -> int:
 
 
 def _is_front_matter(mapping: Mapping[object, object], rows: Sequence[str]) -> bool:
-    """Returns whether values between rules are facts: of a book, or others that look like nothing
-    else."""
+    """Returns whether values between rules are facts: of a book, or otherwise unmistakable."""
     keys = list(map(str, mapping))
     is_plain = bool(keys) and all(map(str.strip, rows)) and all(map(str.islower, keys))
     return is_plain or any(key.lower() in _FACT_BY_KEY for key in keys)
@@ -360,7 +359,7 @@ def _take_fact(source: _MarkdownFile, key: str, parsed_value: object) -> None:
 
 
 def _parse_yaml(source: _MarkdownFile, rows: Sequence[str]) -> object:
-    """The value of YAML that stands below the first row of a file; of what is none, its rows."""
+    """Returns the YAML below the first row of a file; if it is invalid, a mapping of its rows."""
     try:
         # The base loader makes strings of all scalars: no dates, no numbers, no objects.
         return yaml.load("\n".join(rows), Loader=yaml.BaseLoader)
@@ -375,7 +374,7 @@ def _parse_yaml(source: _MarkdownFile, rows: Sequence[str]) -> object:
 
 
 def _fact_texts(parsed_value: object) -> Iterator[str]:
-    """The texts of a value that is one text, a list of them, or mappings that hold one."""
+    """Yields the texts of a value: one text, a list of texts, or mappings that contain one."""
     for entry in parsed_value if isinstance(parsed_value, list) else [parsed_value]:
         if isinstance(entry, Mapping):
             entry = next((entry[k] for k in ("name", "text", "title") if entry.get(k)), None)
@@ -384,7 +383,7 @@ def _fact_texts(parsed_value: object) -> Iterator[str]:
 
 
 def _read_cover(source: _MarkdownFile) -> CoverImage | None:
-    """The picture that front matter names; one that is none is told."""
+    """Returns the picture that front matter names; adds a remark if it is not one."""
     name = source.fact("cover")
     if name is None:
         return None

@@ -1,4 +1,4 @@
-"""Bytes -> a tree of XML or HTML, without entities, network, or depth beyond reason.
+"""Parses XML and HTML without entities, network access, or unreasonable depth.
 
 Knows encodings and what harms a parser, not what elements mean.
 """
@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from lxml import etree
 
 DEPTH_LIMIT = 100
-"""Elements inside each other. Books have 10 to 20."""
+"""Largest depth of nested elements. Books have 10 to 20."""
 TAG_LIMIT = 3_000_000
-"""Tags of one part of a word processor's file. A long novel has half a million."""
+"""Largest number of tags in one part of a word processor's file. A long novel has half a million.
+"""
 
 _DECLARATION = re.compile(r"<\?xml[^>]*>")
 _XML_ENCODING = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
@@ -26,11 +27,11 @@ _TEXT_ENCODINGS = re.compile(
     r"iso8859-\d+|cp(?!037|273|424|500|1026|1140)\d+|koi8-[rtu]|kz1048|mac-[a-z]+|tis-620|ptcp154|gb2312|gbk|gb18030|"
     r"hz|big5(hkscs)?|shift_jis\w*|euc_\w+|iso2022_\w+|johab"
 )
-"""Python's names of encodings in which books are written; it also knows "punycode" and "zlib". What
+"""Python's names of encodings of books; it also knows "punycode" and "zlib". A document that
 declares itself in ASCII is neither UTF-16 nor EBCDIC."""
 _DOCTYPE = re.compile(r"<!DOCTYPE\s[^>\[]*(\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _PROLOG_LENGTH = 10_000
-"""Characters within which a document type is looked for."""
+"""Characters in which a document type is searched for."""
 _ENTITY = re.compile(r"&(?:#(1[2-5]\d)|([A-Za-z][A-Za-z0-9]*));")
 _SELF_CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)"
@@ -40,16 +41,18 @@ _XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
 
 
 class BadMarkup(ValueError):
-    """What is wrong with a document, in words."""
+    """Raised for a faulty document; the message says why."""
 
 
 class TooDeep(BadMarkup):
-    """A document whose elements are nested beyond reason."""
+    """Raised for a document whose elements are nested too deep."""
 
 
 def text_of(data: bytes) -> tuple[str, str | None]:
-    """A document as text: by its byte order mark, as it declares, or as UTF-8; and, where it is not
-    in what it declares, that and what it was read as. Raises BadMarkup."""
+    """Decodes a document by its byte order mark, its declaration, or as UTF-8.
+
+    Also returns a remark if the declared encoding was wrong. Raises BadMarkup.
+    """
     first_name = first_error = None
     for encoding_name, encoding in _candidate_encodings(data):
         first_name = first_name or encoding_name
@@ -71,7 +74,7 @@ def text_of(data: bytes) -> tuple[str, str | None]:
 
 
 def safe(text: str) -> str:
-    """A document without its declarations; HTML's entities are replaced, others refused.
+    """Returns a document without its declarations; replaces HTML's entities, refuses others.
 
     Raises BadMarkup.
     """
@@ -87,7 +90,7 @@ def safe(text: str) -> str:
 
 
 def xml_of(text: str) -> etree._Element:
-    """A text as XML. Raises BadMarkup where it is harmful or not well-formed."""
+    """Parses a text as XML. Raises BadMarkup if it is harmful or not well-formed."""
     try:
         return parse_xml(safe(text))
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -97,7 +100,7 @@ def xml_of(text: str) -> etree._Element:
 
 
 def document_of(text: str) -> tuple[etree._Element, bool]:
-    """A text as XHTML, and whether it is well-formed; what is not is read as HTML.
+    """Parses a text as XHTML, or as HTML if it is not well-formed; also returns whether it is.
 
     Raises BadMarkup.
     """
@@ -111,7 +114,7 @@ def document_of(text: str) -> tuple[etree._Element, bool]:
 
 
 def check_depth(root: etree._Element) -> None:
-    """Raises TooDeep where elements are nested beyond reason."""
+    """Raises TooDeep if elements are nested too deep."""
     depth = 0
     for event, _ in etree.iterwalk(root, events=("start", "end")):
         depth += 1 if event == "start" else -1
@@ -120,9 +123,9 @@ def check_depth(root: etree._Element) -> None:
 
 
 def bounded_xml(text: str, old: str = "", new: str = "") -> etree._Element:
-    """A text as XML, of a size that a book's may have; `old` in it is read as `new`.
+    """Parses a text of limited size as XML, with `old` in it replaced by `new`.
 
-    Raises BadMarkup where it is harmful, not well-formed, or larger.
+    Raises BadMarkup if it is harmful, not well-formed, or larger.
     """
     if text.count("<") > TAG_LIMIT:
         raise BadMarkup("has more elements than a book needs")
@@ -132,7 +135,7 @@ def bounded_xml(text: str, old: str = "", new: str = "") -> etree._Element:
 
 
 def parse_xml(text: str) -> etree._Element:
-    """Text without a declaration as XML; raises etree.XMLSyntaxError."""
+    """Parses text without a declaration as XML; raises etree.XMLSyntaxError."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True,
         remove_comments=True,
@@ -141,7 +144,7 @@ def parse_xml(text: str) -> etree._Element:
 
 
 def mended_xml(text: str) -> etree._Element:
-    """Text without a declaration as XML, as much of it as can be read. Raises BadMarkup."""
+    """Parses as much as possible of a text without a declaration as XML. Raises BadMarkup."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True,
         remove_comments=True, recover=True,
@@ -156,7 +159,7 @@ def mended_xml(text: str) -> etree._Element:
 
 
 def short(error: Exception) -> str:
-    """An error of a library in one line."""
+    """Returns an error of a library in one line."""
     message = str(error).partition(" (<string>")[0]
     return message.splitlines()[0][:120] if message else type(error).__name__
 
@@ -175,7 +178,7 @@ def _parse_html(text: str) -> etree._Element:
 
 
 def _candidate_encodings(data: bytes) -> Iterator[tuple[str, str | None]]:
-    """Encodings that a document may be in, the likeliest first: for people, and for Python."""
+    """Yields possible encodings, the likeliest first: name for people, and Python's name."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         yield "UTF-16", "utf-16"
         return
@@ -191,7 +194,8 @@ def _candidate_encodings(data: bytes) -> Iterator[tuple[str, str | None]]:
 
 
 def _declared_encodings(declared: bytes) -> Iterator[tuple[str, str | None]]:
-    """A declared encoding for people, and for Python: None where it is none of texts."""
+    """Yields a declared encoding: name for people, and Python's name, or None if it is not one of
+    texts."""
     declared_name = declared.decode("ascii")
     try:
         codec_name = codecs.lookup(declared_name).name

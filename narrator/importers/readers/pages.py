@@ -1,6 +1,6 @@
-"""Documents of XHTML, and what a source says of itself -> a book.
+"""Turns documents of XHTML, and the source's own facts, into a book.
 
-The one path of every format that has markup: its reader makes `Pages`, here they become blocks,
+The path of every format that has markup: its reader makes `Pages`; here they become blocks,
 chapters, and what is left out. Knows no format.
 """
 
@@ -33,35 +33,35 @@ class SourcePage:
     """One document of a source."""
 
     path: str
-    """Its name, by which links and the table of contents mean it, and which is told."""
+    """Name that links and the table of contents use, and messages show."""
     root: etree._Element
-    """XHTML, its elements in any namespace. What carries `elements.LEFT` is left out, for what the
-    attribute says; `elements.SOURCE` says where an element and what follows it stands."""
+    """XHTML, its elements in any namespace. Elements with `elements.LEFT` are left out, for the
+    reason in the attribute; `elements.SOURCE` names the place of an element and what follows it."""
     aside: str | None = None
-    """Why it stands outside of the reading order, if it does."""
+    """Reason why it is outside of the reading order, if it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """What a reader makes of a source: its documents, and what it says of itself."""
+    """The documents of a source and its own facts, as its reader found them."""
 
     pages: Sequence[SourcePage]
-    """Those of the reading order first, in it."""
+    """Pages of the reading order first, in that order."""
     facts: Metadata = Metadata()  # noqa: RUF009  # frozen
     contents: Sequence[TocEntry] = ()
     guide: Sequence[tuple[str, str, str]] = ()
-    """Type, document and id of what the source says is there."""
+    """Type, document and id of places that the source declares."""
     rules: tuple[ChapterRule, ...] = MARKUP
     is_script: bool = False
-    """Whether the source itself says which paragraphs are speakers' names and directions."""
+    """Whether the source marks speakers' names and directions."""
     characters: int | None = None
-    """Visible characters of the source, where its reader counted them apart from the pages."""
+    """Visible characters of the source, if its reader counted them independently of the pages."""
     cover: CoverImage | None = None
     remarks: Sequence[str] = ()
 
 
 def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
-    """The book in a source's documents. Raises ImportFailed, Slow."""
+    """Returns the book in a source's documents. Raises ImportFailed, Slow."""
     documents = _read_documents(source.pages, choices)
     omission_reasons = {page.path: page.aside for page in source.pages if page.aside is not None}
     outline = _build_outline(
@@ -108,13 +108,13 @@ def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
 
 
 def _add_text_facts(facts: Metadata, outline: Outline) -> Metadata:
-    """The facts, with what the text says of title and author where they do not."""
+    """Returns the facts, with title and author from the text if they are missing."""
     title, author = facts.title or outline.facts.get("title"), outline.facts.get("author")
     return replace(facts, title=title, authors=facts.authors or ((author,) if author else ()))
 
 
 def _check_characters(book: Book, characters: int | None) -> Book:
-    """The book, with a remark if its pages do not hold what the source was counted to have."""
+    """Returns the book, with a remark if characters were lost or added."""
     lost_characters = 0 if characters is None else characters - book.characters
     if not lost_characters:
         return book
@@ -125,7 +125,7 @@ def _check_characters(book: Book, characters: int | None) -> Book:
 
 
 def _mark_foreign(documents: dict[str, Document], book_language: str) -> list[str]:
-    """Mark what is in another language than the book's; a remark on which, if any."""
+    """Marks blocks in languages other than the book's; returns a remark on them, if any."""
     blocks = [block for document in documents.values() for block in document.blocks]
     languages = keep_foreign_languages(blocks, book_language)
     if not languages:
@@ -139,7 +139,7 @@ def _nothing_to_read(left_out: Sequence[Skipped]) -> str:
 
 
 def _missing_facts(facts: Metadata) -> list[str]:
-    """Remarks on what a book does not say of itself."""
+    """Returns remarks on facts that the book does not state."""
     fact_values = {
         "title; the file's name stands for it": facts.title,
         "author": facts.authors,
@@ -148,13 +148,13 @@ def _missing_facts(facts: Metadata) -> list[str]:
 
 
 def _build_outline(documents: Sequence[Document], source: Pages, path: Path) -> Outline:
-    """The blocks of a book's reading order, with what its contents and guide point to."""
+    """Returns the blocks of the reading order, with the targets of contents and guide."""
     facts = source.facts
     other_facts = (facts.subtitle or "", *facts.authors, facts.publisher or "")
     context = BookContext(facts.title or stem(path), other_facts)
     blocks: list[Block] = []
     places: dict[tuple[str, str], int] = {}
-    """Document and id of everything that can be pointed to; "" is the document itself."""
+    """Index of every target by document and id; "" is the document itself."""
     for document_number, document in enumerate(documents):
         if not document.blocks:
             continue
@@ -192,7 +192,7 @@ def _build_outline(documents: Sequence[Document], source: Pages, path: Path) -> 
 
 
 def _read_documents(pages: Sequence[SourcePage], choices: Choices) -> dict[str, Document]:
-    """The blocks of all pages, by name."""
+    """Returns the blocks of all pages, by name."""
     path_by_folded = {page.path.casefold(): page.path for page in pages}
     notes: dict[str, set[str]] = {}
     called_targets: set[tuple[str, str]] = set()
@@ -209,7 +209,7 @@ def _read_documents(pages: Sequence[SourcePage], choices: Choices) -> dict[str, 
 
 
 def _known_words(roots: Sequence[etree._Element]) -> Collection[str]:
-    """The words of a book, by which those are joined that a line's end parts, if any are."""
+    """Returns the words of a book, needed to join divided words; empty if there are none of these."""
     texts = ["".join(root.itertext()) for root in roots]
     has_broken_words = any(map(hyphens.BROKEN.search, texts))
     return hyphens.words_of("\n".join(texts)) if has_broken_words else frozenset()
@@ -222,7 +222,7 @@ def _is_internal(href: str) -> bool:
 def _skipped_pages(
     documents: dict[str, Document], omission_reasons: dict[str, str], place: int
 ) -> tuple[Skipped, ...]:
-    """What stands in no reading order: the navigation document, pop-ups, extras."""
+    """Returns pages outside of the reading order: the navigation document, pop-ups, extras."""
     return tuple(
         Skipped(
             name,

@@ -1,4 +1,4 @@
-"""Notes of an XHTML document: which links refer to one, and which elements hold it."""
+"""Notes of an XHTML document: links that refer to notes, and elements that hold them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOTE_REFERENCE_CLASS = re.compile(
 )
 _NOT_NOTE_ELEMENTS = names("body html ol ul dl")
 _MAX_NOTE_WORDS = 1000
-"""What a reference points to is a note only if it has no more words."""
+"""A longer target of a reference is not a note."""
 _NOTE_FRAGMENT = re.compile(r"(foot|end)?note|\bfn|^n\d|^en?\d|_ft[ne]", re.IGNORECASE)
 _NOTE_MARK = re.compile(r"[\[({]?\s*(\d{1,6}|[a-z]|[ivxlc]{1,6}|[*†‡§¶‖#]{1,4})\s*[\])}]?", re.I)
 
@@ -28,9 +28,10 @@ _NOTE_MARK = re.compile(r"[\[({]?\s*(\d{1,6}|[a-z]|[ivxlc]{1,6}|[*†‡§¶‖#
 def note_targets(
     root: etree._Element, path: str, called_targets: set[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
-    """Document and id that each note reference in a document leads to.
+    """Yields document and id of each note reference's target.
 
-    `called_targets` are the places of references so far: what leads to one of them leads back from a note.
+    `called_targets` are the places of references so far: a link to one of them leads back from a
+    note.
     """
     body = next(root.iter("{*}body"), root)
     for link in body.iter("{*}a"):
@@ -47,7 +48,7 @@ def _is_within_omitted(link: etree._Element) -> bool:
 
 
 def _anchors_of(link: etree._Element) -> Iterator[str]:
-    """The ids by which what leads back from a note means a reference."""
+    """Yields the ids by which a back link means a reference."""
     parent = link.getparent()
     wrapping_elements = (
         [parent] if parent is not None and name_of(parent) in ("sup", "span") else []
@@ -57,7 +58,7 @@ def _anchors_of(link: etree._Element) -> Iterator[str]:
 
 
 def keys_of(path: str, element: etree._Element) -> Iterator[str]:
-    """What references call a note: the ids in it."""
+    """Returns the keys by which references mean a note: the ids in it."""
     ids = {e.get("id") or e.get("name") for e in element.iter("{*}*")}
     holder = element.getparent()
     if holder is not None and name_of(holder) in ("li", "aside"):
@@ -66,7 +67,7 @@ def keys_of(path: str, element: etree._Element) -> Iterator[str]:
 
 
 def targets_of(path: str, element: etree._Element) -> Iterator[str]:
-    """The keys of the notes that a reference leads to."""
+    """Yields the keys of the notes that a reference leads to."""
     for link in element.iter("{*}a"):
         target, fragment = resolve(path, link.get("href", ""))
         yield f"{target or path}#{fragment}"
@@ -101,7 +102,7 @@ def is_reference_around(element: etree._Element) -> bool:
 
 
 def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Element]:
-    """The elements that hold the notes with these ids, each no larger than a note is."""
+    """Returns the elements that hold the notes with these ids, none larger than a note may be."""
     bodies: set[etree._Element] = set()
     holders: set[etree._Element] = set()
     for element in body.iter("{*}*") if notes else ():
@@ -122,12 +123,12 @@ def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Eleme
 
 
 def _may_hold(holder: etree._Element) -> bool:
-    """Returns whether a block may be a note: it is no heading, and no list of notes."""
+    """Returns whether a block may be a note: it is neither a heading nor a list of notes."""
     return not level_of(holder) and name_of(holder) not in _NOT_NOTE_ELEMENTS
 
 
 def _note_holder(element: etree._Element) -> etree._Element | None:
-    """The block that an element is or stands in, or the list item that this begins."""
+    """Returns the block that contains an element, or the list item that this begins."""
     holder: etree._Element | None = element
     while holder is not None and name_of(holder) not in BLOCKS:
         holder = holder.getparent()

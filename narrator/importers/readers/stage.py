@@ -1,4 +1,4 @@
-"""What markup says of a play: which elements are speakers' names, and which are directions."""
+"""Markup of plays: elements that are speakers' names, and elements that are directions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from narrator.importers.readers.archive import types_of
 from narrator.importers.readers.elements import name_of
 
 NARRATED = "narrated"
-"""Class of what ends a speech and is the narrator's: the heading of a scene."""
+"""Class of an element that ends a speech and is the narrator's: the heading of a scene."""
 _NAME_TYPES = names("persona z3998:persona")
 _NAME_CLASS = re.compile(
     r"(?<![\w-])(speaker|spkr|persona|char(acter)?-?name|dramatis)\d?(?![\w-])", re.IGNORECASE
@@ -34,8 +34,7 @@ def is_direction(element: etree._Element) -> bool:
 
 
 def is_narrated(element: etree._Element) -> bool:
-    """Returns whether an element's class says that no speaker says it, and that it is no direction.
-    """
+    """Returns whether an element's class marks it as neither spoken by a character nor a direction."""
     return element.get("class") == NARRATED
 
 

@@ -1,6 +1,7 @@
-"""Plain text -> a book: headings, hard-wrapped paragraphs and scene breaks as people type them.
+"""Reads plain text as a book: headings, hard-wrapped paragraphs and scene breaks as people type
+them.
 
-Knows the habits of Project Gutenberg and of authors who write without a word processor. Every
+Knows the conventions of Project Gutenberg and of authors who write without a word processor. Every
 paragraph of the file ends in a chapter or in what is left out.
 """
 
@@ -56,23 +57,23 @@ _REASON_BY_ASIDE = {
 }
 _FOOTNOTE = re.compile(r"\[Footnote\s+([^:\]]{1,8})[:\]]", re.IGNORECASE)
 _MAX_ASIDE_PARAGRAPHS = 8
-"""Paragraphs that a footnote in brackets may have."""
+"""Largest number of paragraphs of a footnote in brackets."""
 _SUPERSCRIPT = "[⁰¹²³⁴-⁹]{1,3}"
 _BRACKETED_NUMBER = r"\[\d{1,3}\]|\{\d{1,3}\}"
 _REFERENCE = re.compile(
     rf"(?<=\S)\s?(?P<mark>{_BRACKETED_NUMBER}|\[[A-Z*†]\]|(?<=\S)\(\d{{1,3}}\)|"
     rf"(?:(?<=[^\W\d_]{{3}})|(?<=[.,;:!?…\"'”’)»]))(?<!\s){_SUPERSCRIPT})"
 )
-"""Units have raised figures too: m², km³."""
+"""Units have superscripts, too: m², km³."""
 _NOTE = re.compile(
     rf"(?P<mark>(?:{_BRACKETED_NUMBER}|\(\d{{1,3}}\))(?=[.:]?\s+\S)|{_SUPERSCRIPT}(?=\s*[^\W\d_“\"‘«„]))"
 )
-"""A paragraph that may be a note, if something above it refers to it."""
+"""A paragraph that may be a note, if something above refers to it."""
 _MAX_SHOWN_MARKS = 5
 
 
 def read_plain_text(path: Path, choices: Choices, rules: tuple[ChapterRule, ...] = LINES) -> Book:
-    """The book in a text file. Raises ImportFailed, Slow."""
+    """Returns the book in a text file. Raises ImportFailed, Slow."""
     decoded = read_text(path, choices.encoding)
     text_file = _TextFile(path, seen(decoded.text).split("\n"), choices)
     rules = CHOSEN_LINES if choices.heading else rules
@@ -92,19 +93,19 @@ class _TextFile:
         begin, end = self._find_text_range()
         body = rows[begin:end]
         self.labels = frozenset() if choices.reading == "prose" else row_labels(body)
-        """Keys of the labels with which speeches begin, where the text prints its speakers."""
+        """Keys of speakers' labels, if the text prints its speakers."""
         self.is_line_by_line = not self.labels and _is_line_by_line(body)
         self.width = _text_width(body)
         self.words = hyphens.words_of("\n".join(row.strip() for row in body))
         with limited(choices.heading.pattern) if choices.heading else nullcontext():
             self.blocks = list(self._split(begin, end))
         self.notes: set[str] = set()
-        """Marks of the notes that were found."""
+        """Marks of the notes."""
         self.unmatched_marks: dict[str, str] = {}
-        """Marks like those of notes that have none -> where the first stands."""
+        """Marks that look like note references without a note -> where each first occurs."""
 
     def book(self, characters: int, rules: tuple[ChapterRule, ...]) -> Book:
-        """Everything, in its place."""
+        """Returns the book, with every paragraph in its place."""
         self._leave_asides()
         self._find_headings()
         outline = Outline(self.blocks, BookContext(stem(self.path)), facts=self.facts)
@@ -162,14 +163,14 @@ class _TextFile:
             )
 
     def _block(self, first: int, rows: list[str], gap: int = 0) -> Block:
-        """Lines as they stand; the first is number `first`, from 0."""
+        """Returns rows as a block; the first is row number `first`, from 0."""
         text = " ".join(" ".join(rows).split())
         return Block("text", f"{file_name(self.path)}:{first + 1}", text=text, rows=rows, gap=gap)
 
     # -- paragraphs --------------------------------------------------------------------------------
 
     def _find_text_range(self) -> tuple[int, int]:
-        """Where the text begins and ends, without what Project Gutenberg has put around it."""
+        """Returns the range of the text, without Project Gutenberg's notices around it."""
         rows = [row.strip() for row in self.rows]
         begin, end = 0, len(rows)
         start_row = next((i for i, row in enumerate(rows) if _START.match(row)), None)
@@ -193,7 +194,7 @@ class _TextFile:
         self.notices.append(notice)
 
     def _split(self, begin: int, end: int) -> Iterator[Block]:
-        """Lines between blank lines, or one long line."""
+        """Yields runs of rows between blank rows, or rows that are paragraphs by themselves."""
         rows: list[str] = []
         first_row = gap = 0
         for index, row in enumerate((*self.rows[begin:end], ""), begin):
@@ -214,8 +215,10 @@ class _TextFile:
         return heading is not None and bool(heading.match(row.strip()))
 
     def _begins_paragraph(self, row_above: str, row: str) -> bool:
-        """Returns whether a row begins a paragraph without a blank line: as a label or by
-        indentation, or as a heading that was chosen or below one."""
+        """Returns whether a row begins a paragraph without a blank line.
+
+        It does with a label or an indentation, as a heading by the user's pattern, or below one.
+        """
         if self._is_chosen(row) or self._is_chosen(row_above):
             return True
         if self.is_line_by_line or self._is_label(row, is_within_paragraph=True):
@@ -226,12 +229,11 @@ class _TextFile:
         return is_indented and row_above[-1] in ".!?…:;\"'”’)—-"
 
     def _is_label(self, row: str, is_within_paragraph: bool = False) -> bool:
-        """Returns whether a speech begins with a row, at the beginning of a paragraph or
-        `is_within_paragraph` one."""
+        """Returns whether a speech begins with a row, which may be within a paragraph."""
         return bool(self.labels) and label_of(row, self.labels, is_within_paragraph) is not None
 
     def _leave_asides(self) -> None:
-        """Set aside what stands in brackets: captions, footnotes, notes of transcribers."""
+        """Leaves out bracketed captions, footnotes and transcribers' notes."""
         for index, block in enumerate(self.blocks):
             if index == 0 and _PRODUCTION_CREDIT.match(block.text):
                 block.leave("notes on this edition")
@@ -249,7 +251,7 @@ class _TextFile:
         self._leave_notes()
 
     def _leave_notes(self) -> None:
-        """Set aside paragraphs that begin with a mark to which a paragraph above refers."""
+        """Leaves out paragraphs that begin with a mark to which a paragraph above refers."""
         referred_marks: set[str] = set()
         for block in self.blocks:
             if block.kind != "text":
@@ -264,7 +266,7 @@ class _TextFile:
             )
 
     def _find_headings(self) -> None:
-        """Scene breaks, and what reads as a heading; text may stand right under it."""
+        """Finds scene breaks and headings; text may follow directly below a heading."""
         blocks: list[Block] = []
         for block in self.blocks:
             blocks.append(block)
@@ -285,7 +287,7 @@ class _TextFile:
     # -- words -------------------------------------------------------------------------------------
 
     def _write_block(self, block: Block) -> Iterator[Block]:
-        """What becomes of a block once it is known what it is: its words, with their emphasis."""
+        """Yields the final blocks for a block, with the emphasis of its words."""
         if block.kind == "left":
             omitted = left_out_block(block.source, block.text, block.reason)
             omitted.note = block.note
@@ -335,7 +337,8 @@ class _TextFile:
         yield from references
 
     def _join_speech_rows(self, text: str) -> str:
-        """The rows of a speech: its name alone on the first, lines of verse, or prose in one."""
+        """Joins the rows of a speech: prose on one row, verse line by line, a name alone on the
+        first row."""
         rows = text.split("\n")
         label = label_of(rows[0], self.labels)
         label_rows = 1 if label and label.is_alone and len(rows) > 1 else 0
@@ -360,7 +363,7 @@ def _indentation(row: str) -> int:
 
 def _is_line_by_line(rows: Sequence[str]) -> bool:
     """Returns whether each line is a paragraph: lines are long, or end as sentences do without a
-    gap, or hardly any is blank and nothing shows that they are wrapped."""
+    blank line, or hardly any is blank and nothing shows that they are wrapped."""
     stripped_rows = [row.strip() for row in rows]
     lengths = sorted(map(len, filter(None, stripped_rows)))
     if lengths and lengths[len(lengths) * 9 // 10] > 200:
@@ -380,17 +383,17 @@ def _is_line_by_line(rows: Sequence[str]) -> bool:
 
 _PARAGRAPH_ENDINGS = ".!?…\"”’'*:)。！？」』"
 _MIN_SPEECH_WIDTH = 40
-"""Characters of lines under a name that stands alone, at least, if they are wrapped."""
+"""Least width in characters of wrapped lines below a name that stands alone."""
 _EVEN_LINE_SHARE = 0.82
-"""Of the longest of a prose paragraph's lines, which the others but the last have at least."""
+"""Share of the longest line's length that all lines of prose reach, except the last."""
 _FULL_LINE_SHARE = 0.85
-"""Of the width, at least: a line after which a word had no room."""
+"""Share of the width from which a line was wrapped because the next word had no room."""
 _CONTINUATION_SHARE = 0.15
-"""Lines that begin in lower case below one that ends no sentence, at least, in a wrapped text."""
+"""Least share of lines in a wrapped text that continue a sentence in lower case."""
 
 
 def _is_wrapped(adjacent_rows: Sequence[tuple[str, str]], width: int) -> bool:
-    """Returns whether lines, each with the one below it, are those of longer paragraphs."""
+    """Returns whether lines, each paired with the next, are those of longer paragraphs."""
     full_count = sum(len(row) >= _FULL_LINE_SHARE * width for row, _ in adjacent_rows)
     continuation_count = sum(
         row[-1] not in _PARAGRAPH_ENDINGS and row_below[0].islower()
@@ -402,6 +405,6 @@ def _is_wrapped(adjacent_rows: Sequence[tuple[str, str]], width: int) -> bool:
 
 
 def _text_width(rows: Sequence[str]) -> int:
-    """The length that nearly all lines keep to."""
+    """Returns the length that nearly all lines keep to."""
     lengths = sorted(len(row.strip()) for row in rows if row.strip())
     return lengths[len(lengths) * 9 // 10] if lengths else 0

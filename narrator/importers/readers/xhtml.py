@@ -1,7 +1,7 @@
-"""One XHTML document -> blocks: headings, paragraphs, scene breaks, and what is left out.
+"""Turns one XHTML document into blocks: headings, paragraphs, scene breaks, and what is left out.
 
-Every text node of the body ends in exactly one block. Knows what markup says of its words (verse,
-note, page number), not where chapters begin and end.
+Every text node of the body ends in exactly one block. Knows the markup of words (verse, note, page
+number), not where chapters begin and end.
 """
 
 from __future__ import annotations
@@ -57,21 +57,21 @@ from narrator.importers.readers.references import (
 )
 
 _MAX_DEPTH = 6
-"""Quotations and lists inside each other; what is nested deeper is written at this depth."""
+"""Depth of nested quotations and lists; deeper ones are written at this depth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document's blocks."""
+    """The blocks of a document."""
 
     path: str
     title: str
     language: str | None
     blocks: tuple[Block, ...]
     trailing: tuple[str, ...]
-    """Ids that no block follows."""
+    """Ids after the last block."""
     characters: int
-    """Of the body, counted apart from the blocks."""
+    """Characters of the body, counted independently of the blocks."""
 
 
 _SECTIONS = names("article aside body div main section")
@@ -81,7 +81,7 @@ _STRONG = names("strong b")
 _NOTE_BODY = names("footnote endnote rearnote note doc-footnote doc-endnote")
 _NOTE_CLASS = re.compile(r"\b(foot|end)notes?(-?(body|text|content))?\b", re.IGNORECASE)
 _MAX_QUOTED_LENGTH = 120
-"""Characters of a paragraph by which it is found again."""
+"""Characters of a paragraph that are quoted to find it again."""
 _FORMULA_CLASS = re.compile(r"\b(math|formula|equation|tex|latex)\b", re.IGNORECASE)
 _BREAK_CLASS = re.compile(
     r"(scene|section|thought|time|context|text|line|space)[-_]?(break|separator)|ornament|asterism|"
@@ -101,7 +101,8 @@ _BOLD = re.compile(r"font-weight\s*:\s*(bold|[6-9]00)", re.IGNORECASE)
 _EM_CLASS = re.compile(r"(?<!\S)(i|it|ital|italics?|em|emph|emphasis)(?!\S)", re.IGNORECASE)
 _PICTURE_REASON = "picture"
 _MAX_LEAD_LENGTH = 80
-"""Characters at a paragraph's beginning that may be a name with what stands beside it."""
+"""Largest number of characters at the beginning of a paragraph that may be a name with its
+additions."""
 _STRONG_CLASS = re.compile(r"(?<!\S)(b|bold|strong)(?!\S)", re.IGNORECASE)
 
 
@@ -113,11 +114,11 @@ def read_document(
     known_words: Collection[str] = frozenset(),
     choices: Choices = Choices(),  # noqa: B008  # frozen
 ) -> Document:
-    """The blocks of a document.
+    """Returns the blocks of a document.
 
-    `notes` are the ids that note references point to; `is_internal` tells links into the book from
-    others; `known_words` are the book's words, by which those that a line's end parts are joined;
-    `choices` say whether tables, code and pictures are read.
+    `notes` are the ids that note references point to; `is_internal` recognises links into the book;
+    `known_words` are the book's words, needed to join divided words; `choices` say whether tables,
+    code and pictures are read.
     """
     body = next(root.iter("{*}body"), root)
     title = next(root.iter("{*}title"), None)
@@ -135,7 +136,7 @@ def read_document(
 
 
 class _BodyWalker:
-    """Walks a body once, collecting blocks."""
+    """Walks a body once and collects blocks."""
 
     def __init__(
         self,
@@ -147,7 +148,7 @@ class _BodyWalker:
     ) -> None:
         self.path = path
         self.source = path
-        """Where the words in hand stand."""
+        """Place in the source of the current paragraph."""
         self.known_words = known_words
         self.choices = choices
         self.notes = notes
@@ -155,7 +156,7 @@ class _BodyWalker:
         self.blocks: list[Block] = []
         self.spans: list[StyledSpan] = []
         self.omitted: list[Block] = []
-        """What was left out of the paragraph in hand; follows it."""
+        """Blocks left out of the current paragraph; they follow it."""
         self.anchors: list[str] = []
         self.containers: list[Container] = []
         self.matter: list[tuple[str | None, int]] = [(None, 0)]
@@ -165,24 +166,24 @@ class _BodyWalker:
             self.preformatted_depth
         ) = self.row_depth = 0
         self.lead_words = ""
-        """What markup sets apart at the beginning of the paragraph in hand."""
+        """Words that markup sets apart at the beginning of the current paragraph."""
         self.is_name = self.is_narrated = self.is_tabular = False
         self.language: str | None = None
-        """Of the words that are read."""
+        """Language of the current element."""
         self.languages: set[str | None] = set()
-        """Of the words in hand."""
+        """Languages of the current paragraph's words."""
         self.has_words = False
-        """Whether words are in hand."""
+        """Whether the current paragraph has words yet."""
         self.added_characters = 0
-        """Characters in hand that are not the source's own."""
+        """Characters of the current paragraph that are not the source's."""
         self.linked_characters = 0
         self.holds_pictures: dict[etree._Element, bool] = {}
-        """Elements that hold captions -> whether there are pictures in them."""
+        """Parents of captions -> whether they contain pictures."""
 
     # -- blocks ------------------------------------------------------------------------------------
 
     def block(self, element: etree._Element) -> None:
-        """Read a block element: what stood before it ends, and it ends what is in it."""
+        """Reads a block element, which ends the paragraph before it and its own last one."""
         if not self.row_depth:
             self.flush()
         self.source = element.get(SOURCE) or self.source
@@ -212,7 +213,7 @@ class _BodyWalker:
     def _read_paragraphs(
         self, element: etree._Element, name: str, types: list[str], classes: str
     ) -> None:
-        """Read what a block element holds that is neither left out nor within a row."""
+        """Reads a block element that is neither left out nor within a table row."""
         if name == "p" and _SPACE_CLASS.search(classes):
             self._add_block(Block("scene", self.source))
         first_block = len(self.blocks)
@@ -233,7 +234,7 @@ class _BodyWalker:
     def _note_lead_words(
         self, element: etree._Element, first_span: int, may_be_name: bool = True
     ) -> None:
-        """Note what an element holds that begins a paragraph: it may be a speaker's name."""
+        """Notes an element's words at the beginning of a paragraph, which may be a speaker's name."""
         words = " ".join(plain_text(self.spans[first_span:]).split())
         is_name = stage.is_name(element)
         is_inner = self.is_name and words.startswith(self.lead_words)
@@ -246,7 +247,7 @@ class _BodyWalker:
             self.lead_words, self.is_name = words, is_name
 
     def _is_caption(self, element: etree._Element, name: str, classes: str) -> bool:
-        """Returns whether an element says what a picture beside it shows."""
+        """Returns whether an element is the caption of a picture beside it."""
         if not may_be_caption(name, classes):
             return False
         parent = element.getparent()
@@ -255,8 +256,8 @@ class _BodyWalker:
         return parent is not None and self.holds_pictures[parent]
 
     def _is_nested(self, kind: str) -> bool:
-        """Returns whether a section of this kind is a piece of the one around it, not one beside
-        others."""
+        """Returns whether a section of this kind is part of the enclosing one rather than a
+        sibling."""
         outer_kind = self.matter[-1][0]
         return outer_kind not in (None, "part", "volume") and kind != "chapter"
 
@@ -356,7 +357,8 @@ class _BodyWalker:
             self._add_source_text(child.tail)
 
     def _read_table(self, element: etree._Element) -> None:
-        """Rows of data become lines, their cells parted by semicolons; a layout is read through."""
+        """Reads rows of data as lines with semicolons between cells; a layout table as ordinary
+        blocks."""
         cells = list(element.iter("{*}td", "{*}th"))
         rows = list(element.iter("{*}tr"))
         is_table = len(cells) > len(rows) and all(
@@ -415,7 +417,8 @@ class _BodyWalker:
         self.spans.append(StyledSpan(" "))
 
     def _add_break(self, element: etree._Element, classes: str) -> None:
-        """A paragraph without words: a scene break, if its markup says so or it takes up room."""
+        """Adds a break for a paragraph without words: a scene break by its markup, or a gap if it
+        takes up room."""
         pictures = list(element.iter("{*}img", "{*}image", "{*}svg"))
         descriptions = [classes] + [
             f"{e.get('class', '')} {e.get('alt', '')} {e.get('src', '')}" for e in pictures
@@ -434,7 +437,7 @@ class _BodyWalker:
         self.blocks.append(block)
 
     def flush(self) -> None:
-        """End the paragraph in hand."""
+        """Ends the current paragraph."""
         paragraphs = split_paragraphs(self.spans)
         added_characters, linked_characters = self.added_characters, self.linked_characters
         language = self.languages.pop() if len(self.languages) == 1 else None
@@ -571,7 +574,7 @@ class _BodyWalker:
             self.leave(element, _PICTURE_REASON)
 
     def _read_alternative_text(self, alt: str) -> None:
-        """Read a picture by its alternative text: as a paragraph, or within the one in hand."""
+        """Reads a picture's alternative text as a paragraph, or within the current one."""
         is_within_paragraph = self.has_words or self.heading is not None
         if not is_within_paragraph:
             self.flush()
@@ -580,7 +583,7 @@ class _BodyWalker:
             self.flush()
 
     def _read_formula(self, element: etree._Element, alt: str) -> None:
-        """A formula by its alternative text, or by its own where it is a plain row of signs."""
+        """Reads a formula by its alternative text, or by its signs if it is a plain row of them."""
         spoken_text = said_of_formula(element, alt)
         if spoken_text is None:
             self.leave(element, INCOMPLETE)
@@ -599,7 +602,7 @@ class _BodyWalker:
             self.leave(element, "formula, spoken by its alternative text")
 
     def leave(self, element: etree._Element, reason: str) -> None:
-        """Set the words of `element` aside."""
+        """Leaves out the words of `element`."""
         if reason == "note" and self._holds_notes(element):
             self._leave_notes(element)
             return
@@ -621,14 +624,15 @@ class _BodyWalker:
             self.anchors += block.anchors
 
     def _holds_notes(self, element: etree._Element) -> bool:
-        """Returns whether an element is no note, but holds several, or has a heading above one."""
+        """Returns whether an element is not a note itself but holds several, or one with a heading
+        above."""
         note_count = sum(descendant in self.notes for descendant in element.iterdescendants("{*}*"))
         return note_count > 1 or (
             note_count == 1 and element not in self.notes and holds_heading(element)
         )
 
     def _leave_notes(self, element: etree._Element) -> None:
-        """Set aside what holds several notes, each by itself."""
+        """Leaves out the notes of an element, each by itself."""
         self._add_block(left_out_block(self.source, seen(element.text or ""), "note"))
         for child in element:
             if name_of(child):
