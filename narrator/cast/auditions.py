@@ -59,8 +59,8 @@ def text_for(language: str) -> AuditionText:
     note = ""
     if code != text_language and code not in SAME:
         note = (
-            f"there is no casting text in '{language}': the voice is cast in '{text_language}' and may "
-            "keep its accent; a reference clip avoids that"
+            f"there is no casting text in '{language}': the voice is cast in '{text_language}' "
+            "and may keep its accent; a reference clip avoids that"
         )
     return AuditionText(TEXTS[text_language], text_language, note)
 
@@ -221,7 +221,7 @@ def _request(role: Role, number: int, engine: Engine) -> Request:
         text=audition_text.text,
         language=audition_text.language,
         voice=role.voice,
-        style=None,  # a manner of lines, not of the person
+        style=None,  # style belongs to lines, not to the person
         parameters=engine.casting_parameters,
         seed=seed,
         attempt=0,
@@ -381,7 +381,7 @@ class Audition:
         if not self._tries:
             failures = "; ".join(self._failures)
             raise UserError(f"'{self.line.voice.speaker}' could not speak this: {failures}")
-        best, verdict = min(self._tries, key=lambda one: checks.badness(one[1]))
+        best, verdict = min(self._tries, key=lambda attempt: checks.badness(attempt[1]))
         return best, list(map(str, verdict.faults))
 
 

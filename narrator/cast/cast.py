@@ -20,7 +20,8 @@ _PLACES_PER_PRONOUN = 8
 
 
 def resolve(project: Project) -> Cast:
-    """Returns every speaker of a project with the voice, style and levels that the manifest sets."""
+    """Returns every speaker of a project with the voice, style and levels that the manifest
+    sets."""
     places = _places({name: speaker.pronoun for name, speaker in project.speakers.items()})
     return {
         name: replace(

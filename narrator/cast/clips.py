@@ -143,10 +143,11 @@ def accepted(clip: Clip, path: Path) -> Clip:
 
 
 def read(path: Path) -> Recording:
-    """Returns all channels of a sound file. Raises UserError if it has no sound or is far too long."""
+    """Returns all channels of a sound file. Raises UserError if it has no sound or is far too
+    long."""
     try:
         with media.regular(path) as file, contextlib.suppress(soundfile.LibsndfileError):
-            # by number: what a reader does to an object in vain is printed on the terminal
+            # By descriptor: libsndfile prints failed calls on a file object to the terminal.
             return _read_sndfile(soundfile.SoundFile(file.fileno(), closefd=False))
         return _read_ffmpeg(path)
     except OSError as error:
@@ -183,7 +184,8 @@ def _read_ffmpeg(path: Path) -> Recording:
 def _check_length(seconds: float) -> None:
     if seconds > MAX_FILE_SECONDS:
         raise Unfit(
-            f"more than {MAX_FILE_SECONDS / 60:.0f} minutes of sound; cut {_ADVISED_RANGE} of clear speech out of it"
+            f"more than {MAX_FILE_SECONDS / 60:.0f} minutes of sound; cut {_ADVISED_RANGE} of "
+            "clear speech out of it"
         )
 
 
@@ -225,7 +227,8 @@ def prepare(recording: Recording, transcript: str | None, language: str) -> Clip
 
 
 def speech_of(recording: Recording) -> tuple[float, float, list[tuple[float, float]]]:
-    """Returns start and end of the speech in a recording and the pauses inside of it, in seconds."""
+    """Returns start and end of the speech in a recording and the pauses inside of it, in
+    seconds."""
     if not len(recording.channels) or not np.isfinite(recording.channels).all():
         return 0.0, 0.0, []
     mono, _ = _mix_channels(recording.channels)
@@ -248,7 +251,7 @@ def _refused_clip(transcript: str, message: str, *findings: ClipFinding) -> Clip
 def _mix_channels(channels: NDArray[np.float32]) -> tuple[Samples, list[ClipFinding]]:
     """Mixes the channels that carry sound into one."""
     power = np.square(channels, dtype=np.float64).mean(axis=0)
-    # a microphone on one side of a stereo file is mono
+    # A stereo file with a microphone on one side only is mono.
     audible_channels = channels[:, power > power.max() / 1e4]
     if audible_channels.shape[1] < 2:
         return (audible_channels if audible_channels.size else channels)[:, 0].copy(), []
@@ -256,8 +259,8 @@ def _mix_channels(channels: NDArray[np.float32]) -> tuple[Samples, list[ClipFind
     kept_share = float(np.square(mono, dtype=np.float64).mean() / power.max())
     if kept_share < 0.1:
         message = (
-            f"its channels cancel each other out when mixed ({10 * np.log10(kept_share + 1e-12):.0f} dB "
-            "are left); export one of them as mono"
+            "its channels cancel each other out when mixed "
+            f"({10 * np.log10(kept_share + 1e-12):.0f} dB are left); export one of them as mono"
         )
         return mono, [ClipFinding("refuse", message)]
     difference_power = float(
@@ -266,8 +269,8 @@ def _mix_channels(channels: NDArray[np.float32]) -> tuple[Samples, list[ClipFind
     difference_level = 10 * np.log10(difference_power / (kept_share * power.max()) + 1e-12)
     if difference_level > -10:
         message = (
-            f"its channels differ (by {difference_level:.0f} dB of their sum), and mixing them blurs the "
-            "voice; export the better one as mono"
+            f"its channels differ (by {difference_level:.0f} dB of their sum), and mixing them "
+            "blurs the voice; export the better one as mono"
         )
         return mono, [ClipFinding("warn", message)]
     return mono, []
@@ -282,7 +285,7 @@ def _remove_rumble(mono: Samples) -> Samples:
 
     Subtracting the mean is not enough: speech is lopsided, and that moves its pauses away from 0.
     """
-    mono = mono - mono.mean(dtype=np.float64).astype(np.float32)  # or it would step at the edges
+    mono = mono - mono.mean(dtype=np.float64).astype(np.float32)  # avoids a step at the edges
     size = 1 << (len(mono) + RATE).bit_length()
     hertz = np.fft.rfftfreq(size, 1 / RATE)
     filter_gain = (1 / (1 + (_MIN_VOICE_FREQUENCY / np.maximum(hertz, 1e-3)) ** 4)).astype(
@@ -294,7 +297,7 @@ def _remove_rumble(mono: Samples) -> Samples:
 def _trim(mono: Samples, start: int, stop: int) -> Samples:
     """Returns speech with a short pause on both sides, from the recording itself if it has one."""
     lead, tail = round(LEAD * RATE), round(TAIL * RATE)
-    # what `speech_bounds` leaves after the last sound belongs to the pause
+    # The margin that `speech_bounds` leaves after the last sound is part of the pause.
     end = min(len(mono), max(stop, stop - round(audio.AFTER * RATE) + tail))
     begin = max(0, min(start, start + round(audio.BEFORE * RATE) - lead))
     missing = max(0, tail - (end - (stop - round(audio.AFTER * RATE))))
@@ -338,9 +341,7 @@ class _Levels:
         last = max(first + 1, min(count, -(-stop // size)))
         loud = float(np.percentile(levels[first:last], 90))
         active = power[first:last][levels[first:last] > loud - 25]
-        audible_frames = np.flatnonzero(
-            levels > -95
-        )  # silence at the edges is an editor's or a codec's
+        audible_frames = np.flatnonzero(levels > -95)  # editors and codecs add silence at the edges
         floor = float(np.percentile(levels[audible_frames[0] : audible_frames[-1] + 1], 3))
         noise = min(90.0, 10 * math.log10(float(active.mean())) - floor)
         seconds = (stop - start) / RATE - audio.BEFORE - audio.AFTER
@@ -362,8 +363,8 @@ def too_long(seconds: float) -> str:
     if seconds <= ADVISED[1]:
         return ""
     return (
-        f"{seconds:.1f} s of speech, {_ADVISED_RANGE} are advised: reference, prompt and speech may "
-        f"share the model's {LONGEST:.0f} s, and takes may break off at its end; {_CUT_ADVICE}"
+        f"{seconds:.1f} s of speech, {_ADVISED_RANGE} are advised: reference, prompt and speech "
+        f"may share the model's {LONGEST:.0f} s, and takes may break off at its end; {_CUT_ADVICE}"
     )
 
 
@@ -431,7 +432,7 @@ def _clipping_findings(channels: NDArray[np.float32], rate: int) -> list[ClipFin
             is_high = signed_channel >= min(0.999, float(signed_channel.max()) - 4e-5)
             edges = np.flatnonzero(np.diff(np.concatenate(([0], is_high.view(np.int8), [0]))))
             runs = edges[1::2] - edges[::2]
-            # the top of a slow wave is flat for three samples at high rates
+            # At high rates, the top of a slow wave is flat for three samples.
             flat_runs = runs[runs >= max(3, rate // 12_000)]
             top_count, clipped_samples = (
                 top_count + len(flat_runs),
@@ -457,8 +458,8 @@ def _background_findings(levels: _Levels) -> list[ClipFinding]:
         hertz, prominence = tone
         message = (
             f"a steady tone lies under the voice, {levels.noise:.0f} dB below it: hum or music "
-            f"(at about {hertz:.0f} Hz, {prominence:.0f} dB above what is around it); it will be heard "
-            "in the book, so use a clip without it"
+            f"(at about {hertz:.0f} Hz, {prominence:.0f} dB above what is around it); it will be "
+            "heard in the book, so use a clip without it"
         )
         return [ClipFinding("warn", message)]
     if levels.noise < MIN_NOISE_DISTANCE:
@@ -474,7 +475,8 @@ _WINDOW_SIZE = 4096
 
 
 def _find_tone(levels: _Levels) -> tuple[float, float] | None:
-    """Returns hertz and dB above its surroundings of a steady tone in the pauses; None without one."""
+    """Returns hertz and dB above its surroundings of a steady tone in the pauses; None without
+    one."""
     size = round(FRAME_SECONDS * RATE)
     window = np.hanning(_WINDOW_SIZE)
     spectra: list[NDArray[np.float64]] = []
@@ -492,7 +494,7 @@ def _find_tone(levels: _Levels) -> tuple[float, float] | None:
         np.sum([frame_spectrum[low:high] for frame_spectrum in spectra], axis=1) + 1e-12
     )
     faint_power, strong_power = np.percentile(powers, (10, 90))
-    if strong_power - faint_power > MAX_PAUSE_SPREAD:  # voices ring on in rooms, and decay
+    if strong_power - faint_power > MAX_PAUSE_SPREAD:  # reverberation of the voice, which decays
         return None
     spectrum = np.mean(spectra, axis=0)
     hertz = np.fft.rfftfreq(_WINDOW_SIZE, 1 / RATE)

@@ -51,7 +51,8 @@ class _Gap:
 
 
 def find(recording: Recording, transcript: str, language: str) -> Cut | None:
-    """Returns the best place to cut a recording within the advised length; None if there is none."""
+    """Returns the best place to cut a recording within the advised length; None if there is
+    none."""
     transcript = " ".join(transcript.split())
     speech_start, speech_end, silences = clips.speech_of(recording)
     gaps = _find_gaps(speech_start, silences)
@@ -68,7 +69,7 @@ def find(recording: Recording, transcript: str, language: str) -> Cut | None:
             for end in word_seconds_by_end
             for gap in gaps_in_range
         ),
-        key=lambda found: found[:2],
+        key=lambda candidate: candidate[:2],
     )
     tolerance = MAX_DRIFT * word_seconds
     gaps.remove(gap)

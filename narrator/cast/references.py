@@ -126,19 +126,19 @@ def cast_missing(
     """
     role_by_path: dict[Path, auditions.Role] = {}
     for name in speakers:
-        # speakers of one description share a voice
+        # Speakers with the same description share a voice.
         role_by_path.setdefault(voices.files[name], voices.role(name))
     names = ", ".join(role.voice.speaker for role in role_by_path.values())
     tell(f"casting {names}: voices without a reference")
     pending, problems = list(role_by_path.items()), list[Problem]()
     with closing(engine.start(tell)) as session:
         while pending and not cancel.is_set():
-            group_size = auditions.at_once(session.slots)  # it may grow
+            group_size = auditions.at_once(session.slots)  # their number may grow
             group, pending = pending[:group_size], pending[group_size:]
             roles = [role for _, role in group]
             candidates_by_role = auditions.cast_all(session, engine, roles, cancel=cancel)
             for (path, role), candidates in zip(group, candidates_by_role, strict=True):
-                if not candidates:  # stopped before all of them were there
+                if not candidates:  # stopped before all were complete
                     continue
                 try:
                     best = auditions.choose(candidates)

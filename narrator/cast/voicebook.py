@@ -95,7 +95,8 @@ class VoiceBook:
         return [*own_entries.values(), *self._usual_entries(own_entries)]
 
     def find(self, name: str) -> Speaking:
-        """Returns the voice of a name. Raises UnknownVoice; UserError for one that cannot be used."""
+        """Returns the voice of a name. Raises UnknownVoice; UserError for one that cannot be
+        used."""
         name = unicodedata.normalize("NFC", name).strip()
         own_entries = self._own_entries()
         usual_by_name = {entry.name: entry for entry in self._usual_entries(own_entries)}
@@ -128,7 +129,8 @@ class VoiceBook:
         return Speaking(Voice(name, pronoun=pronoun), self._language, None)
 
     def _own_entries(self) -> dict[str, VoiceEntry]:
-        """Returns the project's cast, its presets, the library's, and the engine's voices, by name."""
+        """Returns the project's cast, its presets, the library's, and the engine's voices, by
+        name."""
         entries: dict[str, VoiceEntry] = {}
         for name in self._cast:
             if self._has_voice(name):
@@ -168,7 +170,7 @@ class VoiceBook:
         voice = self._cast[entry.name]
         reference = None
         if entry.name in self._voices.contents:
-            reference = self._voices.reference(entry.name, lambda what: None)
+            reference = self._voices.reference(entry.name, lambda message: None)
         return Speaking(voice, voice.language or self._language, reference)
 
     def _preset_voice(self, entry: VoiceEntry) -> Speaking:

@@ -72,7 +72,7 @@ def import_book(
     Reads in this process; use `import_isolated` for files that nobody vouches for. Raises
     ImportFailed, with what is wrong and where.
     """
-    from narrator.importers.readers import read_source  # all formats: only `new` needs them
+    from narrator.importers.readers import read_source  # slow to import; only `new` needs it
 
     try:
         book = read_source(source, choices, begin)
@@ -91,7 +91,7 @@ def import_book(
     chosen_facts = {"title": choices.title, "authors": choices.authors}
     language, remarks = _decide_language(book, choices.language)
     open_remarks = tuple(remark for remark in book.remarks if not _is_settled(remark, choices))
-    # a wrong language spoils all that is spoken, so it is said before what is only good to know
+    # A wrong language spoils all speech, so its remark comes before those of less weight.
     is_language_doubted = any(", as the book says," in remark for remark in remarks)
     remarks = (*remarks, *open_remarks) if is_language_doubted else (*open_remarks, *remarks)
     known_facts = {name: fact for name, fact in chosen_facts.items() if fact}
@@ -130,9 +130,13 @@ def quotations_in(book: Book) -> int:
 
 def _is_settled(remark: str, choices: Choices) -> bool:
     """Returns whether a remark deplores a missing fact that the user has given."""
-    asked = (("its title", choices.title), ("its author", choices.authors))
-    return any(remark.startswith(f"The {_what} does not say {fact}") for fact, told in asked
-               for _what in ("book", "text") if told)  # fmt: skip
+    chosen_facts = (("its title", choices.title), ("its author", choices.authors))
+    return any(
+        remark.startswith(f"The {noun} does not say {fact}")
+        for fact, is_chosen in chosen_facts
+        for noun in ("book", "text")
+        if is_chosen
+    )
 
 
 def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, tuple[str, ...]]:
@@ -156,11 +160,13 @@ def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, tupl
     }:
         return book.language, ()
     if book.format in _FORMATS_WITH_DEFAULT_LANGUAGE:
-        remark_start = f"language: {recognised_language}, recognised; {book.language} is what the program has set"
+        recognised = f"language: {recognised_language}, recognised"
+        remark_start = f"{recognised}; {book.language} is what the program has set"
         return recognised_language or "en", (f"{remark_start}. --language says otherwise.",)
     script_mismatch = strange(text[:_SAMPLE_LENGTH], book.language)
     if script_mismatch and script_mismatch.mostly:
-        remark = f"language: {recognised_language}, recognised; the book says {book.language}, which is written in"
+        recognised = f"language: {recognised_language}, recognised"
+        remark = f"{recognised}; the book says {book.language}, which is written in"
         return recognised_language or "en", (f"{remark} other letters. --language says otherwise.",)
     remark_start = (
         f"language: {book.language}, as the book says, but its text reads as {recognised_language};"

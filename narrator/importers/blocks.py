@@ -209,7 +209,8 @@ def _write_paragraph_rows(block: Block, started_containers: set[Container]) -> I
 
 
 def _blank_row_between(above: Block, below: Block) -> str:
-    """Returns the blank row between two paragraphs, with the prefixes of containers that hold both."""
+    """Returns the blank row between two paragraphs, with the prefixes of containers that hold
+    both."""
     pairs = zip(below.containers, above.containers, strict=False)
     return "".join(
         inner_container.next_prefix

@@ -32,7 +32,8 @@ def count_characters(text: str) -> int:
 
 
 def count_words(text: str) -> int:
-    """Returns the number of runs of letters and digits; an apostrophe inside belongs to its word."""
+    """Returns the number of runs of letters and digits; an apostrophe inside belongs to its
+    word."""
     return len(_WORD.findall(seen(text)))
 
 

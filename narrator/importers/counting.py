@@ -1,7 +1,8 @@
 """How chapters and parts are numbered and named, in the languages of the model.
 
-`CHAPTER XI.`, `The First Act`, `Глава двадцать первая`, `Erstes Kapitel`, `第十二回`: a word such as
-"chapter", and its number. The only module that knows these words; knows no format and no blocks.
+`CHAPTER XI.`, `The First Act`, `Глава двадцать первая`, `Erstes Kapitel`, `第十二回`:
+a word such as "chapter", and its number. The only module that knows these words; knows no
+format and no blocks.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ _EAST_TENS = {"十": 10, "百": 100, "千": 1000, "십": 10, "백": 100}
 _ARTICLES = frozenset("the das der die la le les el il lo het de το ο η den det o a as os".split())
 _NUMBER_MARKERS = frozenset("the no nr n° nº num numero thu ya ke ki der das die".split())
 """Words that may stand between the counted word and its number."""
-_SIGNS = (  # vowels and tones that are no letters: of Hindi, Thai, Lao, Burmese, Khmer
+_SIGNS = (  # vowels and tones that are not letters: of Hindi, Thai, Lao, Burmese, Khmer
     r"\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0e30-\u0e4e\u0eb0-\u0ecd\u1000-\u109f\u1780-\u17dd"
 )
 _TOKEN = re.compile(rf"[^\W_]+(?:[{_SIGNS}]*[^\W_]*)*['’ʹ΄´]?")
@@ -296,7 +297,7 @@ def _number_after_word(
         and number_index == word_index + 1
         and re.fullmatch(r"[\s.:—–-]*", row[end:])
     ):
-        return _make_numbering(row, end, word, is_part, None)  # a number that these tables lack
+        return _make_numbering(row, end, word, is_part, None)  # a number missing from these tables
     return None
 
 
@@ -323,7 +324,7 @@ def _number_before_word(
     figure_match = _ORDINAL_FIGURE.fullmatch(number_text)
     number: int | None
     if word_index == first_index + 1 and (figure_match or re.fullmatch(ROMAN.upper(), number_text)):
-        # `1 part of it` is none: a point or an ending says that it counts
+        # A point or an ending marks an ordinal; `1 part of it` has neither.
         is_ordinal = "." in row[end : tokens[word_index][1]] or number_text != (
             figure_match[1] if figure_match else ""
         )

@@ -158,7 +158,7 @@ def find_dialogue(
     )
     counts = _count_labels(chain.from_iterable(pieces))
     if is_certain:
-        if max(counts.values(), default=0) == 1:  # a short scene in which each speaks once
+        if max(counts.values(), default=0) == 1:  # a short scene, one speech each
             counts.update(list(counts))
         is_sure_by_piece = [bool(_repeated_labels(passages, counts)) for passages in pieces]
     else:
@@ -339,11 +339,19 @@ def _split_passage(passage: Passage, counts: Mapping[str, int]) -> list[Passage]
     part_starts = [
         number
         for number, line in enumerate(passage.lines)
-        if number and (
-            is_screenplay_line[number] or is_screenplay_line[number - 1] or
-            (repeated_settings and any(counts[o.key] > 1 or o.setting in repeated_settings for o in _labels_within(line)))
+        if number
+        and (
+            is_screenplay_line[number]
+            or is_screenplay_line[number - 1]
+            or (
+                repeated_settings
+                and any(
+                    counts[label.key] > 1 or label.setting in repeated_settings
+                    for label in _labels_within(line)
+                )
+            )
         )
-    ]  # fmt: skip
+    ]
     if not part_starts:
         return [passage]
     parts = []
@@ -548,7 +556,8 @@ def _doubtful_labels(
 
 
 def _first_repeated(passage: Passage, counts: Mapping[str, int]) -> tuple[Label, ...]:
-    """Returns the first repeated label of a passage's options as a tuple of one, or an empty tuple."""
+    """Returns the first repeated label of a passage's options as a tuple of one, or an empty
+    tuple."""
     return tuple(label for label in passage.label_options if counts[label.key] > 1)[:1]
 
 
@@ -663,7 +672,7 @@ def _is_play(pieces: Sequence[Sequence[Passage]], dialogue_flags: Sequence[bool]
     extensions = sum(
         is_extension(passage.styled.text[slice(*label.aside_range)]) for passage, label in speeches
     )
-    # a single transition may stand in the transcript of any recording
+    # The transcript of any recording may contain a single transition.
     if any(map(is_scene_heading, rows)) or (transitions and transitions + extensions > 1):
         return True
     verse_count = sum(
@@ -759,5 +768,6 @@ def _may_have_prominent_label(row: str) -> bool:
 
 
 def _is_prominent(label: Label, row: str) -> bool:
-    """Returns whether a label within a paragraph stands out: by its letters, its mark, its indent."""
+    """Returns whether a label within a paragraph stands out: by its letters, its mark, its
+    indent."""
     return label.stands_out or row[:2].isspace()

@@ -66,7 +66,7 @@ _TRANSITION = re.compile(
     r"[.:]{0,3})"
 )
 _CUT_TO = re.compile(r"(?P<text>(?=[^a-z]*[A-Z])[^a-z]*\bTO:)")
-_SQUARE_BRACKETS = re.compile(r"\[[^\[\]]*\](?![(:\[])")  # what links and definitions have is none
+_SQUARE_BRACKETS = re.compile(r"\[[^\[\]]*\](?![(:\[])")  # not those of links and definitions
 _PARENTHESES = re.compile(r"(?<!\])\([^()]*\)|（[^（）]*）")
 _COMMAND = re.compile(r"\[(?:pause|music|language)\b|\[\W*\d{0,3}\W*\]", re.IGNORECASE)
 """A command of a script, or the mark of a note."""

@@ -64,8 +64,12 @@ def doubts(chapters: Sequence[Shape]) -> list[str]:
             f"longer than chapters are: {_join_some(long_chapters)}; headings may have been missed"
         )
     median_seconds = median(c.seconds for c in chapters) if chapters else 0.0
-    short_chapters = [f"“{c.title}” ({c.seconds:.0f} s)" for c in chapters
-            if 0 < c.seconds < _MIN_SECONDS and c.seconds * _MIN_MEDIAN_RATIO < median_seconds]  # fmt: skip
+    short_chapters = [
+        f"“{chapter.title}” ({chapter.seconds:.0f} s)"
+        for chapter in chapters
+        if 0 < chapter.seconds < _MIN_SECONDS
+        and chapter.seconds * _MIN_MEDIAN_RATIO < median_seconds
+    ]
     if short_chapters:
         messages.append(
             f"much shorter than the others: {_join_some(short_chapters)}; are they chapters?"

@@ -174,7 +174,8 @@ def _decode_nearly_utf_8(data: bytes) -> Decoded | None:
         return None
     codecs.register_error("narrator.cp1252", _decode_error_as_cp1252)
     text = data.decode("utf-8-sig", "narrator.cp1252")
-    remark = f"{invalid_count} byte{'s are' if invalid_count > 1 else ' is'} no UTF-8; read as Windows-1252."
+    bytes_are = "bytes are" if invalid_count > 1 else "byte is"
+    remark = f"{invalid_count} {bytes_are} no UTF-8; read as Windows-1252."
     return Decoded(text, remark)
 
 

@@ -93,7 +93,7 @@ def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
         first_row, is_short=is_short, is_alone=not text_below
     ) or _uncounted_heading(first_row, len(rows), gap)
     if heading is None and is_short and text_below:
-        # a long title that describes: "CHAPTER X. In which much\nhappens to all of us"
+        # A long descriptive title: "CHAPTER X. In which much\nhappens to all of us"
         return _counted_heading(
             f"{first_row} {text_below}", is_short=True, is_alone=True, rows=len(rows)
         )

@@ -72,15 +72,15 @@ class _ReaderProcess:
         """Largest number of bytes of memory seen."""
         self._process = subprocess.Popen(
             processes.python_command(READER_CODE),
-            stdin=subprocess.PIPE,  # stays open: it ends when we do
+            stdin=subprocess.PIPE,  # stays open, so that the reader ends with this process
             stdout=subprocess.PIPE,
             stderr=None if os.environ.get("NARRATOR_TRACEBACK") else subprocess.DEVNULL,
-            process_group=0,  # ctrl-C is for us, and all that it starts is ended with it
+            process_group=0,  # spared by ctrl-C, and killed with its children
         )
         self._processes: list[psutil.Process] = []
         self._last_check = self._last_search = 0.0
         assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # how it ended is told below
+        with contextlib.suppress(BrokenPipeError):  # `_exit_error` reports why
             self._process.stdin.write(request)
             self._process.stdin.flush()
 

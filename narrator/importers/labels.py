@@ -53,8 +53,11 @@ _LETTER_LABEL = re.compile(r"(?P<name>[^\W\d_])(?P<mark>(?<![IVX])\.|:)(?P<gap>[
 
 _ROMAN_NUMERAL = re.compile(ROMAN.upper())
 _CONJUNCTIONS = names("and & et und y e i ed o og och ja и и, і en")
-_NAME_SEPARATOR = re.compile(r"\s*,\s*(?:(?:and|et|und|y|ed|e|og|och|en|и|&)\s+)?|\s*&\s*|\s*/\s*|\s+\+\s+|"
-                   r"\s+(?:and|et|und|y|ed|e|og|och|en|и)\s+", re.IGNORECASE)  # fmt: skip
+_NAME_SEPARATOR = re.compile(
+    r"\s*,\s*(?:(?:and|et|und|y|ed|e|og|och|en|и|&)\s+)?|\s*&\s*|\s*/\s*|\s+\+\s+|"
+    r"\s+(?:and|et|und|y|ed|e|og|och|en|и)\s+",
+    re.IGNORECASE,
+)
 _SCENE_HEADING_START = re.compile(r"(?:INT|EXT|EST|I/E)(?:\.|/)\s?(?=\w)")
 """Beginning of a screenplay's scene heading."""
 _LOWER_CASE_WORDS = _CONJUNCTIONS | names(

@@ -35,7 +35,7 @@ def keep_foreign_languages(blocks: Sequence[Block], book_language: str) -> list[
 
 def _is_foreign(tag: str, text: str, book_language: str) -> bool:
     """Returns whether a text may be in the tag's language and is not in the book's."""
-    is_too_short = sum(map(str.isalpha, text)) < LEAST  # said better within what is around it
+    is_too_short = sum(map(str.isalpha, text)) < LEAST  # too short to recognise
     if is_too_short or not is_language(tag) or primary(tag) == primary(book_language):
         return False
     script_mismatch = strange(text, tag)

@@ -76,5 +76,5 @@ def _file_sizes(source: Path) -> Iterator[int]:
         for name in names:
             try:
                 yield Path(folder, name).lstat().st_size
-            except OSError:  # gone meanwhile
+            except OSError:  # deleted in the meantime
                 continue

@@ -275,7 +275,7 @@ def kind_of_words(text: str, facts: BookContext) -> str | None:
         unexpected_words = text_words - title_words - other_facts - _TITLE_PAGE_WORDS
         unknown_words = [
             word for word in unexpected_words if not word[0].isdigit()
-        ]  # digits are dates
+        ]  # numbers are dates
         if len(unknown_words) * 4 <= len(text_words):
             return "titlepage"
     return None
@@ -287,7 +287,8 @@ def signs_of_rights(text: str) -> set[str]:
 
 
 def has_at_most(text: str, words: int) -> bool:
-    """Returns whether a text has no more words; its characters count if no spaces separate words."""
+    """Returns whether a text has no more words; its characters count if no spaces separate
+    words."""
     return count_words(text) <= words and len(text) <= words * _MAX_CHARACTERS_PER_WORD
 
 

@@ -54,7 +54,8 @@ class Persona:
 
 
 def parse_cast_list(rows: Iterable[str]) -> Iterator[Persona]:
-    """Yields the persons that the rows of such a list begin with: `Ophelia, daughter to Polonius`."""
+    """Yields the persons that the rows of such a list begin with: `Ophelia, daughter to
+    Polonius`."""
     for row in rows:
         bare_row = row.strip(" _*")
         name_end = _NAME_END.search(bare_row)
@@ -107,7 +108,8 @@ def build_cast(
 
 
 def _pronoun_of_key(key: str, persons_by_key: Mapping[str, Persona]) -> str | None:
-    """Returns the pronoun of the person with this name, or of the only one whose name contains it."""
+    """Returns the pronoun of the person with this name, or of the only one whose name contains
+    it."""
     if key in persons_by_key:
         return persons_by_key[key].pronoun
     words = set(key.split())

@@ -115,8 +115,9 @@ def _describe_doubtful(doubtful: DoubtfulLabels) -> str:
     """Returns a remark that names likely labels and the option that reads the text as a script."""
     shown_names = ", ".join(f"“{name}”" for name in doubtful.names[:_MAX_SHOWN_NAMES])
     hidden_count = len(doubtful.names) - _MAX_SHOWN_NAMES
+    others = f" and {hidden_count} more" if hidden_count > 0 else ""
     return (
-        f"{shown_names}{f' and {hidden_count} more' if hidden_count > 0 else ''} begin {doubtful.paragraphs:,} "
+        f"{shown_names}{others} begin {doubtful.paragraphs:,} "
         "paragraphs, as speakers' names do, but it does not read like dialogue, so the "
         "narrator reads it all; if they are speakers: --as script."
     )
@@ -605,7 +606,7 @@ def _write_source_line(line: Line) -> str:
     """Returns a line of Markdown with its own emphasis marks."""
     rows = []
     for is_for_narrator, group in groupby(
-        zip(narrated_flags(line), line, strict=True), key=lambda one: one[0]
+        zip(narrated_flags(line), line, strict=True), key=lambda flag_and_span: flag_and_span[0]
     ):
         text = "".join(f"{span.asterisks}{span.text}{span.asterisks}" for _, span in group)
         rows.append(f"{NARRATED_OPEN}{text}{NARRATED_CLOSE}" if is_for_narrator else text)

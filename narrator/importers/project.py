@@ -133,7 +133,8 @@ def _is_import(folder: Path) -> bool:
 
 
 def _recorded_hashes(folder: Path) -> dict[str, str]:
-    """Returns the hashes of imported files by name; without a record every file counts as changed."""
+    """Returns the hashes of imported files by name; without a record every file counts as
+    changed."""
     hashes = _load_record(folder).get("files") or {}
     return {str(name): str(digest) for name, digest in hashes.items()}
 
@@ -151,7 +152,7 @@ def _update_import(
     new_names: dict[str, str] = {}
     hashes = {name: content_of(content) for name, content in contents.items()}
     replaced = 0
-    for name, content in sorted(contents.items(), key=lambda item: item[0] == "book.yaml"):
+    for name, content in sorted(contents.items(), key=lambda entry: entry[0] == "book.yaml"):
         path = target / name
         current_hash = file_content(path) if path.is_file() else None
         if current_hash == hashes[name]:
@@ -177,7 +178,7 @@ def waiting(manifest: Path) -> list[str]:
 
     That is: new texts beside changed ones, and chapters that `book.yaml` does not name.
     """
-    if manifest.name != "book.yaml":  # others may have a part of the book on purpose
+    if manifest.name != "book.yaml":  # another manifest may omit parts of the book on purpose
         return []
     present_files = [
         name for name in _recorded_hashes(manifest.parent) if (manifest.parent / name).is_file()
@@ -242,7 +243,7 @@ _TEMPORARY_FOLDER = re.compile(r"\..+\.import-(\d{1,10})-[0-9a-f]{8}", re.DOTALL
 
 def _remove_abandoned(folder: Path) -> None:
     """Removes temporary folders of imports that were killed."""
-    with contextlib.suppress(OSError):  # it is in nobody's way
+    with contextlib.suppress(OSError):  # harmless if it stays
         for path in folder.iterdir():
             match = _TEMPORARY_FOLDER.fullmatch(path.name)
             if match and not _is_running(int(match[1])):
@@ -254,7 +255,7 @@ def _is_running(process: int) -> bool:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # a process of another user
         return True
     return True
 
@@ -476,7 +477,8 @@ def _report(book: Book, names: Sequence[str], left_out_files: Mapping[int, str])
         rows += ["## To know", "", *(f"- {_table_cell(remark)}" for remark in remarks), ""]
     rows += ["## Chapters", "", "| file | title | from | words |", "|---|---|---|--:|"]
     rows += [
-        f"| {name} | {_table_cell(chapter.title)} | {_table_cell(chapter.source)} | {chapter.words:,} |"
+        f"| {name} | {_table_cell(chapter.title)} | {_table_cell(chapter.source)} "
+        f"| {chapter.words:,} |"
         for name, chapter in zip(names, book.chapters, strict=True)
     ]
     if book.left_out:
@@ -492,7 +494,8 @@ def _report(book: Book, names: Sequence[str], left_out_files: Mapping[int, str])
 def _left_out_row(skipped: Skipped, name: str) -> str:
     title, source = _table_cell(skipped.title), _table_cell(skipped.source)
     count_note = f" ({skipped.count} of them)" if skipped.count > 1 else ""
-    return f"| {source} | {title} | {_table_cell(skipped.reason)}{count_note} | {skipped.words:,} | {name} |"
+    reason = _table_cell(skipped.reason)
+    return f"| {source} | {title} | {reason}{count_note} | {skipped.words:,} | {name} |"
 
 
 def _table_cell(text: str) -> str:

@@ -43,7 +43,8 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?…。！？])(?:\s+|(?<=[。！？]))(?=\
 
 
 def proofread(book: Book) -> Book:
-    """Returns the book with chapters that read as scripts; those without spoken words are left out."""
+    """Returns the book with chapters that read as scripts; those without spoken words are left
+    out."""
     cast = {labels.folded("narrator"): "narrator"}
     for speaker in book.speakers:
         cast |= {labels.folded(name): speaker.name for name in (speaker.name, *speaker.aliases)}
@@ -64,7 +65,8 @@ def proofread(book: Book) -> Book:
     ]
     remarks = book.remarks
     if titles_with_braces:
-        remark = f"“{{a|b}}” is text here, {len(titles_with_braces)} times (first: {titles_with_braces[0]})"
+        count, first_title = len(titles_with_braces), titles_with_braces[0]
+        remark = f"“{{a|b}}” is text here, {count} times (first: {first_title})"
         remarks += (f"{remark}; without the backslash before the brace, b is said for a.",)
     return replace(book, chapters=tuple(chapters), left_out=tuple(placed_left_out), remarks=remarks)
 
@@ -102,7 +104,7 @@ def _skip_silent(chapter: ImportedChapter, markdown: str, place: int) -> Skipped
 
 def _mend_text(markdown: str, roles: labels.Roles) -> tuple[str, bool]:
     """Returns a text without faults, and whether anything in it is spoken."""
-    # a row of spaces that Markdown takes for words hides in which row a fault is
+    # Markdown takes a row of spaces for words, which would shift the rows of faults.
     rows = [row if row.strip() else "" for row in _split_long_rows(markdown).split("\n")]
     text = _MUSIC.sub(r"\[", "\n".join(rows))
     for round_number in range(_MAX_ROUNDS):
@@ -149,7 +151,7 @@ def _escape_row(rows: list[str], row_index: int, escapes_all: bool) -> None:
     if escaped_row == row and (label_match := re.match(r"[\s>*_-]*(\w[^:：]{0,59})[:：]", row)):
         escaped_row = _escape_label_colon(row, label_match[1])
     if escaped_row == row and _COMMENT.search(paragraph := _paragraph_from(rows, row_index)):
-        # a comment that nothing ends is told of at its paragraph's first row
+        # An unclosed comment is reported at the first row of its paragraph.
         rows[row_index : row_index + paragraph.count("\n") + 1] = _COMMENT.sub(
             r"\\<", paragraph
         ).split("\n")

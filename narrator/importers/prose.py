@@ -89,7 +89,8 @@ def split_paragraphs(spans: Iterable[StyledSpan]) -> list[list[Line]]:
 
 
 def normalize_line(spans: Iterable[StyledSpan]) -> Line:
-    """Returns one line with single spaces between words, none at the ends and none inside a style."""
+    """Returns one line with single spaces between words, none at the ends and none inside a
+    style."""
     merged: list[StyledSpan] = []
 
     def add(added_text: str, *style: bool) -> None:

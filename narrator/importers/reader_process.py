@@ -33,9 +33,9 @@ from narrator.importers.messages import (
 
 def main() -> NoReturn:
     """Answers the request on standard input."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no file of all that a bomb has filled
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no core dump of a bomb's memory
     answers = os.dup(1)
-    os.dup2(2, 1)  # nothing else may be taken for an answer
+    os.dup2(2, 1)  # keep other output apart from answers
     requests = sys.stdin.buffer
     request = ImportRequest.model_validate_json(requests.readline())
     _end_with_parent()
@@ -79,7 +79,7 @@ def main() -> NoReturn:
 def _limit_resources(source: Path) -> None:
     """Limits the memory and processor time of this process from now on."""
     limits = limits_for(source)
-    # Address space is reserved freely by libraries; this counts what can be written.
+    # Libraries reserve address space freely; this limit counts writable memory.
     _lower_limit(resource.RLIMIT_DATA, limits.memory)
     usage = resource.getrusage(resource.RUSAGE_SELF)
     _lower_limit(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime + limits.seconds) + 1)

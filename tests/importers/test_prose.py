@@ -101,7 +101,9 @@ def test_tidying_keeps_every_word(pieces: list[StyledSpan]) -> None:
     expected = seen("".join(span.text for span in pieces)).split()
     line = normalize_line(pieces)
     assert plain_text(line).split() == expected
-    assert not any(span.asterisks and (span.text != span.text.strip() or not span.text) for span in line)
+    assert not any(
+        span.asterisks and (span.text != span.text.strip() or not span.text) for span in line
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Assembles pieces of a book into chapters, front and back matter; every block ends in one of them."""
+"""Assembles pieces of a book into chapters, front and back matter; every block ends in one of
+them."""
 
 from __future__ import annotations
 
@@ -105,8 +106,8 @@ class _Assembly:
         ]
         if self.added_heading_count:
             book.remarks.append(
-                f"{self.added_heading_count} of {len(book.chapters)} chapters have no heading in words; theirs "
-                "is taken from the table of contents."
+                f"{self.added_heading_count} of {len(book.chapters)} chapters have no heading in "
+                "words; theirs is taken from the table of contents."
             )
         return book
 
@@ -136,7 +137,8 @@ class _Assembly:
         self.titles.append((title, self._parents(piece, blocks, title)))
 
     def _parents(self, piece: Division, blocks: Sequence[Block], title: str) -> tuple[str, ...]:
-        """Returns the titles of a chapter's holders, from its start or from the headings above it."""
+        """Returns the titles of a chapter's holders, from its start or from the headings above
+        it."""
         titles_above = self.holders.titles_above(blocks, title)
         parents = piece.start.parents
         if piece.start.has_known_parents or parents or (self.has_parents and piece.start.title):
@@ -271,7 +273,8 @@ def _collect_omissions(
 
 
 def _title_and_blocks(piece: Division, outline: Outline) -> tuple[str, list[Block], bool]:
-    """Returns a chapter's title, its blocks with joined headings, and whether a heading was added."""
+    """Returns a chapter's title, its blocks with joined headings, and whether a heading was
+    added."""
     if piece.start.is_final:
         return piece.start.title or outline.title, piece.blocks, False
     for block in _title_lines(piece):
@@ -378,7 +381,8 @@ def _choose_title(
 
 
 def _contains_title(text: str, contents_title: str) -> bool:
-    """Returns whether a heading contains the title of the contents; a number only at its beginning."""
+    """Returns whether a heading contains the title of the contents; a number only at its
+    beginning."""
     if is_bare(contents_title):
         return (
             matter.is_chapter(text)

@@ -167,7 +167,7 @@ def start_at_levels(outline: Outline) -> None:
             holders.pop()
         innermost_level = holders[-1].inner_level if holders else top_level
         if heading.level > innermost_level and heading.level != chapter_level:
-            continue  # a section of its chapter
+            continue  # a section of a chapter
         parents = tuple(holder.title for holder in holders)
         start_index = heading_index if start_index is None else start_index
         has_no_text = _has_no_text(outline, heading_index, next_index)

@@ -122,7 +122,8 @@ def _find_counting(numbered_headings: Sequence[tuple[Block, Heading]]) -> set[Bl
 
 
 def _skips_in_words(heading: Heading, expected: int) -> bool:
-    """Returns whether a number in words skips some, as page numbers never do: `Twenty-One` after 3."""
+    """Returns whether a number in words skips some, as page numbers never do: `Twenty-One` after
+    3."""
     number = heading.value or 0
     return number > expected and value_in_words(heading.parts[0]) == number
 
@@ -286,7 +287,8 @@ def leave_title_page(outline: Outline) -> None:
 
 
 def _leave_rights(front_blocks: Sequence[Block]) -> list[Block]:
-    """Leaves out a copyright page, from its first such line to its last; returns the other blocks."""
+    """Leaves out a copyright page, from its first such line to its last; returns the other
+    blocks."""
     signs_by_block = [matter.signs_of_rights(block.text) for block in front_blocks]
     indexes = [index for index, kinds in enumerate(signs_by_block) if kinds]
     if len(set().union(*signs_by_block)) < 2:

@@ -113,7 +113,8 @@ def _chapter_entries(
 
 
 def _holders_are_parts(outline: Outline, entries: Sequence[ContentsEntry]) -> bool:
-    """Returns whether entries with children are parts although unnamed, because they have no text."""
+    """Returns whether entries with children are parts although unnamed, because they have no
+    text."""
     unnamed_holders = [
         entry
         for entry in entries
@@ -317,7 +318,8 @@ def _is_named_chapter(text: str) -> bool:
 def _continue_numbering(
     outline: Outline, lead_headings: Sequence[int], inner_headings: Sequence[int]
 ) -> list[int]:
-    """Returns the headings of a part without an entry that continue the numbering of its first one."""
+    """Returns the headings of a part without an entry that continue the numbering of its first
+    one."""
     if len(lead_headings) < 2:
         return []
     part_heading, first_heading = (outline.blocks[place] for place in lead_headings[-2:])
@@ -342,7 +344,7 @@ def _dividing_level(outline: Outline) -> int | None:
         for begin, end in stretches
         if not matter.reason(outline.kind(outline.piece(begin, end, Start())))
     ]
-    # A document that begins with its contents is not all contents.
+    # A document that begins with a table of contents may hold more.
     heading_indexes = [
         place
         for begin, end in text_stretches or stretches
@@ -393,7 +395,7 @@ def _stands_alone(outline: Outline, place: int, end: int) -> bool:
     if len(block.lines) != 1 or block.containers:
         return False
     blocks_above = (outline.blocks[index] for index in range(place - 1, -1, -1))
-    same_document_blocks = takewhile(lambda other: other.document == block.document, blocks_above)
+    same_document_blocks = takewhile(lambda above: above.document == block.document, blocks_above)
     if all(later_block.kind == "left" for later_block in same_document_blocks):
         return True
     words = 0

@@ -96,7 +96,7 @@ def _note_blocks(body: Block) -> Iterator[Block]:
     if re.match(r"\[footnote", full_text, re.IGNORECASE) or text.count("]") > text.count("["):
         text = text.removesuffix("]").rstrip()
     if not count_words(text):
-        yield replace(body)  # another one: what was moved is taken from where it stood
+        yield replace(body)  # a copy, since the moved original is removed from its place
         return
     rows = [row.strip() for row in text.split("\n")]
     note = Block("text", body.source, [normalize_line([StyledSpan(text)])], text=" ".join(rows))

@@ -159,7 +159,7 @@ class Outline:
                 piece.kind = self.landmarks.get(begin) or self.kind(piece)
                 piece_end = end
                 if piece.kind in _SINGLE_DOCUMENT_KINDS:
-                    # A title page does not go on in the next document, which nothing else names.
+                    # A title page does not continue in the next document.
                     piece_end = min(
                         (place for place in document_starts if begin < place < end), default=end
                     )
@@ -172,7 +172,8 @@ class Outline:
                 begin, start = piece_end, Start(parents=start.parents)
 
     def kind(self, piece: Division) -> str | None:
-        """Returns the kind of a piece by its markup, its title, its words, or its document's name."""
+        """Returns the kind of a piece by its markup, its title, its words, or its document's
+        name."""
         if piece.start.is_final:
             return (
                 piece.start.kind

@@ -102,7 +102,7 @@ class Archive:
                 f"unpacks to {member_info.file_size:,} bytes, more than a book needs", name
             )
         try:
-            # No more than is promised: `ZipFile.read` unpacks all there is before it cuts it.
+            # Reads no more than promised; `ZipFile.read` would unpack everything first.
             with self._zip.open(member_info) as member:
                 return member.read(member_info.file_size)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, UnicodeError) as error:
@@ -135,7 +135,8 @@ class Archive:
             raise self.failed(str(error), name) from None
 
     def document(self, name: str) -> tuple[etree._Element, bool]:
-        """Returns a member as XHTML, and whether it is well-formed; if not, it is parsed as HTML."""
+        """Returns a member as XHTML, and whether it is well-formed; if not, it is parsed as
+        HTML."""
         text = self.text(name)
         try:
             return markup.document_of(text)
@@ -143,7 +144,8 @@ class Archive:
             raise self.failed(str(error), name) from None
 
     def safe(self, name: str) -> str:
-        """Returns a member's text without declarations; replaces HTML's entities, refuses others."""
+        """Returns a member's text without declarations; replaces HTML's entities, refuses
+        others."""
         text = self.text(name)
         try:
             return markup.safe(text)

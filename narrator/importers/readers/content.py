@@ -120,7 +120,8 @@ SUPPORTED_FORMATS = (
 
 
 def kind_of(path: Path) -> Kind:
-    """Returns the format of a file. Raises ImportFailed for one that cannot be read, with advice."""
+    """Returns the format of a file. Raises ImportFailed for one that cannot be read, with
+    advice."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_SIZE)

@@ -123,7 +123,8 @@ def say(parent: etree._Element, text: str | None) -> None:
 
 
 def said_of_formula(element: etree._Element, alt: str) -> str | None:
-    """Returns the spoken form of a formula: its alternative text in words, or a plain row of signs."""
+    """Returns the spoken form of a formula: its alternative text in words, or a plain row of
+    signs."""
     notes = [e for e in element.iter("{*}annotation") if "tex" not in e.get("encoding", "").lower()]
     candidates = (alt, element.get("alttext", ""), *("".join(e.itertext()) for e in notes))
     words = next(

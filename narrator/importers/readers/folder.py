@@ -167,7 +167,7 @@ def _find_files(folder: Path, remarks: list[str]) -> list[Path]:
             parts = path.relative_to(folder).parts
             if (
                 path.suffix.lower() in _MANUSCRIPTS
-                and not path.name.endswith(ENDING)  # who says what in a text
+                and not path.name.endswith(ENDING)  # a list of who says what
                 and not any(part.startswith((".", "~$", "__MACOSX")) for part in parts)
                 and not any(_EXCLUDED_FOLDER.fullmatch(part) for part in parts[:-1])
                 and path.is_file()

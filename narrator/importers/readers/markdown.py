@@ -95,7 +95,8 @@ class _MarkdownFile:
 
 
 def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> Book:
-    """Returns the book in a Markdown file, or in one file of a folder. Raises ImportFailed, Slow."""
+    """Returns the book in a Markdown file, or in one file of a folder. Raises ImportFailed,
+    Slow."""
     decoded = read_text(path, choices.encoding)
     text = seen(decoded.text)
     rows = text.split("\n")
@@ -133,7 +134,8 @@ def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> B
 def _build_outline(
     source: _MarkdownFile, tokens: Sequence[Token], text_start: int, is_in_folder: bool
 ) -> Outline:
-    """Returns the blocks of a file, with title and author by its front matter, which ends at a row."""
+    """Returns the blocks of a file, with title and author by its front matter, which ends at a
+    row."""
     facts = {name: texts[0] for name in ("title", "author") if (texts := source.facts.get(name))}
     name = _title_from_name(source.path) if is_in_folder else stem(source.path)
     if is_in_folder:
@@ -195,7 +197,7 @@ def _read_blocks(source: _MarkdownFile, tokens: Sequence[Token], text_start: int
     end_token = Token("end", "", 0, map=[len(rows), len(rows)])
     for token, inline in pairwise((*tokens, end_token, end_token)):
         if token.level == 0 and token.map:
-            # what Markdown does not show: definitions of links
+            # Rows that Markdown does not show: definitions of links.
             unparsed_rows = (row for row in range(end, token.map[0]) if rows[row].strip())
             borders += [(row, "gap", 0, "") for row in islice(unparsed_rows, 1)]
             kind = _KIND_BY_TOKEN.get(token.type, "text")
@@ -231,7 +233,8 @@ def _split_at_notes(rows: Sequence[str], first_row: int, end_row: int) -> Iterat
 
 
 def _leave_attributes(block: Block) -> Iterator[Block]:
-    """Removes the attributes of a heading, `# Title {#name .class}`, and yields them as left out."""
+    """Removes the attributes of a heading, `# Title {#name .class}`, and yields them as left
+    out."""
     first_row, line_end, other_rows = (block.source_markdown or "").partition("\n")
     match = _ATTRIBUTES.search(first_row) if block.kind == "heading" else None
     if match:

@@ -165,7 +165,7 @@ def short(error: Exception) -> str:
 
 
 def _parse_html(text: str) -> etree._Element:
-    # <a id="x"/> opens an element in HTML that nothing closes.
+    # In HTML, <a id="x"/> opens an element that nothing closes.
     text = _SELF_CLOSED.sub(r"<\1\2></\1>", text.replace("\0", ""))
     parser = etree.HTMLParser(no_network=True, remove_comments=True, remove_pis=True)
     try:
@@ -206,7 +206,7 @@ def _declared_encodings(declared: bytes) -> Iterator[tuple[str, str | None]]:
         return
     if (
         codec_name == "iso8859-1"
-    ):  # as browsers do: who says so has the quotation marks of Windows too
+    ):  # as browsers do: such documents use Windows' quotation marks, too
         yield declared_name, "cp1252"
     yield declared_name[:40], codec_name if _TEXT_ENCODINGS.fullmatch(codec_name) else None
 

@@ -118,7 +118,8 @@ def _check_characters(book: Book, characters: int | None) -> Book:
     lost_characters = 0 if characters is None else characters - book.characters
     if not lost_characters:
         return book
-    message = f"{abs(lost_characters):,} characters were {'lost' if lost_characters > 0 else 'added'} on the way in"
+    change = "lost" if lost_characters > 0 else "added"
+    message = f"{abs(lost_characters):,} characters were {change} on the way in"
     return replace(
         book, remarks=(*book.remarks, f"{message}: compare, and please report this book.")
     )
@@ -209,7 +210,8 @@ def _read_documents(pages: Sequence[SourcePage], choices: Choices) -> dict[str, 
 
 
 def _known_words(roots: Sequence[etree._Element]) -> Collection[str]:
-    """Returns the words of a book, needed to join divided words; empty if there are none of these."""
+    """Returns the words of a book, needed to join divided words; empty if there are none of
+    these."""
     texts = ["".join(root.itertext()) for root in roots]
     has_broken_words = any(map(hyphens.BROKEN.search, texts))
     return hyphens.words_of("\n".join(texts)) if has_broken_words else frozenset()

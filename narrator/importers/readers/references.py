@@ -114,7 +114,7 @@ def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Eleme
         holders.add(holder)
         parts = [holder]
         if name_of(holder) == "dt":
-            # Number and text of a note, side by side.
+            # A note's number and its text are siblings.
             parts += takewhile(lambda e: name_of(e) == "dd", holder.itersiblings("{*}*"))
         words = sum(count_words("".join(part.itertext())) for part in parts)
         if words <= _MAX_NOTE_WORDS and not any(map(holds_heading, parts)):

@@ -34,7 +34,8 @@ def is_direction(element: etree._Element) -> bool:
 
 
 def is_narrated(element: etree._Element) -> bool:
-    """Returns whether an element's class marks it as neither spoken by a character nor a direction."""
+    """Returns whether an element's class marks it as neither spoken by a character nor a
+    direction."""
     return element.get("class") == NARRATED
 
 

@@ -176,7 +176,7 @@ class _TextFile:
         start_row = next((i for i, row in enumerate(rows) if _START.match(row)), None)
         if start_row is not None:
             begin = start_row + 1
-            # The line may be wrapped: it ends with asterisks, as it began.
+            # The line may be wrapped; it ends with asterisks, as it began.
             while begin < end and rows[begin] and "***" not in rows[begin - 1][3:]:
                 begin += 1
             for fact in filter(None, map(_FACT.fullmatch, rows[:start_row])):

@@ -234,7 +234,8 @@ class _BodyWalker:
     def _note_lead_words(
         self, element: etree._Element, first_span: int, may_be_name: bool = True
     ) -> None:
-        """Notes an element's words at the beginning of a paragraph, which may be a speaker's name."""
+        """Notes an element's words at the beginning of a paragraph, which may be a speaker's
+        name."""
         words = " ".join(plain_text(self.spans[first_span:]).split())
         is_name = stage.is_name(element)
         is_inner = self.is_name and words.startswith(self.lead_words)
@@ -313,7 +314,7 @@ class _BodyWalker:
 
     def _read_heading(self, element: etree._Element, name: str) -> None:
         if self.heading is not None or self.containers:
-            # Inside a quotation or an hgroup a heading is a line of its own.
+            # Inside a quotation or an hgroup, a heading is only a strong line.
             self.strong_depth += self.heading is None
             self.children(element)
             self.flush()
@@ -564,7 +565,7 @@ class _BodyWalker:
         alt = element.get("alt", "").strip()
         following = (element.tail or "").strip()
         if name == "img" and re.fullmatch(r"[“‘\"']?\w", alt) and following[:1].isalpha():
-            # An initial drawn as a picture: without it the first word is cut.
+            # An initial drawn as a picture; without it the first word would be cut.
             self._add_span(alt)
         elif name == "math" or (_FORMULA_CLASS.search(element.get("class", "")) and alt):
             self._read_formula(element, alt)
