@@ -296,11 +296,11 @@ def _remove_rumble(mono: Samples) -> Samples:
 
 def _trim(mono: Samples, start: int, stop: int) -> Samples:
     """Returns speech with a short pause on both sides, from the recording itself if it has one."""
-    lead, tail = round(LEAD * RATE), round(TAIL * RATE)
+    lead_length, tail_length = round(LEAD * RATE), round(TAIL * RATE)
     # The margin that `speech_bounds` leaves after the last sound is part of the pause.
-    end = min(len(mono), max(stop, stop - round(audio.AFTER * RATE) + tail))
-    begin = max(0, min(start, start + round(audio.BEFORE * RATE) - lead))
-    missing = max(0, tail - (end - (stop - round(audio.AFTER * RATE))))
+    end = min(len(mono), max(stop, stop - round(audio.AFTER * RATE) + tail_length))
+    begin = max(0, min(start, start + round(audio.BEFORE * RATE) - lead_length))
+    missing = max(0, tail_length - (end - (stop - round(audio.AFTER * RATE))))
     return np.concatenate([audio.fade(mono[begin:end], RATE), np.zeros(missing, np.float32)])
 
 
@@ -489,9 +489,10 @@ def _find_tone(levels: _Levels) -> tuple[float, float] | None:
             spectra.append(np.square(np.abs(np.fft.rfft(piece * window))))
     if len(spectra) < 4:
         return None
-    low, high = (round(edge * _WINDOW_SIZE / RATE) for edge in (45, 5000))
+    lowest_bin, highest_bin = (round(edge * _WINDOW_SIZE / RATE) for edge in (45, 5000))
     powers = 10 * np.log10(
-        np.sum([frame_spectrum[low:high] for frame_spectrum in spectra], axis=1) + 1e-12
+        np.sum([frame_spectrum[lowest_bin:highest_bin] for frame_spectrum in spectra], axis=1)
+        + 1e-12
     )
     faint_power, strong_power = np.percentile(powers, (10, 90))
     if strong_power - faint_power > MAX_PAUSE_SPREAD:  # reverberation of the voice, which decays
@@ -500,7 +501,7 @@ def _find_tone(levels: _Levels) -> tuple[float, float] | None:
     hertz = np.fft.rfftfreq(_WINDOW_SIZE, 1 / RATE)
     neighbourhood = np.lib.stride_tricks.sliding_window_view(np.pad(spectrum, 25, mode="edge"), 51)
     prominence = 10 * np.log10((spectrum + 1e-15) / (np.median(neighbourhood, axis=1) + 1e-15))
-    peak_bin = low + int(prominence[low:high].argmax())
+    peak_bin = lowest_bin + int(prominence[lowest_bin:highest_bin].argmax())
     return (
         (float(hertz[peak_bin]), float(prominence[peak_bin]))
         if prominence[peak_bin] > MIN_TONE_DISTANCE

@@ -42,7 +42,7 @@ class _Gap:
 
     start: float
     stop: float
-    before: float
+    words_before: float
     """Seconds of words before it, without pauses."""
 
     @property
@@ -65,7 +65,7 @@ def find(recording: Recording, transcript: str, language: str) -> Cut | None:
         return None
     error, end, gap = min(
         (
-            (abs(gap.before - word_seconds_by_end[end]), end, gap)
+            (abs(gap.words_before - word_seconds_by_end[end]), end, gap)
             for end in word_seconds_by_end
             for gap in gaps_in_range
         ),
@@ -74,9 +74,11 @@ def find(recording: Recording, transcript: str, language: str) -> Cut | None:
     tolerance = MAX_DRIFT * word_seconds
     gaps.remove(gap)
     similar_gaps = (rival for rival in gaps if rival.length > 0.6 * gap.length)
-    rival_errors = [rival.before - word_seconds_by_end[end] for rival in similar_gaps]
+    rival_errors = [rival.words_before - word_seconds_by_end[end] for rival in similar_gaps]
     rival_errors += [
-        word_seconds_by_end[rival] - gap.before for rival in word_seconds_by_end if rival != end
+        word_seconds_by_end[rival] - gap.words_before
+        for rival in word_seconds_by_end
+        if rival != end
     ]
     return Cut(
         seconds=round((gap.start + gap.stop) / 2, 2),

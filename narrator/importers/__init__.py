@@ -18,7 +18,7 @@ from pathlib import Path
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import (
-    Begin,
+    FileCallback,
     Book,
     Choices,
     CoverImage,
@@ -64,9 +64,9 @@ __all__ = [
 def import_book(
     source: Path,
     choices: Choices = Choices(),  # noqa: B008  # frozen
-    begin: Begin = lambda path: None,
+    on_file: FileCallback = lambda path: None,
 ) -> Book:
-    """Returns the book in a file or a folder, whatever its format; calls `begin` before it reads
+    """Returns the book in a file or a folder, whatever its format; calls `on_file` before it reads
     each file.
 
     Reads in this process; use `import_isolated` for files that nobody vouches for. Raises
@@ -75,7 +75,7 @@ def import_book(
     from narrator.importers.readers import read_source  # slow to import; only `new` needs it
 
     try:
-        book = read_source(source, choices, begin)
+        book = read_source(source, choices, on_file)
     except Slow as error:
         raise ImportFailed(f"--chapter-heading: {error}") from None
     book = _clean_file_names(proofread(book))

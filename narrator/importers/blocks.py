@@ -166,7 +166,7 @@ def _write_rows(shown_blocks: Sequence[Block]) -> list[str]:
     few_gaps = kinds["gap"] * 5 <= kinds["text"]
     rows: list[str] = []
     started_containers: set[Container] = set()
-    above: Block | None = None
+    paragraph_above: Block | None = None
     """The paragraph above in the same scene."""
     has_break = False
     language: str | None = None
@@ -180,14 +180,14 @@ def _write_rows(shown_blocks: Sequence[Block]) -> list[str]:
                 write_heading(join_heading(block.lines), min(6, block.level - top_level + 1)),
                 "",
             ]
-            has_break, above, language = False, None, block.language
+            has_break, paragraph_above, language = False, None, block.language
         elif block.kind == "text":
-            if has_break and above:
+            if has_break and paragraph_above:
                 rows += ["***", ""]
-            elif above and not language_mark:
-                rows[-1] = _blank_row_between(above, block)
+            elif paragraph_above and not language_mark:
+                rows[-1] = _blank_row_between(paragraph_above, block)
             rows += [*language_mark, *_write_paragraph_rows(block, started_containers), ""]
-            has_break, above, language = False, block, block.language
+            has_break, paragraph_above, language = False, block, block.language
         elif block.kind != "heading":
             has_break |= block.kind == "scene" or few_gaps
     return rows
@@ -208,10 +208,10 @@ def _write_paragraph_rows(block: Block, started_containers: set[Container]) -> I
         started_containers.update(block.containers)
 
 
-def _blank_row_between(above: Block, below: Block) -> str:
+def _blank_row_between(block_above: Block, block_below: Block) -> str:
     """Returns the blank row between two paragraphs, with the prefixes of containers that hold
     both."""
-    pairs = zip(below.containers, above.containers, strict=False)
+    pairs = zip(block_below.containers, block_above.containers, strict=False)
     return "".join(
         inner_container.next_prefix
         for inner_container, outer_container in pairs

@@ -77,7 +77,7 @@ class Choices:
     code: Treatment = "omit"
 
 
-Begin = Callable[[Path], None]
+FileCallback = Callable[[Path], None]
 """Called with each file before it is read."""
 
 

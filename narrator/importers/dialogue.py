@@ -156,27 +156,29 @@ def find_dialogue(
     personas = _find_cast_list(pieces) or _find_cast_list(
         [[_passage_of(block) for block in all_blocks]]
     )
-    counts = _count_labels(chain.from_iterable(pieces))
+    label_counts = _count_labels(chain.from_iterable(pieces))
     if is_certain:
-        if max(counts.values(), default=0) == 1:  # a short scene, one speech each
-            counts.update(list(counts))
-        is_sure_by_piece = [bool(_repeated_labels(passages, counts)) for passages in pieces]
+        if max(label_counts.values(), default=0) == 1:  # a short scene, one speech each
+            label_counts.update(list(label_counts))
+        is_sure_by_piece = [bool(_repeated_labels(passages, label_counts)) for passages in pieces]
     else:
-        has_shape_by_piece = [_is_dialogue(passages, counts) for passages in pieces]
-        is_sure_by_piece = _weigh_evidence(pieces, has_shape_by_piece, counts, personas, all_blocks)
+        has_shape_by_piece = [_is_dialogue(passages, label_counts) for passages in pieces]
+        is_sure_by_piece = _weigh_evidence(
+            pieces, has_shape_by_piece, label_counts, personas, all_blocks
+        )
         if any(has_shape_by_piece) and not any(is_sure_by_piece):
-            return _doubtful_labels(compress(pieces, has_shape_by_piece), counts)
+            return _doubtful_labels(compress(pieces, has_shape_by_piece), label_counts)
     if not any(is_sure_by_piece):
         return None
-    counts = _count_labels(chain.from_iterable(compress(pieces, is_sure_by_piece)))
-    known_keys = {key for key, count in counts.items() if count > 1}
+    label_counts = _count_labels(chain.from_iterable(compress(pieces, is_sure_by_piece)))
+    known_keys = {key for key, count in label_counts.items() if count > 1}
     known_keys |= {key_of(persona.name) for persona in personas}
     dialogue_flags = [
         is_sure or _continues_dialogue(passages, known_keys)
         for passages, is_sure in zip(pieces, is_sure_by_piece, strict=True)
     ]
-    counts = _count_labels(chain.from_iterable(compress(pieces, dialogue_flags)))
-    known_keys |= {key for key, count in counts.items() if count > 2}
+    label_counts = _count_labels(chain.from_iterable(compress(pieces, dialogue_flags)))
+    known_keys |= {key for key, count in label_counts.items() if count > 2}
     for passages, is_sure in zip(pieces, is_sure_by_piece, strict=True):
         for passage in passages:
             passage.label = _choose_label(passage, known_keys, is_sure)
@@ -194,9 +196,13 @@ def find_script(pieces_of_blocks: Sequence[Sequence[Block]]) -> PrintedDialogue 
     if not known_keys and not any(passage.is_direction for passage in chain.from_iterable(pieces)):
         return None
     for passages in pieces:
-        for above, below in pairwise(passage for passage in passages if passage.lines):
-            ends_direction = below.label or below.is_direction or below.block.is_narrated
-            above.leads_into_speech = above.is_direction and not ends_direction
+        for passage_above, passage_below in pairwise(
+            passage for passage in passages if passage.lines
+        ):
+            ends_direction = (
+                passage_below.label or passage_below.is_direction or passage_below.block.is_narrated
+            )
+            passage_above.leads_into_speech = passage_above.is_direction and not ends_direction
     return PrintedDialogue(
         pieces, [True] * len(pieces), (), known_keys, is_play=True, has_speaker_markup=True
     )
@@ -230,13 +236,13 @@ def _read_passages(
     """Returns blocks as passages with the labels that are set in the usual way of their piece, or
     of the whole book if `is_certain`."""
     unsplit_pieces = [[_passage_of(block) for block in blocks] for blocks in pieces_of_blocks]
-    counts = Counter(
+    label_counts = Counter(
         label.key
         for passage in chain.from_iterable(unsplit_pieces)
         for label in _strong_labels(passage)
     )
     pieces = [
-        [part for passage in passages for part in _split_passage(passage, counts)]
+        [part for passage in passages for part in _split_passage(passage, label_counts)]
         for passages in unsplit_pieces
     ]
     _trust_markup(list(chain.from_iterable(pieces)))
@@ -331,10 +337,12 @@ def _labels_within(line: Line) -> Iterator[Label]:
     return (o for o in find_labels(plain_text(line), lead_words) if o.stands_out and o.mark)
 
 
-def _split_passage(passage: Passage, counts: Mapping[str, int]) -> list[Passage]:
+def _split_passage(passage: Passage, label_counts: Mapping[str, int]) -> list[Passage]:
     """Splits a passage before lines that begin with a repeated label and around a screenplay's
     transitions and headings."""
-    repeated_settings = {label.setting for label in passage.label_options if counts[label.key] > 1}
+    repeated_settings = {
+        label.setting for label in passage.label_options if label_counts[label.key] > 1
+    }
     is_screenplay_line = [is_screenplay_row(plain_text(line)) for line in passage.lines]
     part_starts = [
         number
@@ -346,7 +354,7 @@ def _split_passage(passage: Passage, counts: Mapping[str, int]) -> list[Passage]
             or (
                 repeated_settings
                 and any(
-                    counts[label.key] > 1 or label.setting in repeated_settings
+                    label_counts[label.key] > 1 or label.setting in repeated_settings
                     for label in _labels_within(line)
                 )
             )
@@ -405,7 +413,7 @@ def _count_labels(passages: Iterable[Passage]) -> Counter[str]:
     return Counter(label.key for passage in passages for label in passage.label_options)
 
 
-def _is_dialogue(passages: Sequence[Passage], counts: Mapping[str, int]) -> bool:
+def _is_dialogue(passages: Sequence[Passage], label_counts: Mapping[str, int]) -> bool:
     """Returns whether the same few names begin paragraphs again and again.
 
     That is: four speeches, two speakers with two each, and labels on half of the paragraphs, or on
@@ -414,7 +422,7 @@ def _is_dialogue(passages: Sequence[Passage], counts: Mapping[str, int]) -> bool
     a form, such as a recipe or a letter.
     """
     paragraphs = [passage for passage in passages if passage.lines]
-    label_by_passage = _repeated_labels(passages, counts)
+    label_by_passage = _repeated_labels(passages, label_counts)
     labelled_passages = list(label_by_passage)
     if not _has_few_speakers(label_by_passage.values()) or _is_form(label_by_passage.values()):
         return False
@@ -436,14 +444,14 @@ def _is_dialogue(passages: Sequence[Passage], counts: Mapping[str, int]) -> bool
 
 
 def _repeated_labels(
-    passages: Iterable[Passage], counts: Mapping[str, int]
+    passages: Iterable[Passage], label_counts: Mapping[str, int]
 ) -> dict[Passage, Label]:
     """Returns the passages that begin with a repeated label, with that label."""
     return {
         passage: label
         for passage in passages
         if passage.lines
-        for label in _first_repeated(passage, counts)
+        for label in _first_repeated(passage, label_counts)
     }
 
 
@@ -454,7 +462,7 @@ def _count_passage_words(passages: Iterable[Passage]) -> int:
 def _weigh_evidence(
     pieces: Sequence[Sequence[Passage]],
     has_shape_by_piece: Sequence[bool],
-    counts: Mapping[str, int],
+    label_counts: Mapping[str, int],
     personas: Sequence[Persona],
     all_blocks: Sequence[Block],
 ) -> list[bool]:
@@ -467,8 +475,8 @@ def _weigh_evidence(
     has_question_title = any(map(evidence.answers_questions, titles))
 
     def weight(passages: Sequence[Passage]) -> float:
-        speeches = list(_speeches(passages, counts))
-        label_by_passage = _repeated_labels(passages, counts)
+        speeches = list(_speeches(passages, label_counts))
+        label_by_passage = _repeated_labels(passages, label_counts)
         chosen_labels = label_by_passage.values()
         direction_count = sum(
             passage.is_direction for passage in passages if passage not in label_by_passage
@@ -491,7 +499,7 @@ def _weigh_evidence(
 
     def is_marked_up(passages: Iterable[Passage]) -> bool:
         return (
-            sum(passage.block.is_name for passage in _repeated_labels(passages, counts))
+            sum(passage.block.is_name for passage in _repeated_labels(passages, label_counts))
             >= _MIN_SPEECHES
         )
 
@@ -506,7 +514,7 @@ def _weigh_evidence(
 
 
 def _speeches(
-    passages: Iterable[Passage], counts: Mapping[str, int]
+    passages: Iterable[Passage], label_counts: Mapping[str, int]
 ) -> Iterator[evidence.LabelledSpeech]:
     """Yields the repeated labels, each with the text up to the next label."""
     label: Label | None = None
@@ -514,7 +522,7 @@ def _speeches(
     has_style = False
     for passage in (*passages, None):
         begins_speech = (
-            passage is None or not passage.lines or bool(_first_repeated(passage, counts))
+            passage is None or not passage.lines or bool(_first_repeated(passage, label_counts))
         )
         if label and begins_speech:
             yield evidence.LabelledSpeech(
@@ -524,7 +532,7 @@ def _speeches(
         if passage is None or not passage.lines:
             continue
         if begins_speech:
-            label = _first_repeated(passage, counts)[0]
+            label = _first_repeated(passage, label_counts)[0]
             begin, end = label.aside_range
             has_style = begin < end and style_of(passage.styled.text[begin:end]) is not None
             speech_texts = [passage.styled.text[label.speech_start :]]
@@ -545,27 +553,27 @@ def _has_cast(personas: Iterable[Persona], keys: Collection[str]) -> bool:
 
 
 def _doubtful_labels(
-    pieces: Iterable[Sequence[Passage]], counts: Mapping[str, int]
+    pieces: Iterable[Sequence[Passage]], label_counts: Mapping[str, int]
 ) -> DoubtfulLabels:
     """Returns the words that look like speakers' names in pieces that are not dialogue."""
     label_list = [
-        label for passages in pieces for label in _repeated_labels(passages, counts).values()
+        label for passages in pieces for label in _repeated_labels(passages, label_counts).values()
     ]
     names_by_frequency = Counter(label.name for label in label_list).most_common()
     return DoubtfulLabels(tuple(name for name, _ in names_by_frequency), len(label_list))
 
 
-def _first_repeated(passage: Passage, counts: Mapping[str, int]) -> tuple[Label, ...]:
+def _first_repeated(passage: Passage, label_counts: Mapping[str, int]) -> tuple[Label, ...]:
     """Returns the first repeated label of a passage's options as a tuple of one, or an empty
     tuple."""
-    return tuple(label for label in passage.label_options if counts[label.key] > 1)[:1]
+    return tuple(label for label in passage.label_options if label_counts[label.key] > 1)[:1]
 
 
 def _has_few_speakers(labels: Collection[Label]) -> bool:
     """Returns whether labels are of the same few names."""
-    counts = Counter(label.key for label in labels)
-    repeated_names = sum(count > 1 for count in counts.values())
-    is_crowd = len(counts) > _MAX_SINGLE_SPEAKERS and len(labels) < 2 * len(counts)
+    label_counts = Counter(label.key for label in labels)
+    repeated_names = sum(count > 1 for count in label_counts.values())
+    is_crowd = len(label_counts) > _MAX_SINGLE_SPEAKERS and len(labels) < 2 * len(label_counts)
     return len(labels) >= _MIN_SPEECHES and repeated_names > 1 and not is_crowd
 
 
@@ -582,7 +590,10 @@ def _is_evenly_labelled(
     """Returns whether labels begin early, and no long stretch is without one: no novel quotes a
     play."""
     label_indexes = [n for n, passage in enumerate(paragraphs) if passage in labelled_passages]
-    longest_gap = max(below - above for above, below in pairwise([*label_indexes, len(paragraphs)]))
+    longest_gap = max(
+        index_below - index_above
+        for index_above, index_below in pairwise([*label_indexes, len(paragraphs)])
+    )
     return (
         label_indexes[0] <= _MAX_FIRST_LABEL_POSITION * len(paragraphs)
         and longest_gap <= _MAX_UNLABELLED_PARAGRAPHS
@@ -593,8 +604,8 @@ def _is_form(labels: Iterable[Label]) -> bool:
     """Returns whether labels follow one another as they do in recipes."""
     keys = [label.key for label in labels]
     successors_by_key: dict[str, Counter[str]] = {}
-    for above, below in pairwise(keys):
-        successors_by_key.setdefault(above, Counter())[below] += 1
+    for key_above, key_below in pairwise(keys):
+        successors_by_key.setdefault(key_above, Counter())[key_below] += 1
     frequent_keys = {key for key, count in Counter(keys).items() if count > 3}
     successor_counts = [
         counter for key, counter in successors_by_key.items() if key in frequent_keys
@@ -619,8 +630,8 @@ def _continues_dialogue(passages: Sequence[Passage], known_keys: set[str]) -> bo
     """Returns whether a piece belongs to the same dialogue: names that are known, or come three
     times here, label a third of it."""
     paragraphs = [passage for passage in passages if passage.lines and not passage.is_direction]
-    counts = _count_labels(passages)
-    frequent_keys = {key for key, count in counts.items() if count > 2}
+    label_counts = _count_labels(passages)
+    frequent_keys = {key for key, count in label_counts.items() if count > 2}
     labelled_passages = [
         passage
         for passage in paragraphs
@@ -708,19 +719,21 @@ def row_labels(rows: Sequence[str]) -> frozenset[str]:
     labels = list(_find_row_labels(rows))
     settings = common_settings(labels)
     labels = [label for label in labels if label.setting in settings]
-    counts = Counter(label.key for label in labels)
-    repeated_keys = {key for key, count in counts.items() if count > 1}
-    repeated_count = sum(counts[key] for key in repeated_keys)
+    label_counts = Counter(label.key for label in labels)
+    repeated_keys = {key for key, count in label_counts.items() if count > 1}
+    repeated_count = sum(label_counts[key] for key in repeated_keys)
     if len(repeated_keys) < 2 or repeated_count < _MIN_SPEECHES:
         return frozenset()
     stripped_rows = [row.strip() for row in rows]
-    group_count = sum(above == "" != row for above, row in pairwise(["", *stripped_rows]))
+    group_count = sum(row_above == "" != row for row_above, row in pairwise(["", *stripped_rows]))
     if (
         2 * len(labels) < len(stripped_rows) - stripped_rows.count("")
         and repeated_count < _PROMINENT_SHARE * group_count
     ):
         return frozenset()
-    return frozenset(repeated_keys | {key for key, way in _single_labels(rows) if way in settings})
+    return frozenset(
+        repeated_keys | {key for key, setting in _single_labels(rows) if setting in settings}
+    )
 
 
 def _single_labels(rows: Sequence[str]) -> Iterator[tuple[str, Setting]]:

@@ -176,10 +176,10 @@ def _has_words(bracketed: str) -> bool:
 
 def _stands_between(text: str, start: int, begin: int, end: int) -> bool:
     """Returns whether a stretch stands between sentences rather than within one."""
-    before, after = text[start:begin].rstrip(), text[end:].lstrip()
-    sentence_ended = not before or before[-1] in _CLOSING_CHARACTERS
-    sentence_begins = not after or not after[0].islower()
-    return sentence_ended and (sentence_begins or not before)
+    text_before, text_after = text[start:begin].rstrip(), text[end:].lstrip()
+    sentence_ended = not text_before or text_before[-1] in _CLOSING_CHARACTERS
+    sentence_begins = not text_after or not text_after[0].islower()
+    return sentence_ended and (sentence_begins or not text_before)
 
 
 def _is_italic(styled: StyledText, begin: int, end: int) -> bool:

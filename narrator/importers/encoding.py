@@ -115,44 +115,46 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded:
     return Decoded(text, None) if "\0" not in text else _decode_without_bom(data)
 
 
-def _decode_wide(data: bytes, encoding: str) -> Decoded:
+def _decode_wide(content: bytes, encoding: str) -> Decoded:
     """Decodes text of two or four bytes a character. Raises NoText."""
     try:
-        text = data.decode(encoding)
+        text = content.decode(encoding)
     except UnicodeDecodeError as error:
-        if b"\0" in data and encoding.endswith("e"):
+        if b"\0" in content and encoding.endswith("e"):
             raise NoText(
                 "no text: it holds zero bytes. Save it as UTF-8, or import the EPUB"
             ) from None
         raise NoText(f"broken {encoding.upper()} at byte {error.start}; save it as UTF-8") from None
-    if "\0" in text or (encoding.endswith("e") and _plain_share(data, encoding) < _MIN_SCORE / 2):
+    if "\0" in text or (
+        encoding.endswith("e") and _plain_share(content, encoding) < _MIN_SCORE / 2
+    ):
         raise NoText("no text: it holds zero bytes. Save it as UTF-8, or import the EPUB")
     return Decoded(text, f"It is {_ENCODING_NAMES[encoding]}; it was read as such.")
 
 
-def _decode_without_bom(data: bytes) -> Decoded:
-    if b"\0" in data:
+def _decode_without_bom(content: bytes) -> Decoded:
+    if b"\0" in content:
         return _decode_wide(
-            data, max(("utf-16-le", "utf-16-be"), key=lambda name: _plain_share(data, name))
+            content, max(("utf-16-le", "utf-16-be"), key=lambda name: _plain_share(content, name))
         )
-    if decoded := _decode_nearly_utf_8(data):
+    if decoded := _decode_nearly_utf_8(content):
         return decoded
-    encoding, score = _best_encoding(data)
-    text = data.decode(encoding, "replace")
+    encoding, score = _best_encoding(content)
+    text = content.decode(encoding, "replace")
     encoding_name = _ENCODING_NAMES.get(encoding, encoding)
     if score >= _MIN_SCORE:
         return Decoded(
             text, f"It is no UTF-8; it was read as {encoding_name}. --encoding says otherwise."
         )
-    if sum(c < 32 and c not in b"\t\n\r\f\v\x1a" for c in data) * 20 > len(data):
+    if sum(c < 32 and c not in b"\t\n\r\f\v\x1a" for c in content) * 20 > len(content):
         raise NoText("no text: too much of it is control characters. Import the EPUB")
     remark = f"It is no UTF-8, and its encoding is not plain: it was read as {encoding_name}."
     return Decoded(text, f"{remark} Look at its accents; --encoding names another.")
 
 
-def _plain_share(data: bytes, encoding: str) -> float:
+def _plain_share(content: bytes, encoding: str) -> float:
     """Returns the share of decoded characters that are usual in texts."""
-    text = data[:_SAMPLE_SIZE].decode(encoding, "replace")
+    text = content[:_SAMPLE_SIZE].decode(encoding, "replace")
     scripts = (unicodedata.name(c, "").partition(" ")[0] for c in text if c > "\x7f")
     known_count = sum(
         name in ("CYRILLIC", "GREEK", "HANGUL", "HIRAGANA", "LATIN") for name in scripts
@@ -166,14 +168,14 @@ _UTF_8_SEQUENCE = re.compile(
 _NON_ASCII_BYTE = re.compile(rb"[\x80-\xff]")
 
 
-def _decode_nearly_utf_8(data: bytes) -> Decoded | None:
+def _decode_nearly_utf_8(content: bytes) -> Decoded | None:
     """Decodes UTF-8 that contains a few bytes of an older encoding, as editors leave it."""
-    valid_count = len(_UTF_8_SEQUENCE.findall(data))
-    invalid_count = len(_NON_ASCII_BYTE.findall(_UTF_8_SEQUENCE.sub(b"", data)))
+    valid_count = len(_UTF_8_SEQUENCE.findall(content))
+    invalid_count = len(_NON_ASCII_BYTE.findall(_UTF_8_SEQUENCE.sub(b"", content)))
     if not valid_count or 20 * invalid_count > valid_count:
         return None
     codecs.register_error("narrator.cp1252", _decode_error_as_cp1252)
-    text = data.decode("utf-8-sig", "narrator.cp1252")
+    text = content.decode("utf-8-sig", "narrator.cp1252")
     bytes_are = "bytes are" if invalid_count > 1 else "byte is"
     remark = f"{invalid_count} {bytes_are} no UTF-8; read as Windows-1252."
     return Decoded(text, remark)
@@ -184,10 +186,10 @@ def _decode_error_as_cp1252(error: UnicodeError) -> tuple[str, int]:
     return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
 
 
-def _best_encoding(data: bytes) -> tuple[str, float]:
+def _best_encoding(content: bytes) -> tuple[str, float]:
     """Returns the likeliest older encoding and its score; 1 is a perfect fit."""
-    sample = data[:_SAMPLE_SIZE]
-    if len(data) > _SAMPLE_SIZE:
+    sample = content[:_SAMPLE_SIZE]
+    if len(content) > _SAMPLE_SIZE:
         sample = sample[: sample.rfind(b"\n") + 1] or sample
     scores: list[tuple[float, int, str]] = []
     for rank, encoding in enumerate((*_EAST_ENCODINGS, *_WEST_ENCODINGS)):

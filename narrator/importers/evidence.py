@@ -211,7 +211,7 @@ def weigh_labels(speeches: Sequence[LabelledSpeech], circumstances: Circumstance
     field_share = _share(is_field(key) and key not in question_pair for key in keys)
     if circumstances.answers_questions and role_share + field_share > 0.5:
         return 0.0
-    speaker_changes = [above != below for above, below in pairwise(keys)]
+    speaker_changes = [key_above != key_below for key_above, key_below in pairwise(keys)]
     answered_count = sum(
         bool(_FINAL_QUESTION.search(text)) and changes
         for text, changes in zip(texts, speaker_changes, strict=False)

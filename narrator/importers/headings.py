@@ -114,12 +114,12 @@ def _uncounted_heading(row: str, rows: int, gap: int) -> Heading | None:
     )
 
 
-def _join_title(heading: Heading, below: str, rows: int) -> Heading:
+def _join_title(heading: Heading, text_below: str, rows: int) -> Heading:
     """Returns a heading joined with the rows below it, if these are or continue its title."""
     number, *titles = heading.parts
-    if rows > 4 or not (is_title(below) or (titles and below.isupper())):
+    if rows > 4 or not (is_title(text_below) or (titles and text_below.isupper())):
         return heading
-    parts = (number, f"{titles[0]} {below}" if titles else below)
+    parts = (number, f"{titles[0]} {text_below}" if titles else text_below)
     return replace(heading, parts=parts, rows=rows)
 
 

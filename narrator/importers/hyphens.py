@@ -28,10 +28,10 @@ def words_of(text: str) -> frozenset[str]:
 
 def join(text: str, known_words: Collection[str]) -> str:
     """Returns `text` without line ends inside words; `known_words` are those of the book."""
-    return BROKEN.sub(lambda broken: join_halves(broken[1], broken[2], known_words), text)
+    return BROKEN.sub(lambda broken: joined(broken[1], broken[2], known_words), text)
 
 
-def join_halves(first: str, second: str, known_words: Collection[str]) -> str:
+def joined(first: str, second: str, known_words: Collection[str]) -> str:
     """Returns the word, or the two words, that two halves at a line end make."""
     hyphenated, joined_word = f"{first}-{second}".casefold(), f"{first}{second}".casefold()
     if second.casefold() in _CONJUNCTIONS and hyphenated not in known_words:

@@ -165,16 +165,16 @@ def common_settings(labels: Iterable[Label]) -> set[Setting]:
     If most are in capitals or set apart, labels in mixed case are dropped.
     """
     label_list = list(labels)
-    counts = Counter(label.key for label in label_list)
-    setting_counts = Counter(label.setting for label in label_list if counts[label.key] > 1)
+    label_counts = Counter(label.key for label in label_list)
+    setting_counts = Counter(label.setting for label in label_list if label_counts[label.key] > 1)
     if not setting_counts:
         return set()
     (form, *_), highest_count = setting_counts.most_common(1)[0]
     allowed_forms = ("mixed",) if form == "mixed" else ("capitals", "apart")
     return {
-        way
-        for way, count in setting_counts.items()
-        if way[0] in allowed_forms and _MAX_RARITY * count >= highest_count
+        setting
+        for setting, count in setting_counts.items()
+        if setting[0] in allowed_forms and _MAX_RARITY * count >= highest_count
     }
 
 

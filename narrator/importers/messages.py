@@ -33,8 +33,8 @@ def _escape_surrogates(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
-def _unescape_surrogates(text: str, info: ValidationInfo) -> str:
-    if info.mode != "json":
+def _unescape_surrogates(text: str, validation: ValidationInfo) -> str:
+    if validation.mode != "json":
         return text
     return text.encode("latin-1").decode("utf-8", "surrogatepass")
 

@@ -115,9 +115,9 @@ def _describe_doubtful(doubtful: DoubtfulLabels) -> str:
     """Returns a remark that names likely labels and the option that reads the text as a script."""
     shown_names = ", ".join(f"“{name}”" for name in doubtful.names[:_MAX_SHOWN_NAMES])
     hidden_count = len(doubtful.names) - _MAX_SHOWN_NAMES
-    others = f" and {hidden_count} more" if hidden_count > 0 else ""
+    more_names = f" and {hidden_count} more" if hidden_count > 0 else ""
     return (
-        f"{shown_names}{others} begin {doubtful.paragraphs:,} "
+        f"{shown_names}{more_names} begin {doubtful.paragraphs:,} "
         "paragraphs, as speakers' names do, but it does not read like dialogue, so the "
         "narrator reads it all; if they are speakers: --as script."
     )
@@ -179,8 +179,14 @@ class _SpeechCounts:
 
     def describe(self, dialogue: PrintedDialogue) -> str:
         """Returns the kind of dialogue with its counts, for people."""
-        few = len(self.printed_names) <= 3
-        talk = "a transcript" if self.times else "an interview" if few else "a conversation"
+        has_few_speakers = len(self.printed_names) <= 3
+        talk = (
+            "a transcript"
+            if self.times
+            else "an interview"
+            if has_few_speakers
+            else "a conversation"
+        )
         parts = []
         if self.printed_names:
             parts += [
@@ -434,8 +440,8 @@ class _Labeller:
         self.counts.directions += len(direction_pieces)
         lines = _mark_directions(passage.lines, direction_pieces)
         texts_between = (
-            passage.styled.text[above.stop : below.start]
-            for above, below in pairwise(speech_pieces)
+            passage.styled.text[piece_above.stop : piece_below.start]
+            for piece_above, piece_below in pairwise(speech_pieces)
         )
         if not "".join(texts_between).strip():
             lines = _cut_lines(lines, speech_pieces[0].start, speech_pieces[-1].stop)

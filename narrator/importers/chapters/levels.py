@@ -67,9 +67,13 @@ def _names_chapter(text: str) -> bool:
 def promote_parts(outline: Outline) -> None:
     """Turns a paragraph right above a heading into a heading if it only names a part."""
     worded_blocks = [block for block in outline.blocks if block.kind in ("heading", "text")]
-    for above, below in pairwise(worded_blocks):
-        if above.kind == "text" and below.kind == "heading" and _names_part(above.text):
-            above.become_heading(below.level)
+    for block_above, block_below in pairwise(worded_blocks):
+        if (
+            block_above.kind == "text"
+            and block_below.kind == "heading"
+            and _names_part(block_above.text)
+        ):
+            block_above.become_heading(block_below.level)
 
 
 def leave_title(outline: Outline) -> None:

@@ -58,11 +58,16 @@ def _is_chapter_heading(block: Block) -> bool:
 def free_titles(outline: Outline) -> None:
     """Turns a line below a number back into text if its first word only looks like a number: `X`,
     and below it `I Enlist the Services of a Minion`."""
-    for above, below in pairwise(outline.blocks):
-        is_under_number = above.kind == "heading" and is_bare(above.text)
-        parts = below.heading.parts if below.heading else ()
-        if is_under_number and len(parts) > 1 and parts[0] == "I" and below.text.startswith("I "):
-            below.kind, below.heading = "text", None
+    for block_above, block_below in pairwise(outline.blocks):
+        is_under_number = block_above.kind == "heading" and is_bare(block_above.text)
+        parts = block_below.heading.parts if block_below.heading else ()
+        if (
+            is_under_number
+            and len(parts) > 1
+            and parts[0] == "I"
+            and block_below.text.startswith("I ")
+        ):
+            block_below.kind, block_below.heading = "text", None
 
 
 def keep_counted(outline: Outline) -> None:
@@ -131,16 +136,25 @@ def _skips_in_words(heading: Heading, expected: int) -> bool:
 def take_titles(outline: Outline) -> None:
     """Adds the paragraph below a number to its heading, if it is a title."""
     title_blocks: set[Block] = set()
-    for above, below in pairwise(outline.blocks):
-        if above.kind != "heading" or above.heading is None or below.kind != "text":
+    for block_above, block_below in pairwise(outline.blocks):
+        if (
+            block_above.kind != "heading"
+            or block_above.heading is None
+            or block_below.kind != "text"
+        ):
             continue
-        parts = above.heading.parts
-        is_short_title = len(below.rows) <= 2 and is_title(below.text)
-        if is_short_title and len(parts) == 1 and is_ordinal(parts[0]) and not below.lead_words:
-            above.heading = replace(above.heading, parts=(*parts, below.text))
-            above.rows += below.rows
-            above.text += f" {below.text}"
-            title_blocks.add(below)
+        parts = block_above.heading.parts
+        is_short_title = len(block_below.rows) <= 2 and is_title(block_below.text)
+        if (
+            is_short_title
+            and len(parts) == 1
+            and is_ordinal(parts[0])
+            and not block_below.lead_words
+        ):
+            block_above.heading = replace(block_above.heading, parts=(*parts, block_below.text))
+            block_above.rows += block_below.rows
+            block_above.text += f" {block_below.text}"
+            title_blocks.add(block_below)
     outline.blocks = [block for block in outline.blocks if block not in title_blocks]
 
 
@@ -148,9 +162,11 @@ def find_holders(outline: Outline) -> None:
     """Turns titles right above restarting chapter numbers into headings of parts or stories."""
     shown_blocks = [block for block in outline.blocks if block.kind != "left"]
     restarts = [
-        (above, below) for above, below in pairwise(shown_blocks) if _begins_to_count(below)
+        (block_above, block_below)
+        for block_above, block_below in pairwise(shown_blocks)
+        if _begins_to_count(block_below)
     ]
-    holders = [above for above, _ in restarts if _is_holder(above)]
+    holders = [block_above for block_above, _ in restarts if _is_holder(block_above)]
     if len(restarts) < 2 or holders in ([], shown_blocks[:1]):
         return
     for block in holders:
@@ -241,10 +257,10 @@ def _find_running_heads(outline: Outline) -> list[Block]:
     capital_lines = [
         block for block in outline.blocks if _is_capital_line(block) and block not in front_blocks
     ]
-    counts = Counter(map(_without_page_number, capital_lines))
+    text_counts = Counter(map(_without_page_number, capital_lines))
     titles = {_without_page_number(block) for block, _ in _iter_headings(outline.blocks)}
     titles |= {_without_page_number(block) for block in front_blocks}
-    repeated_texts = {text for text, count in counts.items() if count >= _MIN_RUNNING_HEADS}
+    repeated_texts = {text for text, count in text_counts.items() if count >= _MIN_RUNNING_HEADS}
     return [line for line in capital_lines if _without_page_number(line) in repeated_texts & titles]
 
 

@@ -35,10 +35,14 @@ def take_titles(outline: Outline) -> None:
         for pair in pairwise(shown_blocks)
         if pair[0].is_worded_heading and is_ordinal(pair[0].text)
     ]
-    titled_pairs = [(above, below) for above, below in number_pairs if _may_title(below)]
+    titled_pairs = [
+        (number_block, title_block)
+        for number_block, title_block in number_pairs
+        if _may_title(title_block)
+    ]
     if len(titled_pairs) > 2 and 3 * len(titled_pairs) >= 2 * len(number_pairs):
-        for above, below in titled_pairs:
-            below.become_heading(min(6, above.level + 1))
+        for number_block, title_block in titled_pairs:
+            title_block.become_heading(min(6, number_block.level + 1))
 
 
 def _may_title(block: Block) -> bool:
@@ -352,7 +356,10 @@ def _dividing_level(outline: Outline) -> int | None:
     ]
     for level in range(1, 7):
         headings = [place for place in heading_indexes if outline.blocks[place].level == level]
-        if any(not outline.is_lead(above, below) for above, below in pairwise(headings)):
+        if any(
+            not outline.is_lead(heading_above, heading_below)
+            for heading_above, heading_below in pairwise(headings)
+        ):
             return level
     return None
 

@@ -34,11 +34,11 @@ def distinguish_titles(titles: Sequence[TitleWithParents]) -> list[str]:
             _join_title(*title_with_parents, depth)
             for title_with_parents, depth in zip(titles, depths, strict=True)
         ]
-        counts = Counter(name.casefold() for name in names)
+        name_counts = Counter(name.casefold() for name in names)
         ambiguous_indexes = [
             index
             for index, (name, (_, parents)) in enumerate(zip(names, titles, strict=True))
-            if counts[name.casefold()] > 1 and depths[index] < len(parents)
+            if name_counts[name.casefold()] > 1 and depths[index] < len(parents)
         ]
         if not ambiguous_indexes:
             return names

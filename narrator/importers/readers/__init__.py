@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from narrator import files
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.book import Begin, Book, Choices, file_name
+from narrator.importers.book import FileCallback, Book, Choices, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.ebook.calibre import read_by_calibre
 from narrator.importers.readers.ebook.epub import read_epub
@@ -75,8 +75,8 @@ _ADDRESS = re.compile(r"(?:https?|ftp|feed):/", re.IGNORECASE)
 """An address typed as `https://…`; a path keeps one of the two slashes."""
 
 
-def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
-    """Returns the book in a file or a folder; calls `begin` before it reads each file.
+def read_source(source: Path, choices: Choices, on_file: FileCallback) -> Book:
+    """Returns the book in a file or a folder; calls `on_file` before it reads each file.
 
     Raises ImportFailed, with what to do, and Slow.
     """
@@ -92,12 +92,12 @@ def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
             raise ImportFailed(Problem(source, None, "no such file")) from None
         raise ImportFailed(Problem(source, None, f"cannot be read: {error.strerror}")) from None
     if stat.S_ISDIR(status.st_mode):
-        return replace(read_folder(source, choices, _read_file, begin), format="a folder")
+        return replace(read_folder(source, choices, _read_file, on_file), format="a folder")
     if not stat.S_ISREG(status.st_mode):
         raise ImportFailed(Problem(source, None, f"{files.not_a_file(source)}; name a file"))
     if status.st_size == 0:  # unread: /proc/kmsg waits until the system writes a message
         raise ImportFailed(Problem(source, None, "has no text to read aloud: its size is 0 bytes"))
-    begin(source)
+    on_file(source)
     return _read_file(source, choices)
 
 

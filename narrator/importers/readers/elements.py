@@ -26,7 +26,7 @@ BLOCKS = names(
 )
 SILENT = names("script style head template")
 """Elements whose text is not the book's."""
-SHOWN = names("img image")
+SPOKEN_PICTURES = names("img image")
 """Pictures whose alternative text counts as the source's words."""
 PICTURES = names("svg img image object video audio canvas iframe math picture")
 _TEX = re.compile(r"[\\{}^_$]")
@@ -91,7 +91,7 @@ def _pieces(element: etree._Element) -> Iterator[str | None]:
     border = name in BLOCKS or name in ("br", "hr", "text", "tspan", "title", "desc")
     if border:
         yield None
-    if name in SHOWN:
+    if name in SPOKEN_PICTURES:
         yield element.get("alt", "")
     yield element.text or ""
     for child in element:
@@ -122,7 +122,7 @@ def say(parent: etree._Element, text: str | None) -> None:
         parent.text = (parent.text or "") + text
 
 
-def said_of_formula(element: etree._Element, alt: str) -> str | None:
+def spoken_formula(element: etree._Element, alt: str) -> str | None:
     """Returns the spoken form of a formula: its alternative text in words, or a plain row of
     signs."""
     notes = [e for e in element.iter("{*}annotation") if "tex" not in e.get("encoding", "").lower()]

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import (
-    Begin,
+    FileCallback,
     Book,
     Choices,
     Skipped,
@@ -54,10 +54,10 @@ Reader = Callable[[Path, Choices], Book]
 """Reads a file of one format, or of any."""
 
 
-def read_folder(folder: Path, choices: Choices, read_any: Reader, report_file: Begin) -> Book:
+def read_folder(folder: Path, choices: Choices, read_any: Reader, on_file: FileCallback) -> Book:
     """Returns the book in a folder of manuscripts.
 
-    `read_any` reads a file of any format; `report_file` is called before each file. Raises
+    `read_any` reads a file of any format; `on_file` is called before each file. Raises
     ImportFailed, Slow.
     """
     _refuse_packages(folder)
@@ -80,12 +80,11 @@ def read_folder(folder: Path, choices: Choices, read_any: Reader, report_file: B
         for path in other_paths
         if path not in skipped_paths
     )
-    books = list(_read_books(folder, ordered_paths, choices, read_any, remarks, report_file))
-    report_file(folder)
+    books = list(_read_books(folder, ordered_paths, choices, read_any, remarks, on_file))
+    on_file(folder)
     skipped = [_skip_file(path, path == listing, choices) for path in skipped_paths]
-    return replace(
-        joined := _join_books(folder, books, skipped), remarks=(*joined.remarks, *remarks)
-    )
+    joined_book = _join_books(folder, books, skipped)
+    return replace(joined_book, remarks=(*joined_book.remarks, *remarks))
 
 
 def _refuse_packages(folder: Path) -> None:
@@ -116,7 +115,7 @@ def _read_books(
     choices: Choices,
     read_any: Reader,
     remarks: list[str],
-    report_file: Begin,
+    on_file: FileCallback,
 ) -> Iterator[Book]:
     """Yields the book of each file; a file that cannot be read gets a remark, if another one can.
 
@@ -125,7 +124,7 @@ def _read_books(
     problem: ImportFailed | None = None
     is_none_read = True
     for path in paths:
-        report_file(path)
+        on_file(path)
         try:
             book = _read_book(folder, path, choices, read_any)
         except ImportFailed as error:

@@ -257,9 +257,7 @@ def _join_words(source: _MarkdownFile, tokens: Sequence[Token], text: str) -> No
             first_half = re.search(r"([^\W_]+(?:-[^\W_]+)*)-[ \t]*$", source.shown_rows[row])
             second_half = re.match(r"([\s>]*)([^\W_]+)(\S*)[ \t]*", source.shown_rows[row + 1])
             if first_half and second_half:
-                word = (
-                    hyphens.join_halves(first_half[1], second_half[2], known_words) + second_half[3]
-                )
+                word = hyphens.joined(first_half[1], second_half[2], known_words) + second_half[3]
                 source.shown_rows[row] = source.shown_rows[row][: first_half.start()] + word
                 source.shown_rows[row + 1] = (
                     second_half[1] + source.shown_rows[row + 1][second_half.end() :]
@@ -285,9 +283,11 @@ def _write_asides(source: _MarkdownFile, tokens: Sequence[Token], choices: Choic
         elif name:
             kept_counts[name] += picture_count or 1
     if kept_counts:
-        counts = ", ".join(f"{name} ({count})" for name, count in sorted(kept_counts.items()))
+        counts_text = ", ".join(f"{name} ({count})" for name, count in sorted(kept_counts.items()))
         options = ", ".join(f"--{name} read" for name in sorted(kept_counts))
-        source.remarks.append(f"{counts}: in the texts, and not spoken; {options} speaks them.")
+        source.remarks.append(
+            f"{counts_text}: in the texts, and not spoken; {options} speaks them."
+        )
 
 
 _ASIDE_NAMES = {"table_open": "tables", "fence": "code"}

@@ -48,18 +48,18 @@ class TooDeep(BadMarkup):
     """Raised for a document whose elements are nested too deep."""
 
 
-def text_of(data: bytes) -> tuple[str, str | None]:
+def text_of(content: bytes) -> tuple[str, str | None]:
     """Decodes a document by its byte order mark, its declaration, or as UTF-8.
 
     Also returns a remark if the declared encoding was wrong. Raises BadMarkup.
     """
     first_name = first_error = None
-    for encoding_name, encoding in _candidate_encodings(data):
+    for encoding_name, encoding in _candidate_encodings(content):
         first_name = first_name or encoding_name
         if encoding is None:
             continue
         try:
-            text = data.decode(encoding)
+            text = content.decode(encoding)
         except UnicodeDecodeError as decode_error:
             first_error = first_error or (encoding, decode_error.start)
             continue
@@ -177,19 +177,19 @@ def _parse_html(text: str) -> etree._Element:
     return root
 
 
-def _candidate_encodings(data: bytes) -> Iterator[tuple[str, str | None]]:
+def _candidate_encodings(content: bytes) -> Iterator[tuple[str, str | None]]:
     """Yields possible encodings, the likeliest first: name for people, and Python's name."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         yield "UTF-16", "utf-16"
         return
-    if data.startswith((b"<\0", b"\0<")):
-        yield "UTF-16", "utf-16-le" if data.startswith(b"<") else "utf-16-be"
+    if content.startswith((b"<\0", b"\0<")):
+        yield "UTF-16", "utf-16-le" if content.startswith(b"<") else "utf-16-be"
         return
-    declared = _XML_ENCODING.match(data[:_PROLOG_LENGTH].lstrip())
-    if declared and not data.startswith(b"\xef\xbb\xbf"):
+    declared = _XML_ENCODING.match(content[:_PROLOG_LENGTH].lstrip())
+    if declared and not content.startswith(b"\xef\xbb\xbf"):
         yield from _declared_encodings(declared[1])
     yield "UTF-8", "utf-8-sig"
-    if meta := _META_CHARSET.search(data, 0, _PROLOG_LENGTH):
+    if meta := _META_CHARSET.search(content, 0, _PROLOG_LENGTH):
         yield from _declared_encodings(meta[1])
 
 

@@ -29,7 +29,7 @@ from narrator.importers.readers.elements import (
     LEFT,
     PAGE_CLASS,
     PICTURES,
-    SHOWN,
+    SPOKEN_PICTURES,
     SILENT,
     SOURCE,
     is_code,
@@ -44,7 +44,7 @@ from narrator.importers.readers.elements import (
     may_be_caption,
     name_of,
     runs_of,
-    said_of_formula,
+    spoken_formula,
     texts_of,
 )
 from narrator.importers.readers.references import (
@@ -585,10 +585,10 @@ class _BodyWalker:
 
     def _read_formula(self, element: etree._Element, alt: str) -> None:
         """Reads a formula by its alternative text, or by its signs if it is a plain row of them."""
-        spoken_text = said_of_formula(element, alt)
+        spoken_text = spoken_formula(element, alt)
         if spoken_text is None:
             self.leave(element, INCOMPLETE)
-        elif name_of(element) in SHOWN:
+        elif name_of(element) in SPOKEN_PICTURES:
             self._add_span(f" {spoken_text} ")
         elif is_plain_formula(element) and not alt:
             self.spans.append(StyledSpan(f" {spoken_text} "))

@@ -241,7 +241,7 @@ def _between(above: str, below: str, is_hyphenated: bool) -> str:
     if is_cjk(above[-1]) and is_cjk(below[0]):
         return ""
     if not is_hyphenated and (parted := hyphens.BROKEN.search(f"{above}\n{below}")):
-        return " " if " " in hyphens.join_halves(parted[1], parted[2], ()) else ""
+        return " " if " " in hyphens.joined(parted[1], parted[2], ()) else ""
     dash = above.endswith("—") and above[-2:-1].strip() and below[0].isalnum()
     return "" if dash or (below.startswith("—") and below[1:2].strip()) else "\n"
 
