@@ -18,10 +18,10 @@ from pathlib import Path
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import (
-    FileCallback,
     Book,
     Choices,
     CoverImage,
+    FileCallback,
     ImportedChapter,
     Notes,
     PrintedSpeaker,

@@ -103,7 +103,7 @@ class Passage:
 class DoubtfulLabels:
     """Words that look like speakers' names but probably are not."""
 
-    names: tuple[str, ...]
+    label_names: tuple[str, ...]
     """Most frequent first."""
     paragraphs: int
 

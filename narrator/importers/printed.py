@@ -113,8 +113,8 @@ _MAX_SHOWN_NAMES = 3
 
 def _describe_doubtful(doubtful: DoubtfulLabels) -> str:
     """Returns a remark that names likely labels and the option that reads the text as a script."""
-    shown_names = ", ".join(f"“{name}”" for name in doubtful.names[:_MAX_SHOWN_NAMES])
-    hidden_count = len(doubtful.names) - _MAX_SHOWN_NAMES
+    shown_names = ", ".join(f"“{name}”" for name in doubtful.label_names[:_MAX_SHOWN_NAMES])
+    hidden_count = len(doubtful.label_names) - _MAX_SHOWN_NAMES
     more_names = f" and {hidden_count} more" if hidden_count > 0 else ""
     return (
         f"{shown_names}{more_names} begin {doubtful.paragraphs:,} "

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from narrator import files
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.book import FileCallback, Book, Choices, file_name
+from narrator.importers.book import Book, Choices, FileCallback, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.ebook.calibre import read_by_calibre
 from narrator.importers.readers.ebook.epub import read_epub

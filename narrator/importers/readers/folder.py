@@ -14,9 +14,9 @@ from urllib.parse import unquote
 
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import (
-    FileCallback,
     Book,
     Choices,
+    FileCallback,
     Skipped,
     count_characters,
     count_words,
