@@ -1,9 +1,9 @@
-"""A voice without a reference is cast: a few candidates are heard, and the best is kept.
+"""Casts a voice without a reference: renders a few candidates and keeps the best.
 
 The candidates speak one fixed text in their language with fixed seeds, from the voice's description
-or, without one, from nothing but the seed. They are rendered side by side, checked as takes are,
-prepared as clips are, and ranked. The winner becomes a preset: from then on the voice has a
-reference like any other. Knows nothing of projects and where presets lie.
+or, without one, from the seed alone. They are rendered side by side, checked like takes, prepared
+like clips, and ranked. The winner becomes a preset: from then on the voice has a reference like any
+other. Knows nothing of projects, nor where presets are stored.
 """
 
 from __future__ import annotations
@@ -32,59 +32,59 @@ from narrator.speech.requests import examined
 from narrator.text.pace import expected_seconds
 
 COUNT = 3
-"""Candidates of a voice: with one bad take in twenty, all of them fail once in 8,000 voices."""
-ENOUGH = 40.0
-"""dB between voice and background from which on less noise is no better."""
+"""Candidates for a voice: with one bad take in twenty, all of them fail once in 8,000 voices."""
+CLEAN_NOISE_DISTANCE = 40.0
+"""dB between voice and background above which less noise no longer counts."""
 TRIES = 3
-"""Of an audition that comes out faulty."""
-LONGEST = 15.0
+"""Attempts at an audition whose takes are faulty."""
+MAX_SECONDS = 15.0
 """Seconds of an audition."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditionText:
-    """What candidates say."""
+    """The text that candidates speak."""
 
     text: str
     language: str
-    """Primary subtag of the language it is in."""
+    """Primary subtag of its language."""
     note: str = ""
-    """Why it is not in the language that was asked for, for people."""
+    """Why it is not in the requested language, for people."""
 
 
 def text_for(language: str) -> AuditionText:
-    """The casting text of a BCP 47 language, or of the nearest there is."""
+    """Returns the casting text of a BCP 47 language, or of the nearest one available."""
     code = language.lower().replace("_", "-").partition("-")[0]
-    found = code if code in TEXTS else KIN.get(code, "en")
+    text_language = code if code in TEXTS else KIN.get(code, "en")
     note = ""
-    if code != found and code not in SAME:
+    if code != text_language and code not in SAME:
         note = (
-            f"there is no casting text in '{language}': the voice is cast in '{found}' and may "
-            "keep its accent; a reference clip avoids that"
+            f"there is no casting text in '{language}': the voice is cast in '{text_language}' "
+            "and may keep its accent; a reference clip avoids that"
         )
-    return AuditionText(TEXTS[found], found, note)
+    return AuditionText(TEXTS[text_language], text_language, note)
 
 
 def seed_of(voice: Voice, number: int) -> int:
-    """The seed of a candidate, counted from 1.
+    """Returns the seed of a candidate, counted from 1.
 
-    A voice without a description is drawn from its seed and its speaker's name, so that two such
-    speakers are two persons.
+    A voice without a description also depends on its speaker's name, so that two such speakers are
+    two persons.
     """
-    drawn = "" if voice.description else f" {voice.speaker}"
-    return keys.number(f"casting {CASTING} {voice.seed} {number}{drawn}") % 2**32
+    speaker_suffix = "" if voice.description else f" {voice.speaker}"
+    return keys.number(f"casting {CASTING} {voice.seed} {number}{speaker_suffix}") % 2**32
 
 
 def key(voice: Voice, language: str, engine: Engine, *, count: int = COUNT) -> str:
-    """Names what a casting gives: everything that can change the sound of its winner."""
-    said = text_for(language)
+    """Returns the key of a casting, made of everything that can change the sound of its winner."""
+    audition_text = text_for(language)
     return keys.key(
         {
             "casting": CASTING,
             "checked": clips.PREPARATION,
             "engine": dict(engine.identity()),
             "parameters": dict(engine.casting_parameters),
-            "text": said.text,
+            "text": audition_text.text,
             "description": voice.description,
             "seeds": [seed_of(voice, number) for number in range(1, count + 1)],
         }
@@ -96,37 +96,37 @@ def key(voice: Voice, language: str, engine: Engine, *, count: int = COUNT) -> s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """One try at a voice."""
+    """An attempt at a voice."""
 
     voice: Voice
     number: int
-    """From 1."""
+    """Counted from 1."""
     seed: int
     engine: Mapping[str, Any]
-    """Identity of the engine that spoke."""
+    """Identity of the engine."""
     parameters: Mapping[str, Any]
-    """What it spoke with."""
+    """Parameters of the engine."""
     text: AuditionText
     speech: Speech | None
-    """None where the engine failed."""
+    """None if the engine failed."""
     verdict: Verdict | None
-    """As of a take."""
+    """Of the checks for takes."""
     clip: Clip | None
     """Prepared as a reference."""
     trouble: tuple[str, ...]
-    """What keeps it from being used; nothing where it is usable."""
+    """Reasons why it cannot be used; empty if it can."""
     score: float
-    """0 to 100, more is better; under 50 where it is not usable."""
+    """0 to 100, more is better; under 50 if it cannot be used."""
 
     @property
     def usable(self) -> bool:
         return not self.trouble
 
     def __str__(self) -> str:
-        said = "; ".join(self.trouble)
-        if self.clip is not None and not said:
-            said = "; ".join(map(str, self.clip.warnings))
-        return f"{self.number}: {self.score:.0f} of 100" + (f" ({said})" if said else "")
+        remarks = "; ".join(self.trouble)
+        if self.clip is not None and not remarks:
+            remarks = "; ".join(map(str, self.clip.warnings))
+        return f"{self.number}: {self.score:.0f} of 100" + (f" ({remarks})" if remarks else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Role:
     language: str
 
 
-def _tell_nobody(done: int, total: int) -> None:
+def _ignore_progress(done_count: int, total_count: int) -> None:
     pass
 
 
@@ -148,13 +148,16 @@ def cast(
     language: str,
     *,
     count: int = COUNT,
-    on_progress: Callable[[int, int], None] = _tell_nobody,
+    on_progress: Callable[[int, int], None] = _ignore_progress,
     cancel: Event | None = None,
 ) -> list[Candidate]:
-    """The candidates for one voice, in order; none where `cancel` was set before all were there."""
-    parts = [Role(voice, language)]
-    found = cast_all(session, engine, parts, count=count, on_progress=on_progress, cancel=cancel)
-    return found[0]
+    """Returns the candidates for one voice, in order; none if `cancel` was set before all were
+    complete."""
+    roles = [Role(voice, language)]
+    candidates_by_role = cast_all(
+        session, engine, roles, count=count, on_progress=on_progress, cancel=cancel
+    )
+    return candidates_by_role[0]
 
 
 def cast_all(
@@ -163,61 +166,73 @@ def cast_all(
     parts: Sequence[Role],
     *,
     count: int = COUNT,
-    on_progress: Callable[[int, int], None] = _tell_nobody,
+    on_progress: Callable[[int, int], None] = _ignore_progress,
     cancel: Event | None = None,
 ) -> list[list[Candidate]]:
-    """The candidates for every part, rendered side by side in the session's slots.
+    """Returns the candidates for every role, rendered side by side in the session's slots.
 
-    All of them are held at once, with their sound: many voices are cast `at_once` and no more.
-    `on_progress` hears how many of how many are done. A candidate that the engine fails on is one
-    that cannot be used. A part's list is empty where `cancel` was set before all of its were there:
-    nothing may be chosen from some of them, since the casting's key promises the best of all.
+    All of them are held at once, with their sound: cast many voices `at_once` and no more.
+    `on_progress` is called with the number of finished candidates and of all. A candidate on which
+    the engine fails cannot be used. A role's list is empty if `cancel` was set before all of its
+    candidates were complete: nothing may be chosen from some of them, since the casting's key
+    promises the best of all.
     """
-    asked = [
-        (place, number, _request(part, number, engine))
-        for place, part in enumerate(parts)
+    numbered_requests = [
+        (role_index, number, _request(part, number, engine))
+        for role_index, part in enumerate(parts)
         for number in range(1, count + 1)
     ]
-    places = {request.key: (place, number) for place, number, request in asked}
-    heard: list[dict[int, Candidate]] = [{} for _ in parts]
+    position_by_key = {
+        request.key: (role_index, number) for role_index, number, request in numbered_requests
+    }
+    candidates_by_number: list[dict[int, Candidate]] = [{} for _ in parts]
     for request, outcome in speak(
         session,
-        [request for _, _, request in asked],
-        tick=lambda: on_progress(sum(map(len, heard)), len(asked)),
+        [request for _, _, request in numbered_requests],
+        tick=lambda: on_progress(sum(map(len, candidates_by_number)), len(numbered_requests)),
         cancel=cancel,
     ):
-        place, number = places[request.key]
-        heard[place][number] = _judge(number, request, outcome, engine)
-    whole = [numbered if len(numbered) == count else {} for numbered in heard]
-    return [[numbered[n] for n in sorted(numbered)] for numbered in whole]
+        role_index, number = position_by_key[request.key]
+        candidates_by_number[role_index][number] = _judge_candidate(
+            number, request, outcome, engine
+        )
+    complete = [
+        candidates if len(candidates) == count else {} for candidates in candidates_by_number
+    ]
+    return [[candidates[n] for n in sorted(candidates)] for candidates in complete]
 
 
 def at_once(slots: int, count: int = COUNT) -> int:
-    """How many voices to cast at a time: as few as keep so many slots full."""
+    """Returns the number of voices to cast at a time: the fewest that keep the slots full."""
     return max(1, math.ceil(slots / count))
 
 
-def _request(part: Role, number: int, engine: Engine) -> Request:
-    said = text_for(part.language)
-    seed = seed_of(part.voice, number)
-    recipe = {"speaker": part.voice.speaker, "number": number, "seed": seed, "text": said.text}
+def _request(role: Role, number: int, engine: Engine) -> Request:
+    audition_text = text_for(role.language)
+    seed = seed_of(role.voice, number)
+    recipe = {
+        "speaker": role.voice.speaker,
+        "number": number,
+        "seed": seed,
+        "text": audition_text.text,
+    }
     return Request(
-        key=keys.key({**recipe, "description": part.voice.description}),
-        text=said.text,
-        language=said.language,
-        voice=part.voice,
-        style=None,  # a manner of lines, not of the person
+        key=keys.key({**recipe, "description": role.voice.description}),
+        text=audition_text.text,
+        language=audition_text.language,
+        voice=role.voice,
+        style=None,  # style belongs to lines, not to the person
         parameters=engine.casting_parameters,
         seed=seed,
         attempt=0,
-        expected=expected_seconds(said.text, said.language),
+        expected=expected_seconds(audition_text.text, audition_text.language),
         mode="zero-shot",
     )
 
 
-def _judge(number: int, request: Request, outcome: Outcome, engine: Engine) -> Candidate:
+def _judge_candidate(number: int, request: Request, outcome: Outcome, engine: Engine) -> Candidate:
     speech = outcome.speech
-    made = partial(
+    make_candidate = partial(
         Candidate,
         voice=request.voice,
         number=number,
@@ -228,23 +243,23 @@ def _judge(number: int, request: Request, outcome: Outcome, engine: Engine) -> C
         speech=speech,
     )
     if speech is None:
-        failed = (f"engine: {outcome.failure}",)
-        return made(verdict=None, clip=None, trouble=failed, score=0.0)
+        trouble_of_engine = (f"engine: {outcome.failure}",)
+        return make_candidate(verdict=None, clip=None, trouble=trouble_of_engine, score=0.0)
     verdict = examined(speech, request, engine)
     recording = Recording(speech.samples[:, None], engine.sample_rate)
     clip = clips.prepare(recording, request.text, request.language)
     trouble = tuple(map(str, (*verdict.faults, *clip.refusals)))
     score = _score(verdict, clip, request.expected)
-    return made(verdict=verdict, clip=clip, trouble=trouble, score=score)
+    return make_candidate(verdict=verdict, clip=clip, trouble=trouble, score=score)
 
 
 def _score(verdict: Verdict, clip: Clip, expected: float) -> float:
-    """0 to 100: clean and unhurried at the top, anything unusable under 50."""
-    bad = checks.badness(verdict) + len(clip.refusals)
-    if bad:
-        return 50 / (1 + bad)
+    """Returns 0 to 100: clean and unhurried at the top, anything unusable under 50."""
+    fault_count = checks.badness(verdict) + len(clip.refusals)
+    if fault_count:
+        return 50 / (1 + fault_count)
     pace = abs(math.log2(max(clip.figures.seconds, 0.1) / expected))
-    noise = max(0.0, ENOUGH - clip.figures.noise) / ENOUGH
+    noise = max(0.0, CLEAN_NOISE_DISTANCE - clip.figures.noise) / CLEAN_NOISE_DISTANCE
     return 50 + 50 / (1 + len(clip.warnings) + pace + noise)
 
 
@@ -252,33 +267,33 @@ def _score(verdict: Verdict, clip: Clip, expected: float) -> float:
 
 
 def choose(candidates: Sequence[Candidate]) -> Candidate:
-    """The best candidate, the first of equals. Raises UserError where none is usable."""
+    """Returns the best candidate, the first of equals. Raises UserError if none is usable."""
     usable = [candidate for candidate in candidates if candidate.usable]
     if usable:
         return max(usable, key=lambda candidate: (candidate.score, -candidate.number))
     if not candidates:
         raise UserError("there are no candidates to choose a voice from")
     voice = candidates[0].voice
-    why = "; ".join(f"{c.number}: {', '.join(c.trouble)}" for c in candidates)
-    change = (
+    reasons = "; ".join(f"{c.number}: {', '.join(c.trouble)}" for c in candidates)
+    advice = (
         "change its `description` (age, sex, timbre and pace in plain words) or its `seed`"
         if voice.description
         else "give it a `description` or another `seed`"
     )
     raise UserError(
         f"the voice of '{voice.speaker}' could not be cast, none of {len(candidates)} candidates "
-        f"is usable ({why}); {change}, or give it a `reference` clip"
+        f"is usable ({reasons}); {advice}, or give it a `reference` clip"
     )
 
 
 def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | None = None) -> Preset:
-    """A usable candidate as a preset, called by the speaker's name unless given another.
+    """Returns a usable candidate as a preset, named after its speaker unless `name` is given.
 
     Raises UsageError for a name that no preset can have.
     """
     assert candidate.clip is not None
     engine = str(candidate.engine.get("name", "an engine"))
-    how = "its description" if voice.description else "its seed alone"
+    basis = "its description" if voice.description else "its seed alone"
     return presets.of_clip(
         presets.cleaned(voice.speaker) if name is None else name,
         candidate.clip,
@@ -286,7 +301,7 @@ def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | Non
         description=voice.description,
         style=voice.style,
         seed=voice.seed,
-        source=f"cast by {engine} from {how}",
+        source=f"cast by {engine} from {basis}",
         made={
             "casting": CASTING,
             "candidate": candidate.number,
@@ -299,7 +314,7 @@ def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | Non
 
 
 def encoded(preset: Preset, engine: Engine) -> Preset:
-    """A preset with what the engine's encoder makes of it. May load the model.
+    """Returns a preset with the encoding of its reference by the engine. May load the model.
 
     Raises EngineUnavailable, StorageError.
     """
@@ -313,9 +328,9 @@ def encoded(preset: Preset, engine: Engine) -> Preset:
 
 @dataclass(slots=True)
 class Audition:
-    """A line in a voice: what an engine is asked, and what came of it.
+    """A line spoken in a voice: the requests to an engine, and its answers.
 
-    A voice that has no reference yet is cast first, and `keep` gives the one it has then.
+    A voice without a reference is cast first; `keep` stores the winner and returns its reference.
     """
 
     engine: Engine
@@ -323,26 +338,26 @@ class Audition:
     uncast: Role | None = None
     keep: Callable[[Candidate], Reference] | None = None
     _numbers: dict[str, int] = field(default_factory=dict)
-    """Of the candidates, by the keys of their requests."""
+    """Of candidates, by the keys of their requests."""
     _candidates: list[Candidate] = field(default_factory=list)
     _tries: list[tuple[Speech, Verdict]] = field(default_factory=list)
     _failures: list[str] = field(default_factory=list)
 
     def begin(self) -> Sequence[Request]:
-        """What the engine is asked first."""
+        """Returns the first requests."""
         if self.uncast is None:
             return (self.line,)
-        asked = {n: _request(self.uncast, n, self.engine) for n in range(1, COUNT + 1)}
-        self._numbers = {request.key: number for number, request in asked.items()}
-        return list(asked.values())
+        requests_by_number = {n: _request(self.uncast, n, self.engine) for n in range(1, COUNT + 1)}
+        self._numbers = {request.key: number for number, request in requests_by_number.items()}
+        return list(requests_by_number.values())
 
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
-        """Judge what the engine said; returns what it is to be asked next.
+        """Judges the engine's answer; returns the next requests.
 
-        Raises UserError where a voice cannot be cast, StorageError.
+        Raises UserError if a voice cannot be cast, StorageError.
         """
         if number := self._numbers.get(request.key):
-            self._candidates.append(_judge(number, request, outcome, self.engine))
+            self._candidates.append(_judge_candidate(number, request, outcome, self.engine))
             if len(self._candidates) < len(self._numbers):
                 return ()
             assert self.keep
@@ -355,18 +370,18 @@ class Audition:
             self._tries.append((outcome.speech, verdict))
             if verdict:
                 return ()
-        again = request.attempt + 1
-        return (replace(request, attempt=again),) if again < TRIES else ()
+        next_attempt = request.attempt + 1
+        return (replace(request, attempt=next_attempt),) if next_attempt < TRIES else ()
 
     def heard(self) -> tuple[Speech, Sequence[str]]:
-        """The first try without faults, or the best of them with its own.
+        """Returns the first attempt without faults, or the best one with its faults.
 
-        Raises UserError where every try failed.
+        Raises UserError if every attempt failed.
         """
         if not self._tries:
-            why = "; ".join(self._failures)
-            raise UserError(f"'{self.line.voice.speaker}' could not speak this: {why}")
-        best, verdict = min(self._tries, key=lambda one: checks.badness(one[1]))
+            failures = "; ".join(self._failures)
+            raise UserError(f"'{self.line.voice.speaker}' could not speak this: {failures}")
+        best, verdict = min(self._tries, key=lambda attempt: checks.badness(attempt[1]))
         return best, list(map(str, verdict.faults))
 
 
@@ -374,21 +389,21 @@ def line(
     voice: Voice,
     text: str,
     language: str,
-    own: EngineParameters,
+    settings: EngineParameters,
     reference: Reference | None,
     mode: Mode = "reference",
 ) -> Request:
-    """What a voice is tried on, as an engine is asked for it; `text` is spoken text.
+    """Returns the request for an audition; `text` is spoken text.
 
-    Raises UsageError for one that is no sentence or two.
+    Raises UsageError unless it is a sentence or two.
     """
     if not any(map(str.isalnum, text)):
         raise UsageError("there is nothing to say in this text")
     expected = expected_seconds(text, language)
-    if expected > LONGEST:
+    if expected > MAX_SECONDS:
         raise UsageError(
             f"this text takes about {expected:.0f} s; an audition is a sentence or two, "
-            f"{LONGEST:.0f} s at most"
+            f"{MAX_SECONDS:.0f} s at most"
         )
     return Request(
         key=keys.key({"audition": text, "voice": voice.content, "style": voice.style}),
@@ -396,8 +411,8 @@ def line(
         language=language,
         voice=voice,
         style=voice.style,
-        parameters=own.parameters,
-        seed=own.seed,
+        parameters=settings.parameters,
+        seed=settings.seed,
         attempt=0,
         expected=expected,
         mode=mode,
@@ -408,17 +423,19 @@ def line(
 def speak_line(
     audition: Audition, tell: Callable[[str], None], cancel: Event | None = None
 ) -> None:
-    """Have a session of its own speak it, unless `cancel` is set before. Raises as
-    `Audition.answered`, EngineUnavailable."""
-    waiting = deque(audition.begin())
-    flying = len(waiting)
+    """Speaks an audition in a session of its own, unless `cancel` is set before.
 
-    def asked() -> Iterator[Request | None]:
-        while flying:
-            yield waiting.popleft() if waiting else None
+    Raises the errors of `Audition.answered`, EngineUnavailable.
+    """
+    pending_requests = deque(audition.begin())
+    open_count = len(pending_requests)
+
+    def iter_requests() -> Iterator[Request | None]:
+        while open_count:
+            yield pending_requests.popleft() if pending_requests else None
 
     with closing(audition.engine.start(tell)) as session:
-        for request, outcome in speak(session, asked(), cancel=cancel):
-            more = audition.answered(request, outcome)
-            waiting += more
-            flying += len(more) - 1
+        for request, outcome in speak(session, iter_requests(), cancel=cancel):
+            next_requests = audition.answered(request, outcome)
+            pending_requests += next_requests
+            open_count += len(next_requests) - 1

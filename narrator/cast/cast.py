@@ -1,6 +1,6 @@
-"""The manifest's speakers -> the cast: every speaker with voice, style and levels.
+"""Turns the manifest's speakers into the cast: every speaker with voice, style and levels.
 
-Reads no sound: what a reference holds is `references.py`'s.
+Reads no sound; `references.py` reads references.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from narrator.project.load import preset_path
 from narrator.project.project import Project
 from narrator.project.schema import Speaker
 
-_PLACES = 8
+_PLACES_PER_PRONOUN = 8
 
 
 def resolve(project: Project) -> Cast:
-    """Every speaker of a project with the voice, style and levels that the manifest gives them."""
+    """Returns every speaker of a project with the voice, style and levels that the manifest
+    sets."""
     places = _places({name: speaker.pronoun for name, speaker in project.speakers.items()})
     return {
         name: replace(
@@ -31,19 +32,23 @@ def resolve(project: Project) -> Cast:
 
 
 def _places(pronouns: Mapping[str, str | None]) -> dict[str, int]:
-    """A number for each speaker, from 0, that no other of the same pronoun has.
+    """Returns a number from 0 for each speaker, unique among those of the same pronoun.
 
-    It comes from the name, so that a new speaker seldom moves others.
+    It derives from the name, so that a new speaker seldom changes those of others.
     """
-    taken: dict[str | None, set[int]] = defaultdict(set)
+    taken_by_pronoun: dict[str | None, set[int]] = defaultdict(set)
     places: dict[str, int] = {}
     for name, pronoun in pronouns.items():
-        others = taken[pronoun]
-        size = _PLACES * (1 + len(others) // _PLACES)
-        first = keys.number(name) % size
-        free = (place % size for place in range(first, first + size) if place % size not in others)
-        places[name] = next(free)
-        others.add(places[name])
+        taken_places = taken_by_pronoun[pronoun]
+        place_count = _PLACES_PER_PRONOUN * (1 + len(taken_places) // _PLACES_PER_PRONOUN)
+        first = keys.number(name) % place_count
+        free_places = (
+            place % place_count
+            for place in range(first, first + place_count)
+            if place % place_count not in taken_places
+        )
+        places[name] = next(free_places)
+        taken_places.add(places[name])
     return places
 
 
@@ -54,7 +59,9 @@ def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
         if settings not in project.manifest.voices:
             preset = preset_path(project.root, settings)
         settings = project.manifest.voices.get(settings)
-    own = {kind.name: getattr(speaker, kind.name) for kind in ENGINES.values() if kind.voice}
+    engine_settings = {
+        spec.name: getattr(speaker, spec.name) for spec in ENGINES.values() if spec.voice
+    }
     voice = Voice(
         speaker=name,
         style=speaker.style,
@@ -62,7 +69,7 @@ def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
         speed=speaker.speed,
         language=speaker.language,
         pronoun=speaker.pronoun,
-        own=own,
+        own=engine_settings,
     )
     if settings is None:
         return replace(voice, reference=preset)

@@ -1,9 +1,9 @@
-"""A reference clip: from any recording to the sound that an engine imitates, judged in words.
+"""Prepares and judges reference clips: turns any recording into the sound that an engine imitates.
 
-A clip is read with all its channels, mixed, brought to one rate, trimmed and levelled, once. What
-is wrong with it is said as findings: "refuse" where nothing good can come of it, "warn" where the
-voice will be less than it could be. Nothing is cleaned: noise, gaps and clipping stay as they are,
-since an engine imitates those too. Knows nothing of presets, casts and engines.
+A clip is read with all its channels, mixed, resampled, trimmed and levelled, once. Its faults are
+findings: "refuse" if nothing good can come of it, "warn" if the voice will be worse than it could
+be. Nothing is cleaned: noise, gaps and clipping stay, since an engine imitates those too. Knows
+nothing of presets, casts and engines.
 """
 
 from __future__ import annotations
@@ -26,44 +26,46 @@ from narrator.sound.media import Unfit
 from narrator.text.pace import expected_seconds
 
 PREPARATION = 1
-"""Raised when the same recording would give other samples: it is part of a clip's content."""
+"""Version of the preparation, part of a clip's content; increased when the same recording gives
+other samples."""
 RATE = 48_000
 """Hertz of prepared sound: no recording of speech loses by it."""
 
-SHORTEST, LONGEST = 3.0, 30.0
+MIN_SECONDS, LONGEST = 3.0, 30.0
 """Seconds of speech. Less shows too little of a voice; the model was trained within about 30 s."""
 ADVISED = (5.0, 10.0)
-"""Seconds of speech, least and most. Reference, prompt and speech may share the 30 s: with a clip
-of 22 s every take broke off at the same place, with 10 s none did (OpenBMB/VoxCPM#244)."""
-MOST = 600.0
-"""Seconds of a recording that are read at all."""
+"""Least and greatest seconds of speech. Reference, prompt and speech may share the 30 s: with a
+clip of 22 s every take broke off at the same place, with 10 s none did (OpenBMB/VoxCPM#244)."""
+MAX_FILE_SECONDS = 600.0
+"""Largest length in seconds of a recording that is read."""
 
 LEVEL = -23.0
 """Active speech level of a prepared clip, LUFS: takes come out about as loud as their reference,
 and at -23 (EBU R 128) the peaks of lively speech, some 18 dB above, still do not clip."""
-PEAK = -3.0
-"""Highest sample, dB. A clip with higher peaks stays quieter: a limiter would be imitated."""
+MAX_PEAK = -3.0
+"""Largest sample in dB. A clip with higher peaks stays quieter, since a limiter would be imitated.
+"""
 
 LEAD, TAIL = 0.05, 0.25
 """Seconds of pause before and after the speech. A continuation begins where a prompt ends: without
 a short pause there, its first sound chirps."""
 
-FRAME = 0.02
+FRAME_SECONDS = 0.02
 """Seconds of one level reading."""
-UNFIT, ODD = 2.5, 1.6
+MAX_PACE_RATIO, USUAL_PACE_RATIO = 2.5, 1.6
 """Times longer or shorter than its transcript takes a narrator: refused, warned about."""
-NOISY = 25.0
-"""dB between speech and what is left in its pauses. Draft voices with white noise added measured
+MIN_NOISE_DISTANCE = 25.0
+"""dB between speech and the background in its pauses. Draft voices with white noise added measured
 within 1 dB of the truth from 10 to 40 dB."""
-TONAL = 15.0
-"""dB by which a steady tone stands above the noise around it; white noise itself stays under 9."""
-UNSTEADY = 12.0
-"""dB between the loud and the faint moments of pauses that hold no steady tone."""
-WIDEST_GAP = 1.2
-"""Seconds of silence inside a clip: the model takes a pause for part of the manner."""
-NARROW = 7000.0
+MIN_TONE_DISTANCE = 15.0
+"""dB by which a steady tone exceeds the noise around it; white noise itself stays under 9."""
+MAX_PAUSE_SPREAD = 12.0
+"""dB between loud and faint moments of pauses above which they hold no steady tone."""
+MAX_GAP = 1.2
+"""Seconds of silence inside a clip: the model takes a longer pause for part of the manner."""
+MIN_BANDWIDTH = 7000.0
 """Hertz. The model reads references up to 8,000."""
-CLIPPED, BADLY_CLIPPED = 8, 0.005
+MIN_CLIPPED_PEAKS, MAX_CLIPPED_SHARE = 8, 0.005
 """Flat tops from which on a clip counts as clipped; the share of samples in them that is too many.
 Of eleven draft voices, cut 1 dB below their peaks they had 0 to 7 tops, 3 dB below 34 to 115
 (0.06 to 0.26 % of the samples), 6 dB below 0.5 to 1.6 %."""
@@ -71,7 +73,7 @@ Of eleven draft voices, cut 1 dB below their peaks they had 0 to 7 tops, 3 dB be
 
 @dataclass(frozen=True, slots=True)
 class ClipFinding:
-    """One thing that is wrong with a clip, in figures, and what to do about it."""
+    """A fault of a clip, in figures, with advice."""
 
     severity: Literal["refuse", "warn"]
     message: str
@@ -82,7 +84,7 @@ class ClipFinding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
-    """Sound as it was recorded: float32 of shape (samples, channels)."""
+    """Sound as recorded: float32 of shape (samples, channels)."""
 
     channels: NDArray[np.float32]
     rate: int
@@ -90,23 +92,23 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class ClipFigures:
-    """What was measured of a recording."""
+    """Measurements of a recording."""
 
     seconds: float
-    """Of speech, from its first to its last sound."""
+    """Seconds of speech, from its first to its last sound."""
     level: float
     """Active speech level as recorded, LUFS."""
     gain: float
-    """dB that were given to it."""
+    """dB of gain applied."""
     noise: float
     """dB between speech and its pauses, at most 90."""
     band: float
-    """Hertz up to which there is sound."""
+    """Upper limit of its spectrum in hertz."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clip:
-    """A prepared reference clip: mono samples at `RATE`, its figures, and what is wrong with it."""
+    """A prepared reference clip: mono samples at `RATE`, its figures and findings."""
 
     samples: Samples
     transcript: str
@@ -123,15 +125,15 @@ class Clip:
 
 
 def load(path: Path, transcript: str, language: str) -> Clip:
-    """The prepared clip of a file that libsndfile or FFmpeg reads.
+    """Returns the prepared clip of a file that libsndfile or FFmpeg reads.
 
-    Raises UserError with all that speaks against it: no such file, no sound, or refusals.
+    Raises UserError with every objection: no such file, no sound, or refusals.
     """
     return accepted(prepare(read(path), transcript, language), path)
 
 
 def accepted(clip: Clip, path: Path) -> Clip:
-    """A clip of a file, unless it is refused. Raises UserError with all that speaks against it."""
+    """Returns a clip of a file unless it is refused. Raises UserError with every refusal."""
     if clip.refusals:
         raise UserError([Problem(path, None, finding.message) for finding in clip.refusals])
     return clip
@@ -141,10 +143,11 @@ def accepted(clip: Clip, path: Path) -> Clip:
 
 
 def read(path: Path) -> Recording:
-    """All channels of a sound file. Raises UserError for what is none, or is far too long."""
+    """Returns all channels of a sound file. Raises UserError if it has no sound or is far too
+    long."""
     try:
         with media.regular(path) as file, contextlib.suppress(soundfile.LibsndfileError):
-            # by number: what a reader does to an object in vain is printed on the terminal
+            # By descriptor: libsndfile prints failed calls on a file object to the terminal.
             return _read_sndfile(soundfile.SoundFile(file.fileno(), closefd=False))
         return _read_ffmpeg(path)
     except OSError as error:
@@ -165,23 +168,24 @@ def _read_sndfile(file: soundfile.SoundFile) -> Recording:
 
 def _read_ffmpeg(path: Path) -> Recording:
     with media.sound(path) as container:
-        rate, count = container.streams.audio[0].rate, 0
+        rate, sample_count = container.streams.audio[0].rate, 0
         resampler = AudioResampler(format="fltp")
         blocks: list[NDArray[np.float32]] = []
         for frame in container.decode(audio=0):
-            for even in resampler.resample(frame):
-                blocks.append(even.to_ndarray().T.astype(np.float32))
-            count += frame.samples
-            _check_length(count / rate)
+            for resampled in resampler.resample(frame):
+                blocks.append(resampled.to_ndarray().T.astype(np.float32))
+            sample_count += frame.samples
+            _check_length(sample_count / rate)
     if not blocks:
         raise Unfit("there is no sound in this file")
     return Recording(np.concatenate(blocks), rate)
 
 
 def _check_length(seconds: float) -> None:
-    if seconds > MOST:
+    if seconds > MAX_FILE_SECONDS:
         raise Unfit(
-            f"more than {MOST / 60:.0f} minutes of sound; cut {_ADVISED} of clear speech out of it"
+            f"more than {MAX_FILE_SECONDS / 60:.0f} minutes of sound; cut {_ADVISED_RANGE} of "
+            "clear speech out of it"
         )
 
 
@@ -189,112 +193,119 @@ def _check_length(seconds: float) -> None:
 
 
 def prepare(recording: Recording, transcript: str | None, language: str) -> Clip:
-    """A recording made ready for engines, and all that is wrong with it; without a transcript, all
-    but what that would show.
+    """Prepares a recording for engines and judges it; without a transcript, some findings are
+    missing.
 
-    A clip that is refused has the samples as far as they came; do not speak with it.
+    A refused clip holds the samples of the stage that it reached; do not speak with it.
     """
     is_known = transcript is not None
     transcript = " ".join((transcript or "").split())
     channels = recording.channels
     if not len(channels) or not np.isfinite(channels).all():
         message = "the sound holds values that are not numbers; export it again"
-        return _refused(transcript, message if len(channels) else "there is no sound in this file")
-    mono, findings = _mixed(channels)
-    mono = _without_rumble(audio.resample(mono, recording.rate, RATE))
+        return _refused_clip(
+            transcript, message if len(channels) else "there is no sound in this file"
+        )
+    mono, findings = _mix_channels(channels)
+    mono = _remove_rumble(audio.resample(mono, recording.rate, RATE))
     start, stop = audio.speech_bounds(mono, RATE)
     level, _ = audio.level(mono[start:stop], RATE)
     if stop <= start or level < -65:
-        return _refused(transcript, "no speech in it: it is silent, or next to it", *findings)
-    sound = _Levels.of(mono, start, stop)
-    findings += _clipping(channels, recording.rate)
-    findings += _length(sound)
+        return _refused_clip(transcript, "no speech in it: it is silent, or next to it", *findings)
+    levels = _Levels.of(mono, start, stop)
+    findings += _clipping_findings(channels, recording.rate)
+    findings += _length_findings(levels)
     if is_known:
-        findings += _fit(sound.seconds, transcript, language)
-    findings += _background(sound)
-    band = min(_band(mono[start:stop]), recording.rate / 2)
-    findings += _narrow(band, recording.rate)
-    findings += _ending(sound)
-    samples, gain = _levelled(_trimmed(mono, start, stop), level)
-    figures = ClipFigures(sound.seconds, level, gain, sound.noise, band)
+        findings += _transcript_findings(levels.seconds, transcript, language)
+    findings += _background_findings(levels)
+    band = min(_bandwidth(mono[start:stop]), recording.rate / 2)
+    findings += _bandwidth_findings(band, recording.rate)
+    findings += _ending_findings(levels)
+    samples, gain = _apply_level(_trim(mono, start, stop), level)
+    figures = ClipFigures(levels.seconds, level, gain, levels.noise, band)
     return Clip(samples, transcript, figures, tuple(findings))
 
 
 def speech_of(recording: Recording) -> tuple[float, float, list[tuple[float, float]]]:
-    """Where speech begins and ends in a recording, and the pauses inside of it, in seconds."""
+    """Returns start and end of the speech in a recording and the pauses inside of it, in
+    seconds."""
     if not len(recording.channels) or not np.isfinite(recording.channels).all():
         return 0.0, 0.0, []
-    mono, _ = _mixed(recording.channels)
-    mono = _without_rumble(audio.resample(mono, recording.rate, RATE))
+    mono, _ = _mix_channels(recording.channels)
+    mono = _remove_rumble(audio.resample(mono, recording.rate, RATE))
     start, stop = audio.speech_bounds(mono, RATE)
     if stop <= start:
         return 0.0, 0.0, []
-    sound = _Levels.of(mono, start, stop)
-    inner = [(a, b) for a, b in sound.pauses() if sound.first < a and b < sound.last]
-    pauses = [(a * FRAME, b * FRAME) for a, b in inner]
+    levels = _Levels.of(mono, start, stop)
+    inner = [(a, b) for a, b in levels.pauses() if levels.first < a and b < levels.last]
+    pauses = [(a * FRAME_SECONDS, b * FRAME_SECONDS) for a, b in inner]
     return start / RATE + audio.BEFORE, stop / RATE - audio.AFTER, pauses
 
 
-def _refused(transcript: str, message: str, *findings: ClipFinding) -> Clip:
-    none = ClipFigures(0.0, audio.SILENCE, 0.0, 0.0, 0.0)
-    empty = np.zeros(0, np.float32)
-    return Clip(empty, transcript, none, (ClipFinding("refuse", message), *findings))
+def _refused_clip(transcript: str, message: str, *findings: ClipFinding) -> Clip:
+    empty_figures = ClipFigures(0.0, audio.SILENCE, 0.0, 0.0, 0.0)
+    no_samples = np.zeros(0, np.float32)
+    return Clip(no_samples, transcript, empty_figures, (ClipFinding("refuse", message), *findings))
 
 
-def _mixed(channels: NDArray[np.float32]) -> tuple[Samples, list[ClipFinding]]:
-    """One channel of all that carry sound."""
+def _mix_channels(channels: NDArray[np.float32]) -> tuple[Samples, list[ClipFinding]]:
+    """Mixes the channels that carry sound into one."""
     power = np.square(channels, dtype=np.float64).mean(axis=0)
-    # a microphone on one side of a stereo file is mono
-    heard = channels[:, power > power.max() / 1e4]
-    if heard.shape[1] < 2:
-        return (heard if heard.size else channels)[:, 0].copy(), []
-    mono = heard.mean(axis=1, dtype=np.float32)
-    kept = float(np.square(mono, dtype=np.float64).mean() / power.max())
-    if kept < 0.1:
+    # A stereo file with a microphone on one side only is mono.
+    audible_channels = channels[:, power > power.max() / 1e4]
+    if audible_channels.shape[1] < 2:
+        return (audible_channels if audible_channels.size else channels)[:, 0].copy(), []
+    mono = audible_channels.mean(axis=1, dtype=np.float32)
+    kept_share = float(np.square(mono, dtype=np.float64).mean() / power.max())
+    if kept_share < 0.1:
         message = (
-            f"its channels cancel each other out when mixed ({10 * np.log10(kept + 1e-12):.0f} dB "
-            "are left); export one of them as mono"
+            "its channels cancel each other out when mixed "
+            f"({10 * np.log10(kept_share + 1e-12):.0f} dB are left); export one of them as mono"
         )
         return mono, [ClipFinding("refuse", message)]
-    rest = float(np.square(heard - mono[:, np.newaxis], dtype=np.float64).mean())
-    apart = 10 * np.log10(rest / (kept * power.max()) + 1e-12)
-    if apart > -10:
+    difference_power = float(
+        np.square(audible_channels - mono[:, np.newaxis], dtype=np.float64).mean()
+    )
+    difference_level = 10 * np.log10(difference_power / (kept_share * power.max()) + 1e-12)
+    if difference_level > -10:
         message = (
-            f"its channels differ (by {apart:.0f} dB of their sum), and mixing them blurs the "
-            "voice; export the better one as mono"
+            f"its channels differ (by {difference_level:.0f} dB of their sum), and mixing them "
+            "blurs the voice; export the better one as mono"
         )
         return mono, [ClipFinding("warn", message)]
     return mono, []
 
 
-RUMBLE = 30.0
-"""Hertz under which there is no voice."""
+_MIN_VOICE_FREQUENCY = 30.0
+"""Hertz below which there is no voice."""
 
 
-def _without_rumble(mono: Samples) -> Samples:
-    """Sound without a constant offset and what moves as slowly: a high-pass without delay.
+def _remove_rumble(mono: Samples) -> Samples:
+    """Removes a constant offset and very low frequencies: a high-pass without delay.
 
-    Taking the mean off is not enough: speech is lopsided, and that moves its pauses away from 0.
+    Subtracting the mean is not enough: speech is lopsided, and that moves its pauses away from 0.
     """
-    mono = mono - mono.mean(dtype=np.float64).astype(np.float32)  # or it would step at the edges
+    mono = mono - mono.mean(dtype=np.float64).astype(np.float32)  # avoids a step at the edges
     size = 1 << (len(mono) + RATE).bit_length()
     hertz = np.fft.rfftfreq(size, 1 / RATE)
-    kept = (1 / (1 + (RUMBLE / np.maximum(hertz, 1e-3)) ** 4)).astype(np.float32)
-    return np.fft.irfft(np.fft.rfft(mono, size) * kept, size)[: len(mono)].astype(np.float32)
+    filter_gain = (1 / (1 + (_MIN_VOICE_FREQUENCY / np.maximum(hertz, 1e-3)) ** 4)).astype(
+        np.float32
+    )
+    return np.fft.irfft(np.fft.rfft(mono, size) * filter_gain, size)[: len(mono)].astype(np.float32)
 
 
-def _trimmed(mono: Samples, start: int, stop: int) -> Samples:
-    """Speech with a short pause on both sides: the recording's own, where it has one."""
-    lead, tail = round(LEAD * RATE), round(TAIL * RATE)
-    # what `speech_bounds` leaves after the last sound belongs to the pause
-    end = min(len(mono), max(stop, stop - round(audio.AFTER * RATE) + tail))
-    begin = max(0, min(start, start + round(audio.BEFORE * RATE) - lead))
-    missing = max(0, tail - (end - (stop - round(audio.AFTER * RATE))))
+def _trim(mono: Samples, start: int, stop: int) -> Samples:
+    """Returns speech with a short pause on both sides, from the recording itself if it has one."""
+    lead_length, tail_length = round(LEAD * RATE), round(TAIL * RATE)
+    # The margin that `speech_bounds` leaves after the last sound is part of the pause.
+    end = min(len(mono), max(stop, stop - round(audio.AFTER * RATE) + tail_length))
+    begin = max(0, min(start, start + round(audio.BEFORE * RATE) - lead_length))
+    missing = max(0, tail_length - (end - (stop - round(audio.AFTER * RATE))))
     return np.concatenate([audio.fade(mono[begin:end], RATE), np.zeros(missing, np.float32)])
 
 
-def _levelled(samples: Samples, level: float) -> tuple[Samples, float]:
-    gain = min(LEVEL - level, PEAK - audio.decibels(float(np.abs(samples).max())))
+def _apply_level(samples: Samples, level: float) -> tuple[Samples, float]:
+    gain = min(LEVEL - level, MAX_PEAK - audio.decibels(float(np.abs(samples).max())))
     return samples * np.float32(audio.amplitude(gain)), gain
 
 
@@ -303,25 +314,25 @@ def _levelled(samples: Samples, level: float) -> tuple[Samples, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Levels:
-    """Level readings of a mono recording at `RATE`, and where speech lies in it."""
+    """Level readings of a mono recording at `RATE`, with the bounds of its speech."""
 
     mono: Samples
     levels: NDArray[np.float64]
-    """dB, one each `FRAME`."""
+    """dB, one for each `FRAME_SECONDS`."""
     first: int
-    """Frames of the first and after the last speech."""
+    """Frame of the first speech; `last` is the frame after the last speech."""
     last: int
     seconds: float
     loud: float
     """Level of loud speech."""
     floor: float
-    """Level of the quietest three per cent: what is there when nobody speaks."""
+    """Level of the quietest three per cent: the background."""
     noise: float
-    """dB between the two, at most 90."""
+    """dB between speech and background, at most 90."""
 
     @classmethod
     def of(cls, mono: Samples, start: int, stop: int) -> _Levels:
-        size = round(FRAME * RATE)
+        size = round(FRAME_SECONDS * RATE)
         count = max(1, len(mono) // size)
         frames = mono[: count * size].reshape(count, -1)
         power = np.square(frames, dtype=np.float64).mean(axis=1)
@@ -330,182 +341,196 @@ class _Levels:
         last = max(first + 1, min(count, -(-stop // size)))
         loud = float(np.percentile(levels[first:last], 90))
         active = power[first:last][levels[first:last] > loud - 25]
-        heard = np.flatnonzero(levels > -95)  # silence at the edges is an editor's or a codec's
-        floor = float(np.percentile(levels[heard[0] : heard[-1] + 1], 3))
+        audible_frames = np.flatnonzero(levels > -95)  # editors and codecs add silence at the edges
+        floor = float(np.percentile(levels[audible_frames[0] : audible_frames[-1] + 1], 3))
         noise = min(90.0, 10 * math.log10(float(active.mean())) - floor)
         seconds = (stop - start) / RATE - audio.BEFORE - audio.AFTER
         return cls(mono, levels, first, last, max(0.0, seconds), loud, floor, noise)
 
     def pauses(self) -> list[tuple[int, int]]:
-        """Runs of frames without speech, from and to."""
+        """Returns the runs of frames without speech, as (start, stop)."""
         quiet = self.levels < max(self.floor + 6, self.loud - 40)
         edges = np.flatnonzero(np.diff(np.concatenate(([0], quiet.view(np.int8), [0]))))
         return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-_ADVISED = f"{ADVISED[0]:.0f} to {ADVISED[1]:.0f} s"
-_CUTS = "`narrator voices add NAME CLIP --cut` cuts it at a pause"
+_ADVISED_RANGE = f"{ADVISED[0]:.0f} to {ADVISED[1]:.0f} s"
+_CUT_ADVICE = "`narrator voices add NAME CLIP --cut` cuts it at a pause"
 
 
 def too_long(seconds: float) -> str:
-    """What is said of more speech than is advised; "" of less."""
+    """Returns a warning for more speech than is advised; "" for less."""
     if seconds <= ADVISED[1]:
         return ""
     return (
-        f"{seconds:.1f} s of speech, {_ADVISED} are advised: reference, prompt and speech may "
-        f"share the model's {LONGEST:.0f} s, and takes may break off at its end; {_CUTS}"
+        f"{seconds:.1f} s of speech, {_ADVISED_RANGE} are advised: reference, prompt and speech "
+        f"may share the model's {LONGEST:.0f} s, and takes may break off at its end; {_CUT_ADVICE}"
     )
 
 
-def _length(sound: _Levels) -> list[ClipFinding]:
-    seconds, findings = sound.seconds, list[ClipFinding]()
-    if seconds < SHORTEST:
+def _length_findings(levels: _Levels) -> list[ClipFinding]:
+    seconds, findings = levels.seconds, list[ClipFinding]()
+    if seconds < MIN_SECONDS:
         message = (
             f"{seconds:.1f} s of speech, too short to show a voice; "
-            f"{SHORTEST:.0f} s are the least, {_ADVISED} are best"
+            f"{MIN_SECONDS:.0f} s are the least, {_ADVISED_RANGE} are best"
         )
         findings.append(ClipFinding("refuse", message))
     elif seconds > LONGEST:
         message = (
             f"{seconds:.1f} s of speech, more than the model can hold ({LONGEST:.0f} s); "
-            f"cut {_ADVISED} out of it, with their transcript: {_CUTS}"
+            f"cut {_ADVISED_RANGE} out of it, with their transcript: {_CUT_ADVICE}"
         )
         findings.append(ClipFinding("refuse", message))
     elif message := too_long(seconds):
         findings.append(ClipFinding("warn", message))
-    inner = [b - a for a, b in sound.pauses() if sound.first < a and b < sound.last]
-    gap = max(inner, default=0) * FRAME
-    if gap > WIDEST_GAP:
+    inner_pauses = [b - a for a, b in levels.pauses() if levels.first < a and b < levels.last]
+    longest_gap = max(inner_pauses, default=0) * FRAME_SECONDS
+    if longest_gap > MAX_GAP:
         message = (
-            f"{gap:.1f} s of silence inside it; shorten the pause to half a second, "
+            f"{longest_gap:.1f} s of silence inside it; shorten the pause to half a second, "
             "or every take may pause like that"
         )
         findings.append(ClipFinding("warn", message))
     return findings
 
 
-def _fit(seconds: float, transcript: str, language: str) -> list[ClipFinding]:
-    """Whether so many seconds can hold a text."""
-    expected = expected_seconds(transcript, language)
+def _transcript_findings(seconds: float, transcript: str, language: str) -> list[ClipFinding]:
+    """Checks whether so many seconds can hold the transcript."""
+    expected_length = expected_seconds(transcript, language)
     if not any(map(str.isalnum, transcript)):
         return [
             ClipFinding("refuse", "its transcript is empty; write down every word that is spoken")
         ]
-    ratio = seconds / expected
-    if 1 / ODD <= ratio <= ODD:
+    ratio = seconds / expected_length
+    if 1 / USUAL_PACE_RATIO <= ratio <= USUAL_PACE_RATIO:
         return []
-    message = f"{seconds:.1f} s of speech, but its transcript takes about {expected:.1f} s: " + (
-        "words are missing from the transcript" if ratio > 1 else "it says more than the clip"
+    message = (
+        f"{seconds:.1f} s of speech, but its transcript takes about {expected_length:.1f} s: "
+        + ("words are missing from the transcript" if ratio > 1 else "it says more than the clip")
     )
-    if ratio > UNFIT or ratio < 1 / UNFIT:
+    if ratio > MAX_PACE_RATIO or ratio < 1 / MAX_PACE_RATIO:
         return [
             ClipFinding("refuse", f"{message}; write down exactly what is spoken, no more, no less")
         ]
     return [
-        ClipFinding("warn", f"{message}, or the speaker is very {_pace(ratio)}; compare the two")
+        ClipFinding(
+            "warn", f"{message}, or the speaker is very {_pace_word(ratio)}; compare the two"
+        )
     ]
 
 
-def _pace(ratio: float) -> str:
+def _pace_word(ratio: float) -> str:
     return "slow" if ratio > 1 else "fast"
 
 
-def _clipping(channels: NDArray[np.float32], rate: int) -> list[ClipFinding]:
-    """Flat tops: samples in a row at the highest value, or at full scale."""
-    tops, samples = 0, 0
+def _clipping_findings(channels: NDArray[np.float32], rate: int) -> list[ClipFinding]:
+    """Counts flat tops: runs of samples at the highest value or at full scale."""
+    top_count, clipped_samples = 0, 0
     for channel in channels.T:
-        for signed in (channel, -channel):
-            high = signed >= min(0.999, float(signed.max()) - 4e-5)
-            edges = np.flatnonzero(np.diff(np.concatenate(([0], high.view(np.int8), [0]))))
+        for signed_channel in (channel, -channel):
+            is_high = signed_channel >= min(0.999, float(signed_channel.max()) - 4e-5)
+            edges = np.flatnonzero(np.diff(np.concatenate(([0], is_high.view(np.int8), [0]))))
             runs = edges[1::2] - edges[::2]
-            # the top of a slow wave is flat for three samples at high rates
-            flat = runs[runs >= max(3, rate // 12_000)]
-            tops, samples = tops + len(flat), samples + int(flat.sum())
-    if tops < CLIPPED:
+            # At high rates, the top of a slow wave is flat for three samples.
+            flat_runs = runs[runs >= max(3, rate // 12_000)]
+            top_count, clipped_samples = (
+                top_count + len(flat_runs),
+                clipped_samples + int(flat_runs.sum()),
+            )
+    if top_count < MIN_CLIPPED_PEAKS:
         return []
-    share = samples / channels.size
-    if share > BADLY_CLIPPED:
+    share = clipped_samples / channels.size
+    if share > MAX_CLIPPED_SHARE:
         message = (
-            f"badly clipped: {tops} peaks are cut off, {share:.1%} of the sound; "
+            f"badly clipped: {top_count} peaks are cut off, {share:.1%} of the sound; "
             "record it again at a lower level"
         )
         return [ClipFinding("refuse", message)]
-    message = f"{tops} peaks are cut off; record it again at a lower level if you can"
+    message = f"{top_count} peaks are cut off; record it again at a lower level if you can"
     return [ClipFinding("warn", message)]
 
 
-def _background(sound: _Levels) -> list[ClipFinding]:
-    """What lies under the voice."""
-    tone = _tone(sound) if sound.noise < 45 else None
+def _background_findings(levels: _Levels) -> list[ClipFinding]:
+    """Judges hum, music and noise under the voice."""
+    tone = _find_tone(levels) if levels.noise < 45 else None
     if tone is not None:
-        hertz, above = tone
+        hertz, prominence = tone
         message = (
-            f"a steady tone lies under the voice, {sound.noise:.0f} dB below it: hum or music "
-            f"(at about {hertz:.0f} Hz, {above:.0f} dB above what is around it); it will be heard "
-            "in the book, so use a clip without it"
+            f"a steady tone lies under the voice, {levels.noise:.0f} dB below it: hum or music "
+            f"(at about {hertz:.0f} Hz, {prominence:.0f} dB above what is around it); it will be "
+            "heard in the book, so use a clip without it"
         )
         return [ClipFinding("warn", message)]
-    if sound.noise < NOISY:
+    if levels.noise < MIN_NOISE_DISTANCE:
         message = (
-            f"noisy: the voice is only {sound.noise:.0f} dB above its background, "
-            f"{NOISY:.0f} dB are the least that is clean; record it in a quieter room"
+            f"noisy: the voice is only {levels.noise:.0f} dB above its background, "
+            f"{MIN_NOISE_DISTANCE:.0f} dB are the least that is clean; record it in a quieter room"
         )
         return [ClipFinding("warn", message)]
     return []
 
 
-_WINDOW = 4096
+_WINDOW_SIZE = 4096
 
 
-def _tone(sound: _Levels) -> tuple[float, float] | None:
-    """Hertz, and dB above its surroundings, of what sounds on in the pauses; None without."""
-    size = round(FRAME * RATE)
-    window = np.hanning(_WINDOW)
+def _find_tone(levels: _Levels) -> tuple[float, float] | None:
+    """Returns hertz and dB above its surroundings of a steady tone in the pauses; None without
+    one."""
+    size = round(FRAME_SECONDS * RATE)
+    window = np.hanning(_WINDOW_SIZE)
     spectra: list[NDArray[np.float64]] = []
-    heard = np.flatnonzero(sound.levels > -95)
-    for first, last in sound.pauses():
-        first, last = max(first, int(heard[0])), min(last, int(heard[-1]))
-        pause = sound.mono[first * size : last * size]
-        for start in range(0, len(pause) - _WINDOW + 1, _WINDOW // 2):
-            piece = pause[start : start + _WINDOW]
+    audible_frames = np.flatnonzero(levels.levels > -95)
+    for first, last in levels.pauses():
+        first, last = max(first, int(audible_frames[0])), min(last, int(audible_frames[-1]))
+        pause = levels.mono[first * size : last * size]
+        for start in range(0, len(pause) - _WINDOW_SIZE + 1, _WINDOW_SIZE // 2):
+            piece = pause[start : start + _WINDOW_SIZE]
             spectra.append(np.square(np.abs(np.fft.rfft(piece * window))))
     if len(spectra) < 4:
         return None
-    low, high = (round(edge * _WINDOW / RATE) for edge in (45, 5000))
-    powers = 10 * np.log10(np.sum([found[low:high] for found in spectra], axis=1) + 1e-12)
-    faint, strong = np.percentile(powers, (10, 90))
-    if strong - faint > UNSTEADY:  # voices ring on in rooms, and decay
+    lowest_bin, highest_bin = (round(edge * _WINDOW_SIZE / RATE) for edge in (45, 5000))
+    powers = 10 * np.log10(
+        np.sum([frame_spectrum[lowest_bin:highest_bin] for frame_spectrum in spectra], axis=1)
+        + 1e-12
+    )
+    faint_power, strong_power = np.percentile(powers, (10, 90))
+    if strong_power - faint_power > MAX_PAUSE_SPREAD:  # reverberation of the voice, which decays
         return None
     spectrum = np.mean(spectra, axis=0)
-    hertz = np.fft.rfftfreq(_WINDOW, 1 / RATE)
-    around = np.lib.stride_tricks.sliding_window_view(np.pad(spectrum, 25, mode="edge"), 51)
-    above = 10 * np.log10((spectrum + 1e-15) / (np.median(around, axis=1) + 1e-15))
-    best = low + int(above[low:high].argmax())
-    return (float(hertz[best]), float(above[best])) if above[best] > TONAL else None
+    hertz = np.fft.rfftfreq(_WINDOW_SIZE, 1 / RATE)
+    neighbourhood = np.lib.stride_tricks.sliding_window_view(np.pad(spectrum, 25, mode="edge"), 51)
+    prominence = 10 * np.log10((spectrum + 1e-15) / (np.median(neighbourhood, axis=1) + 1e-15))
+    peak_bin = lowest_bin + int(prominence[lowest_bin:highest_bin].argmax())
+    return (
+        (float(hertz[peak_bin]), float(prominence[peak_bin]))
+        if prominence[peak_bin] > MIN_TONE_DISTANCE
+        else None
+    )
 
 
-_BAND = 500.0
+_BAND_WIDTH = 500.0
 
 
-def _band(speech: Samples) -> float:
-    """Hertz up to which speech is heard: where its loudest moments in a band are within 60 dB of
-    those of the loudest band."""
+def _bandwidth(speech: Samples) -> float:
+    """Returns the upper limit of speech in hertz: the highest band whose loudest moments are within
+    60 dB of those of the loudest band."""
     size = 1024
     count = len(speech) // size
     if not count:
         return 0.0
     frames = speech[: count * size].reshape(count, size) * np.hanning(size).astype(np.float32)
     power = np.square(np.abs(np.fft.rfft(frames, axis=1)))
-    width = round(_BAND * size / RATE)
+    width = round(_BAND_WIDTH * size / RATE)
     bands = power[:, 1:].reshape(count, -1)
     bands = bands[:, : bands.shape[1] // width * width].reshape(count, -1, width).mean(axis=2)
-    loud = np.percentile(bands, 95, axis=0)
-    heard = np.flatnonzero(loud > loud.max() * 1e-6)
-    return float((heard[-1] + 1) * width * RATE / size) if len(heard) else 0.0
+    loud_power = np.percentile(bands, 95, axis=0)
+    audible_bands = np.flatnonzero(loud_power > loud_power.max() * 1e-6)
+    return float((audible_bands[-1] + 1) * width * RATE / size) if len(audible_bands) else 0.0
 
 
-def _narrow(band: float, rate: int) -> list[ClipFinding]:
-    if band >= NARROW:
+def _bandwidth_findings(band: float, rate: int) -> list[ClipFinding]:
+    if band >= MIN_BANDWIDTH:
         return []
     message = (
         f"no sound above {band / 1000:.1f} kHz (the file has {rate / 1000:g} kHz): the voice will "
@@ -514,13 +539,13 @@ def _narrow(band: float, rate: int) -> list[ClipFinding]:
     return [ClipFinding("warn", message)]
 
 
-def _ending(sound: _Levels) -> list[ClipFinding]:
-    """Whether the recording breaks off within a sound; a codec may put a little silence after."""
-    last = int(np.flatnonzero(sound.levels > max(-80, sound.loud - 45))[-1])
-    if len(sound.levels) - 1 - last > round(0.06 / FRAME):
+def _ending_findings(levels: _Levels) -> list[ClipFinding]:
+    """Checks whether the recording breaks off within a sound; a codec may add a little silence."""
+    last_frame = int(np.flatnonzero(levels.levels > max(-80, levels.loud - 45))[-1])
+    if len(levels.levels) - 1 - last_frame > round(0.06 / FRAME_SECONDS):
         return []
-    ending = float(sound.levels[max(0, last - 2) : last + 1].max())
-    if ending < max(sound.loud - 15, sound.floor + 10):
+    final_level = float(levels.levels[max(0, last_frame - 2) : last_frame + 1].max())
+    if final_level < max(levels.loud - 15, levels.floor + 10):
         return []
     message = "it ends in the middle of a sound; cut it after a sentence, with its pause"
     return [ClipFinding("warn", message)]

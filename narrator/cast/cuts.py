@@ -1,8 +1,8 @@
-"""A clip that is longer than is advised -> where it may be cut, and what is said up to there.
+"""Finds a place to cut a clip that is longer than advised, and its transcript up to there.
 
-A cut lies in a pause, at the end of a sentence of the transcript. Which pause that is, is told by
-how much of the speech and of the text lies before it; where another pause or another sentence fits
-nearly as well, a cut is not sure, and whoever listens decides. Hears no words.
+A cut lies in a pause, at the end of a sentence of the transcript. The pause is found by the shares
+of speech and of text before it; if another pause or sentence fits nearly as well, the cut is not
+sure, and the listener decides. Recognises no words.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from narrator.cast.clips import Recording
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
 
-SHORTEST_PAUSE = 0.2
+MIN_PAUSE = 0.2
 """Seconds; the closure of a consonant is shorter."""
-DRIFT = 0.05
-"""Share of a clip by which the words before a place are off, where its pace is even."""
+MAX_DRIFT = 0.05
+"""Share of a clip by which word positions are off if its pace is even."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a clip may be cut."""
+    """A place to cut a clip."""
 
     seconds: float
-    """From the beginning of the file: the middle of a pause."""
+    """Seconds from the beginning of the file: the middle of a pause."""
     speech: float
     """Seconds of speech before it, pauses included."""
     transcript: str
-    """What is said before it."""
+    """Words before the cut."""
     sure: bool
-    """Whether no other pause and no other sentence comes near."""
+    """Whether no other pause or sentence fits nearly as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class _Gap:
 
     start: float
     stop: float
-    before: float
-    """Of words, without pauses, before it."""
+    words_before: float
+    """Seconds of words before it, without pauses."""
 
     @property
     def length(self) -> float:
@@ -51,54 +51,71 @@ class _Gap:
 
 
 def find(recording: Recording, transcript: str, language: str) -> Cut | None:
-    """The best place to cut a recording within what is advised; None where none is known."""
+    """Returns the best place to cut a recording within the advised length; None if there is
+    none."""
     transcript = " ".join(transcript.split())
-    first, last, silent = clips.speech_of(recording)
-    gaps = _gaps(first, silent)
-    words = last - first - sum(gap.length for gap in gaps)
-    ends = _ends(transcript, language, words)
-    within = [gap for gap in gaps if clips.ADVISED[0] <= gap.start - first <= clips.ADVISED[1]]
-    if not within or not ends:
+    speech_start, speech_end, silences = clips.speech_of(recording)
+    gaps = _find_gaps(speech_start, silences)
+    word_seconds = speech_end - speech_start - sum(gap.length for gap in gaps)
+    word_seconds_by_end = _sentence_ends(transcript, language, word_seconds)
+    gaps_in_range = [
+        gap for gap in gaps if clips.ADVISED[0] <= gap.start - speech_start <= clips.ADVISED[1]
+    ]
+    if not gaps_in_range or not word_seconds_by_end:
         return None
-    off, end, gap = min(
-        ((abs(gap.before - ends[end]), end, gap) for end in ends for gap in within),
-        key=lambda found: found[:2],
+    error, end, gap = min(
+        (
+            (abs(gap.words_before - word_seconds_by_end[end]), end, gap)
+            for end in word_seconds_by_end
+            for gap in gaps_in_range
+        ),
+        key=lambda candidate: candidate[:2],
     )
-    near = DRIFT * words
+    tolerance = MAX_DRIFT * word_seconds
     gaps.remove(gap)
-    alike = (other for other in gaps if other.length > 0.6 * gap.length)
-    places = [other.before - ends[end] for other in alike]
-    places += [ends[other] - gap.before for other in ends if other != end]
+    similar_gaps = (rival for rival in gaps if rival.length > 0.6 * gap.length)
+    rival_errors = [rival.words_before - word_seconds_by_end[end] for rival in similar_gaps]
+    rival_errors += [
+        word_seconds_by_end[rival] - gap.words_before
+        for rival in word_seconds_by_end
+        if rival != end
+    ]
     return Cut(
         seconds=round((gap.start + gap.stop) / 2, 2),
-        speech=round(gap.start - first, 1),
+        speech=round(gap.start - speech_start, 1),
         transcript=transcript[:end].strip(),
-        sure=off <= near and all(abs(place) >= off + 2 * near for place in places),
+        sure=error <= tolerance
+        and all(abs(rival_error) >= error + 2 * tolerance for rival_error in rival_errors),
     )
 
 
-def _gaps(first: float, silent: Sequence[tuple[float, float]]) -> list[_Gap]:
-    """Pauses that are no part of a word, of a recording whose speech begins at `first`."""
-    gaps, quiet = list[_Gap](), 0.0
-    for start, stop in silent:
-        if stop - start >= SHORTEST_PAUSE:
-            gaps.append(_Gap(start, stop, start - first - quiet))
-            quiet += stop - start
+def _find_gaps(speech_start: float, silences: Sequence[tuple[float, float]]) -> list[_Gap]:
+    """Returns pauses longer than those within words; speech begins at `speech_start`."""
+    gaps, pause_seconds = list[_Gap](), 0.0
+    for start, stop in silences:
+        if stop - start >= MIN_PAUSE:
+            gaps.append(_Gap(start, stop, start - speech_start - pause_seconds))
+            pause_seconds += stop - start
     return gaps
 
 
-def _ends(transcript: str, language: str, words: float) -> dict[int, float]:
-    """Ends of sentences but the last, each with the seconds of words before it, of `words`."""
-    whole = _weight(transcript, language)
+def _sentence_ends(transcript: str, language: str, word_seconds: float) -> dict[int, float]:
+    """Returns the offset of each sentence end but the last -> seconds of words before it, of
+    `word_seconds`."""
+    total_seconds = _word_seconds(transcript, language)
     ends = [end for _, end in sentences(transcript, language)][:-1]
-    return {end: _weight(transcript[:end], language) / whole * words for end in ends if whole > 0}
+    return {
+        end: _word_seconds(transcript[:end], language) / total_seconds * word_seconds
+        for end in ends
+        if total_seconds > 0
+    }
 
 
-def _weight(text: str, language: str) -> float:
-    """Seconds of the words of a text, without its pauses."""
+def _word_seconds(text: str, language: str) -> float:
+    """Returns the seconds that the words of a text take, without pauses."""
     return expected_seconds(re.sub(r"[^\w\s%&@#°§$€£]|_", "", text), language)
 
 
 def until(recording: Recording, seconds: float) -> Recording:
-    """What of a recording lies before a place."""
+    """Returns the part of a recording before a time."""
     return Recording(recording.channels[: round(seconds * recording.rate)], recording.rate)

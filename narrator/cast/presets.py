@@ -3,12 +3,12 @@
 A preset is a stored zip with fixed dates: `voice.json`, `reference.flac` and, for each encoder that
 has read it, `latents/<fingerprint>.npy` and `latents/<fingerprint>.seal`, a hash of these latents
 and the sound that they were made from. Such files are passed around, so nothing in them is trusted:
-sizes are bounded, nothing is unpacked to disk, what is damaged is said in one line, and latents
-without their seal are left out, since an encoder can make them anew.
+sizes are bounded, nothing is unpacked to disk, damage is reported in one line, and latents without
+their seal are ignored, since an encoder can make them anew.
 
-A preset's content is a hash of its sound and transcript: what names it in keys and records. Its
-name, description, style and latents are not in it, so they may change without a take going stale.
-Knows nothing of engines; how a voice is cast is `auditions.py`'s.
+A preset's content is a hash of its sound and transcript, which names it in keys and records. Its
+name, description, style and latents are not part of it, so they may change without a take going
+stale. Knows nothing of engines; `auditions.py` casts voices.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from narrator.sound.audio import Samples
 
 SUFFIX = ".voice"
 FORMAT = 1
-"""Raised when older programs could not read what is written."""
-LARGEST = 64 << 20
+"""Version of the file; increased when older programs could not read it."""
+MAX_FILE_SIZE = 64 << 20
 """Bytes of a preset file: sound of 30 s takes 6 MB at most, latents some 200 kB an encoder."""
-LONGEST = clips.LONGEST + 5
+MAX_SECONDS = clips.LONGEST + 5
 """Seconds of prepared sound."""
 
 _NAME = re.compile(r"[^\W_](?:[\w -]{0,62}[\w-])?")
@@ -52,7 +52,7 @@ _FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
 
 
 class _Card(BaseModel):
-    """voice.json."""
+    """The contents of voice.json."""
 
     model_config = ConfigDict(strict=True)
 
@@ -69,29 +69,28 @@ class _Card(BaseModel):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preset:
-    """A voice with its reference, as it is kept and passed on."""
+    """A voice with its reference, as stored and passed on."""
 
     name: str
     transcript: str
-    """Exactly what the reference says."""
+    """Exact words of the reference."""
     language: str
     sound: bytes
     """The prepared reference as FLAC, mono at `clips.RATE`."""
     description: str | None = None
     style: str | None = None
-    """Of every line, where the manifest has none."""
+    """Style of every line, unless the manifest sets one."""
     seed: int = 0
     source: str = ""
-    """Where the voice is from, for people."""
+    """Origin of the voice, for people."""
     made: Mapping[str, Any] = field(default_factory=dict)
-    """How it was made: preparation, engine, casting; for people and for tracing faults."""
+    """Preparation, engine and casting, for people and for tracing faults."""
     latents: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
-    """By the encoder's fingerprint. A seal is no proof: an engine looks at them before it uses
-    them."""
+    """By the encoder's fingerprint. A seal is no proof: an engine checks them before use."""
 
     @property
     def content(self) -> str:
-        """Names sound and transcript, wherever the preset lies and whatever it is called."""
+        """Hash of sound and transcript, independent of location and name."""
         return _content(self.sound, self.transcript)
 
     @property
@@ -107,7 +106,7 @@ class Preset:
         return Reference(self.content, self.samples, clips.RATE, self.transcript, self.latents)
 
     def with_latents(self, fingerprint: str, latents: NDArray[np.float32]) -> Preset:
-        """The same with what an encoder made of its reference.
+        """Returns a copy with an encoder's latents of the reference.
 
         A fingerprint is letters, digits and . _ -. Raises ValueError for another.
         """
@@ -127,7 +126,7 @@ def of_clip(
     source: str = "",
     made: Mapping[str, Any] | None = None,
 ) -> Preset:
-    """A preset of a prepared clip. Raises UserError for a name that cannot be one."""
+    """Returns a preset of a prepared clip. Raises UserError for an invalid name."""
     return Preset(
         name=checked(name),
         transcript=clip.transcript,
@@ -146,45 +145,45 @@ def of_clip(
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What a plan must know of a reference."""
+    """The facts about a reference that a plan needs."""
 
     content: str
     style: str | None = None
-    """Of every line, as a preset has it."""
+    """Style of every line, from a preset."""
 
 
 def content_of(path: Path, transcript: str | None) -> str:
-    """`Glance.content` of a reference. Raises UserError."""
+    """Returns `Glance.content` of a reference. Raises UserError."""
     return glance(path, transcript).content
 
 
 def glance(path: Path, transcript: str | None) -> Glance:
-    """What a plan must know of a reference, without decoding it: the file is read, once.
+    """Returns the facts that a plan needs about a reference; reads the file once, without decoding
+    it.
 
-    The content is, of a preset, what `Preset.content` is; of a clip, a hash of the file's bytes,
-    its transcript and the version of `clips.prepare`; `reference_of` gives the same. Raises
-    UserError.
+    The content of a preset is `Preset.content`; that of a clip is a hash of the file's bytes, its
+    transcript and the version of `clips.prepare`, as in `reference_of`. Raises UserError.
     """
     if path.suffix == SUFFIX:
-        card, sound, _ = _parts(path, with_latents=False)
+        card, sound, _ = _read_parts(path, with_latents=False)
         _check_transcript(path, transcript, card.transcript)
         return Glance(_content(sound, card.transcript), card.style)
     try:
-        recorded = keys.file_content(path)
+        file_hash = keys.file_content(path)
     except OSError as error:
         raise UserError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
-    said = " ".join((transcript or "").split())
+    plain_transcript = " ".join((transcript or "").split())
     version = str(clips.PREPARATION).encode()
-    return Glance(keys.content(b"clip", version, recorded.encode(), said.encode()))
+    return Glance(keys.content(b"clip", version, file_hash.encode(), plain_transcript.encode()))
 
 
 def reference_of(
     voice: Voice, language: str, tell: Callable[[str], None] | None = None
 ) -> Reference | None:
-    """What a voice is to be imitated from; None where it must be cast.
+    """Returns the reference of a voice; None if it must be cast.
 
-    A clip is prepared, in `language` where the voice has none of its own; `tell` hears what is odd
-    about it. Raises UserError for a clip that is refused and for a damaged preset.
+    A clip is prepared, in `language` if the voice has none of its own; `tell` is called with its
+    oddities. Raises UserError for a refused clip and for a damaged preset.
     """
     path = voice.reference
     if path is None:
@@ -192,8 +191,8 @@ def reference_of(
     if path.suffix == SUFFIX:
         preset = read(path)
         _check_transcript(path, voice.transcript, preset.transcript)
-        if tell and (said := clips.too_long(preset.seconds - clips.LEAD - clips.TAIL)):
-            tell(f"{path.name}: {said}")
+        if tell and (warning := clips.too_long(preset.seconds - clips.LEAD - clips.TAIL)):
+            tell(f"{path.name}: {warning}")
         return preset.to_reference()
     clip = clips.load(path, voice.transcript or "", voice.language or language)
     for finding in clip.warnings if tell else ():
@@ -203,8 +202,8 @@ def reference_of(
     return Reference(content, clip.samples, clips.RATE, clip.transcript)
 
 
-def _check_transcript(path: Path, given: str | None, own: str) -> None:
-    if given is not None and given.split() != own.split():
+def _check_transcript(path: Path, manifest_transcript: str | None, preset_transcript: str) -> None:
+    if manifest_transcript is not None and manifest_transcript.split() != preset_transcript.split():
         reason = "a preset has its own transcript; leave `transcript` out of the manifest"
         raise UserError(Problem(path, None, reason))
 
@@ -213,7 +212,7 @@ def _check_transcript(path: Path, given: str | None, own: str) -> None:
 
 
 def checked(name: str) -> str:
-    """A name as it is kept (composed letters, one form everywhere). Raises UserError."""
+    """Returns a valid name in composed letters. Raises UserError for an invalid one."""
     name = unicodedata.normalize("NFC", name)
     if not _NAME.fullmatch(name):
         raise UsageError(
@@ -224,32 +223,36 @@ def checked(name: str) -> str:
 
 
 def cleaned(name: str) -> str:
-    """A name that a preset can have, of a speaker's, which may hold any character."""
-    plain = re.sub(r"[^\w-]+", " ", unicodedata.normalize("NFC", name)).strip(" _-")
-    return plain[:64].strip() if _NAME.fullmatch(plain[:64].strip()) else "voice"
+    """Returns a valid preset name for a speaker's name, which may hold any character."""
+    clean_name = re.sub(r"[^\w-]+", " ", unicodedata.normalize("NFC", name)).strip(" _-")
+    return clean_name[:64].strip() if _NAME.fullmatch(clean_name[:64].strip()) else "voice"
 
 
 def folder(project: Path | None) -> Path:
-    """Where presets are kept: a project's, or, without one, the user's library's."""
+    """Returns the folder of a project's presets, or, without a project, of the user's library."""
     return (files.library() if project is None else project) / "voices"
 
 
 def find(name: str, project: Path | None) -> Path:
-    """The file of a preset, the project's before the library's. Raises UsageError."""
+    """Returns the file of a preset, the project's before the library's. Raises UsageError."""
     name = checked(name)
     root = project if project is not None else files.library()
     path = preset_path(root, name)
     if path is None:
-        there = sorted({entry.path.stem for entry in list_all(project)})
-        guess = nearest(name, there)
-        hint = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(there) or 'none'}"
+        preset_names = sorted({entry.path.stem for entry in list_all(project)})
+        guess = nearest(name, preset_names)
+        hint = (
+            f"did you mean '{guess}'?"
+            if guess
+            else f"there are: {', '.join(preset_names) or 'none'}"
+        )
         raise UsageError(f"no voice preset '{name}'; {hint}")
     return path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PresetFile:
-    """A preset's file, and what is in it or why it cannot be read."""
+    """A preset's file with its preset, or the reason why it cannot be read."""
 
     path: Path
     place: str
@@ -259,14 +262,14 @@ class PresetFile:
 
 
 def list_all(project: Path | None) -> list[PresetFile]:
-    """All presets by name, a project's before the library's. Raises StorageError."""
+    """Returns all presets by name, a project's before the library's. Raises StorageError."""
     places = [("library", folder(None))]
     if project is not None:
         places.insert(0, ("project", folder(project)))
     entries: list[PresetFile] = []
-    for place, where in places:
-        with files.storage(where):
-            paths = sorted(where.glob(f"*{SUFFIX}"), key=lambda p: p.name.casefold())
+    for place, place_folder in places:
+        with files.storage(place_folder):
+            paths = sorted(place_folder.glob(f"*{SUFFIX}"), key=lambda p: p.name.casefold())
         for path in paths:
             try:
                 entries.append(PresetFile(path, place, read(path)))
@@ -276,12 +279,12 @@ def list_all(project: Path | None) -> list[PresetFile]:
 
 
 def write(preset: Preset, path: Path) -> None:
-    """Keep a preset in a file; what was there is replaced. Raises UserError, StorageError."""
+    """Writes a preset to a file, replacing it. Raises UserError, StorageError."""
     files.write(path, pack(preset))
 
 
 def remove(path: Path) -> None:
-    """Delete a preset's file. Raises StorageError."""
+    """Deletes a preset's file. Raises StorageError."""
     with files.storage(path):
         path.unlink()
 
@@ -290,7 +293,7 @@ def remove(path: Path) -> None:
 
 
 def pack(preset: Preset) -> bytes:
-    """A preset as the bytes of its file; equal presets give equal bytes.
+    """Returns the bytes of a preset's file; equal presets give equal bytes.
 
     Raises UserError for a text that is too long, or missing.
     """
@@ -307,33 +310,33 @@ def pack(preset: Preset) -> bytes:
             made=dict(preset.made),
         )
     except ValidationError as error:
-        raise UserError(f"voice '{preset.name}': {_first(error)}") from None
+        raise UserError(f"voice '{preset.name}': {_first_error(error)}") from None
     text = json.dumps(card.model_dump(exclude_none=True), ensure_ascii=False, indent=1)
     parts = [("voice.json", text.encode()), ("reference.flac", preset.sound)]
     for fingerprint in sorted(preset.latents):
         buffer = io.BytesIO()
         latents = np.ascontiguousarray(preset.latents[fingerprint], np.float32)
         np.save(buffer, latents, allow_pickle=False)
-        data = buffer.getvalue()
-        parts.append((f"latents/{fingerprint}.npy", data))
-        parts.append((f"latents/{fingerprint}.seal", _seal(fingerprint, preset.sound, data)))
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in parts:
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
-    return whole.getvalue()
+        content = buffer.getvalue()
+        parts.append((f"latents/{fingerprint}.npy", content))
+        parts.append((f"latents/{fingerprint}.seal", _seal(fingerprint, preset.sound, content)))
+    buffer_of_file = io.BytesIO()
+    with zipfile.ZipFile(buffer_of_file, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in parts:
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
+    return buffer_of_file.getvalue()
 
 
 def read(path: Path) -> Preset:
-    """A preset from its file. Raises UserError, in one line, for one that cannot be used."""
-    card, sound, packed = _parts(path, with_latents=True)
+    """Reads a preset from its file. Raises UserError, in one line, if it cannot be used."""
+    card, sound, packed = _read_parts(path, with_latents=True)
     try:
         _check_sound(sound)
-        arrays = {name: _array(data) for name, (data, _) in packed.items()}
+        arrays = {name: _read_array(latents_data) for name, (latents_data, _) in packed.items()}
         latents = {
             name: arrays[name]
-            for name, (data, seal) in packed.items()
-            if seal == _seal(name, sound, data)
+            for name, (latents_data, seal) in packed.items()
+            if seal == _seal(name, sound, latents_data)
         }
         return Preset(
             name=checked(card.name),
@@ -348,109 +351,110 @@ def read(path: Path) -> Preset:
             latents=latents,
         )
     except (_Damage, UsageError) as error:
-        raise _damaged(path, error) from None
+        raise _damage_error(path, error) from None
 
 
 class _Damage(Exception):
-    """What is wrong inside a preset's file."""
+    """Damage inside a preset's file; the message describes it."""
 
 
-def _damaged(path: Path, reason: object) -> UserError:
+def _damage_error(path: Path, reason: object) -> UserError:
     return UserError(Problem(path, None, f"not a voice preset that can be used: {reason}"))
 
 
-_Packed = Mapping[str, tuple[bytes, bytes]]
-"""Latents and their seal, as bytes, by the encoder's fingerprint."""
+_PackedLatents = Mapping[str, tuple[bytes, bytes]]
+"""Bytes of latents and of their seal, by the encoder's fingerprint."""
 
 
-def _parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, _Packed]:
-    """Description, sound and latents as bytes. Raises UserError."""
+def _read_parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, _PackedLatents]:
+    """Returns card, sound and packed latents. Raises UserError."""
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            raise _Damage(f"it is larger than {LARGEST >> 20} MB")
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = [_plain(info) for info in archive.infolist()]
+            content = file.read(MAX_FILE_SIZE + 1)
+        if len(content) > MAX_FILE_SIZE:
+            raise _Damage(f"it is larger than {MAX_FILE_SIZE >> 20} MB")
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = [_checked_name(part_info) for part_info in archive.infolist()]
             if len(set(names)) != len(names):
                 raise _Damage("it holds two files of one name")
-            if sum(info.file_size for info in archive.infolist()) > LARGEST:
-                raise _Damage(f"its parts are larger than {LARGEST >> 20} MB")
-            card = _card(archive.read("voice.json"))
-            found = {m[1]: m[0] for name in names if (m := _LATENTS.fullmatch(name))}
-            wanted = found if with_latents else {}
+            if sum(part_info.file_size for part_info in archive.infolist()) > MAX_FILE_SIZE:
+                raise _Damage(f"its parts are larger than {MAX_FILE_SIZE >> 20} MB")
+            card = _parse_card(archive.read("voice.json"))
+            latents_names = {m[1]: m[0] for name in names if (m := _LATENTS.fullmatch(name))}
+            wanted_names = latents_names if with_latents else {}
             packed = {
                 fingerprint: (
                     archive.read(name),
                     archive.read(seal) if (seal := f"latents/{fingerprint}.seal") in names else b"",
                 )
-                for fingerprint, name in wanted.items()
+                for fingerprint, name in wanted_names.items()
             }
             return card, archive.read("reference.flac"), packed
     except KeyError as error:
-        raise _damaged(path, f"a part is missing ({error.args[0]})") from None
+        raise _damage_error(path, f"a part is missing ({error.args[0]})") from None
     except _Damage as error:
-        raise _damaged(path, error) from None
+        raise _damage_error(path, error) from None
     except (zipfile.BadZipFile, EOFError, struct.error, NotImplementedError, ValueError) as error:
-        raise _damaged(path, f"it is torn or altered ({error})") from None
+        raise _damage_error(path, f"it is torn or altered ({error})") from None
     except OSError as error:
         raise UserError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
 
 
-def _plain(info: zipfile.ZipInfo) -> str:
-    """A part's name. Stored and in the clear, so that it takes no more room than the file."""
-    if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+def _checked_name(part_info: zipfile.ZipInfo) -> str:
+    """Returns a part's name. A part must be stored and unencrypted, so that it needs no more room
+    than the file."""
+    if part_info.compress_type != zipfile.ZIP_STORED or part_info.flag_bits & 1:
         raise _Damage("a part of it is compressed or encrypted")
-    if info.filename == "voice.json" and info.file_size > 1 << 20:
+    if part_info.filename == "voice.json" and part_info.file_size > 1 << 20:
         raise _Damage("voice.json is too large")
-    return info.filename
+    return part_info.filename
 
 
-def _card(data: bytes) -> _Card:
+def _parse_card(content: bytes) -> _Card:
     try:
-        card = _Card.model_validate_json(data)
+        card = _Card.model_validate_json(content)
     except ValidationError as error:
-        raise _Damage(_first(error)) from None
+        raise _Damage(_first_error(error)) from None
     if card.format > FORMAT:
         raise _Damage("a newer narrator made it; update narrator")
     return card
 
 
-def _first(error: ValidationError) -> str:
+def _first_error(error: ValidationError) -> str:
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'voice.json'}: {first['msg']}"
 
 
 def _check_sound(sound: bytes) -> None:
-    """Bounded before it is decoded; then whole."""
+    """Checks the length before decoding, then that the sound is complete."""
     try:
         with soundfile.SoundFile(io.BytesIO(sound)) as file:
             if (file.format, file.channels, file.samplerate) != ("FLAC", 1, clips.RATE):
                 raise _Damage(f"its sound is not mono FLAC at {clips.RATE} Hz")
-            if not 0 < file.frames <= LONGEST * clips.RATE:
-                raise _Damage(f"its sound is not 1 to {LONGEST:.0f} s long")
-            frames = file.frames
-        if len(audio.decode(sound)[0]) != frames:
+            if not 0 < file.frames <= MAX_SECONDS * clips.RATE:
+                raise _Damage(f"its sound is not 1 to {MAX_SECONDS:.0f} s long")
+            frame_count = file.frames
+        if len(audio.decode(sound)[0]) != frame_count:
             raise _Damage("its sound breaks off")
     except (soundfile.LibsndfileError, DamagedTake):
         raise _Damage("its sound cannot be read") from None
 
 
-def _array(data: bytes) -> NDArray[np.float32]:
-    """float32 of an .npy file whose header promises no more than there is."""
-    file = io.BytesIO(data)
+def _read_array(content: bytes) -> NDArray[np.float32]:
+    """Returns the float32 array of an .npy file whose header promises no more than there is."""
+    file = io.BytesIO(content)
     try:
         if np.lib.format.read_magic(file) != (1, 0):
             raise _Damage("its latents are of another version")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        shape, is_fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
     except (ValueError, SyntaxError, TypeError):
         raise _Damage("its latents cannot be read") from None
-    rest = data[file.tell() :]
-    if dtype != np.float32 or fortran or len(shape) > 4 or min(shape, default=0) < 1:
+    array_bytes = content[file.tell() :]
+    if dtype != np.float32 or is_fortran_order or len(shape) > 4 or min(shape, default=0) < 1:
         raise _Damage("its latents are not what an encoder gives")
-    if int(np.prod(shape, dtype=object)) * 4 != len(rest):
+    if int(np.prod(shape, dtype=object)) * 4 != len(array_bytes):
         raise _Damage("its latents break off")
-    array = np.frombuffer(rest, np.float32).reshape(shape)
+    array = np.frombuffer(array_bytes, np.float32).reshape(shape)
     if not np.isfinite(array).all():
         raise _Damage("its latents are not numbers")
     return array

@@ -1,8 +1,8 @@
-"""A cast -> what each voice is imitated from; voices that have no reference are cast here.
+"""Finds the reference of each voice of a cast, and casts voices that have none.
 
 A clip and a preset bring their reference; any other voice is cast once, by the engine itself, and
-kept as a preset under `build/cast`, named by all that decides it. Plans need names alone, and no
-model: sound is read when a render asks for it. Knows nothing of steps and takes.
+stored as a preset under `build/cast`, named by everything that decides it. Plans need only names,
+and no model: sound is read when a render asks for it. Knows nothing of steps and takes.
 """
 
 from __future__ import annotations
@@ -25,90 +25,89 @@ from narrator.project.project import Project
 
 @dataclass(frozen=True, slots=True)
 class Voices:
-    """A cast with what each of its voices is imitated from, as far as that is there."""
+    """A cast with the references of its voices, as far as they exist."""
 
     cast: Cast
     language: str
-    """Of the book: of every voice that has none of its own."""
+    """Language of the book, for voices without their own."""
     contents: Mapping[str, str | None]
-    """Name of the reference of each speaker who needs one, by its content; None where it is not
-    cast yet."""
+    """Content of each needed reference by speaker; None if the voice is not cast yet."""
     files: Mapping[str, Path]
-    """Where each cast voice is kept, or will be."""
+    """Preset file of each cast voice, existing or not."""
 
     def reference(self, speaker: str, tell: Callable[[str], None]) -> Reference:
-        """A speaker's reference, ready for an engine; what is odd about a clip is told.
+        """Returns a speaker's reference, ready for an engine; calls `tell` with oddities of a clip.
 
-        Raises UserError for a clip that cannot serve, for a damaged preset, and for a voice that
-        has not been cast yet.
+        Raises UserError for an unsuitable clip, for a damaged preset, and for a voice that has not
+        been cast yet.
         """
         voice = self.cast[speaker]
         path = self.files.get(speaker)
         if path is None:
-            found = presets.reference_of(voice, voice.language or self.language, tell)
+            reference = presets.reference_of(voice, voice.language or self.language, tell)
         elif path.is_file():
-            with _made_here():
-                found = presets.read(path).to_reference()
+            with _damage_advice():
+                reference = presets.read(path).to_reference()
         else:
-            found = None
-        if found is None:
+            reference = None
+        if reference is None:
             raise UserError(
                 f"the voice of '{speaker}' has not been cast yet; `narrator render` casts it"
             )
-        return found
+        return reference
 
-    def keep(self, best: auditions.Candidate) -> Reference:
-        """Keep the voice of one who was cast, but for what an encoder makes of it.
+    def keep(self, candidate: auditions.Candidate) -> Reference:
+        """Stores the winner of a casting, without an encoder's latents; returns its reference.
 
         Raises StorageError.
         """
-        part = self.role(best.voice.speaker)
-        preset = auditions.preset_of(best, part.voice, part.language)
-        presets.write(preset, self.files[best.voice.speaker])
+        role = self.role(candidate.voice.speaker)
+        preset = auditions.preset_of(candidate, role.voice, role.language)
+        presets.write(preset, self.files[candidate.voice.speaker])
         return preset.to_reference()
 
     def role(self, speaker: str) -> auditions.Role:
-        """What a voice without a reference is cast as."""
+        """Returns the role for casting a speaker."""
         voice = self.cast[speaker]
         return auditions.Role(voice, voice.language or self.language)
 
 
 def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voices:
-    """What each voice is imitated from that has to be; `engines` go by speaker.
+    """Finds the references that voices need; `engines` go by speaker.
 
     Raises UserError.
     """
     language = project.manifest.language
-    settled: dict[str, Voice] = {}
+    settled_voices: dict[str, Voice] = {}
     contents: dict[str, str | None] = {}
-    kept: dict[str, Path] = {}
-    seen: dict[tuple[Path, str | None], Glance] = {}
+    cast_files: dict[str, Path] = {}
+    glances: dict[tuple[Path, str | None], Glance] = {}
 
     def glance(path: Path, transcript: str | None) -> Glance:
-        """Each file is read once, however many speakers share it."""
-        if (path, transcript) not in seen:
-            seen[path, transcript] = presets.glance(path, transcript)
-        return seen[path, transcript]
+        """Reads each file once, however many speakers share it."""
+        if (path, transcript) not in glances:
+            glances[path, transcript] = presets.glance(path, transcript)
+        return glances[path, transcript]
 
     for name, voice in cast.items():
         engine, path = engines[name], voice.reference
         if not engine.needs_reference(voice):
-            settled[name] = voice
+            settled_voices[name] = voice
             continue
         if path is not None:
-            found = glance(path, voice.transcript)
-            style = found.style if voice.style is None else voice.style
-            settled[name] = replace(voice, content=found.content, style=style)
-            contents[name] = found.content
+            file_glance = glance(path, voice.transcript)
+            style = file_glance.style if voice.style is None else voice.style
+            settled_voices[name] = replace(voice, content=file_glance.content, style=style)
+            contents[name] = file_glance.content
             continue
-        settled[name] = replace(voice, language=voice.language or language)
+        settled_voices[name] = replace(voice, language=voice.language or language)
         key = auditions.key(voice, voice.language or language, engine)
-        kept[name] = project.build / "cast" / f"{key}{presets.SUFFIX}"
+        cast_files[name] = project.build / "cast" / f"{key}{presets.SUFFIX}"
         contents[name] = None
-        if kept[name].is_file():
-            with _made_here():
-                contents[name] = glance(kept[name], None).content
-    return Voices(settled, language, contents, kept)
+        if cast_files[name].is_file():
+            with _damage_advice():
+                contents[name] = glance(cast_files[name], None).content
+    return Voices(settled_voices, language, contents, cast_files)
 
 
 def cast_missing(
@@ -119,43 +118,43 @@ def cast_missing(
     tell: Callable[[str], None],
     cancel: Event,
 ) -> None:
-    """Cast the voices of `speakers`, each once, a few at a time, and keep each.
+    """Casts the voices of `speakers`, each once, a few at a time, and stores them.
 
-    What is complete when `cancel` is set is kept, and the rest is not cast. Raises
-    EngineUnavailable, StorageError, and, when all others are kept, UserError for every voice of
-    which no candidate was usable.
+    When `cancel` is set, complete voices are stored and the others are not cast. Raises
+    EngineUnavailable, StorageError, and, after storing all others, UserError for every voice
+    without a usable candidate.
     """
-    parts: dict[Path, auditions.Role] = {}
+    role_by_path: dict[Path, auditions.Role] = {}
     for name in speakers:
-        # speakers of one description share a voice
-        parts.setdefault(voices.files[name], voices.role(name))
-    names = ", ".join(part.voice.speaker for part in parts.values())
+        # Speakers with the same description share a voice.
+        role_by_path.setdefault(voices.files[name], voices.role(name))
+    names = ", ".join(role.voice.speaker for role in role_by_path.values())
     tell(f"casting {names}: voices without a reference")
-    waiting, problems = list(parts.items()), list[Problem]()
+    pending, problems = list(role_by_path.items()), list[Problem]()
     with closing(engine.start(tell)) as session:
-        while waiting and not cancel.is_set():
-            many = auditions.at_once(session.slots)  # it may grow
-            group, waiting = waiting[:many], waiting[many:]
-            asked = [part for _, part in group]
-            found = auditions.cast_all(session, engine, asked, cancel=cancel)
-            for (path, part), candidates in zip(group, found, strict=True):
-                if not candidates:  # stopped before all of them were there
+        while pending and not cancel.is_set():
+            group_size = auditions.at_once(session.slots)  # their number may grow
+            group, pending = pending[:group_size], pending[group_size:]
+            roles = [role for _, role in group]
+            candidates_by_role = auditions.cast_all(session, engine, roles, cancel=cancel)
+            for (path, role), candidates in zip(group, candidates_by_role, strict=True):
+                if not candidates:  # stopped before all were complete
                     continue
                 try:
                     best = auditions.choose(candidates)
                 except UserError as error:
                     problems += error.problems
                     continue
-                preset = auditions.preset_of(best, part.voice, part.language)
+                preset = auditions.preset_of(best, role.voice, role.language)
                 presets.write(auditions.encoded(preset, engine), path)
-                tell(f"cast {part.voice.speaker}: candidate {best}")
+                tell(f"cast {role.voice.speaker}: candidate {best}")
     if problems and not cancel.is_set():
         raise UserError(problems)
 
 
 @contextlib.contextmanager
-def _made_here() -> Iterator[None]:
-    """A damaged preset that narrator made is nothing that an author must mend."""
+def _damage_advice() -> Iterator[None]:
+    """Adds advice to errors of presets that narrator made, since the author cannot mend them."""
     try:
         yield
     except UserError as error:
@@ -166,10 +165,10 @@ def _made_here() -> Iterator[None]:
 
 
 def sweep(project: Project) -> None:
-    """Remove what killed processes left half written where voices are kept.
+    """Removes files that killed processes left half written where voices are stored.
 
-    In the project's cast, encoded references and presets, and in the user's library. What cannot be
-    removed stays: it does no harm.
+    Covers the project's cast, encoded references and presets, and the user's library. Files that
+    cannot be removed stay: they do no harm.
     """
     shared = files.library()
     places = (project.build / "cast", project.build / "voices", presets.folder(project.root))

@@ -1,8 +1,8 @@
-"""What a voice says when it is cast: two sentences in each language that the model was trained in.
+"""Casting texts: two sentences in each language that the model was trained in.
 
 Everyday words, no names, no numbers, no direct speech: nothing that asks for a mood or an accent.
-Long enough to hear a voice by (8 to 12 s), and with most sounds of the language in it. Changing a
-text casts the voices of its language anew. Knows nothing of voices and engines.
+Long enough to judge a voice (8 to 12 s), and with most sounds of the language. Changing a text
+casts the voices of its language anew. Knows nothing of voices and engines.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ TEXTS: Mapping[str, str] = {
     ),
     "zh": ("清晨，凉爽的风从山那边吹来，村子里飘着刚出炉的面包香。谁也不着急，因为时间还很充裕。"),
 }
-"""Of the 30 languages of VoxCPM2, by primary language subtag."""
+"""Casting texts of VoxCPM2's 30 languages, by primary language subtag."""
 
 KIN: Mapping[str, str] = {
     "af": "nl", "be": "ru", "bg": "ru", "ca": "es", "cs": "pl", "et": "fi", "fil": "tl",
@@ -136,7 +136,7 @@ KIN: Mapping[str, str] = {
     "nb": "no", "ne": "hi", "nn": "no", "ro": "it", "sk": "pl", "uk": "ru", "ur": "hi",
     "wuu": "zh", "yue": "zh",
 }  # fmt: skip
-"""The nearest of them for other languages."""
+"""Nearest of these languages for other languages."""
 
 SAME = frozenset({"fil", "in", "iw", "nan", "nb", "wuu", "yue"})
-"""Of those, other names or spoken forms of the same written language."""
+"""Languages in `KIN` that are other names or spoken forms of the same written language."""

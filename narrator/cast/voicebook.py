@@ -1,8 +1,9 @@
-"""Voices by name, without a book: the library's presets, a project's cast, and usual names.
+"""Finds voices by name, without a book: the library's presets, a project's cast, and OpenAI's
+names.
 
-Other programs ask for voices by the names that OpenAI's have. One of yours that is called so is the
-one that they get; else these names are shared out among all that there are, in order. Looked up
-anew each time, so a voice that was added is there at once. Casts nobody.
+Other programs ask for voices by OpenAI's names. A voice of the user's with such a name takes it;
+the other names are distributed over all voices, in order. Every request looks anew, so an added
+voice is available at once. Casts nobody.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from narrator.engines.voice import Cast, Reference, Voice
 from narrator.errors import UsageError, UserError, nearest
 from narrator.project.project import Project
 
-USUAL: Mapping[str, str] = {
+USUAL_NAMES: Mapping[str, str] = {
     "alloy": "",
     "ash": "he",
     "ballad": "he",
@@ -35,30 +36,30 @@ USUAL: Mapping[str, str] = {
     "shimmer": "she",
     "verse": "he",
 }
-"""OpenAI's names, with the pronouns that go with how these sound there."""
-LONGEST_NAME = 100
+"""OpenAI's names, with the pronouns that fit their voices there."""
+MAX_NAME_LENGTH = 100
 """Characters."""
 
 
 class UnknownVoice(UsageError):
-    """There is no voice of a name."""
+    """Raised for a name without a voice."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoiceEntry:
-    """A voice that can be asked for."""
+    """A voice that can be requested."""
 
     name: str
     place: str
     """"cast" of the project, a preset of the "project" or the "library", a voice of the "engine",
     or a "usual" name."""
     stands_for: str = ""
-    """Whose voice a usual name is."""
+    """Name of the voice behind a usual name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Speaking:
-    """A voice, ready to be spoken in."""
+    """A voice, ready to speak."""
 
     voice: Voice
     language: str
@@ -66,10 +67,11 @@ class Speaking:
 
 
 class VoiceBook:
-    """The voices that an engine can be asked to speak in."""
+    """The voices in which an engine can be asked to speak."""
 
     def __init__(self, engine: Engine, language: str, project: Project | None = None) -> None:
-        """`language` is that of voices that have none of their own. Raises UserError."""
+        """Loads the cast of a project; `language` applies to voices without their own. Raises
+        UserError."""
         self._engine, self._language = engine, language
         self._engine_voices = engine.named_voices()
         self._cast: Cast = {}
@@ -79,111 +81,121 @@ class VoiceBook:
             self._voices = references.settle(project, cast, dict.fromkeys(cast, engine))
             self._cast = self._voices.cast
         self._root = None if project is None else project.root
-        self._read: dict[Path, tuple[tuple[int, int], Speaking]] = {}
+        self._voice_by_path: dict[Path, tuple[tuple[int, int], Speaking]] = {}
         self._mutex = threading.Lock()
 
     @property
     def uncast(self) -> Sequence[str]:
-        """Speakers of the project who have no voice yet."""
-        return [name for name in self._cast if not self._is_there(name)]
+        """Speakers of the project without a voice yet."""
+        return [name for name in self._cast if not self._has_voice(name)]
 
     def entries(self) -> Sequence[VoiceEntry]:
-        """Every voice that can be named; of two that have one name the first is meant."""
-        own = self._own()
-        return [*own.values(), *self._usual(own)]
+        """Returns every voice that can be requested; of two with one name the first counts."""
+        own_entries = self._own_entries()
+        return [*own_entries.values(), *self._usual_entries(own_entries)]
 
     def find(self, name: str) -> Speaking:
-        """The voice of a name. Raises UnknownVoice; UserError for one that cannot be used."""
+        """Returns the voice of a name. Raises UnknownVoice; UserError for one that cannot be
+        used."""
         name = unicodedata.normalize("NFC", name).strip()
-        own = self._own()
-        usual = {entry.name: entry for entry in self._usual(own)}
-        entry = own.get(name) or {**usual, **_folded(own)}.get(name.casefold())
+        own_entries = self._own_entries()
+        usual_by_name = {entry.name: entry for entry in self._usual_entries(own_entries)}
+        entry = own_entries.get(name) or {**usual_by_name, **_by_folded_name(own_entries)}.get(
+            name.casefold()
+        )
         if entry is not None and entry.stands_for:
-            entry = own[entry.stands_for]
+            entry = own_entries[entry.stands_for]
         if entry is None or entry.place == "usual":
-            return self._made_up(name)
+            return self._unnamed_voice(name)
         if entry.place == "engine":
             voice = self._engine_voices[entry.name]
             return Speaking(voice, voice.language or self._language, None)
-        return self._of_cast(entry) if entry.place == "cast" else self._of_preset(entry)
+        return self._cast_voice(entry) if entry.place == "cast" else self._preset_voice(entry)
 
-    def _made_up(self, name: str) -> Speaking:
-        """A voice for OpenAI's names and, of an engine whose voices have no names, for every name;
-        none of an engine that imitates."""
-        is_usual = name.casefold() in USUAL
-        named = self._engine.clones or (self._engine_voices and not is_usual)
-        if named or not name or len(name) > LONGEST_NAME:
+    def _unnamed_voice(self, name: str) -> Speaking:
+        """Returns a voice for a name without an entry.
+
+        OpenAI's names get one from engines that do not clone; other names only if the engine's
+        voices have no names.
+        """
+        is_usual = name.casefold() in USUAL_NAMES
+        has_only_names = self._engine.clones or (self._engine_voices and not is_usual)
+        if has_only_names or not name or len(name) > MAX_NAME_LENGTH:
             names = [entry.name for entry in self.entries()]
             guess = nearest(name, names)
             hint = f"did you mean '{guess}'?" if guess else "GET /v1/audio/voices lists them"
-            raise UnknownVoice(f"there is no voice '{name[:LONGEST_NAME]}'; {hint}")
-        pronoun = USUAL.get(name.casefold()) or None
+            raise UnknownVoice(f"there is no voice '{name[:MAX_NAME_LENGTH]}'; {hint}")
+        pronoun = USUAL_NAMES.get(name.casefold()) or None
         return Speaking(Voice(name, pronoun=pronoun), self._language, None)
 
-    def _own(self) -> dict[str, VoiceEntry]:
-        """The project's cast, its presets, the library's, and the engine's voices, by name."""
-        found: dict[str, VoiceEntry] = {}
+    def _own_entries(self) -> dict[str, VoiceEntry]:
+        """Returns the project's cast, its presets, the library's, and the engine's voices, by
+        name."""
+        entries: dict[str, VoiceEntry] = {}
         for name in self._cast:
-            if self._is_there(name):
-                found[name] = VoiceEntry(name, "cast")
-        for file in self._files():
-            if file.stem not in found:
+            if self._has_voice(name):
+                entries[name] = VoiceEntry(name, "cast")
+        for file in self._preset_files():
+            if file.stem not in entries:
                 place = "library" if file.parent == presets.folder(None) else "project"
-                found[file.stem] = VoiceEntry(file.stem, place)
+                entries[file.stem] = VoiceEntry(file.stem, place)
         for name in self._engine_voices:
-            found.setdefault(name, VoiceEntry(name, "engine"))
-        return found
+            entries.setdefault(name, VoiceEntry(name, "engine"))
+        return entries
 
-    def _usual(self, own: Mapping[str, VoiceEntry]) -> Sequence[VoiceEntry]:
-        """OpenAI's names that are nobody's own, each with the voice that it stands for."""
-        free = [name for name in USUAL if name not in _folded(own)]
+    def _usual_entries(self, own_entries: Mapping[str, VoiceEntry]) -> Sequence[VoiceEntry]:
+        """Returns OpenAI's unused names, each with the voice that it stands for."""
+        free_names = [name for name in USUAL_NAMES if name not in _by_folded_name(own_entries)]
         if not self._engine.clones:
-            return [VoiceEntry(name, "usual") for name in free]
-        there = sorted(own, key=str.casefold)
+            return [VoiceEntry(name, "usual") for name in free_names]
+        own_names = sorted(own_entries, key=str.casefold)
         return [
-            VoiceEntry(name, "usual", stands)
-            for name, stands in zip(free, there * len(free), strict=False)
+            VoiceEntry(name, "usual", stands_for)
+            for name, stands_for in zip(free_names, own_names * len(free_names), strict=False)
         ]
 
-    def _is_there(self, speaker: str) -> bool:
+    def _has_voice(self, speaker: str) -> bool:
         assert self._voices
         contents = self._voices.contents
         return speaker not in contents or contents[speaker] is not None
 
-    def _files(self) -> Sequence[Path]:
+    def _preset_files(self) -> Sequence[Path]:
         folders = [presets.folder(None)]
         if self._root is not None:
             folders.insert(0, presets.folder(self._root))
         return [path for folder in folders for path in sorted(folder.glob(f"*{presets.SUFFIX}"))]
 
-    def _of_cast(self, entry: VoiceEntry) -> Speaking:
+    def _cast_voice(self, entry: VoiceEntry) -> Speaking:
         assert self._voices
         voice = self._cast[entry.name]
         reference = None
         if entry.name in self._voices.contents:
-            reference = self._voices.reference(entry.name, lambda what: None)
+            reference = self._voices.reference(entry.name, lambda message: None)
         return Speaking(voice, voice.language or self._language, reference)
 
-    def _of_preset(self, entry: VoiceEntry) -> Speaking:
-        """Read once, and again when its file is another."""
-        path = next(path for path in self._files() if path.stem == entry.name)
+    def _preset_voice(self, entry: VoiceEntry) -> Speaking:
+        """Returns a preset's voice; reads its file again only after a change."""
+        path = next(path for path in self._preset_files() if path.stem == entry.name)
         try:
-            there = path.stat()
+            status = path.stat()
         except OSError as error:
             raise UserError(f"the voice '{entry.name}': {error.strerror}") from None
-        stamp = there.st_mtime_ns, there.st_size
+        stamp = status.st_mtime_ns, status.st_size
         with self._mutex:
-            kept = self._read.get(path)
-            if kept is None or kept[0] != stamp:
-                kept = self._read[path] = stamp, _of(presets.read(path), path, self._engine.clones)
-        return replace(kept[1], voice=replace(kept[1].voice, speaker=entry.name))
+            cached = self._voice_by_path.get(path)
+            if cached is None or cached[0] != stamp:
+                cached = self._voice_by_path[path] = (
+                    stamp,
+                    _speaking_in(presets.read(path), path, self._engine.clones),
+                )
+        return replace(cached[1], voice=replace(cached[1].voice, speaker=entry.name))
 
 
-def _folded(own: Mapping[str, VoiceEntry]) -> Mapping[str, VoiceEntry]:
-    return {name.casefold(): own[name] for name in reversed(list(own))}
+def _by_folded_name(entries: Mapping[str, VoiceEntry]) -> Mapping[str, VoiceEntry]:
+    return {name.casefold(): entries[name] for name in reversed(list(entries))}
 
 
-def _of(preset: presets.Preset, path: Path, clones: bool) -> Speaking:
+def _speaking_in(preset: presets.Preset, path: Path, is_cloned: bool) -> Speaking:
     voice = Voice(
         preset.name,
         reference=path,
@@ -193,4 +205,4 @@ def _of(preset: presets.Preset, path: Path, clones: bool) -> Speaking:
         style=preset.style,
         language=preset.language,
     )
-    return Speaking(voice, preset.language, preset.to_reference() if clones else None)
+    return Speaking(voice, preset.language, preset.to_reference() if is_cloned else None)

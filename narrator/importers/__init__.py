@@ -1,12 +1,12 @@
-"""A book in another format -> a new project.
+"""Imports a book in another format as a new project.
 
     book = import_isolated(Path("novel.epub"))   or Word, PDF, a screenplay: see `readers/`
     written = write_project(book, Path("novel"))
 
 Every word of the source ends in a chapter or in the list of what was left out, with the reason.
-What all formats share belongs here, and a reader of another one in `readers/`: what is matter
-and what is text, where chapters begin, how they are titled. Afterwards a project is read by
-`project/` alone.
+This package holds what all formats share: what is matter and what is text, where chapters begin,
+how they are titled. A reader of another format belongs in `readers/`. After the import, only
+`project/` reads the project.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import (
-    Begin,
     Book,
     Choices,
     CoverImage,
+    FileCallback,
     ImportedChapter,
     Notes,
     PrintedSpeaker,
@@ -64,49 +64,53 @@ __all__ = [
 def import_book(
     source: Path,
     choices: Choices = Choices(),  # noqa: B008  # frozen
-    begin: Begin = lambda path: None,
+    on_file: FileCallback = lambda path: None,
 ) -> Book:
-    """The book in a file, whatever its format, or in a folder, of which `begin` is told each file.
+    """Returns the book in a file or a folder, whatever its format; calls `on_file` before it reads
+    each file.
 
-    Read in this process: what nobody vouches for is for `import_isolated`.
-    Raises ImportFailed, with what is wrong and where.
+    Reads in this process; use `import_isolated` for files that nobody vouches for. Raises
+    ImportFailed, with what is wrong and where.
     """
-    from narrator.importers.readers import read_source  # all formats: only `new` needs them
+    from narrator.importers.readers import read_source  # slow to import; only `new` needs it
 
     try:
-        book = read_source(source, choices, begin)
+        book = read_source(source, choices, on_file)
     except Slow as error:
         raise ImportFailed(f"--chapter-heading: {error}") from None
-    book = _named(proofread(book))
+    book = _clean_file_names(proofread(book))
     if book.language:
         book = replace(book, language=mended(book.language))
     if not book.chapters:
         raise ImportFailed(Problem(source, None, "has no text to read aloud"))
-    if choices.heading and not _is_found(choices.heading, book):
-        what = f"--chapter-heading: no line begins with {choices.heading.pattern}"
-        book = replace(book, remarks=(f"{what}, so chapters were not parted there.", *book.remarks))
-    told = {"title": choices.title, "authors": choices.authors}
-    language, remarks = _language(book, choices.language)
-    others = tuple(remark for remark in book.remarks if not _is_answered(remark, choices))
-    # a wrong language spoils all that is spoken, so it is said before what is only good to know
-    is_doubted = any(", as the book says," in remark for remark in remarks)
-    remarks = (*remarks, *others) if is_doubted else (*others, *remarks)
-    known = {name: value for name, value in told.items() if value}
-    return replace(book, language=language, remarks=remarks, **known)  # type: ignore[arg-type]
+    if choices.heading and not _has_heading(choices.heading, book):
+        message = f"--chapter-heading: no line begins with {choices.heading.pattern}"
+        book = replace(
+            book, remarks=(f"{message}, so chapters were not parted there.", *book.remarks)
+        )
+    chosen_facts = {"title": choices.title, "authors": choices.authors}
+    language, remarks = _decide_language(book, choices.language)
+    open_remarks = tuple(remark for remark in book.remarks if not _is_settled(remark, choices))
+    # A wrong language spoils all speech, so its remark comes before those of less weight.
+    is_language_doubted = any(", as the book says," in remark for remark in remarks)
+    remarks = (*remarks, *open_remarks) if is_language_doubted else (*open_remarks, *remarks)
+    known_facts = {name: fact for name, fact in chosen_facts.items() if fact}
+    return replace(book, language=language, remarks=remarks, **known_facts)  # type: ignore[arg-type]
 
 
-def _named(book: Book) -> Book:
-    """The book with names of files that can be written: bytes that are no UTF-8 are left out."""
+def _clean_file_names(book: Book) -> Book:
+    """Returns the book with printable file names: bytes that are not UTF-8 are dropped."""
     return replace(
         book,
-        chapters=tuple(replace(one, source=seen(one.source)) for one in book.chapters),
-        left_out=tuple(replace(one, source=seen(one.source)) for one in book.left_out),
+        chapters=tuple(replace(part, source=seen(part.source)) for part in book.chapters),
+        left_out=tuple(replace(part, source=seen(part.source)) for part in book.left_out),
         remarks=tuple(map(seen, book.remarks)),
     )
 
 
-def _is_found(heading: re.Pattern[str], book: Book) -> bool:
-    """Whether anything in a book's chapters begins as a user says that headings do."""
+def _has_heading(heading: re.Pattern[str], book: Book) -> bool:
+    """Returns whether any row of the chapters begins with the pattern that the user gave for
+    headings."""
     rows = (row.lstrip("#*_> ") for c in book.chapters for row in c.markdown.split("\n") if row)
     try:
         with limited(heading.pattern):
@@ -119,43 +123,58 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def quotations_in(book: Book) -> int:
-    """How many quotations stand in its paragraphs."""
+    """Returns the number of quotations in the book's paragraphs."""
     texts = [chapter.markdown.split("\n\n") for chapter in book.chapters]
     return sum(len(quotations(paragraphs, book.language)) for paragraphs in texts)
 
 
-def _is_answered(remark: str, choices: Choices) -> bool:
-    """Whether a remark says that the source lacks what the user has said."""
-    asked = (("its title", choices.title), ("its author", choices.authors))
-    return any(remark.startswith(f"The {_what} does not say {fact}") for fact, told in asked
-               for _what in ("book", "text") if told)  # fmt: skip
+def _is_settled(remark: str, choices: Choices) -> bool:
+    """Returns whether a remark deplores a missing fact that the user has given."""
+    chosen_facts = (("its title", choices.title), ("its author", choices.authors))
+    return any(
+        remark.startswith(f"The {noun} does not say {fact}")
+        for fact, is_chosen in chosen_facts
+        for noun in ("book", "text")
+        if is_chosen
+    )
 
 
-def _language(book: Book, told: str | None) -> tuple[str, tuple[str, ...]]:
-    """The language of a book, and what is to be said of it."""
-    if told:
-        return told, ()
+def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, tuple[str, ...]]:
+    """Returns the language of a book, and remarks on it."""
+    if chosen_language:
+        return chosen_language, ()
     text = "\n".join(chapter.markdown for chapter in book.chapters)
-    found = language_of(text)
+    recognised_language = language_of(text)
     if not book.language:
-        if found:
-            return found, (f"language: {found}, recognised; --language says otherwise.",)
+        if recognised_language:
+            return recognised_language, (
+                f"language: {recognised_language}, recognised; --language says otherwise.",
+            )
         return "en", ("language: not recognised, so English (en) is assumed; --language names it.",)
-    stated = primary(book.language)
-    if found in (None, stated) or {found, stated} <= {"nb", "no", "nn", "da"}:
+    stated_language = primary(book.language)
+    if recognised_language in (None, stated_language) or {recognised_language, stated_language} <= {
+        "nb",
+        "no",
+        "nn",
+        "da",
+    }:
         return book.language, ()
-    if book.format in _BY_DEFAULT:
-        doubt = f"language: {found}, recognised; {book.language} is what the program has set"
-        return found or "en", (f"{doubt}. --language says otherwise.",)
-    odd = strange(text[:_SAMPLE], book.language)
-    if odd and odd.mostly:
-        said = f"language: {found}, recognised; the book says {book.language}, which is written in"
-        return found or "en", (f"{said} other letters. --language says otherwise.",)
-    doubt = f"language: {book.language}, as the book says, but its text reads as {found};"
-    return book.language, (f"{doubt} if it is, --language {found}.",)
+    if book.format in _FORMATS_WITH_DEFAULT_LANGUAGE:
+        recognised = f"language: {recognised_language}, recognised"
+        remark_start = f"{recognised}; {book.language} is what the program has set"
+        return recognised_language or "en", (f"{remark_start}. --language says otherwise.",)
+    script_mismatch = strange(text[:_SAMPLE_LENGTH], book.language)
+    if script_mismatch and script_mismatch.mostly:
+        recognised = f"language: {recognised_language}, recognised"
+        remark = f"{recognised}; the book says {book.language}, which is written in"
+        return recognised_language or "en", (f"{remark} other letters. --language says otherwise.",)
+    remark_start = (
+        f"language: {book.language}, as the book says, but its text reads as {recognised_language};"
+    )
+    return book.language, (f"{remark_start} if it is, --language {recognised_language}.",)
 
 
-_BY_DEFAULT = ("Word", "OpenDocument", "RTF")
+_FORMATS_WITH_DEFAULT_LANGUAGE = ("Word", "OpenDocument", "RTF")
 """Formats whose programs write a language that nobody has chosen."""
-_SAMPLE = 200_000
-"""Characters whose letters say what a book is written in."""
+_SAMPLE_LENGTH = 200_000
+"""Characters whose letters show the script of the book."""

@@ -1,4 +1,4 @@
-"""Blocks: the pieces that readers of sources make and that chapters are written from.
+"""Blocks: the pieces that readers produce and that chapters are written from.
 
 Knows how blocks become a Markdown file, not where they came from.
 """
@@ -15,130 +15,132 @@ from narrator.importers.headings import Heading
 from narrator.importers.prose import (
     Line,
     join_heading,
-    plain,
+    plain_text,
     write_heading,
     write_label,
     write_paragraph,
 )
 
-Kind = Literal["heading", "text", "scene", "gap", "left"]
+BlockKind = Literal["heading", "text", "scene", "gap", "left"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Container:
-    """A quotation or a list item around blocks: what Markdown writes before their lines."""
+    """A quotation or a list item around blocks, as prefixes of their Markdown lines."""
 
-    first: str
-    rest: str
+    first_prefix: str
+    next_prefix: str
 
     @property
     def is_item(self) -> bool:
-        """Whether it is an item of a list."""
-        return not self.first.startswith(">")
+        """Whether this is an item of a list."""
+        return not self.first_prefix.startswith(">")
 
 
 @dataclass(slots=True, eq=False)
 class Block:
     """A piece of a source, in reading order."""
 
-    kind: Kind
-    """A gap is an empty paragraph, which may be a scene break; what is left has a reason."""
+    kind: BlockKind
+    """A gap is an empty paragraph, which may be a scene break; "left" is left out, for a reason."""
     source: str
     lines: list[Line] = field(default_factory=list)
-    """Of a heading: its parts, such as ordinal and title; none where it is a picture."""
+    """Of a heading: its parts, such as ordinal and title; empty if it is a picture."""
     level: int = 0
     containers: tuple[Container, ...] = ()
     reason: str = ""
     anchors: tuple[str, ...] = ()
-    """Ids that begin here."""
+    """Ids of elements that begin here."""
     matter: str | None = None
-    """Kind of the innermost section around it that says what it is."""
+    """Kind of matter of the innermost enclosing section that states one."""
     section: int = 0
     """Number of that section in its document; 0 outside of any."""
     text: str = ""
     characters: int = 0
     words: int = 0
-    linked: int = 0
-    """Characters that are links into the book."""
+    linked_characters: int = 0
+    """Characters in links into the book."""
     speaker: str = ""
-    """The label of a script that is written before the text, with its colon."""
-    apart: str = ""
-    """Words at its beginning that its markup sets apart, as speakers' names are."""
+    """Label of a script, with its colon, written before the text."""
+    lead_words: str = ""
+    """Words that markup sets apart at the beginning, as it does with speakers' names."""
     is_name: bool = False
-    """Whether its markup says that they are a speaker's."""
+    """Whether markup calls the lead words a speaker's name."""
     is_tabular: bool = False
-    """Whether it is a row of a table, or of a list of terms."""
+    """Whether this is a row of a table or of a list of terms."""
     is_narrated: bool = False
-    """Whether its markup says that it is no speaker's, and no direction."""
+    """Whether markup says that this belongs to no speaker and is not a direction."""
     document: int = 0
-    """Number of the document or page that it stands in."""
+    """Number of its document or page."""
     rows: list[str] = field(default_factory=list)
-    """Its lines as they stand in a source that has no other marks, or is Markdown."""
+    """Lines as written, of a source without other marks or of Markdown."""
     gap: int = 0
     """Blank lines above it in a plain text."""
     heading: Heading | None = None
     """What a heading in a plain text counts and names."""
     language: str | None = None
-    """What the source says that all of it is in; then, where it is none of the book's."""
-    written: str | None = None
-    """Its Markdown, where the source is Markdown: it stays the author's."""
+    """Language by markup; later kept only if it differs from the book's."""
+    source_markdown: str | None = None
+    """The author's own Markdown, if the source is Markdown."""
 
     refs: tuple[str, ...] = ()
-    """Keys of the notes that it refers to."""
+    """Keys of the notes that the block refers to."""
     note: tuple[str, ...] = ()
-    """Keys of the note that it is, or a part of."""
+    """Keys of the note that the block belongs to."""
 
     @property
-    def is_headed(self) -> bool:
-        """Whether it is a heading in words."""
+    def is_worded_heading(self) -> bool:
+        """Whether this is a heading with words."""
         return self.kind == "heading" and bool(self.lines)
 
     @property
-    def says_nothing(self) -> bool:
-        """Whether it does no more than lead to what follows, as a heading or a motto does."""
+    def is_introductory(self) -> bool:
+        """Whether it only leads to the text that follows, as a heading or a motto does."""
         return self.kind != "text" or self.matter == "epigraph"
 
     def become_heading(self, level: int) -> None:
         self.kind, self.level, self.containers = "heading", level, ()
 
-    def take(self, other: Block) -> None:
-        """Add the lines of a block that belongs to this heading."""
-        if not self.lines or self.language != other.language:
-            self.language = None if self.lines else other.language
-        self.lines += other.lines
-        self.text = f"{self.text} {other.text}".strip()
-        self.characters += other.characters
-        self.words += other.words
+    def merge(self, block: Block) -> None:
+        """Appends the lines of another block of this heading."""
+        if not self.lines or self.language != block.language:
+            self.language = None if self.lines else block.language
+        self.lines += block.lines
+        self.text = f"{self.text} {block.text}".strip()
+        self.characters += block.characters
+        self.words += block.words
 
-    def take_row(self, other: Block) -> None:
-        """Add the first row of another block of Markdown, and take it from there."""
-        row = other.rows.pop(0)
-        shown, _, other.written = (other.written or "").partition("\n")
-        self.written = f"{self.written}\n{shown}"
-        for block, sign in ((self, 1), (other, -1)):
+    def merge_first_row(self, next_block: Block) -> None:
+        """Moves the first row of the next Markdown block to the end of this one."""
+        row = next_block.rows.pop(0)
+        first_source_row, _, next_block.source_markdown = (
+            next_block.source_markdown or ""
+        ).partition("\n")
+        self.source_markdown = f"{self.source_markdown}\n{first_source_row}"
+        for block, sign in ((self, 1), (next_block, -1)):
             block.characters += sign * count_characters(row)
             block.words += sign * count_words(row)
 
     def leave(self, reason: str) -> None:
-        """Set it aside."""
+        """Marks the block as left out."""
         self.kind = "left"
         self.reason = reason
 
 
-def made_of(
+def block_of_lines(
     kind: Literal["heading", "text", "scene"], source: str, lines: Sequence[Line], level: int = 0
 ) -> Block:
-    """A block of these lines, counted."""
-    text = " ".join(map(plain, lines))
-    words = sum(count_words(plain(line)) for line in lines)
+    """Returns a block of lines, with its characters and words counted."""
+    text = " ".join(map(plain_text, lines))
+    words = sum(count_words(plain_text(line)) for line in lines)
     return Block(
         kind, source, lines=list(lines), level=level, text=text,
         characters=count_characters(text), words=words,
     )  # fmt: skip
 
 
-def left_out(source: str, text: str, reason: str) -> Block:
-    """A block of words that are set aside."""
+def left_out_block(source: str, text: str, reason: str) -> Block:
+    """Returns a block of words that are left out."""
     text = " ".join(text.split())
     return Block(
         "left", source, reason=reason, text=text, characters=count_characters(text),
@@ -146,58 +148,72 @@ def left_out(source: str, text: str, reason: str) -> Block:
     )  # fmt: skip
 
 
-def write(blocks: Iterable[Block]) -> str:
-    """Blocks as a Markdown file; what is left out is not in it.
+def write_markdown(blocks: Iterable[Block]) -> str:
+    """Returns blocks as a Markdown file, without those that are left out.
 
-    Scene breaks stand between paragraphs only. Empty paragraphs count as scene breaks where they
-    are few; where they are many, they are how the source parts its paragraphs.
+    Scene breaks are written between paragraphs only. Empty paragraphs count as scene breaks if they
+    are few; if they are many, the source uses them to separate its paragraphs.
     """
-    shown = [block for block in blocks if block.kind != "left"]
-    if any(block.written is not None for block in shown):
-        return "\n".join(block.written or "" for block in shown).strip("\n") + "\n"
-    return "\n".join(_rows(shown))
+    shown_blocks = [block for block in blocks if block.kind != "left"]
+    if any(block.source_markdown is not None for block in shown_blocks):
+        return "\n".join(block.source_markdown or "" for block in shown_blocks).strip("\n") + "\n"
+    return "\n".join(_write_rows(shown_blocks))
 
 
-def _rows(shown: Sequence[Block]) -> list[str]:
-    top = min((block.level for block in shown if block.kind == "heading"), default=1)
-    kinds = Counter(block.kind for block in shown)
+def _write_rows(shown_blocks: Sequence[Block]) -> list[str]:
+    top_level = min((block.level for block in shown_blocks if block.kind == "heading"), default=1)
+    kinds = Counter(block.kind for block in shown_blocks)
     few_gaps = kinds["gap"] * 5 <= kinds["text"]
     rows: list[str] = []
-    begun: set[Container] = set()
-    above: Block | None = None
-    """The paragraph above, in the same scene or with a scene break below it."""
-    parted = False
+    started_containers: set[Container] = set()
+    paragraph_above: Block | None = None
+    """The paragraph above in the same scene."""
+    has_break = False
     language: str | None = None
-    for block in shown:
-        mark = [f"[language: {block.language or 'off'}]", ""] * (block.language != language)
-        if block.is_headed:
+    for block in shown_blocks:
+        language_mark = [f"[language: {block.language or 'off'}]", ""] * (
+            block.language != language
+        )
+        if block.is_worded_heading:
             rows += [
-                *mark,
-                write_heading(join_heading(block.lines), min(6, block.level - top + 1)),
+                *language_mark,
+                write_heading(join_heading(block.lines), min(6, block.level - top_level + 1)),
                 "",
             ]
-            parted, above, language = False, None, block.language
+            has_break, paragraph_above, language = False, None, block.language
         elif block.kind == "text":
-            if parted and above:
+            if has_break and paragraph_above:
                 rows += ["***", ""]
-            elif above and not mark:
-                rows[-1] = _between(above, block)
-            rows += [*mark, *_paragraph(block, begun), ""]
-            parted, above, language = False, block, block.language
+            elif paragraph_above and not language_mark:
+                rows[-1] = _blank_row_between(paragraph_above, block)
+            rows += [*language_mark, *_write_paragraph_rows(block, started_containers), ""]
+            has_break, paragraph_above, language = False, block, block.language
         elif block.kind != "heading":
-            parted |= block.kind == "scene" or few_gaps
+            has_break |= block.kind == "scene" or few_gaps
     return rows
 
 
-def _paragraph(block: Block, begun: set[Container]) -> Iterator[str]:
-    """The rows of a paragraph, in its containers; `begun` are those that have a first row."""
+def _write_paragraph_rows(block: Block, started_containers: set[Container]) -> Iterator[str]:
+    """Yields the rows of a paragraph in its containers; `started_containers` already have a first
+    row."""
     speaker = f"{write_label(block.speaker)} " if block.speaker else ""
     for row in f"{speaker}{write_paragraph(block.lines)}".split("\n"):
-        yield "".join(c.rest if c in begun else c.first for c in block.containers) + row
-        begun.update(block.containers)
+        yield (
+            "".join(
+                c.next_prefix if c in started_containers else c.first_prefix
+                for c in block.containers
+            )
+            + row
+        )
+        started_containers.update(block.containers)
 
 
-def _between(above: Block, below: Block) -> str:
-    """The blank row between two paragraphs, in the containers that hold both."""
-    pairs = zip(below.containers, above.containers, strict=False)
-    return "".join(inside.rest for inside, other in pairs if inside is other).rstrip()
+def _blank_row_between(block_above: Block, block_below: Block) -> str:
+    """Returns the blank row between two paragraphs, with the prefixes of containers that hold
+    both."""
+    pairs = zip(block_below.containers, block_above.containers, strict=False)
+    return "".join(
+        inner_container.next_prefix
+        for inner_container, outer_container in pairs
+        if inner_container is outer_container
+    ).rstrip()

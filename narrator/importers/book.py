@@ -1,6 +1,6 @@
-"""A book as it was imported: its facts, its chapters as Markdown, and what was left out of them.
+"""An imported book: its facts, its chapters as Markdown, and what was left out of them.
 
-Also the one way of counting words, so that all sums speak of the same thing. Knows no format.
+Also the only functions that count words and characters, so that all sums agree. Knows no format.
 """
 
 from __future__ import annotations
@@ -17,71 +17,73 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 def file_name(path: Path) -> str:
-    """A file's name as a text: bytes that are no UTF-8 are left out."""
+    """Returns a file's name as text, without bytes that are not UTF-8."""
     return seen(path.name) or "book"
 
 
 def stem(path: Path) -> str:
-    """A file's name without its ending, for a title."""
+    """Returns a file's name without its suffix, for a title."""
     return seen(path.stem) or "Book"
 
 
 def count_characters(text: str) -> int:
-    """Visible characters, not counting whitespace."""
+    """Returns the number of visible characters, without whitespace."""
     return len("".join(seen(text).split()))
 
 
 def count_words(text: str) -> int:
-    """Runs of letters and digits; an apostrophe inside belongs to its word."""
+    """Returns the number of runs of letters and digits; an apostrophe inside belongs to its
+    word."""
     return len(_WORD.findall(seen(text)))
 
 
 def names(text: str) -> frozenset[str]:
-    """A set of names that are written in a row."""
+    """Returns the set of words in a space-separated text."""
     return frozenset(text.split())
 
 
 Notes = Literal["in-place", "end", "omit"]
-"""Where footnotes are spoken: after the paragraph that refers to them, the chapter, or nowhere."""
+"""Where footnotes are spoken: after the paragraph that refers to them, after the chapter, or
+nowhere."""
 
 Treatment = Literal["read", "omit"]
-"""Whether the narrator reads what is no plain text: stage directions, tables, code, pictures."""
+"""Whether the narrator reads stage directions, tables, code or pictures."""
 
 
 Reading = Literal["script", "prose"]
-"""Whether names that begin paragraphs are speakers', or text as all else is."""
+"""Whether names at the beginning of paragraphs are speakers or ordinary text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a user says about a source; it counts more than what the source says."""
+    """The user's choices about a source; they take precedence over what the source says."""
 
     title: str | None = None
     authors: tuple[str, ...] = ()
     language: str | None = None
     encoding: str | None = None
-    """Of a text."""
+    """Of a text file."""
     heading: re.Pattern[str] | None = None
-    """What a line that begins a chapter begins with."""
+    """Pattern that begins the first line of each chapter."""
     notes: Notes = "omit"
     reading: Reading | None = None
-    """Unsaid, it is a script where there is strong evidence."""
+    """If None, the text is a script only on strong evidence."""
     directions: Treatment = "read"
     """Of plays and screenplays."""
     pictures: Treatment = "omit"
-    """Their alternative texts and captions."""
+    """Alternative texts and captions."""
     tables: Treatment | None = None
-    """Unsaid, they are read row by row, but for those of Markdown, which stay as they are."""
+    """If None, tables are read row by row, except Markdown's, which stay as written."""
     code: Treatment = "omit"
 
 
-Begin = Callable[[Path], None]
+FileCallback = Callable[[Path], None]
 """Called with each file before it is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoverImage:
-    """A picture that players take."""
+    """A picture in a format that players accept."""
 
     data: bytes
     suffix: str
@@ -90,7 +92,7 @@ class CoverImage:
 
 @dataclass(frozen=True, slots=True)
 class ImportedChapter:
-    """A chapter in reading order. `characters` and `words` count what the source says."""
+    """A chapter in reading order. `characters` and `words` are counts of the source text."""
 
     title: str
     markdown: str
@@ -102,7 +104,7 @@ class ImportedChapter:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Source text that no chapter holds, and why."""
+    """Source text that is in no chapter, and the reason."""
 
     source: str
     title: str
@@ -110,39 +112,39 @@ class Skipped:
     characters: int
     words: int
     markdown: str | None = None
-    """Its text, where a user may want to take it back into the book."""
+    """Its text, if a user may want to restore it."""
     place: int = 0
-    """How many chapters stand before it."""
+    """Number of chapters before it."""
     count: int = 1
-    """How many pieces of text it stands for."""
+    """Number of pieces of text that it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedSpeaker:
-    """One of the cast that a source names in print."""
+    """A member of the cast that the source names in print."""
 
     name: str
     aliases: tuple[str, ...] = ()
-    """Other labels that are the same one's."""
+    """Other labels of the same speaker."""
     pronoun: str | None = None
-    """Where the source says it plainly."""
+    """"he" or "she" if the source says so plainly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """What `book.yaml` and the text files are written from."""
+    """Everything that `book.yaml` and the text files are written from."""
 
     title: str
     authors: tuple[str, ...]
     language: str
-    """A tag; "" where the source says none."""
+    """Language tag; "" if the source states none."""
     chapters: tuple[ImportedChapter, ...]
     left_out: tuple[Skipped, ...] = ()
     source: str = ""
     format: str = ""
-    """As people call it."""
+    """Name of the format, for people."""
     characters: int = 0
-    """Of all documents of the source, counted apart from what became of them."""
+    """Characters of all documents of the source, counted independently of the chapters."""
     identifiers: Mapping[str, str] = field(default_factory=dict)
     cover: CoverImage | None = None
     subtitle: str | None = None
@@ -154,11 +156,11 @@ class Book:
     genre: str | None = None
     copyright: str | None = None
     is_titled: bool = True
-    """Whether the source says its title; else a file's name stands for it."""
+    """Whether the source states its title; if not, the file's name stands in."""
     speakers: tuple[PrintedSpeaker, ...] = ()
-    """Those whose labels a source prints; none where one voice reads all."""
+    """Speakers whose labels the source prints; empty if one voice reads everything."""
     dialogue: str = ""
-    """What of it is printed with its speakers: `a play: 12 speakers, 843 speeches`."""
+    """The printed dialogue, counted: `a play: 12 speakers, 843 speeches`."""
     remarks: tuple[str, ...] = ()
     """What was guessed, missing or read in an unusual way."""
 
@@ -172,7 +174,7 @@ class Book:
 
     @property
     def words_left_out(self) -> int:
-        return sum(item.words for item in self.left_out)
+        return sum(skipped.words for skipped in self.left_out)
 
     @property
     def characters_kept(self) -> int:
@@ -180,4 +182,4 @@ class Book:
 
     @property
     def characters_left_out(self) -> int:
-        return sum(item.characters for item in self.left_out)
+        return sum(skipped.characters for skipped in self.left_out)

@@ -1,7 +1,8 @@
-"""How chapters and parts are counted and named, in the languages of the model.
+"""How chapters and parts are numbered and named, in the languages of the model.
 
-`CHAPTER XI.`, `The First Act`, `Глава двадцать первая`, `Erstes Kapitel`, `第十二回`: the word that
-is counted, and its number. The one place that knows these words; knows no format and no blocks.
+`CHAPTER XI.`, `The First Act`, `Глава двадцать первая`, `Erstes Kapitel`, `第十二回`:
+a word such as "chapter", and its number. The only module that knows these words; knows no
+format and no blocks.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 ROMAN = r"(?:(?=[ivxlc])c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))"
-"""A Roman number below 400, in lower case; larger ones are words as well ("mix", "dim")."""
+"""Pattern of Roman numbers below 400 in lower case; larger ones are also words ("mix", "dim")."""
 
 _CHAPTERS = {
     "en": "chapter chap letter canto stave scene adventure story tale poem sonnet fable day night",
@@ -112,14 +113,14 @@ _ALONE = {
 ALONE = "|".join(_ALONE.values())
 """Headings that need no number, such as a prologue's."""
 
-_EAST = re.compile(
+_EAST_NUMBERING = re.compile(
     r"(?P<number>第\s?(?P<figure>[\d〇零○一二三四五六七八九十百千廿卅两兩]+)\s?"
     r"(?P<word>[章回部卷巻集節节話话幕場场篇編编冊册])|"
     r"제\s?(?P<korean>\d+|[일이삼사오육칠팔구십백]+)\s?(?P<counted>[장부막화회권편])|"
     r"(?P<scroll>卷之?)(?P<scrolled>[\d一二三四五六七八九十百]+)|"
     r"[上中下][卷部篇集](?!\w))"
 )
-_EAST_BARE = re.compile(
+_EAST_BARE_NUMBER = re.compile(
     r"[（(【]?(?P<number>[一二三四五六七八九十百]{1,4})[)）】]?(?:[、．.]\s*(?P<title>\S.*))?"
 )
 _EAST_PARTS = "部卷巻集篇編编冊册부권편막幕"
@@ -131,219 +132,243 @@ _EAST_FIGURES = {"〇": 0, "零": 0, "○": 0, "两": 2, "兩": 2, "廿": 20, "�
 _EAST_TENS = {"十": 10, "百": 100, "千": 1000, "십": 10, "백": 100}
 
 _ARTICLES = frozenset("the das der die la le les el il lo het de το ο η den det o a as os".split())
-_MARKERS = frozenset("the no nr n° nº num numero thu ya ke ki der das die".split())
-"""Words that may stand between what is counted and its number."""
-_SIGNS = (  # vowels and tones that are no letters: of Hindi, Thai, Lao, Burmese, Khmer
+_NUMBER_MARKERS = frozenset("the no nr n° nº num numero thu ya ke ki der das die".split())
+"""Words that may stand between the counted word and its number."""
+_SIGNS = (  # vowels and tones that are not letters: of Hindi, Thai, Lao, Burmese, Khmer
     r"\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0e30-\u0e4e\u0eb0-\u0ecd\u1000-\u109f\u1780-\u17dd"
 )
 _TOKEN = re.compile(rf"[^\W_]+(?:[{_SIGNS}]*[^\W_]*)*['’ʹ΄´]?")
-_BETWEEN = re.compile(r"[\s.\-–°º]{0,3}")
+_TOKEN_SEPARATOR = re.compile(r"[\s.\-–°º]{0,3}")
 _GREEK = re.compile(r"(?P<letters>[Α-ΩΣ]{1,3}|[α-ω]{1,3})['’ʹ΄´]")
 _GREEK_VALUES = dict(zip("αβγδεϛζηθικλμνξοπϟρστυφχψω", (
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 200, 300, 400, 500, 600,
     700, 800), strict=True))  # fmt: skip
-_NTH_FIGURE = re.compile(
+_ORDINAL_FIGURE = re.compile(
     r"(\d{1,3})(?:st|nd|rd|th|er|re|e|ème|eme|º|ª|o|a|-?я|-?й)?", re.IGNORECASE
 )
 _MARK = re.compile(r"\s*[.:)\]—–-]+")
-_MOST = 100
-"""Numbers up to this are known in words."""
+_MAX_NUMBER_IN_WORDS = 100
+"""Upper bound of numbers that are recognised in words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """What a line counts, as a heading does."""
+class Numbering:
+    """A line that numbers a chapter or a part, in its components."""
 
     number: str
     """The word and its number, as written."""
     word: str
-    """What is counted, folded; "" for a bare number."""
+    """The counted word, folded; "" for a bare number."""
     is_part: bool
-    """Whether it is what holds chapters: a part, a book, an act."""
+    """Whether the word names something that holds chapters: a part, a book, an act."""
     value: int | None
-    """None where the number is a word that is not known, or a letter."""
+    """None if the number is an unknown word or a letter."""
     mark: str
     title: str
-    """What follows the number, "" where nothing does."""
+    """Text after the number; "" if nothing follows."""
 
 
 @lru_cache(maxsize=4096)
-def counted(row: str) -> Counted | None:
-    """What a line that begins with a counted word says; None for any other line."""
+def counted(row: str) -> Numbering | None:
+    """Returns the numbering of a line that begins with a counted word; None for any other line."""
     row = row.strip()
-    if east := _EAST.match(row):
-        word = east["word"] or east["counted"] or "卷"
-        figure = east["figure"] or east["korean"] or east["scrolled"]
-        value = _east_value(figure) if figure else None
-        return _made(row, east.end(), word, word in _EAST_PARTS, value)
+    if east_match := _EAST_NUMBERING.match(row):
+        word = east_match["word"] or east_match["counted"] or "卷"
+        figure = east_match["figure"] or east_match["korean"] or east_match["scrolled"]
+        number = _east_number_value(figure) if figure else None
+        return _make_numbering(row, east_match.end(), word, word in _EAST_PARTS, number)
     tokens = list(_first_tokens(row))
-    texts = [fold(token[0]) for token in tokens]
-    if not texts:
+    folded_words = [fold(token[0]) for token in tokens]
+    if not folded_words:
         return None
-    skipped = 1 if len(texts) > 1 and texts[0] in _ARTICLES else 0
-    word = texts[skipped]
-    if word in _WORDS:
-        return _after_word(row, tokens, texts, skipped)
-    return _before_word(row, tokens, texts, skipped)
+    word_index = 1 if len(folded_words) > 1 and folded_words[0] in _ARTICLES else 0
+    word = folded_words[word_index]
+    if word in _COUNTED_WORDS:
+        return _number_after_word(row, tokens, folded_words, word_index)
+    return _number_before_word(row, tokens, folded_words, word_index)
 
 
 def bare_value(number: str) -> int | None:
-    """The value of a bare figure or Roman number."""
+    """Returns the value of a bare figure or Roman number."""
     if number.isdecimal():
         return int(number)
     return roman(number.lower()) if re.fullmatch(ROMAN, number.lower()) else None
 
 
-def bare_east(row: str) -> tuple[int, str] | None:
-    """The value and the title of a line with a bare Chinese number: `一`, `（二）`, `三、海`."""
-    bare = _EAST_BARE.fullmatch(row)
-    return (_east_value(bare["number"]), bare["title"] or "") if bare else None
+def bare_east_number(row: str) -> tuple[int, str] | None:
+    """Returns value and title of a line with a bare Chinese number: `一`, `（二）`, `三、海`."""
+    match = _EAST_BARE_NUMBER.fullmatch(row)
+    return (_east_number_value(match["number"]), match["title"] or "") if match else None
 
 
 def value_in_words(row: str) -> int | None:
-    """The value of a line that is a number in words and nothing else: `ONE`, `Twenty-Two`."""
+    """Returns the value of a line that is only a number in words: `ONE`, `Twenty-Two`."""
     words = re.findall(r"[^\W\d_]+", row)
     if not 1 <= len(words) <= 3 or not row[:1].isupper():
         return None
-    value, count = _in_words(list(map(fold, words)), _BARE)
-    return value if count == len(words) else None
+    number, word_count = _number_in_words(list(map(fold, words)), _BARE_NUMBER_LANGUAGES)
+    return number if word_count == len(words) else None
 
 
 def roman(number: str) -> int:
-    """The value of a Roman number in lower case."""
-    total, last = 0, 0
+    """Returns the value of a Roman number in lower case."""
+    total, last_value = 0, 0
     for letter in reversed(number):
-        value = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}[letter]
-        total += value if value >= last else -value
-        last = max(last, value)
+        letter_value = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}[letter]
+        total += letter_value if letter_value >= last_value else -letter_value
+        last_value = max(last_value, letter_value)
     return total
 
 
 def fold(word: str) -> str:
-    """A word without case and accents, as these tables have it."""
+    """Returns a word without case and accents, as in these tables."""
     decomposed = unicodedata.normalize("NFD", word.casefold())
-    plain = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
-    return unicodedata.normalize("NFC", plain.translate(_LETTERS))
+    without_accents = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
+    return unicodedata.normalize("NFC", without_accents.translate(_LETTER_FOLDS))
 
 
-_LETTERS = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "’": "'", "ʹ": "'", "΄": "'"})
+_LETTER_FOLDS = str.maketrans(
+    {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "’": "'", "ʹ": "'", "΄": "'"}
+)
 
 
 def _languages_by_word() -> dict[str, tuple[bool, tuple[str, ...]]]:
-    """Word, folded -> whether it names a part, and the languages that count by it."""
-    found: dict[str, tuple[bool, tuple[str, ...]]] = {}
+    """Returns folded word -> whether it names a part, and the languages that use it."""
+    languages_by_word: dict[str, tuple[bool, tuple[str, ...]]] = {}
     for is_part, tables in ((False, _CHAPTERS), (True, _PARTS)):
         for language, words in tables.items():
             for word in map(fold, words.split()):
-                part, languages = found.get(word, (is_part, ()))
-                found[word] = part, (*languages, language)
-    return found
+                is_part_word, languages = languages_by_word.get(word, (is_part, ()))
+                languages_by_word[word] = is_part_word, (*languages, language)
+    return languages_by_word
 
 
-_WORDS = _languages_by_word()
+_COUNTED_WORDS = _languages_by_word()
 
 
 def _first_tokens(row: str) -> Sequence[tuple[str, int, int]]:
-    """The first words of a line that nothing but spaces, points and hyphens part."""
-    found: list[tuple[str, int, int]] = []
+    """Returns the first words of a line with their ranges, as long as only spaces, points and
+    hyphens separate them."""
+    tokens: list[tuple[str, int, int]] = []
     for match in _TOKEN.finditer(row):
-        begin = found[-1][2] if found else 0
-        if len(found) == 8 or not _BETWEEN.fullmatch(row, begin, match.start()):
+        token_end = tokens[-1][2] if tokens else 0
+        if len(tokens) == 8 or not _TOKEN_SEPARATOR.fullmatch(row, token_end, match.start()):
             break
-        found.append((match[0], match.start(), match.end()))
-    return found
+        tokens.append((match[0], match.start(), match.end()))
+    return tokens
 
 
-def _made(row: str, end: int, word: str, is_part: bool, value: int | None) -> Counted | None:
-    mark = _MARK.match(row, end)
-    rest = row[mark.end() if mark else end :]
-    if rest and not (rest[0].isspace() or (mark and mark[0][-1] in "—–-")):
+def _make_numbering(
+    row: str, end: int, word: str, is_part: bool, number: int | None
+) -> Numbering | None:
+    """Returns the numbering of a row whose number ends at `end`; None if a word runs on there."""
+    mark_match = _MARK.match(row, end)
+    title = row[mark_match.end() if mark_match else end :]
+    if title and not (title[0].isspace() or (mark_match and mark_match[0][-1] in "—–-")):
         return None
-    shown, rest = mark[0].rstrip() if mark else "", rest.strip()
-    if is_part and (inside := counted(rest) if rest else None):
-        is_part = inside.is_part  # "ACT I. SCENE I." is a scene's
-    return Counted(row[:end], word, is_part, value, shown, rest)
+    mark_text, title = mark_match[0].rstrip() if mark_match else "", title.strip()
+    if is_part and (inner_numbering := counted(title) if title else None):
+        is_part = inner_numbering.is_part  # "ACT I. SCENE I." is a scene's
+    return Numbering(row[:end], word, is_part, number, mark_text, title)
 
 
-def _after_word(
-    row: str, tokens: Sequence[tuple[str, int, int]], texts: Sequence[str], at: int
-) -> Counted | None:
-    """`Chapter XI`, `Part the Second`, `Kapitel 1`."""
-    word = texts[at]
-    is_part, languages = _WORDS[word]
-    first = at + 1
-    while first < len(texts) - 1 and texts[first] in _MARKERS:
-        first += 1
-    if first >= len(texts):
+def _number_after_word(
+    row: str, tokens: Sequence[tuple[str, int, int]], folded_words: Sequence[str], word_index: int
+) -> Numbering | None:
+    """Reads a number after the word: `Chapter XI`, `Part the Second`, `Kapitel 1`."""
+    word = folded_words[word_index]
+    is_part, languages = _COUNTED_WORDS[word]
+    number_index = word_index + 1
+    while number_index < len(folded_words) - 1 and folded_words[number_index] in _NUMBER_MARKERS:
+        number_index += 1
+    if number_index >= len(folded_words):
         return None
-    written, _, end = tokens[first]
-    if (value := _figure(written)) is not None:
-        return _made(row, end, word, is_part, value)
-    value, count = _in_words(texts[first:], languages)
-    if count:
-        return _made(row, tokens[first + count - 1][2], word, is_part, value)
-    if len(written) == 1 and written.isupper():
-        return _made(row, end, word, is_part, None)
-    foreign = "en" not in languages and not written[0].islower()
-    if foreign and first == at + 1 and re.fullmatch(r"[\s.:—–-]*", row[end:]):
-        return _made(row, end, word, is_part, None)  # a number that these tables lack
+    number_text, _, end = tokens[number_index]
+    if (number := _figure_value(number_text)) is not None:
+        return _make_numbering(row, end, word, is_part, number)
+    number, word_count = _number_in_words(folded_words[number_index:], languages)
+    if word_count:
+        return _make_numbering(row, tokens[number_index + word_count - 1][2], word, is_part, number)
+    if len(number_text) == 1 and number_text.isupper():
+        return _make_numbering(row, end, word, is_part, None)
+    may_be_unknown_number = "en" not in languages and not number_text[0].islower()
+    if (
+        may_be_unknown_number
+        and number_index == word_index + 1
+        and re.fullmatch(r"[\s.:—–-]*", row[end:])
+    ):
+        return _make_numbering(row, end, word, is_part, None)  # a number missing from these tables
     return None
 
 
-def _before_word(
-    row: str, tokens: Sequence[tuple[str, int, int]], texts: Sequence[str], at: int
-) -> Counted | None:
-    """`The First Act`, `Erstes Kapitel`, `1. Kapitel`, `II. fejezet`."""
-    place = next((n for n, text in enumerate(texts[at + 1 : at + 5], at + 1) if text in _WORDS), 0)
-    if not place:
+def _number_before_word(
+    row: str, tokens: Sequence[tuple[str, int, int]], folded_words: Sequence[str], first_index: int
+) -> Numbering | None:
+    """Reads a number before the word: `The First Act`, `Erstes Kapitel`, `1. Kapitel`, `II.
+    fejezet`."""
+    word_index = next(
+        (
+            n
+            for n, text in enumerate(
+                folded_words[first_index + 1 : first_index + 5], first_index + 1
+            )
+            if text in _COUNTED_WORDS
+        ),
+        0,
+    )
+    if not word_index:
         return None
-    word = texts[place]
-    is_part, languages = _WORDS[word]
-    written, _, end = tokens[at]
-    figure = _NTH_FIGURE.fullmatch(written)
-    value: int | None
-    if place == at + 1 and (figure or re.fullmatch(ROMAN.upper(), written)):
-        # `1 part of it` is none: a point or an ending says that it counts
-        pointed = "." in row[end : tokens[place][1]] or written != (figure[1] if figure else "")
-        if not pointed:
+    word = folded_words[word_index]
+    is_part, languages = _COUNTED_WORDS[word]
+    number_text, _, end = tokens[first_index]
+    figure_match = _ORDINAL_FIGURE.fullmatch(number_text)
+    number: int | None
+    if word_index == first_index + 1 and (figure_match or re.fullmatch(ROMAN.upper(), number_text)):
+        # A point or an ending marks an ordinal; `1 part of it` has neither.
+        is_ordinal = "." in row[end : tokens[word_index][1]] or number_text != (
+            figure_match[1] if figure_match else ""
+        )
+        if not is_ordinal:
             return None
-        value = int(figure[1]) if figure else roman(written.lower())
+        number = int(figure_match[1]) if figure_match else roman(number_text.lower())
     else:
-        value, count = _in_words(texts[at:place], languages, ordinal=True)
-        if count != place - at:
+        number, word_count = _number_in_words(
+            folded_words[first_index:word_index], languages, ordinal=True
+        )
+        if word_count != word_index - first_index:
             return None
-    return _made(row, tokens[place][2], word, is_part, value)
+    return _make_numbering(row, tokens[word_index][2], word, is_part, number)
 
 
-def _figure(written: str) -> int | None:
-    if written.isdecimal():
-        return int(written) if len(written) <= 4 else None
-    if re.fullmatch(ROMAN, written.lower()) and (written.isupper() or written.islower()):
-        return roman(written.lower())
-    if greek := _GREEK.fullmatch(written):
-        return sum(_GREEK_VALUES.get(letter, 0) for letter in fold(greek["letters"]))
-    if nth := _NTH_FIGURE.fullmatch(written):
-        return int(nth[1])
+def _figure_value(figure: str) -> int | None:
+    if figure.isdecimal():
+        return int(figure) if len(figure) <= 4 else None
+    if re.fullmatch(ROMAN, figure.lower()) and (figure.isupper() or figure.islower()):
+        return roman(figure.lower())
+    if greek_match := _GREEK.fullmatch(figure):
+        return sum(_GREEK_VALUES.get(letter, 0) for letter in fold(greek_match["letters"]))
+    if ordinal_match := _ORDINAL_FIGURE.fullmatch(figure):
+        return int(ordinal_match[1])
     return None
 
 
-def _east_value(figures: str) -> int:
+def _east_number_value(figures: str) -> int:
     if figures.isdecimal():
         return int(figures)
     total, digit = 0, 0
     for figure in figures:
-        if tens := _EAST_TENS.get(figure):
-            total += (digit or 1) * tens
+        if multiplier := _EAST_TENS.get(figure):
+            total += (digit or 1) * multiplier
             digit = 0
         else:
-            value = int(figure) if figure.isdecimal() else _EAST_FIGURES[figure]
-            digit = digit * 10 + value
+            digit_value = int(figure) if figure.isdecimal() else _EAST_FIGURES[figure]
+            digit = digit * 10 + digit_value
     return total + digit
 
 
 # -- numbers in words ------------------------------------------------------------------------------
 
-_MORE: Mapping[str, Mapping[str, int | None]] = {
+_EXTRA_NUMBER_WORDS: Mapping[str, Mapping[str, int | None]] = {
     "en": {"last": None, "final": None},
     "de": {"letzt": None, "ein": 1, "eins": 1},
     "fr": {"dernier": None, "second": 2, "un": 1, "unique": 1},
@@ -369,46 +394,48 @@ _MORE: Mapping[str, Mapping[str, int | None]] = {
            "ג": 3, "ד": 4, "ה": 5, "ו": 6, "ז": 7, "ח": 8, "ט": 9, "י": 10},
     "hi": {"एक": 1, "द": 2, "तीन": 3, "चार": 4, "पाँच": 5, "पहला": 1, "दूसरा": 2, "तीसरा": 3},
 }  # fmt: skip
-"""Numbers that num2words lacks or says otherwise, without their endings; None: which, is unsaid."""
+"""Stems of numbers that num2words lacks or spells otherwise; None if their value is unknown."""
 _ENDING = re.compile(r"(?:er|es|en|em|[aeiouyаяоеёыийьюуаοςηα])+$")
-_IN_WORDS = frozenset("en de fr es pt it nl da no sv fi pl cs hu ro ru uk tr id vi".split())
-"""Languages that num2words writes numbers of."""
-_BARE = ("en", "de", "fr", "es", "it", "pt", "ru")
+_NUM2WORDS_LANGUAGES = frozenset(
+    "en de fr es pt it nl da no sv fi pl cs hu ro ru uk tr id vi".split()
+)
+"""Languages in which num2words writes numbers."""
+_BARE_NUMBER_LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "ru")
 """Languages in which a number in words may be a heading by itself."""
 
 
 @cache
 def _number_words(language: str, ordinal: bool) -> dict[str, int | None]:
-    """Numbers in words, without accents and endings -> their values."""
-    known: dict[str, int | None] = {}
-    if language in _IN_WORDS:
+    """Returns numbers in words, without accents and endings -> their values."""
+    values_by_stem: dict[str, int | None] = {}
+    if language in _NUM2WORDS_LANGUAGES:
         from num2words import num2words  # 25 ms
 
-        for value in range(1, _MOST):
-            for kind in ("cardinal", "ordinal"):
-                if language == "en" and ordinal and kind == "cardinal":
+        for number in range(1, _MAX_NUMBER_IN_WORDS):
+            for number_form in ("cardinal", "ordinal"):
+                if language == "en" and ordinal and number_form == "cardinal":
                     continue  # "One Act" counts acts, it does not name the first
                 try:
-                    words = str(num2words(value, lang=language, to=kind))
+                    words = str(num2words(number, lang=language, to=number_form))
                 except (NotImplementedError, KeyError, IndexError, TypeError, ValueError):
                     continue
-                known.setdefault(_stems(re.findall(r"[^\W\d_]+", fold(words))), value)
-    known.update(_MORE.get(language, {}))
-    return known
+                values_by_stem.setdefault(_stems(re.findall(r"[^\W\d_]+", fold(words))), number)
+    values_by_stem.update(_EXTRA_NUMBER_WORDS.get(language, {}))
+    return values_by_stem
 
 
 def _stems(words: Sequence[str]) -> str:
     return " ".join(_ENDING.sub("", word) or word for word in words)
 
 
-def _in_words(
-    texts: Sequence[str], languages: Sequence[str], ordinal: bool = False
+def _number_in_words(
+    folded_words: Sequence[str], languages: Sequence[str], ordinal: bool = False
 ) -> tuple[int | None, int]:
-    """The value of the number in words that a text begins with, and how many words it has."""
-    for count in range(min(4, len(texts)), 0, -1):
-        stems = _stems(texts[:count])
+    """Returns the value of the number in words that a text begins with, and its number of words."""
+    for word_count in range(min(4, len(folded_words)), 0, -1):
+        stems = _stems(folded_words[:word_count])
         for language in languages:
-            known = _number_words(language, ordinal)
-            if stems in known:
-                return known[stems], count
+            values_by_stem = _number_words(language, ordinal)
+            if stems in values_by_stem:
+                return values_by_stem[stems], word_count
     return None, 0

@@ -1,7 +1,8 @@
-"""Where a book prints who speaks: in which pieces, whose labels, and whether it is a play.
+"""Finds the printed dialogue of a book: which pieces are dialogue, whose labels they use, and
+whether it is a play.
 
-Nothing is written here. What is plainly no dialogue has no labels: a novel in which `ALICE:` stands
-now and then, a list, recipes, the heads of pages; see `_is_dialogue`.
+Writes nothing. A novel in which `ALICE:` occurs now and then, a list, a recipe or running heads are
+not dialogue; see `_is_dialogue`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from narrator.importers.blocks import Block
 from narrator.importers.book import count_words, names
 from narrator.importers.counting import counted
 from narrator.importers.directions import (
-    Styled,
-    covers,
+    StyledText,
+    cover_text,
     is_direction,
     is_extension,
     is_scene_heading,
@@ -27,38 +28,48 @@ from narrator.importers.directions import (
     style_of,
     transition,
 )
-from narrator.importers.labels import COLONS, Label, Setting, key_of, labels, settings, several
+from narrator.importers.labels import (
+    COLONS,
+    Label,
+    Setting,
+    common_settings,
+    find_labels,
+    key_of,
+    split_names,
+)
 from narrator.importers.persons import Persona
-from narrator.importers.plaintext import spans
-from narrator.importers.prose import Line, StyledSpan, plain, tidy
+from narrator.importers.plaintext import emphasized_spans
+from narrator.importers.prose import Line, StyledSpan, normalize_line, plain_text
 
-_FEW = 4
-"""Speeches that a dialogue has, at least; two of its speakers have two each."""
-_SHARE = 0.5
-"""Of the paragraphs of a piece that begin with a label, where nothing else speaks for it."""
-_PLAIN_SHARE = 0.25
-"""The same where many names are set in capitals, apart or before a colon."""
-_MANY = 8
-_EARLY = 0.4
-"""Of the paragraphs of such a piece, at most, stand before its first label."""
-_STRETCH = 12
-"""Paragraphs from a label to the next in such a piece, at most."""
-_LONGEST_SPEECH = 100
-"""Words under a name that stands alone, in the middle of a piece's speeches: under the heads of a
-book's pages there are more. For each name, in all of a piece, where markup says what is one."""
-_LONGEST_LABEL = 120
-"""Characters of a row in which the colon of a label stands."""
-_CROWD = 12
-"""Names above which each has to come twice, one with another."""
-_SAME_ORDER = 0.9
-"""Of what follows one of three labels or more that is always the same, in a form."""
-_COMPANY = 8
-"""Speakers that hardly a conversation has more of."""
-_OPENING = 3
-"""Paragraphs of a piece in which a title may stand."""
-_LISTED = re.compile(r"\s*(?:[-+*]|\d+[.)])\s+|\s*#+\s*")
-_LIST_ROWS = 80
-"""Rows that a list of persons has, at most."""
+_MIN_SPEECHES = 4
+"""Least number of speeches in a dialogue; two of its speakers have at least two each."""
+_LABELLED_SHARE = 0.5
+"""Share of a piece's paragraphs that must begin with a label if nothing else marks it as dialogue.
+"""
+_PROMINENT_SHARE = 0.25
+"""The same share if many names are in capitals, set apart or before a colon."""
+_MIN_PROMINENT_LABELS = 8
+_MAX_FIRST_LABEL_POSITION = 0.4
+"""Largest share of the paragraphs of such a piece that may precede its first label."""
+_MAX_UNLABELLED_PARAGRAPHS = 12
+"""Largest number of paragraphs between two labels of such a piece."""
+_MAX_SPEECH_WORDS = 100
+"""Largest median number of words below a name that stands alone; below the running heads of pages
+there are more. If markup identifies the names, the largest average for the whole piece."""
+_MAX_LABEL_LENGTH = 120
+"""Characters at the start of a row within which a label's colon must stand."""
+_MAX_SINGLE_SPEAKERS = 12
+"""With more names than this, labels must outnumber the names two to one."""
+_FORM_ORDER_SHARE = 0.9
+"""Share of successors that are always the same label, from which three or more labels are a form.
+"""
+_MAX_CONVERSATION_SPEAKERS = 8
+"""With more speakers than this, a dialogue is a play rather than a conversation."""
+_TITLE_PARAGRAPHS = 3
+"""Paragraphs at the top of a piece in which a title may stand."""
+_LIST_MARK = re.compile(r"\s*(?:[-+*]|\d+[.)])\s+|\s*#+\s*")
+_MAX_CAST_ROWS = 80
+"""Largest number of rows in a list of persons."""
 _ACTS = names(
     "act akt aufzug acte acto ato atto bedrijf akten naytos действие явление scene szene auftritt "
     "scena escena cena сцена πραξη σκηνη perde babak 幕 막"
@@ -66,571 +77,710 @@ _ACTS = names(
 
 
 @dataclass(slots=True, eq=False)
-class Look:
-    """A block, or some lines of one, as it may be read."""
+class Passage:
+    """A block, or some of its lines, with the labels that it may begin with."""
 
     block: Block
     lines: list[Line]
-    """None where it is no paragraph."""
-    said: Styled
-    options: tuple[Label, ...]
-    """What it may be labelled with, the likeliest first."""
+    """Empty if the block is not a paragraph."""
+    styled: StyledText
+    label_options: tuple[Label, ...]
+    """Labels that the passage may begin with, the likeliest first."""
     is_direction: bool
     label: Label | None = None
-    """What it is labelled with."""
-    goes_on: bool = False
-    """Whether it is not the first part of its block."""
-    leads_on: bool = False
-    """Whether it is a direction within a speech of a script, which goes on below it."""
+    """The label that was chosen."""
+    is_continuation: bool = False
+    """Whether this is not the first part of its block."""
+    leads_into_speech: bool = False
+    """Whether this is a direction within a speech that continues below it; scripts only."""
 
-    def is_whole(self) -> bool:
-        """Whether a label is all there is."""
-        return any(label.said >= len(self.said.text) for label in self.options)
+    def is_label_alone(self) -> bool:
+        """Returns whether the passage is nothing but a label."""
+        return any(label.speech_start >= len(self.styled.text) for label in self.label_options)
 
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulLabels:
-    """Words that begin paragraphs as speakers' names do, and hardly are any."""
+    """Words that look like speakers' names but probably are not."""
 
-    names: tuple[str, ...]
-    """The most frequent first."""
+    label_names: tuple[str, ...]
+    """Most frequent first."""
     paragraphs: int
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedDialogue:
-    """The pieces of a book, and which are printed dialogue."""
+    """The pieces of a book, and which of them are printed dialogue."""
 
-    pieces: Sequence[Sequence[Look]]
-    found: Sequence[bool]
+    pieces: Sequence[Sequence[Passage]]
+    dialogue_flags: Sequence[bool]
     personas: Sequence[Persona]
-    known: frozenset[str]
-    """Keys of names that come again, and of the list of persons."""
+    known_keys: frozenset[str]
+    """Keys of repeated names and of the list of persons."""
     is_play: bool
-    is_script: bool = False
-    """Whether markup says of all that is said whose it is."""
+    has_speaker_markup: bool = False
+    """Whether markup names the speaker of everything that is spoken."""
 
     @property
     def is_screenplay(self) -> bool:
-        """Whether it has a screenplay's transitions or headings of scenes."""
-        return any(is_screenplay_row(look.said.text) for look in chain.from_iterable(self.pieces))
+        """Whether the text has a screenplay's transitions or scene headings."""
+        return any(
+            is_screenplay_row(passage.styled.text) for passage in chain.from_iterable(self.pieces)
+        )
 
     @property
-    def looks(self) -> Iterator[Look]:
-        """Those of pieces that are dialogue."""
-        return chain.from_iterable(compress(self.pieces, self.found))
+    def passages(self) -> Iterator[Passage]:
+        """The passages of pieces that are dialogue."""
+        return chain.from_iterable(compress(self.pieces, self.dialogue_flags))
 
     @property
-    def is_most(self) -> bool:
-        """Whether it is half of the book or more."""
-        words = [sum(look.block.words for look in looks) for looks in self.pieces]
-        return 2 * sum(compress(words, self.found)) >= sum(words)
+    def is_majority(self) -> bool:
+        """Whether at least half of the book is dialogue."""
+        words = [sum(passage.block.words for passage in passages) for passages in self.pieces]
+        return 2 * sum(compress(words, self.dialogue_flags)) >= sum(words)
 
 
 def find_dialogue(
-    kept: Sequence[Sequence[Block]], everything: Iterable[Block], is_certain: bool = False
+    pieces_of_blocks: Sequence[Sequence[Block]],
+    all_blocks: Iterable[Block],
+    is_certain: bool = False,
 ) -> PrintedDialogue | DoubtfulLabels | None:
-    """The dialogue in pieces, if there is any; `everything` may hold the list of persons.
+    """Returns the dialogue in the pieces, if there is any; `all_blocks` may hold the list of
+    persons.
 
-    A piece that only has the shape of one is doubtful, unless `is_certain`, where a user says that
-    it is a script.
+    A piece that only has the form of dialogue is doubtful, unless `is_certain` says that the user
+    declared a script.
     """
-    everything = list(everything)
-    pieces = _looked_at(kept, is_certain)
-    personas = _personas(pieces) or _personas([[_look(block) for block in everything]])
-    counts = _counts(chain.from_iterable(pieces))
+    all_blocks = list(all_blocks)
+    pieces = _read_passages(pieces_of_blocks, is_certain)
+    personas = _find_cast_list(pieces) or _find_cast_list(
+        [[_passage_of(block) for block in all_blocks]]
+    )
+    label_counts = _count_labels(chain.from_iterable(pieces))
     if is_certain:
-        if max(counts.values(), default=0) == 1:  # a short scene in which each speaks once
-            counts.update(list(counts))
-        sure = [bool(_chosen(looks, counts)) for looks in pieces]
+        if max(label_counts.values(), default=0) == 1:  # a short scene, one speech each
+            label_counts.update(list(label_counts))
+        is_sure_by_piece = [bool(_repeated_labels(passages, label_counts)) for passages in pieces]
     else:
-        shaped = [_is_dialogue(looks, counts) for looks in pieces]
-        sure = _with_evidence(pieces, shaped, counts, personas, everything)
-        if any(shaped) and not any(sure):
-            return _doubtful(compress(pieces, shaped), counts)
-    if not any(sure):
+        has_shape_by_piece = [_is_dialogue(passages, label_counts) for passages in pieces]
+        is_sure_by_piece = _weigh_evidence(
+            pieces, has_shape_by_piece, label_counts, personas, all_blocks
+        )
+        if any(has_shape_by_piece) and not any(is_sure_by_piece):
+            return _doubtful_labels(compress(pieces, has_shape_by_piece), label_counts)
+    if not any(is_sure_by_piece):
         return None
-    counts = _counts(chain.from_iterable(compress(pieces, sure)))
-    known = {key for key, count in counts.items() if count > 1}
-    known |= {key_of(persona.name) for persona in personas}
-    found = [yes or _is_part(looks, known) for looks, yes in zip(pieces, sure, strict=True)]
-    counts = _counts(chain.from_iterable(compress(pieces, found)))
-    known |= {key for key, count in counts.items() if count > 2}
-    for looks, yes in zip(pieces, sure, strict=True):
-        for look in looks:
-            look.label = _label(look, known, yes)
-    is_play = bool(personas) or _is_play(pieces, found)
-    return PrintedDialogue(pieces, found, personas, frozenset(known), is_play)
+    label_counts = _count_labels(chain.from_iterable(compress(pieces, is_sure_by_piece)))
+    known_keys = {key for key, count in label_counts.items() if count > 1}
+    known_keys |= {key_of(persona.name) for persona in personas}
+    dialogue_flags = [
+        is_sure or _continues_dialogue(passages, known_keys)
+        for passages, is_sure in zip(pieces, is_sure_by_piece, strict=True)
+    ]
+    label_counts = _count_labels(chain.from_iterable(compress(pieces, dialogue_flags)))
+    known_keys |= {key for key, count in label_counts.items() if count > 2}
+    for passages, is_sure in zip(pieces, is_sure_by_piece, strict=True):
+        for passage in passages:
+            passage.label = _choose_label(passage, known_keys, is_sure)
+    is_play = bool(personas) or _is_play(pieces, dialogue_flags)
+    return PrintedDialogue(pieces, dialogue_flags, personas, frozenset(known_keys), is_play)
 
 
-def find_script(kept: Sequence[Sequence[Block]]) -> PrintedDialogue | None:
-    """The dialogue of a script: what its markup calls names are names, and all of them are."""
-    pieces = [[_of_script(block) for block in blocks] for blocks in kept]
-    known = frozenset(look.label.key for look in chain.from_iterable(pieces) if look.label)
-    if not known and not any(look.is_direction for look in chain.from_iterable(pieces)):
+def find_script(pieces_of_blocks: Sequence[Sequence[Block]]) -> PrintedDialogue | None:
+    """Returns the dialogue of a script, in which exactly those words are names that its markup
+    calls names."""
+    pieces = [[_passage_of_script(block) for block in blocks] for blocks in pieces_of_blocks]
+    known_keys = frozenset(
+        passage.label.key for passage in chain.from_iterable(pieces) if passage.label
+    )
+    if not known_keys and not any(passage.is_direction for passage in chain.from_iterable(pieces)):
         return None
-    for looks in pieces:
-        for above, below in pairwise(look for look in looks if look.lines):
-            told = below.label or below.is_direction or below.block.is_narrated
-            above.leads_on = above.is_direction and not told
-    return PrintedDialogue(pieces, [True] * len(pieces), (), known, is_play=True, is_script=True)
+    for passages in pieces:
+        for passage_above, passage_below in pairwise(
+            passage for passage in passages if passage.lines
+        ):
+            ends_direction = (
+                passage_below.label or passage_below.is_direction or passage_below.block.is_narrated
+            )
+            passage_above.leads_into_speech = passage_above.is_direction and not ends_direction
+    return PrintedDialogue(
+        pieces, [True] * len(pieces), (), known_keys, is_play=True, has_speaker_markup=True
+    )
 
 
 _AFTER_NAME = re.compile(r"[\s.:：]*")
 
 
-def _of_script(block: Block) -> Look:
+def _passage_of_script(block: Block) -> Passage:
     if block.kind != "text" or not block.lines:
-        return Look(block, [], Styled(""), (), False)
-    said = _styled(block.lines)
-    look = Look(block, list(block.lines), said, (), covers(said.named, said.text))
-    if block.is_name and block.apart:
-        end = len(block.apart) if said.text.startswith(block.apart) else 0
-        found = _AFTER_NAME.match(said.text, end)
-        begin = found.end() if found else end
-        alone = begin >= len(said.text)
-        look.label = Label(block.apart.strip(" .:："), "apart", "", begin, alone)
-    return look
+        return Passage(block, [], StyledText(""), (), False)
+    styled = _style_lines(block.lines)
+    passage = Passage(
+        block, list(block.lines), styled, (), cover_text(styled.direction_ranges, styled.text)
+    )
+    if block.is_name and block.lead_words:
+        end = len(block.lead_words) if styled.text.startswith(block.lead_words) else 0
+        name_end = _AFTER_NAME.match(styled.text, end)
+        speech_start = name_end.end() if name_end else end
+        is_alone = speech_start >= len(styled.text)
+        passage.label = Label(block.lead_words.strip(" .:："), "apart", "", speech_start, is_alone)
+    return passage
 
 
 # -- looking ---------------------------------------------------------------------------------------
 
 
-def _looked_at(kept: Sequence[Sequence[Block]], is_certain: bool) -> list[list[Look]]:
-    """Blocks as they may be read: with the labels that are set as most of their piece are, or as
-    most of all where it is certain that there are labels."""
-    first = [[_look(block) for block in blocks] for blocks in kept]
-    counts = Counter(label.key for look in chain.from_iterable(first) for label in _strong(look))
-    pieces = [[part for look in looks for part in _parted(look, counts)] for looks in first]
-    _believe_markup(list(chain.from_iterable(pieces)))
-    for looks in [list(chain.from_iterable(pieces))] if is_certain else pieces:
-        _keep_alike(looks, is_certain)
+def _read_passages(
+    pieces_of_blocks: Sequence[Sequence[Block]], is_certain: bool
+) -> list[list[Passage]]:
+    """Returns blocks as passages with the labels that are set in the usual way of their piece, or
+    of the whole book if `is_certain`."""
+    unsplit_pieces = [[_passage_of(block) for block in blocks] for blocks in pieces_of_blocks]
+    label_counts = Counter(
+        label.key
+        for passage in chain.from_iterable(unsplit_pieces)
+        for label in _strong_labels(passage)
+    )
+    pieces = [
+        [part for passage in passages for part in _split_passage(passage, label_counts)]
+        for passages in unsplit_pieces
+    ]
+    _trust_markup(list(chain.from_iterable(pieces)))
+    for passages in [list(chain.from_iterable(pieces))] if is_certain else pieces:
+        _keep_common_labels(passages, is_certain)
     return pieces
 
 
-def _keep_alike(looks: Sequence[Look], is_certain: bool) -> None:
-    """Leave those labels that are set as most are, or whose names are elsewhere; where it is
-    certain that there are some and none comes again, those that are in capitals or apart."""
-    options = [label for look in looks for label in look.options]
-    ways = settings(options)
-    if is_certain and not ways:
-        ways = {label.setting for label in options if label.form != "mixed"}
-    keys = {label.key for label in options if label.setting in ways}
-    forms = {form for form, *_ in ways}
-    for look in looks:
-        look.options = tuple(o for o in look.options if o.key in keys and o.form in forms)
+def _keep_common_labels(passages: Sequence[Passage], is_certain: bool) -> None:
+    """Drops labels that are neither set in a usual way nor repeat a name that is.
+
+    If `is_certain` and no label comes again, those in capitals or set apart remain.
+    """
+    options = [label for passage in passages for label in passage.label_options]
+    settings = common_settings(options)
+    if is_certain and not settings:
+        settings = {label.setting for label in options if label.form != "mixed"}
+    keys = {label.key for label in options if label.setting in settings}
+    forms = {form for form, *_ in settings}
+    for passage in passages:
+        passage.label_options = tuple(
+            o for o in passage.label_options if o.key in keys and o.form in forms
+        )
 
 
-def _look(block: Block) -> Look:
-    lines = block.lines if block.written is None else _lines_of_markdown(block)
+def _passage_of(block: Block) -> Passage:
+    lines = block.lines if block.source_markdown is None else _lines_of_markdown(block)
     if block.kind != "text" or not lines:
-        return Look(block, [], Styled(""), (), False)
-    return _look_at(block, list(lines), block.apart)
+        return Passage(block, [], StyledText(""), (), False)
+    return _passage_of_lines(block, list(lines), block.lead_words)
 
 
-def _look_at(block: Block, lines: list[Line], apart: str) -> Look:
-    said = _styled(lines)
-    first = lines[0][0]
-    if not apart and (first.em or first.strong) and not first.told:
-        apart = first.text
+def _passage_of_lines(block: Block, lines: list[Line], lead_words: str) -> Passage:
+    styled = _style_lines(lines)
+    first_span = lines[0][0]
+    if not lead_words and (first_span.em or first_span.strong) and not first_span.is_direction:
+        lead_words = first_span.text
     in_list = any(container.is_item for container in block.containers)
-    options = () if block.note or in_list else labels(said.text, apart, block.is_name)
-    return Look(block, lines, said, options, is_direction(said))
+    options = () if block.note or in_list else find_labels(styled.text, lead_words, block.is_name)
+    return Passage(block, lines, styled, options, is_direction(styled))
 
 
-_MARKED = re.compile(r"(?<![\\\w])(\*{1,3}|_{1,3})(?=[^\s*_])(.+?)(?<=[^\s\\])\1(?!\w)")
-_NO_PARAGRAPH = re.compile(r"\s{0,3}(?:>|[-+*]\s|\d+[.)]\s|\||```|~~~|<|\[\^)")
+_EMPHASIS = re.compile(r"(?<![\\\w])(\*{1,3}|_{1,3})(?=[^\s*_])(.+?)(?<=[^\s\\])\1(?!\w)")
+_BLOCK_START = re.compile(r"\s{0,3}(?:>|[-+*]\s|\d+[.)]\s|\||```|~~~|<|\[\^)")
 
 
 def _lines_of_markdown(block: Block) -> list[Line]:
-    """The rows of a paragraph of Markdown, with its escapes and links as they are written."""
-    rows = [row for row in (block.written or "").split("\n") if row.strip()]
-    if any(map(_NO_PARAGRAPH.match, rows)):
+    """Returns the rows of a Markdown paragraph, with its escapes and links as written."""
+    rows = [row for row in (block.source_markdown or "").split("\n") if row.strip()]
+    if any(map(_BLOCK_START.match, rows)):
         return []
-    return [tidy(_spans_of_markdown(row.rstrip().removesuffix("\\"))) for row in rows]
+    return [normalize_line(_spans_of_markdown(row.rstrip().removesuffix("\\"))) for row in rows]
 
 
 def _spans_of_markdown(row: str) -> Iterator[StyledSpan]:
-    at = 0
-    for marked in _MARKED.finditer(row):
-        yield StyledSpan(row[at : marked.start()])
-        size = len(marked[1])
-        yield StyledSpan(marked[2], em=size != 2, strong=size > 1)
-        at = marked.end()
-    yield StyledSpan(row[at:])
+    offset = 0
+    for match in _EMPHASIS.finditer(row):
+        yield StyledSpan(row[offset : match.start()])
+        mark_length = len(match[1])
+        yield StyledSpan(match[2], em=mark_length != 2, strong=mark_length > 1)
+        offset = match.end()
+    yield StyledSpan(row[offset:])
 
 
-def _styled(lines: Sequence[Line]) -> Styled:
-    """The text of lines with its styles."""
-    slanted: list[tuple[int, int]] = []
-    named: list[tuple[int, int]] = []
-    at = 0
+def _style_lines(lines: Sequence[Line]) -> StyledText:
+    """Returns the text of lines with its ranges of italics and directions."""
+    italic_ranges: list[tuple[int, int]] = []
+    direction_ranges: list[tuple[int, int]] = []
+    offset = 0
     for line in lines:
         for span in line:
-            end = at + len(span.text)
-            slanted += [(at, end)] if span.em else []
-            named += [(at, end)] if span.told else []
-            at = end
-        at += 1
-    return Styled("\n".join(map(plain, lines)), tuple(slanted), tuple(named))
+            end = offset + len(span.text)
+            italic_ranges += [(offset, end)] if span.em else []
+            direction_ranges += [(offset, end)] if span.is_direction else []
+            offset = end
+        offset += 1
+    return StyledText(
+        "\n".join(map(plain_text, lines)), tuple(italic_ranges), tuple(direction_ranges)
+    )
 
 
-def _strong(look: Look) -> Iterator[Label]:
-    """What a look may be labelled with, and its further lines, if their names stand out."""
-    yield from look.options
-    for line in look.lines[1:]:
-        yield from _inner(line)
+def _strong_labels(passage: Passage) -> Iterator[Label]:
+    """Yields the labels that a passage may begin with, and prominent ones of its further lines."""
+    yield from passage.label_options
+    for line in passage.lines[1:]:
+        yield from _labels_within(line)
 
 
-def _inner(line: Line) -> Iterator[Label]:
-    """Labels at the beginning of a line within a paragraph."""
-    apart = line[0].text if line[0].em or line[0].strong else ""
-    return (o for o in labels(plain(line), apart) if o.stands_out and o.mark)
+def _labels_within(line: Line) -> Iterator[Label]:
+    """Returns labels at the beginning of a line within a paragraph."""
+    lead_words = line[0].text if line[0].em or line[0].strong else ""
+    return (o for o in find_labels(plain_text(line), lead_words) if o.stands_out and o.mark)
 
 
-def _parted(look: Look, counts: Mapping[str, int]) -> list[Look]:
-    """A look in parts, where lines within it begin with labels that come again, and where they are
-    a screenplay's transitions or headings."""
-    again = {label.setting for label in look.options if counts[label.key] > 1}
-    stage = [is_screenplay_row(plain(line)) for line in look.lines]
-    begins = [
+def _split_passage(passage: Passage, label_counts: Mapping[str, int]) -> list[Passage]:
+    """Splits a passage before lines that begin with a repeated label and around a screenplay's
+    transitions and headings."""
+    repeated_settings = {
+        label.setting for label in passage.label_options if label_counts[label.key] > 1
+    }
+    is_screenplay_line = [is_screenplay_row(plain_text(line)) for line in passage.lines]
+    part_starts = [
         number
-        for number, line in enumerate(look.lines)
-        if number and (
-            stage[number] or stage[number - 1] or
-            (again and any(counts[o.key] > 1 or o.setting in again for o in _inner(line)))
+        for number, line in enumerate(passage.lines)
+        if number
+        and (
+            is_screenplay_line[number]
+            or is_screenplay_line[number - 1]
+            or (
+                repeated_settings
+                and any(
+                    label_counts[label.key] > 1 or label.setting in repeated_settings
+                    for label in _labels_within(line)
+                )
+            )
         )
-    ]  # fmt: skip
-    if not begins:
-        return [look]
+    ]
+    if not part_starts:
+        return [passage]
     parts = []
-    for begin, end in pairwise([0, *begins, len(look.lines)]):
-        part = _look_at(look.block, look.lines[begin:end], "" if begin else look.block.apart)
-        part.goes_on = begin > 0
+    for begin, end in pairwise([0, *part_starts, len(passage.lines)]):
+        part = _passage_of_lines(
+            passage.block, passage.lines[begin:end], "" if begin else passage.block.lead_words
+        )
+        part.is_continuation = begin > 0
         parts.append(part)
     return parts
 
 
-def _believe_markup(looks: Sequence[Look]) -> None:
-    """Where markup says which words are speakers' names, no others are."""
-    marked = [look for look in looks if look.options and look.block.is_name]
-    said = {look.options[0].key for look in marked}
-    if len(marked) >= _FEW:
-        for look in looks:
-            if not look.block.is_name:
-                look.options = tuple(label for label in look.options if label.key in said)
+def _trust_markup(passages: Sequence[Passage]) -> None:
+    """Drops labels that markup does not call names, if it calls enough others so."""
+    marked_passages = [
+        passage for passage in passages if passage.label_options and passage.block.is_name
+    ]
+    speaker_keys = {passage.label_options[0].key for passage in marked_passages}
+    if len(marked_passages) >= _MIN_SPEECHES:
+        for passage in passages:
+            if not passage.block.is_name:
+                passage.label_options = tuple(
+                    label for label in passage.label_options if label.key in speaker_keys
+                )
 
 
-def _personas(pieces: Iterable[Sequence[Look]]) -> list[Persona]:
-    """Those in a book's list of persons, whose rows begin no speeches."""
+def _find_cast_list(pieces: Iterable[Sequence[Passage]]) -> list[Persona]:
+    """Returns the persons in the book's list of persons; its rows lose their labels."""
     rows: list[str] = []
-    on = 0
-    for look in chain.from_iterable(pieces):
-        block, lines = look.block, look.said.text.split("\n")
-        if not look.lines:  # a list of Markdown
-            lines = [_LISTED.sub("", row) for row in block.rows] or [block.text]
-        if persons.is_list(lines[0] or block.text):
-            on, lines = _LIST_ROWS, lines[1:]
-        elif block.kind == "heading" or on <= 0:
-            on = 0
+    remaining_rows = 0
+    for passage in chain.from_iterable(pieces):
+        block, lines = passage.block, passage.styled.text.split("\n")
+        if not passage.lines:  # a list of Markdown
+            lines = [_LIST_MARK.sub("", row) for row in block.rows] or [block.text]
+        if persons.is_cast_heading(lines[0] or block.text):
+            remaining_rows, lines = _MAX_CAST_ROWS, lines[1:]
+        elif block.kind == "heading" or remaining_rows <= 0:
+            remaining_rows = 0
             continue
         rows += lines
-        look.options = ()
-        on -= len(lines)
-    return list(persons.listed(rows))
+        passage.label_options = ()
+        remaining_rows -= len(lines)
+    return list(persons.parse_cast_list(rows))
 
 
 # -- deciding --------------------------------------------------------------------------------------
 
 
-def _counts(looks: Iterable[Look]) -> Counter[str]:
-    """How often each label comes."""
-    return Counter(label.key for look in looks for label in look.options)
+def _count_labels(passages: Iterable[Passage]) -> Counter[str]:
+    """Returns how often each label occurs, by key."""
+    return Counter(label.key for passage in passages for label in passage.label_options)
 
 
-def _is_dialogue(looks: Sequence[Look], counts: Mapping[str, int]) -> bool:
-    """Whether the same few names stand again and again where paragraphs begin.
+def _is_dialogue(passages: Sequence[Passage], label_counts: Mapping[str, int]) -> bool:
+    """Returns whether the same few names begin paragraphs again and again.
 
     That is: four speeches, two speakers with two each, and labels on half of the paragraphs, or on
-    a quarter where there are eight that stand out, from the beginning on. Names alone on their
-    lines are no heads of pages: their speeches are short. What follows one another in always the
-    same order, three names or more, is a form, as recipes and letters have.
+    a quarter if eight of them are prominent and spread from the beginning on. Names alone on their
+    lines are not running heads: their speeches are short. Three or more names in a fixed order are
+    a form, such as a recipe or a letter.
     """
-    texts = [look for look in looks if look.lines]
-    chosen = _chosen(looks, counts)
-    named = list(chosen)
-    if not _is_company(chosen.values()) or _is_form(chosen.values()):
+    paragraphs = [passage for passage in passages if passage.lines]
+    label_by_passage = _repeated_labels(passages, label_counts)
+    labelled_passages = list(label_by_passage)
+    if not _has_few_speakers(label_by_passage.values()) or _is_form(label_by_passage.values()):
         return False
-    if any(look.block.is_name for look in named):
-        return _words(texts) <= _LONGEST_SPEECH * len(named)
-    alone = list(filter(Look.is_whole, named))
-    if 2 * len(alone) > len(named):
-        return _is_short_under(texts, alone)
-    told = sum(look.is_direction for look in texts if look not in chosen)
-    share = len(named) / (len(texts) - told)
-    plainly = share >= _PLAIN_SHARE and _stand_out(chosen.values())
-    return share >= _SHARE or (plainly and _is_even(texts, named))
+    if any(passage.block.is_name for passage in labelled_passages):
+        return _count_passage_words(paragraphs) <= _MAX_SPEECH_WORDS * len(labelled_passages)
+    label_only_passages = list(filter(Passage.is_label_alone, labelled_passages))
+    if 2 * len(label_only_passages) > len(labelled_passages):
+        return _is_short_under(paragraphs, label_only_passages)
+    direction_count = sum(
+        passage.is_direction for passage in paragraphs if passage not in label_by_passage
+    )
+    share = len(labelled_passages) / (len(paragraphs) - direction_count)
+    is_prominently_labelled = share >= _PROMINENT_SHARE and _many_stand_out(
+        label_by_passage.values()
+    )
+    return share >= _LABELLED_SHARE or (
+        is_prominently_labelled and _is_evenly_labelled(paragraphs, labelled_passages)
+    )
 
 
-def _chosen(looks: Iterable[Look], counts: Mapping[str, int]) -> dict[Look, Label]:
-    """Looks that begin with a label that comes again, and that label."""
-    return {look: label for look in looks if look.lines for label in _again(look, counts)}
+def _repeated_labels(
+    passages: Iterable[Passage], label_counts: Mapping[str, int]
+) -> dict[Passage, Label]:
+    """Returns the passages that begin with a repeated label, with that label."""
+    return {
+        passage: label
+        for passage in passages
+        if passage.lines
+        for label in _first_repeated(passage, label_counts)
+    }
 
 
-def _words(looks: Iterable[Look]) -> int:
-    return sum(count_words(look.said.text) for look in looks)
+def _count_passage_words(passages: Iterable[Passage]) -> int:
+    return sum(count_words(passage.styled.text) for passage in passages)
 
 
-def _with_evidence(
-    pieces: Sequence[Sequence[Look]],
-    shaped: Sequence[bool],
-    counts: Mapping[str, int],
+def _weigh_evidence(
+    pieces: Sequence[Sequence[Passage]],
+    has_shape_by_piece: Sequence[bool],
+    label_counts: Mapping[str, int],
     personas: Sequence[Persona],
-    everything: Sequence[Block],
+    all_blocks: Sequence[Block],
 ) -> list[bool]:
-    """Which pieces of the shape of a dialogue are one: by themselves, or with all others of it."""
-    in_acts = _is_in_acts(everything)
-    titles = [b.text for n, b in enumerate(everything) if b.kind == "heading" or n < _OPENING]
-    asks = any(map(evidence.answers_questions, titles))
+    """Returns for each piece in the form of dialogue whether it is dialogue, by its own evidence or
+    by that of all such pieces."""
+    is_in_acts = _is_in_acts(all_blocks)
+    titles = [
+        b.text for n, b in enumerate(all_blocks) if b.kind == "heading" or n < _TITLE_PARAGRAPHS
+    ]
+    has_question_title = any(map(evidence.answers_questions, titles))
 
-    def weight(looks: Sequence[Look]) -> float:
-        speeches = list(_speeches(looks, counts))
-        chosen = _chosen(looks, counts)
-        labels_ = chosen.values()
-        told = sum(look.is_direction for look in looks if look not in chosen)
-        asked = asks or any(evidence.answers_questions(o.said.text) for o in looks[:_OPENING])
-        around = evidence.Circumstances(
-            share=(len(chosen) + told) / max(1, sum(bool(look.lines) for look in looks)),
-            is_marked=2 * sum(label.form != "mixed" for label in labels_) > len(chosen),
-            is_tabular=2 * sum(look.block.is_tabular for look in chosen) > len(chosen),
-            is_in_acts=in_acts,
-            has_cast=_has_cast(personas, {label.key for label in labels_}),
-            answers_questions=asked,
+    def weight(passages: Sequence[Passage]) -> float:
+        speeches = list(_speeches(passages, label_counts))
+        label_by_passage = _repeated_labels(passages, label_counts)
+        chosen_labels = label_by_passage.values()
+        direction_count = sum(
+            passage.is_direction for passage in passages if passage not in label_by_passage
         )
-        return evidence.weight(speeches, around)
+        answers_questions = has_question_title or any(
+            evidence.answers_questions(o.styled.text) for o in passages[:_TITLE_PARAGRAPHS]
+        )
+        circumstances = evidence.Circumstances(
+            share=(len(label_by_passage) + direction_count)
+            / max(1, sum(bool(passage.lines) for passage in passages)),
+            is_set_apart=2 * sum(label.form != "mixed" for label in chosen_labels)
+            > len(label_by_passage),
+            is_tabular=2 * sum(passage.block.is_tabular for passage in label_by_passage)
+            > len(label_by_passage),
+            is_in_acts=is_in_acts,
+            has_cast=_has_cast(personas, {label.key for label in chosen_labels}),
+            answers_questions=answers_questions,
+        )
+        return evidence.weigh_labels(speeches, circumstances)
 
-    def is_marked_up(looks: Iterable[Look]) -> bool:
-        return sum(look.block.is_name for look in _chosen(looks, counts)) >= _FEW
+    def is_marked_up(passages: Iterable[Passage]) -> bool:
+        return (
+            sum(passage.block.is_name for passage in _repeated_labels(passages, label_counts))
+            >= _MIN_SPEECHES
+        )
 
-    whole = weight(list(chain.from_iterable(compress(pieces, shaped))))
-    least = evidence.ENOUGH / 2 if whole >= evidence.ENOUGH else evidence.ENOUGH
+    total_weight = weight(list(chain.from_iterable(compress(pieces, has_shape_by_piece))))
+    min_weight = (
+        evidence.MIN_WEIGHT / 2 if total_weight >= evidence.MIN_WEIGHT else evidence.MIN_WEIGHT
+    )
     return [
-        is_shaped and (is_marked_up(looks) or weight(looks) >= least)
-        for looks, is_shaped in zip(pieces, shaped, strict=True)
+        is_shaped and (is_marked_up(passages) or weight(passages) >= min_weight)
+        for passages, is_shaped in zip(pieces, has_shape_by_piece, strict=True)
     ]
 
 
 def _speeches(
-    looks: Iterable[Look], counts: Mapping[str, int]
+    passages: Iterable[Passage], label_counts: Mapping[str, int]
 ) -> Iterator[evidence.LabelledSpeech]:
-    """Labels that come again, each with what stands below it up to the next."""
+    """Yields the repeated labels, each with the text up to the next label."""
     label: Label | None = None
-    below: list[str] = []
-    styled = False
-    for look in (*looks, None):
-        begins = look is None or not look.lines or bool(_again(look, counts))
-        if label and begins:
-            yield evidence.LabelledSpeech(label.name, " ".join(below), bool(label.times), styled)
+    speech_texts: list[str] = []
+    has_style = False
+    for passage in (*passages, None):
+        begins_speech = (
+            passage is None or not passage.lines or bool(_first_repeated(passage, label_counts))
+        )
+        if label and begins_speech:
+            yield evidence.LabelledSpeech(
+                label.name, " ".join(speech_texts), bool(label.time_ranges), has_style
+            )
             label = None
-        if look is None or not look.lines:
+        if passage is None or not passage.lines:
             continue
-        if begins:
-            label = _again(look, counts)[0]
-            begin, end = label.aside
-            styled = begin < end and style_of(look.said.text[begin:end]) is not None
-            below = [look.said.text[label.said :]]
-        elif not look.is_direction:
-            below.append(look.said.text)
+        if begins_speech:
+            label = _first_repeated(passage, label_counts)[0]
+            begin, end = label.aside_range
+            has_style = begin < end and style_of(passage.styled.text[begin:end]) is not None
+            speech_texts = [passage.styled.text[label.speech_start :]]
+        elif not passage.is_direction:
+            speech_texts.append(passage.styled.text)
 
 
 def _has_cast(personas: Iterable[Persona], keys: Collection[str]) -> bool:
-    """Whether two persons of a list or more are labels, or a word of their names is."""
-    listed = [key_of(persona.name).split() for persona in personas]
-    named = sum(
+    """Returns whether two or more listed persons appear among the labels, in full or by one word of
+    their name."""
+    names_of_persons = [key_of(persona.name).split() for persona in personas]
+    labelled_count = sum(
         any(key == " ".join(words) or key.strip(".") in words or
             (len(key) > 1 and words[0].startswith(key)) for key in keys)
-        for words in listed
+        for words in names_of_persons
     )  # fmt: skip
-    return named > 1
+    return labelled_count > 1
 
 
-def _doubtful(pieces: Iterable[Sequence[Look]], counts: Mapping[str, int]) -> DoubtfulLabels:
-    """What looks like speakers' names in pieces that are no dialogue."""
-    labels_ = [label for looks in pieces for label in _chosen(looks, counts).values()]
-    often = Counter(label.name for label in labels_).most_common()
-    return DoubtfulLabels(tuple(name for name, _ in often), len(labels_))
+def _doubtful_labels(
+    pieces: Iterable[Sequence[Passage]], label_counts: Mapping[str, int]
+) -> DoubtfulLabels:
+    """Returns the words that look like speakers' names in pieces that are not dialogue."""
+    label_list = [
+        label for passages in pieces for label in _repeated_labels(passages, label_counts).values()
+    ]
+    names_by_frequency = Counter(label.name for label in label_list).most_common()
+    return DoubtfulLabels(tuple(name for name, _ in names_by_frequency), len(label_list))
 
 
-def _again(look: Look, counts: Mapping[str, int]) -> tuple[Label, ...]:
-    """Of what a look may be labelled with, the first that comes again, if any does."""
-    return tuple(label for label in look.options if counts[label.key] > 1)[:1]
+def _first_repeated(passage: Passage, label_counts: Mapping[str, int]) -> tuple[Label, ...]:
+    """Returns the first repeated label of a passage's options as a tuple of one, or an empty
+    tuple."""
+    return tuple(label for label in passage.label_options if label_counts[label.key] > 1)[:1]
 
 
-def _is_company(named: Collection[Label]) -> bool:
-    """Whether labels are of the same few names."""
-    counts = Counter(label.key for label in named)
-    twice = sum(count > 1 for count in counts.values())
-    crowd = len(counts) > _CROWD and len(named) < 2 * len(counts)
-    return len(named) >= _FEW and twice > 1 and not crowd
+def _has_few_speakers(labels: Collection[Label]) -> bool:
+    """Returns whether labels are of the same few names."""
+    label_counts = Counter(label.key for label in labels)
+    repeated_names = sum(count > 1 for count in label_counts.values())
+    is_crowd = len(label_counts) > _MAX_SINGLE_SPEAKERS and len(labels) < 2 * len(label_counts)
+    return len(labels) >= _MIN_SPEECHES and repeated_names > 1 and not is_crowd
 
 
-def _stand_out(named: Iterable[Label]) -> bool:
-    """Whether many labels can be told from prose, of two that come three times at least."""
-    keys = [label.key for label in named if label.stands_out]
-    often = sum(count > 2 for count in Counter(keys).values())
-    return len(keys) >= _MANY and often > 1
+def _many_stand_out(labels: Iterable[Label]) -> bool:
+    """Returns whether many labels can be told from prose, of two that come three times at least."""
+    keys = [label.key for label in labels if label.stands_out]
+    frequent_names = sum(count > 2 for count in Counter(keys).values())
+    return len(keys) >= _MIN_PROMINENT_LABELS and frequent_names > 1
 
 
-def _is_even(texts: Sequence[Look], named: Sequence[Look]) -> bool:
-    """Whether labels begin early, and no long stretch is without one: no novel quotes a play."""
-    places = [n for n, look in enumerate(texts) if look in named]
-    longest = max(below - above for above, below in pairwise([*places, len(texts)]))
-    return places[0] <= _EARLY * len(texts) and longest <= _STRETCH
+def _is_evenly_labelled(
+    paragraphs: Sequence[Passage], labelled_passages: Sequence[Passage]
+) -> bool:
+    """Returns whether labels begin early, and no long stretch is without one: no novel quotes a
+    play."""
+    label_indexes = [n for n, passage in enumerate(paragraphs) if passage in labelled_passages]
+    longest_gap = max(
+        index_below - index_above
+        for index_above, index_below in pairwise([*label_indexes, len(paragraphs)])
+    )
+    return (
+        label_indexes[0] <= _MAX_FIRST_LABEL_POSITION * len(paragraphs)
+        and longest_gap <= _MAX_UNLABELLED_PARAGRAPHS
+    )
 
 
-def _is_form(named: Iterable[Label]) -> bool:
-    """Whether labels follow one another as they do in recipes."""
-    keys = [label.key for label in named]
-    after: dict[str, Counter[str]] = {}
-    for above, below in pairwise(keys):
-        after.setdefault(above, Counter())[below] += 1
-    again = {key for key, count in Counter(keys).items() if count > 3}
-    followed = [counter for key, counter in after.items() if key in again]
-    same = sum(counter.most_common(1)[0][1] for counter in followed)
-    all_ = sum(counter.total() for counter in followed)
-    return len(again) > 2 and same >= _SAME_ORDER * all_
+def _is_form(labels: Iterable[Label]) -> bool:
+    """Returns whether labels follow one another as they do in recipes."""
+    keys = [label.key for label in labels]
+    successors_by_key: dict[str, Counter[str]] = {}
+    for key_above, key_below in pairwise(keys):
+        successors_by_key.setdefault(key_above, Counter())[key_below] += 1
+    frequent_keys = {key for key, count in Counter(keys).items() if count > 3}
+    successor_counts = [
+        counter for key, counter in successors_by_key.items() if key in frequent_keys
+    ]
+    common_successors = sum(counter.most_common(1)[0][1] for counter in successor_counts)
+    total_successors = sum(counter.total() for counter in successor_counts)
+    return len(frequent_keys) > 2 and common_successors >= _FORM_ORDER_SHARE * total_successors
 
 
-def _is_short_under(texts: Sequence[Look], alone: Sequence[Look]) -> bool:
-    """Whether names that stand alone have short speeches under them."""
-    words = [0]
-    for look in texts:
-        if look in alone:
-            words.append(0)
+def _is_short_under(paragraphs: Sequence[Passage], label_only_passages: Sequence[Passage]) -> bool:
+    """Returns whether names that stand alone have short speeches under them."""
+    words_by_speech = [0]
+    for passage in paragraphs:
+        if passage in label_only_passages:
+            words_by_speech.append(0)
         else:
-            words[-1] += count_words(look.said.text)
-    return median(words[1:]) <= _LONGEST_SPEECH
+            words_by_speech[-1] += count_words(passage.styled.text)
+    return median(words_by_speech[1:]) <= _MAX_SPEECH_WORDS
 
 
-def _is_part(looks: Sequence[Look], known: set[str]) -> bool:
-    """Whether a piece is one more of the same dialogue: a third of it is labelled with names that
-    are known, or come here three times."""
-    texts = [look for look in looks if look.lines and not look.is_direction]
-    counts = _counts(looks)
-    own = {key for key, count in counts.items() if count > 2}
-    named = [look for look in texts if any(is_known(o, known | own) for o in look.options)]
-    surely = any(is_known(label, known) for look in texts for label in look.options)
-    return surely and 3 * len(named) >= len(texts)
+def _continues_dialogue(passages: Sequence[Passage], known_keys: set[str]) -> bool:
+    """Returns whether a piece belongs to the same dialogue: names that are known, or come three
+    times here, label a third of it."""
+    paragraphs = [passage for passage in passages if passage.lines and not passage.is_direction]
+    label_counts = _count_labels(passages)
+    frequent_keys = {key for key, count in label_counts.items() if count > 2}
+    labelled_passages = [
+        passage
+        for passage in paragraphs
+        if any(is_known(o, known_keys | frequent_keys) for o in passage.label_options)
+    ]
+    has_known_label = any(
+        is_known(label, known_keys) for passage in paragraphs for label in passage.label_options
+    )
+    return has_known_label and 3 * len(labelled_passages) >= len(paragraphs)
 
 
-def is_known(label: Label, known: Iterable[str]) -> bool:
-    """Whether a label has a known name, or several of them."""
-    parts = several(label.name)
-    return label.key in known or (len(parts) > 1 and all(key_of(part) in known for part in parts))
+def is_known(label: Label, known_keys: Iterable[str]) -> bool:
+    """Returns whether a label has a known name, or several of them."""
+    names = split_names(label.name)
+    return label.key in known_keys or (
+        len(names) > 1 and all(key_of(part) in known_keys for part in names)
+    )
 
 
-def _label(look: Look, known: set[str], surely: bool) -> Label | None:
-    """Whose speech begins with a look: a name that comes again, or in what is `surely` a dialogue
-    one that stands out as those do."""
-    for label in look.options:
-        if is_known(label, known):
+def _choose_label(passage: Passage, known_keys: set[str], is_sure: bool) -> Label | None:
+    """Returns the label of the speech that begins with a passage.
+
+    It is a known name or, in a piece that `is_sure` to be dialogue, a short prominent one.
+    """
+    for label in passage.label_options:
+        if is_known(label, known_keys):
             return label
-    once = (label for label in look.options if label.stands_out and not look.is_direction)
-    short = (label for label in once if len(label.name.split()) <= 3)
-    return next(short, None) if surely else None
+    prominent_labels = (
+        label for label in passage.label_options if label.stands_out and not passage.is_direction
+    )
+    short_labels = (label for label in prominent_labels if len(label.name.split()) <= 3)
+    return next(short_labels, None) if is_sure else None
 
 
-def _is_play(pieces: Sequence[Sequence[Look]], found: Sequence[bool]) -> bool:
-    """Whether a dialogue without a list of persons is a play: it has acts, many speakers, verse,
-    directions, or marks names by a full stop."""
-    looks = list(chain.from_iterable(compress(pieces, found)))
-    speeches = [(look, look.label) for look in looks if look.label]
+def _is_play(pieces: Sequence[Sequence[Passage]], dialogue_flags: Sequence[bool]) -> bool:
+    """Returns whether a dialogue without a list of persons is a play: it has acts, many speakers,
+    verse, directions, or marks names by a full stop."""
+    passages = list(chain.from_iterable(compress(pieces, dialogue_flags)))
+    speeches = [(passage, passage.label) for passage in passages if passage.label]
     names = {label.key for _, label in speeches}
-    if any(label.times for _, label in speeches) or all(len(key) == 1 for key in names):
+    if any(label.time_ranges for _, label in speeches) or all(len(key) == 1 for key in names):
         return False
-    if len(names) > _COMPANY or _is_in_acts(o.block for o in chain.from_iterable(pieces)):
+    if len(names) > _MAX_CONVERSATION_SPEAKERS or _is_in_acts(
+        o.block for o in chain.from_iterable(pieces)
+    ):
         return True
-    rows = [look.said.text for look in chain.from_iterable(pieces)]
+    rows = [passage.styled.text for passage in chain.from_iterable(pieces)]
     transitions = sum(transition(row) is not None for row in rows)
-    extensions = sum(is_extension(look.said.text[slice(*label.aside)]) for look, label in speeches)
-    # a single transition may stand in the transcript of any recording
+    extensions = sum(
+        is_extension(passage.styled.text[slice(*label.aside_range)]) for passage, label in speeches
+    )
+    # The transcript of any recording may contain a single transition.
     if any(map(is_scene_heading, rows)) or (transitions and transitions + extensions > 1):
         return True
-    verse = sum(is_verse(look.said.text[label.said :]) for look, label in speeches)
-    told = sum(look.is_direction for look in looks)
-    colons = sum(label.mark in COLONS for _, label in speeches)
-    return max(4 * verse, 10 * told) >= len(speeches) or 2 * colons < len(speeches)
+    verse_count = sum(
+        is_verse(passage.styled.text[label.speech_start :]) for passage, label in speeches
+    )
+    direction_count = sum(passage.is_direction for passage in passages)
+    colon_count = sum(label.mark in COLONS for _, label in speeches)
+    return max(4 * verse_count, 10 * direction_count) >= len(speeches) or 2 * colon_count < len(
+        speeches
+    )
 
 
 def is_screenplay_row(text: str) -> bool:
-    """Whether a row is a screenplay's transition, or heads a scene of it."""
+    """Returns whether a row is a screenplay's transition, or heads a scene of it."""
     return is_scene_heading(text) or transition(text) is not None
 
 
 def _is_in_acts(blocks: Iterable[Block]) -> bool:
-    """Whether a heading counts acts or scenes."""
-    headed = (counted(block.text) for block in blocks if block.kind == "heading")
-    return any(said and said.word in _ACTS for said in headed)
+    """Returns whether a heading counts acts or scenes."""
+    numberings = (counted(block.text) for block in blocks if block.kind == "heading")
+    return any(numbering and numbering.word in _ACTS for numbering in numberings)
 
 
 # -- rows of a text --------------------------------------------------------------------------------
 
 
 def row_labels(rows: Sequence[str]) -> frozenset[str]:
-    """Keys of the labels that rows of a plain text begin with, where it may be printed dialogue;
-    by them it is parted in speeches, also without blank lines."""
-    found = list(_labelled_rows(rows))
-    ways = settings(found)
-    found = [label for label in found if label.setting in ways]
-    counts = Counter(label.key for label in found)
-    twice = {key for key, count in counts.items() if count > 1}
-    again = sum(counts[key] for key in twice)
-    if len(twice) < 2 or again < _FEW:
+    """Returns the keys of the labels that rows of a plain text begin with, if it may be printed
+    dialogue.
+
+    The text is then split into speeches by them, even without blank lines.
+    """
+    labels = list(_find_row_labels(rows))
+    settings = common_settings(labels)
+    labels = [label for label in labels if label.setting in settings]
+    label_counts = Counter(label.key for label in labels)
+    repeated_keys = {key for key, count in label_counts.items() if count > 1}
+    repeated_count = sum(label_counts[key] for key in repeated_keys)
+    if len(repeated_keys) < 2 or repeated_count < _MIN_SPEECHES:
         return frozenset()
-    bare = [row.strip() for row in rows]
-    groups = sum(above == "" != row for above, row in pairwise(["", *bare]))
-    if 2 * len(found) < len(bare) - bare.count("") and again < _PLAIN_SHARE * groups:
+    stripped_rows = [row.strip() for row in rows]
+    group_count = sum(row_above == "" != row for row_above, row in pairwise(["", *stripped_rows]))
+    if (
+        2 * len(labels) < len(stripped_rows) - stripped_rows.count("")
+        and repeated_count < _PROMINENT_SHARE * group_count
+    ):
         return frozenset()
-    return frozenset(twice | {key for key, way in _once(rows) if way in ways})
+    return frozenset(
+        repeated_keys | {key for key, setting in _single_labels(rows) if setting in settings}
+    )
 
 
-def _once(rows: Sequence[str]) -> Iterator[tuple[str, Setting]]:
-    """Labels that need not come again, since they stand out from what is said after or below them:
-    their keys, and how they are set."""
-    for row, below in pairwise([*rows, ""]):
-        for label in _of_row(row) if row.strip() else ():
-            if label.stands_out and (below.strip() or not label.is_alone):
+def _single_labels(rows: Sequence[str]) -> Iterator[tuple[str, Setting]]:
+    """Yields key and setting of labels that need not be repeated, since they stand out from the
+    text after or below them."""
+    for row, next_row in pairwise([*rows, ""]):
+        for label in _labels_of_row(row) if row.strip() else ():
+            if label.stands_out and (next_row.strip() or not label.is_alone):
                 yield label.key, label.setting
 
 
-def _labelled_rows(rows: Sequence[str]) -> Iterator[Label]:
-    """What rows may begin a speech with: within a paragraph it has to stand out."""
-    for above, row in pairwise(["", *rows]):
-        first = not above.strip()
-        if row.strip() and (first or _may_be_plain(row)):
-            yield from (label for label in _of_row(row) if first or _is_plain(label, row))
+def _find_row_labels(rows: Sequence[str]) -> Iterator[Label]:
+    """Yields the labels that rows begin with; within a paragraph only prominent ones."""
+    for row_above, row in pairwise(["", *rows]):
+        begins_paragraph = not row_above.strip()
+        if row.strip() and (begins_paragraph or _may_have_prominent_label(row)):
+            yield from (
+                label
+                for label in _labels_of_row(row)
+                if begins_paragraph or _is_prominent(label, row)
+            )
 
 
-def label_of(row: str, keys: frozenset[str], within: bool = False) -> Label | None:
-    """The label that a row begins with, of those with these keys; `within` a paragraph it has to
-    stand out."""
-    known = (label for label in _of_row(row) if label.key in keys)
-    return next((label for label in known if not within or _is_plain(label, row)), None)
+def label_of(row: str, keys: frozenset[str], is_within_paragraph: bool = False) -> Label | None:
+    """Returns the label that a row begins with, if its key is in `keys`; within a paragraph it must
+    be prominent."""
+    candidates = (label for label in _labels_of_row(row) if label.key in keys)
+    return next(
+        (label for label in candidates if not is_within_paragraph or _is_prominent(label, row)),
+        None,
+    )
 
 
-def _of_row(row: str) -> tuple[Label, ...]:
-    line = tidy(spans(row))
-    return labels(plain(line), line[0].text if line and line[0].em else "")
+def _labels_of_row(row: str) -> tuple[Label, ...]:
+    line = normalize_line(emphasized_spans(row))
+    return find_labels(plain_text(line), line[0].text if line and line[0].em else "")
 
 
-def _may_be_plain(row: str) -> bool:
-    """Whether a row may begin with a label that stands out; most of prose does not."""
-    bare = row.strip()
-    head = bare.split(maxsplit=1)[0].strip(".,:")
-    set_apart = row[:2].isspace() or not bare[0].isalpha() or head.isupper()
-    return set_apart or any(colon in bare[:_LONGEST_LABEL] for colon in COLONS)
+def _may_have_prominent_label(row: str) -> bool:
+    """Returns whether a row may begin with a label that stands out; most of prose does not."""
+    stripped_row = row.strip()
+    first_word = stripped_row.split(maxsplit=1)[0].strip(".,:")
+    is_set_apart = row[:2].isspace() or not stripped_row[0].isalpha() or first_word.isupper()
+    return is_set_apart or any(colon in stripped_row[:_MAX_LABEL_LENGTH] for colon in COLONS)
 
 
-def _is_plain(label: Label, row: str) -> bool:
-    """Whether a label within a paragraph stands out: by its letters, its mark, its indent."""
+def _is_prominent(label: Label, row: str) -> bool:
+    """Returns whether a label within a paragraph stands out: by its letters, its mark, its
+    indent."""
     return label.stands_out or row[:2].isspace()

@@ -1,7 +1,7 @@
-"""What is odd about a book's chapters: lengths that no chapter has, numbers that do not run on.
+"""Reports oddities of a book's chapters: implausible lengths, and numbers with gaps.
 
-Said by `new` and by `check`, each kind once, with the mend: a heading that was not seen leaves a
-chapter of many hours and a gap in the numbers. Knows titles and lengths, no text beyond them.
+`new` and `check` show each kind once, with advice: a missed heading leaves a chapter of many hours
+and a gap in the numbers. Knows titles and lengths, but no text.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from narrator.importers.book import Book, ImportedChapter
 from narrator.importers.counting import ROMAN, bare_value, counted
 from narrator.text.pace import expected_seconds
 
-_LONG = 3 * 3600
-"""Seconds; the longest chapters of novels have two hours and a half."""
-_TINY, _TINY_SHARE = 20, 60
+_MAX_SECONDS = 3 * 3600
+"""Seconds; the longest chapters of novels last two and a half hours."""
+_MIN_SECONDS, _MIN_MEDIAN_RATIO = 20, 60
 """Seconds, and how many times as long the median chapter is at least."""
-_MANY = 200
-"""Numbers above are years."""
-_SHOWN = 3
+_MAX_NUMBER = 200
+"""Larger numbers are years."""
+_MAX_SHOWN = 3
 MEND = "`narrator new --chapter-heading` says what begins a chapter; or edit text and book.yaml"
-_BARE = re.compile(rf"(\d{{1,3}}|{ROMAN.upper()})(?=[.:)—–]|\s*$)")
+_BARE_NUMBER = re.compile(rf"(\d{{1,3}}|{ROMAN.upper()})(?=[.:)—–]|\s*$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,88 +34,108 @@ class Shape:
     title: str
     seconds: float
     headings: int
-    """How many stand above its text: with more than one, something that holds it begins here."""
+    """Number of headings above its text; more than one means that a part or a story begins here."""
 
 
 def shapes_of(book: Book) -> list[Shape]:
-    """The chapters of an imported book as a listener meets them."""
-    return [_shape(chapter, book.language) for chapter in book.chapters]
+    """Returns title, length and headings of each chapter of an imported book."""
+    return [_shape_of(chapter, book.language) for chapter in book.chapters]
 
 
 def doubts_of(book: Book) -> list[str]:
-    """What is odd about the chapters of an imported book, a line each."""
+    """Returns the oddities of an imported book's chapters, a line each."""
     return doubts(shapes_of(book))
 
 
-def _shape(chapter: ImportedChapter, language: str) -> Shape:
+def _shape_of(chapter: ImportedChapter, language: str) -> Shape:
     rows = [row for row in chapter.markdown.split("\n") if row.strip()]
     headings = sum(1 for _ in takewhile(lambda row: row.startswith("#"), rows))
     return Shape(chapter.title, expected_seconds(chapter.markdown, language), headings)
 
 
 def doubts(chapters: Sequence[Shape]) -> list[str]:
-    """A line for each kind of oddity, with the mend."""
-    long = [f"“{c.title}” ({c.seconds / 3600:.1f} h)" for c in chapters if c.seconds > _LONG]
-    said = []
-    if long:
-        said.append(f"longer than chapters are: {_several(long)}; headings may have been missed")
-    usual = median(c.seconds for c in chapters) if chapters else 0.0
-    tiny = [f"“{c.title}” ({c.seconds:.0f} s)" for c in chapters
-            if 0 < c.seconds < _TINY and c.seconds * _TINY_SHARE < usual]  # fmt: skip
-    if tiny:
-        said.append(f"much shorter than the others: {_several(tiny)}; are they chapters?")
-    if gaps := list(_uncounted(chapters)):
-        said.append(f"chapter numbers do not run on: {_several(gaps)}")
-    return [f"{what}{'' if what.endswith('?') else '.'} {MEND}" for what in said]
+    """Returns a line for each kind of oddity, with advice."""
+    long_chapters = [
+        f"“{c.title}” ({c.seconds / 3600:.1f} h)" for c in chapters if c.seconds > _MAX_SECONDS
+    ]
+    messages = []
+    if long_chapters:
+        messages.append(
+            f"longer than chapters are: {_join_some(long_chapters)}; headings may have been missed"
+        )
+    median_seconds = median(c.seconds for c in chapters) if chapters else 0.0
+    short_chapters = [
+        f"“{chapter.title}” ({chapter.seconds:.0f} s)"
+        for chapter in chapters
+        if 0 < chapter.seconds < _MIN_SECONDS
+        and chapter.seconds * _MIN_MEDIAN_RATIO < median_seconds
+    ]
+    if short_chapters:
+        messages.append(
+            f"much shorter than the others: {_join_some(short_chapters)}; are they chapters?"
+        )
+    if gaps := list(_find_number_gaps(chapters)):
+        messages.append(f"chapter numbers do not run on: {_join_some(gaps)}")
+    return [f"{message}{'' if message.endswith('?') else '.'} {MEND}" for message in messages]
 
 
-def _several(items: Sequence[str]) -> str:
-    more = len(items) - _SHOWN
-    return ", ".join(items[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def _join_some(descriptions: Sequence[str]) -> str:
+    hidden_count = len(descriptions) - _MAX_SHOWN
+    return ", ".join(descriptions[:_MAX_SHOWN]) + (
+        f" and {hidden_count} more" if hidden_count > 0 else ""
+    )
 
 
-def _uncounted(chapters: Sequence[Shape]) -> Iterator[str]:
-    """Where a chapter's number is not the one after that of the chapter before it."""
-    last: dict[tuple[str, str], tuple[int, str]] = {}
-    families = [_number(chapter.title) for chapter in chapters]
-    before: tuple[str, str, int] | None = ("", "", 0)
-    for chapter, number in zip(chapters, families, strict=True):
+def _find_number_gaps(chapters: Sequence[Shape]) -> Iterator[str]:
+    """Yields a description where a chapter's number does not follow the one before it."""
+    last_by_family: dict[tuple[str, str], tuple[int, str]] = {}
+    numbers = [_numbering_of(chapter.title) for chapter in chapters]
+    previous_number: tuple[str, str, int] | None = ("", "", 0)
+    for chapter, numbering in zip(chapters, numbers, strict=True):
         if chapter.headings > 1:
-            last.clear()  # a part or a story begins
-        if number is not None and number[2] <= _MANY:
-            family, value = number[:2], number[2]
-            if before is None and value == 1:
-                last.clear()
-            expected, above = last.get(family, (0, ""))
-            yield from _odd(value, expected, chapter.title, above)
-            last[family] = value, chapter.title
-        before = number
+            last_by_family.clear()  # a part or a story begins
+        if numbering is not None and numbering[2] <= _MAX_NUMBER:
+            family, current_number = numbering[:2], numbering[2]
+            if previous_number is None and current_number == 1:
+                last_by_family.clear()
+            last_number, title_above = last_by_family.get(family, (0, ""))
+            yield from _describe_oddity(current_number, last_number, chapter.title, title_above)
+            last_by_family[family] = current_number, chapter.title
+        previous_number = numbering
 
 
-def _odd(value: int, last: int, title: str, above: str) -> Iterator[str]:
-    """What is odd about a number after another one; 0 is none."""
-    missing = range(last + 1, value)
-    if missing and above:
-        which = f"{missing[0]} to {missing[-1]} are" if len(missing) > 1 else f"{missing[0]} is"
-        yield f"{which} missing between “{above}” and “{title}”"
-    elif value == last:
-        yield f"“{above}” is followed by “{title}”, which has the same number"
-    elif value == 1 and last:
-        yield f"“{title}” begins again after “{above}”, and no part is named"
-    elif value < last:
-        yield f"“{title}” stands after “{above}”"
+def _describe_oddity(number: int, last_number: int, title: str, title_above: str) -> Iterator[str]:
+    """Yields what is odd about a number after the previous one; 0 means no previous number."""
+    missing_numbers = range(last_number + 1, number)
+    if missing_numbers and title_above:
+        subject = (
+            f"{missing_numbers[0]} to {missing_numbers[-1]} are"
+            if len(missing_numbers) > 1
+            else f"{missing_numbers[0]} is"
+        )
+        yield f"{subject} missing between “{title_above}” and “{title}”"
+    elif number == last_number:
+        yield f"“{title_above}” is followed by “{title}”, which has the same number"
+    elif number == 1 and last_number:
+        yield f"“{title}” begins again after “{title_above}”, and no part is named"
+    elif number < last_number:
+        yield f"“{title}” stands after “{title_above}”"
 
 
-def _number(title: str) -> tuple[str, str, int] | None:
-    """What holds a chapter, what is counted, and its number."""
+def _numbering_of(title: str) -> tuple[str, str, int] | None:
+    """Returns the holder of a chapter, its counted word, and its number."""
     for mark in (", ", ": "):
-        held, _, own = title.rpartition(mark)
-        if held and (counted(own) or _BARE.fullmatch(own)) and (inside := _number(own)):
-            return held, inside[1], inside[2]
-    said = counted(title)
-    if said is not None:
-        return None if said.value is None else ("", said.word, said.value)
-    if bare := _BARE.match(title):
-        value = bare_value(bare[1])
-        return None if value is None else ("", "", value)
+        holder, _, own_title = title.rpartition(mark)
+        if (
+            holder
+            and (counted(own_title) or _BARE_NUMBER.fullmatch(own_title))
+            and (inner_numbering := _numbering_of(own_title))
+        ):
+            return holder, inner_numbering[1], inner_numbering[2]
+    numbering = counted(title)
+    if numbering is not None:
+        return None if numbering.value is None else ("", numbering.word, numbering.value)
+    if number_match := _BARE_NUMBER.match(title):
+        number = bare_value(number_match[1])
+        return None if number is None else ("", "", number)
     return None

@@ -1,4 +1,4 @@
-"""Whether the labels of a text are those of speakers: by their words, and by what stands below.
+"""Weighs the evidence that labels are those of speakers, by the labels and the text after them.
 
 A form has labels, too, and so have a glossary, a changelog and a manual. But those name fields and
 dates; nobody asks there and is answered, and hardly anybody says "I". Knows labels and texts, not
@@ -17,8 +17,8 @@ from narrator.importers.fieldwords import FIELDS
 from narrator.importers.labels import key_of
 from narrator.text.recognise import language_of
 
-ENOUGH = 0.45
-"""The weight from which on labels are taken for those of speakers."""
+MIN_WEIGHT = 0.45
+"""Weight from which labels count as those of speakers."""
 
 _FIRST_PERSON = {
     "en": "I i I'm i'm I've I'll i'll I'd me my mine myself we us our ours we're we've we'll we'd",
@@ -70,21 +70,24 @@ _SECOND_PERSON = {
 }
 
 
-def _by_language(listed: Mapping[str, str]) -> dict[str, frozenset[str]]:
-    """Words as they stand in a sentence and at its beginning; those of all languages under ""."""
-    made = {
+def _words_by_language(tables: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Returns each language's words, also capitalised; those of all languages under ""."""
+    words_by_language = {
         language: frozenset(form for word in text.split() for form in (word, word.capitalize()))
-        for language, text in listed.items()
+        for language, text in tables.items()
     }
-    return {"": frozenset().union(*made.values()), **made}
+    return {"": frozenset().union(*words_by_language.values()), **words_by_language}
 
 
-_FIRST, _SECOND = _by_language(_FIRST_PERSON), _by_language(_SECOND_PERSON)
-_EAST_FIRST = re.compile("[我俺咱]|私|僕|わたし|나는|내가|저는|제가|우리")
-_EAST_SECOND = re.compile("[你您妳]|あなた|お前|당신|너는|네가|さん、")
+_FIRST_PERSON_WORDS, _SECOND_PERSON_WORDS = (
+    _words_by_language(_FIRST_PERSON),
+    _words_by_language(_SECOND_PERSON),
+)
+_EAST_FIRST_PERSON = re.compile("[我俺咱]|私|僕|わたし|나는|내가|저는|제가|우리")
+_EAST_SECOND_PERSON = re.compile("[你您妳]|あなた|お前|당신|너는|네가|さん、")
 _ELISION = re.compile(r"\b[jm][’'](?=\w)", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？؟]|[α-ωά-ώ];(?=\s|$)")
-_ASKS = re.compile(r"(?:[?？؟]|[α-ωά-ώ];|ですか。|ますか。)[\"'”’»)\]]*\s*$")
+_FINAL_QUESTION = re.compile(r"(?:[?？؟]|[α-ωά-ώ];|ですか。|ますか。)[\"'”’»)\]]*\s*$")
 _QUOTED = re.compile(r"[“„«»”「]|(?<!\w)\"[^\"\n]{3,}\"")
 _WORD = re.compile(r"[^\W\d_]+(?:[’'][^\W\d_]+)*")
 
@@ -96,8 +99,8 @@ _ROLES = names(
     "корреспондент журналист интервьюер prowadzący dziennikarz frage question pregunta domanda "
     "pergunta вопрос 记者 主持人"
 )
-"""Names of speakers that texts print without saying who they are."""
-_PAIRS = tuple(
+"""Names of speakers without an identity."""
+_QUESTION_PAIRS = tuple(
     names(pair)
     for pair in (
         "q a,f a,p r,d r,в о,问 答,問 答,v s,question answer,frage antwort,question réponse,"
@@ -105,14 +108,14 @@ _PAIRS = tuple(
         "fråga svar,pytanie odpowiedź"
     ).split(",")
 )
-"""What stands for a question and an answer."""
+"""Labels of questions and answers."""
 _TITLES = names(
     "mr mrs ms miss dr prof lady lord sir king queen prince princess duke duchess count countess "
     "captain father mother brother sister uncle aunt old young first second third herr frau "
     "fräulein der die das don doña monsieur madame mademoiselle mme mlle le la les il signor "
     "signora the all both señor señora"
 )
-_QUESTIONS = re.compile(
+_QUESTION_HEADING = re.compile(
     r"\bFAQs?\b|frequent(?:ly)? asked|common questions|questions (?:and|&) answers|häufig\w*.{0,20}"
     r"fragen|fragen und antworten|foire aux questions|questions fréquentes|preguntas (?:más )?"
     r"frecuentes|domande frequenti|perguntas frequentes|veelgestelde vragen|часто задаваемые|"
@@ -120,40 +123,46 @@ _QUESTIONS = re.compile(
     r"\briddles?\b|rätsel|devinettes|adivinanzas|indovinelli|загадки|викторина|\bworksheet\b",
     re.IGNORECASE,
 )
-_ODD = re.compile(r"[€$£%§×=<>{}|\\@#_~^]|\d{3}|\d\s?[–-]\s?\d|\d+[.,]\d|https?|www\.|\.\w{2,4}$")
-"""What stands in no name: amounts, ranges, years, addresses."""
+_NOT_IN_NAMES = re.compile(
+    r"[€$£%§×=<>{}|\\@#_~^]|\d{3}|\d\s?[–-]\s?\d|\d+[.,]\d|https?|www\.|\.\w{2,4}$"
+)
+"""Amounts, ranges, years, addresses: never part of a name."""
 _DATE = re.compile(
     r"(?:\d{1,2}\.? )?(?:jan|feb|f[eé]v|m[aä]r[czs]|a[bpv]r|ma[iyg]|ju[ln]|juin|juil|gen|ene|giu|"
     r"lug|aug|ao[uû]|ago|set|sep|o[ckt]t|nov|d[eéi][cz])[\w.]{0,7}\.? \d|\d{1,2}\.? \w+ \d"
 )
-_NAME_WORDS = 5
+_MAX_NAME_WORDS = 5
 _SURNAMES = frozenset("white black west north east south price day reading".split())
-"""Words of forms that are surnames, too, after a first name."""
+"""Words of forms that are also surnames after a first name."""
 
 
-def may_speak(name: str) -> bool:
-    """Whether words may name a speaker by their look: no amount, date, field or long phrase."""
+def may_name_speaker(name: str) -> bool:
+    """Returns whether words may name a speaker by their look: no amount, date, field or long
+    phrase."""
     words = name.split()
     if re.fullmatch(r"(?i)speaker[ _]?\d+", name.strip(" .:")):
         return True
-    return not _ODD.search(name) and len(words) <= _NAME_WORDS + 3 * name.count("&")
+    return not _NOT_IN_NAMES.search(name) and len(words) <= _MAX_NAME_WORDS + 3 * name.count("&")
 
 
 def is_field(key: str) -> bool:
-    """Whether a key is what forms and manuals have, no name: `ingredients`, `oct 15`, `week 2`."""
+    """Returns whether a key belongs to a form or a manual rather than a person: `ingredients`, `oct
+    15`, `week 2`."""
     words = [word.strip(".,:()'’") for word in key.split()]
-    plain = [word for word in words if not word.isdigit()]
-    if key in FIELDS or not plain or not may_speak(key):
+    undated_words = [word for word in words if not word.isdigit()]
+    if key in FIELDS or not undated_words or not may_name_speaker(key):
         return True
     if _DATE.match(key):
         return True
-    last = plain[-1] if len(plain) == 1 or plain[-1] not in _SURNAMES else ""
-    return plain[0] not in _TITLES and (plain[0] in FIELDS or last in FIELDS)
+    last_word = (
+        undated_words[-1] if len(undated_words) == 1 or undated_words[-1] not in _SURNAMES else ""
+    )
+    return undated_words[0] not in _TITLES and (undated_words[0] in FIELDS or last_word in FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledSpeech:
-    """A label and what stands below it, up to the next."""
+    """A label and the text up to the next one."""
 
     name: str
     text: str
@@ -167,81 +176,101 @@ class LabelledSpeech:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What else is known of the piece in which labels stand."""
+    """Further facts about the piece in which the labels stand."""
 
     share: float
-    """Of its paragraphs that are labelled or directions."""
-    is_marked: bool = False
+    """Share of its paragraphs that are labelled or directions."""
+    is_set_apart: bool = False
     """Whether names are set apart or in capitals."""
     is_tabular: bool = False
-    """Whether most stand in cells of a table or a list of terms."""
+    """Whether most labels stand in cells of a table or a list of terms."""
     is_in_acts: bool = False
     has_cast: bool = False
     """Whether the names of a list of persons are among the labels."""
     answers_questions: bool = False
-    """Whether its headings say that it has questions that readers ask."""
+    """Whether its headings announce questions that readers ask."""
 
 
 def answers_questions(heading: str) -> bool:
-    """Whether a heading announces questions for readers, as FAQs and quizzes have."""
-    return bool(_QUESTIONS.search(heading))
+    """Returns whether a heading announces questions for readers, as FAQs and quizzes have."""
+    return bool(_QUESTION_HEADING.search(heading))
 
 
-def weight(speeches: Sequence[LabelledSpeech], piece: Circumstances) -> float:
-    """How much speaks for labels that are those of speakers; see `ENOUGH`."""
+def weigh_labels(speeches: Sequence[LabelledSpeech], circumstances: Circumstances) -> float:
+    """Returns the weight of the evidence that labels are those of speakers; see `MIN_WEIGHT`."""
     if not speeches:
         return 0.0
     keys = [speech.key for speech in speeches]
     texts = [speech.text for speech in speeches]
-    count = len(speeches)
-    pair = next((pair for pair in _PAIRS if pair <= set(keys)), frozenset())
-    roles = _share(_is_role(key) or key in pair for key in keys)
-    fields = _share(is_field(key) and key not in pair for key in keys)
-    if piece.answers_questions and roles + fields > 0.5:
-        return 0.0
-    others = [above != below for above, below in pairwise(keys)]
-    answered = sum(
-        bool(_ASKS.search(text)) and other for text, other in zip(texts, others, strict=False)
+    speech_count = len(speeches)
+    question_pair = next(
+        (question_pair for question_pair in _QUESTION_PAIRS if question_pair <= set(keys)),
+        frozenset(),
     )
-    first, second = _persons(texts)
-    asked = _share(bool(_QUESTION.search(text)) for text in texts)
-    talk = first + second / 2 + answered / count + asked / 2
-    total = min(1.0, talk if first or answered else 0.7 * talk)
-    total += 0.5 * roles + 0.5 * piece.is_in_acts + 0.5 * piece.has_cast + 0.15 * piece.is_marked
-    timed = _share(speech.is_timed for speech in speeches)
-    total += (0.45 if piece.share >= 0.9 and 3 * len(set(keys)) <= count else 0.25) * timed
-    total += 0.3 * (0.05 <= _share(speech.has_style for speech in speeches) <= 0.5)
-    total += 0.15 * (piece.share >= 0.75 and all(others))
-    total += 0.1 * any(key.split()[0].strip(".") in _TITLES for key in keys if " " in key)
-    total -= 1.2 * fields
-    total -= 0.15 * piece.is_tabular
-    total -= 0.5 * (sum(others) < 0.5 * len(others))
-    quoted = _share(bool(_QUOTED.search(text)) for text in texts)
-    total -= quoted * (1.0 if sum(map(count_words, texts)) >= 40 * count else 0.3)
-    return round(total, 2)
+    role_share = _share(_is_role(key) or key in question_pair for key in keys)
+    field_share = _share(is_field(key) and key not in question_pair for key in keys)
+    if circumstances.answers_questions and role_share + field_share > 0.5:
+        return 0.0
+    speaker_changes = [key_above != key_below for key_above, key_below in pairwise(keys)]
+    answered_count = sum(
+        bool(_FINAL_QUESTION.search(text)) and changes
+        for text, changes in zip(texts, speaker_changes, strict=False)
+    )
+    first_person_share, second_person_share = _shares_of_persons(texts)
+    question_share = _share(bool(_QUESTION.search(text)) for text in texts)
+    talk_weight = (
+        first_person_share
+        + second_person_share / 2
+        + answered_count / speech_count
+        + question_share / 2
+    )
+    weight = min(1.0, talk_weight if first_person_share or answered_count else 0.7 * talk_weight)
+    weight += (
+        0.5 * role_share
+        + 0.5 * circumstances.is_in_acts
+        + 0.5 * circumstances.has_cast
+        + 0.15 * circumstances.is_set_apart
+    )
+    timed_share = _share(speech.is_timed for speech in speeches)
+    weight += (
+        0.45 if circumstances.share >= 0.9 and 3 * len(set(keys)) <= speech_count else 0.25
+    ) * timed_share
+    weight += 0.3 * (0.05 <= _share(speech.has_style for speech in speeches) <= 0.5)
+    weight += 0.15 * (circumstances.share >= 0.75 and all(speaker_changes))
+    weight += 0.1 * any(key.split()[0].strip(".") in _TITLES for key in keys if " " in key)
+    weight -= 1.2 * field_share
+    weight -= 0.15 * circumstances.is_tabular
+    weight -= 0.5 * (sum(speaker_changes) < 0.5 * len(speaker_changes))
+    quoted_share = _share(bool(_QUOTED.search(text)) for text in texts)
+    weight -= quoted_share * (1.0 if sum(map(count_words, texts)) >= 40 * speech_count else 0.3)
+    return round(weight, 2)
 
 
 def _is_role(key: str) -> bool:
     return key.rstrip("0123456789_ ") in _ROLES
 
 
-def _share(values: Iterable[bool]) -> float:
-    listed = list(values)
-    return sum(listed) / max(1, len(listed))
+def _share(flags: Iterable[bool]) -> float:
+    flag_list = list(flags)
+    return sum(flag_list) / max(1, len(flag_list))
 
 
-def _persons(texts: Sequence[str]) -> tuple[float, float]:
-    """The shares of texts in which somebody speaks of himself, and to another."""
+def _shares_of_persons(texts: Sequence[str]) -> tuple[float, float]:
+    """Returns the shares of texts that use the first person, and the second."""
     language = (language_of(" ".join(texts)) or "").partition("-")[0]
-    first = second = 0
+    first_person_count = second_person_count = 0
     for text in texts:
         words = {word.replace("’", "'") for word in _WORD.findall(text)}
-        elided = language == "fr" and bool(_ELISION.search(text))
-        first += (
-            bool(words & _pronouns(_FIRST, language)) or elided or bool(_EAST_FIRST.search(text))
+        has_elision = language == "fr" and bool(_ELISION.search(text))
+        first_person_count += (
+            bool(words & _pronouns(_FIRST_PERSON_WORDS, language))
+            or has_elision
+            or bool(_EAST_FIRST_PERSON.search(text))
         )
-        second += bool(words & _pronouns(_SECOND, language)) or bool(_EAST_SECOND.search(text))
-    return first / len(texts), second / len(texts)
+        second_person_count += bool(words & _pronouns(_SECOND_PERSON_WORDS, language)) or bool(
+            _EAST_SECOND_PERSON.search(text)
+        )
+    return first_person_count / len(texts), second_person_count / len(texts)
 
 
 def _pronouns(table: Mapping[str, frozenset[str]], language: str) -> frozenset[str]:

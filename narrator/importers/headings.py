@@ -1,6 +1,6 @@
-"""What lines of plain text are: headings, titles, lists of contents, prose.
+"""Classifies lines of plain text: headings, titles, tables of contents, prose.
 
-Only the shape of the words counts here; what becomes of them is decided in `text.py`.
+Judges only the form of the words; `text.py` decides what becomes of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from narrator.importers.book import names
 from narrator.importers.counting import (
     ALONE,
     ROMAN,
-    bare_east,
+    bare_east_number,
     bare_value,
     counted,
     fold,
@@ -24,7 +24,9 @@ from narrator.importers.counting import (
 PART, CHAPTER, SECTION = 1, 2, 3
 """Levels of headings."""
 
-_SOLO = re.compile(rf"(?:{fold(ALONE)})(?:\s*[.:—–-]+\s*(?P<title>\S.*)|\.)?", re.IGNORECASE)
+_SOLO_HEADING = re.compile(
+    rf"(?:{fold(ALONE)})(?:\s*[.:—–-]+\s*(?P<title>\S.*)|\.)?", re.IGNORECASE
+)
 _NUMERAL = re.compile(
     rf"(?P<number>\d{{1,3}}|{ROMAN.upper()}|[A-Z](?=[.:)]|$))(?P<mark>[.:)]?)(?:\s+(?P<title>\S.*))?"
 )
@@ -32,31 +34,32 @@ _SMALL_WORDS = names(
     "a an the and or nor but of in on at to by for from with as is into upon o'er "
     "la le les de du des et un une der die das und von zu im el los las y en del"
 )
-_OPENING = "“‘«„‹「『\"'¿¡_*"
+_OPENING_CHARACTERS = "“‘«„‹「『\"'¿¡_*"
 _ORNAMENTED = re.compile(r"[_*=~]+[ \t]*([^\s_*=~][^_*=~]*?)[ \t]*[_*=~]+")
 """A heading with signs around it: `_Chapter I_`, `= I =`."""
-_LISTED = re.compile(r"[.\s·]\d{1,4}$")
-_UNCASED_LETTERS = 12
-"""Of a sentence in Chinese, which are some ten words of it, in Hebrew or Arabic three."""
+_ENDS_IN_PAGE_NUMBER = re.compile(r"[.\s·]\d{1,4}$")
+_MIN_UNCASED_LETTERS = 12
+"""Letters of a sentence in a script without case: ten words or so of Chinese, three of Hebrew or
+Arabic."""
 END = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
-"""What a text ends with, and no chapter is called."""
+"""Ends a text, and is never a chapter's title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading as plain text has it."""
+    """A heading of a plain text."""
 
     parts: tuple[str, ...]
     """Ordinal and title, either of which may be missing."""
     level: int
     key: str
-    """What it counts, by which it is known again in a table of contents."""
+    """Identifies the heading, to recognise it in a table of contents."""
     matter: str | None = None
-    """The kind of front or back matter that it names."""
+    """Kind of front or back matter that it names."""
     value: int | None = None
-    """Its number, where that is known."""
+    """Its number, if known."""
     rows: int = 1
-    """Lines that it takes; text may begin right under it."""
+    """Number of its lines; text may follow directly."""
 
     @property
     def names_chapter(self) -> bool:
@@ -65,108 +68,128 @@ class Heading:
 
     @property
     def letter(self) -> int | None:
-        """Its place in the alphabet, where it is a single letter."""
+        """Position in the alphabet, if it is a single letter."""
         number = self.parts[0].rstrip(".:)")
         return ord(number) - ord("A") + 1 if re.fullmatch("[A-Z]", number) else None
 
     @property
     def is_first(self) -> bool:
-        """Whether it counts, and begins to."""
+        """Whether it is number one."""
         return self.value == 1
 
 
 def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
-    """The heading that a paragraph is, or begins with; `gap` blank lines stand above it."""
-    if is_list(rows):
+    """Returns the heading that a paragraph is or begins with; `gap` blank lines precede it."""
+    if is_contents_list(rows):
         return None
-    first = rows[0].strip()
-    if ornamented := _ORNAMENTED.fullmatch(first):
-        first = ornamented[1]
-    elif counted(first[1:-1]) and f"{first[0]}{first[-1]}" in ("[]", "【】"):
-        first = first[1:-1]
-    below = " ".join(" ".join(rows[1:]).split())
-    short = len(rows) <= 4 and len(first) + len(below) <= 200
-    heading = _counted(first, short=short, alone=not below) or _uncounted(first, len(rows), gap)
-    if heading is None and short and below:
-        # a long title that describes: "CHAPTER X. In which much\nhappens to all of us"
-        return _counted(f"{first} {below}", short=True, alone=True, rows=len(rows))
-    named = heading is not None and heading.key != "solo persons"
-    return _with_title(heading, below, len(rows)) if heading and named and below else heading
+    first_row = rows[0].strip()
+    if ornamented := _ORNAMENTED.fullmatch(first_row):
+        first_row = ornamented[1]
+    elif counted(first_row[1:-1]) and f"{first_row[0]}{first_row[-1]}" in ("[]", "【】"):
+        first_row = first_row[1:-1]
+    text_below = " ".join(" ".join(rows[1:]).split())
+    is_short = len(rows) <= 4 and len(first_row) + len(text_below) <= 200
+    heading = _counted_heading(
+        first_row, is_short=is_short, is_alone=not text_below
+    ) or _uncounted_heading(first_row, len(rows), gap)
+    if heading is None and is_short and text_below:
+        # A long descriptive title: "CHAPTER X. In which much\nhappens to all of us"
+        return _counted_heading(
+            f"{first_row} {text_below}", is_short=True, is_alone=True, rows=len(rows)
+        )
+    may_have_title = heading is not None and heading.key != "solo persons"
+    return (
+        _join_title(heading, text_below, len(rows))
+        if heading and may_have_title and text_below
+        else heading
+    )
 
 
-def _uncounted(row: str, rows: int, gap: int) -> Heading | None:
-    """A heading without a number, at the top of so many rows."""
-    if persons.is_list(row) and (row.isupper() or (gap > 1 and rows == 1)):
+def _uncounted_heading(row: str, rows: int, gap: int) -> Heading | None:
+    """Returns a heading without a number, at the top of a paragraph of so many rows."""
+    if persons.is_cast_heading(row) and (row.isupper() or (gap > 1 and rows == 1)):
         return Heading((row,), CHAPTER, "solo persons")
-    return (_solo(row) if rows <= 2 else None) or (_of_matter(row, gap) if rows == 1 else None)
+    return (_solo_heading(row) if rows <= 2 else None) or (
+        _matter_heading(row, gap) if rows == 1 else None
+    )
 
 
-def _with_title(heading: Heading, below: str, rows: int) -> Heading:
-    """A heading and the rows below it, where they are its title, or go on with it."""
-    number, *titled = heading.parts
-    if rows > 4 or not (is_title(below) or (titled and below.isupper())):
+def _join_title(heading: Heading, text_below: str, rows: int) -> Heading:
+    """Returns a heading joined with the rows below it, if these are or continue its title."""
+    number, *titles = heading.parts
+    if rows > 4 or not (is_title(text_below) or (titles and text_below.isupper())):
         return heading
-    parts = (number, f"{titled[0]} {below}" if titled else below)
+    parts = (number, f"{titles[0]} {text_below}" if titles else text_below)
     return replace(heading, parts=parts, rows=rows)
 
 
-def _solo(row: str) -> Heading | None:
-    """A heading that needs no number, such as a prologue's."""
-    solo = _SOLO.fullmatch(fold(row))
-    if solo is None or not (solo["title"] is None or is_title(row[-len(solo["title"]) :])):
+def _solo_heading(row: str) -> Heading | None:
+    """Returns a heading that needs no number, such as a prologue's."""
+    match = _SOLO_HEADING.fullmatch(fold(row))
+    if match is None or not (match["title"] is None or is_title(row[-len(match["title"]) :])):
         return None
     return Heading((row,), CHAPTER, f"solo {row.lower().rstrip('.')}")
 
 
-def _of_matter(row: str, gap: int) -> Heading | None:
-    """The heading of front or back matter, in capitals or set apart."""
+def _matter_heading(row: str, gap: int) -> Heading | None:
+    """Returns the heading of front or back matter, in capitals or set apart."""
     kind = matter.kind_of_title(row) if len(row) <= 60 and (row.isupper() or gap > 1) else None
     return Heading((row,), CHAPTER, f"solo {kind}", kind) if matter.reason(kind) else None
 
 
-def _counted(row: str, short: bool, alone: bool, rows: int = 1) -> Heading | None:
-    """A heading with a number, and no sentence after it; on so many rows."""
-    named = counted(row)
-    if named is None:
-        return _numbered(row) if short else None
-    if named.title and not (short and _is_titled(named.title, named.mark, alone=alone)):
+def _counted_heading(row: str, is_short: bool, is_alone: bool, rows: int = 1) -> Heading | None:
+    """Returns a heading with a counted word and no sentence after it."""
+    numbering = counted(row)
+    if numbering is None:
+        return _numbered_heading(row) if is_short else None
+    if numbering.title and not (
+        is_short and _is_title_of_number(numbering.title, numbering.mark, is_alone=is_alone)
+    ):
         return None
-    level = PART if named.is_part else CHAPTER
-    key = f"named {' '.join(named.number.lower().split())}"
-    parts = _parts(named.number, named.mark, named.title)
-    return Heading(parts, level, key, value=named.value, rows=rows)
+    level = PART if numbering.is_part else CHAPTER
+    key = f"named {' '.join(numbering.number.lower().split())}"
+    parts = _parts(numbering.number, numbering.mark, numbering.title)
+    return Heading(parts, level, key, value=numbering.value, rows=rows)
 
 
-def _numbered(row: str) -> Heading | None:
-    """A heading with a bare number: `IV. The Gate`, `一、海`, `Twenty-One`."""
-    if bare := _NUMERAL.fullmatch(row):
-        title, mark, number = bare["title"] or "", bare["mark"], bare["number"].lower()
-        if title and not _is_titled(title, mark, alone=False):
+def _numbered_heading(row: str) -> Heading | None:
+    """Returns a heading with a bare number: `IV. The Gate`, `一、海`, `Twenty-One`."""
+    if match := _NUMERAL.fullmatch(row):
+        title, mark, number = match["title"] or "", match["mark"], match["number"].lower()
+        if title and not _is_title_of_number(title, mark, is_alone=False):
             return None
-        parts = _parts(bare["number"], mark, title)
+        parts = _parts(match["number"], mark, title)
         return Heading(parts, SECTION, f"number {number}", value=bare_value(number))
-    east = bare_east(row)
-    value = east[0] if east and len(east[1]) < 40 else None
-    if value is None and len(row) <= 20 and row[-1] not in "!?":
-        value = value_in_words(row)
-    return Heading((row,), SECTION, f"number {value}", value=value) if value else None
+    east_number = bare_east_number(row)
+    number_value = east_number[0] if east_number and len(east_number[1]) < 40 else None
+    if number_value is None and len(row) <= 20 and row[-1] not in "!?":
+        number_value = value_in_words(row)
+    return (
+        Heading((row,), SECTION, f"number {number_value}", value=number_value)
+        if number_value
+        else None
+    )
 
 
 def _parts(number: str, mark: str, title: str) -> tuple[str, ...]:
     return (f"{number}{mark}".strip(), *([title] if title else []))
 
 
-def _is_titled(title: str, mark: str, alone: bool) -> bool:
-    """Whether what follows a number is its title; `alone`, after a name, in its own paragraph."""
+def _is_title_of_number(title: str, mark: str, is_alone: bool) -> bool:
+    """Returns whether the text after a number is its title; `is_alone` if a counted word precedes
+    it in a paragraph of its own."""
     if is_title(title.rstrip(".") if mark else title) and (mark or not title[0].islower()):
         return True
     # "CHAPTER II. Matthew is surprised", "CHAPTER XI. Who stole the tarts?"
-    begins = title[0].isupper() or (title[0] in _OPENING and title[1:2].isupper())
-    return alone and bool(mark) and begins and title[-1] not in ",;:"
+    starts_as_title = title[0].isupper() or (
+        title[0] in _OPENING_CHARACTERS and title[1:2].isupper()
+    )
+    return is_alone and bool(mark) and starts_as_title and title[-1] not in ",;:"
 
 
 def is_title(text: str) -> bool:
-    """Whether a text is set as a title: capitals, or a capital at the head of each long word."""
+    """Returns whether a text is set as a title: capitals, or a capital at the head of each long
+    word."""
     text = text.strip("_* ")
     if not text or len(text) > 120 or text[0] in "“\"'‘—-–「『" or text[-1] in ",;。！？」』":
         return False
@@ -174,31 +197,35 @@ def is_title(text: str) -> bool:
     if text.isupper():
         return True
     words = re.findall(r"[^\W\d_][\w’']*", text)
-    large = [word for word in words if word.lower() not in _SMALL_WORDS]
-    return bool(large) and text[-1] not in ".!?" and not any(word[0].islower() for word in large)
+    long_words = [word for word in words if word.lower() not in _SMALL_WORDS]
+    return (
+        bool(long_words)
+        and text[-1] not in ".!?"
+        and not any(word[0].islower() for word in long_words)
+    )
 
 
-def is_list(rows: Sequence[str]) -> bool:
-    """Whether most of three or more rows are headings or end in a page number."""
-    return len(rows) >= 3 and 3 * sum(map(_is_listed, rows)) >= 2 * len(rows)
+def is_contents_list(rows: Sequence[str]) -> bool:
+    """Returns whether most of three or more rows are headings or end in a page number."""
+    return len(rows) >= 3 and 3 * sum(map(_is_contents_row, rows)) >= 2 * len(rows)
 
 
-def _is_listed(row: str) -> bool:
+def _is_contents_row(row: str) -> bool:
     row = row.strip()
-    if _LISTED.search(row[-5:]):
+    if _ENDS_IN_PAGE_NUMBER.search(row[-5:]):
         return True
-    if named := counted(row):
-        return bool(named.mark or not named.title)
-    bare = _NUMERAL.fullmatch(row)
-    return bare is not None and bool(bare["mark"] or not bare["title"])
+    if numbering := counted(row):
+        return bool(numbering.mark or not numbering.title)
+    number_match = _NUMERAL.fullmatch(row)
+    return number_match is not None and bool(number_match["mark"] or not number_match["title"])
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text has a sentence: it ends as one does and has words in lower case, or in a
-    script without cases many letters."""
-    ended = text[-1] in '.!?…"”’:。！？」』؟۔।' and not _LISTED.search(text[-5:])
-    if not ended:
+    """Returns whether a text has a sentence: it ends as one does and has words in lower case, or in
+    a script without cases many letters."""
+    is_ended = text[-1] in '.!?…"”’:。！？」』؟۔।' and not _ENDS_IN_PAGE_NUMBER.search(text[-5:])
+    if not is_ended:
         return False
     if sum(word.islower() for word in text.split()) >= 3:
         return True
-    return sum(c.isalpha() and c.lower() == c.upper() for c in text) >= _UNCASED_LETTERS
+    return sum(c.isalpha() and c.lower() == c.upper() for c in text) >= _MIN_UNCASED_LETTERS

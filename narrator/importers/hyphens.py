@@ -1,6 +1,6 @@
-"""Words that a line's end has parted: joined, with or without their hyphen, as the book has them.
+"""Joins words that a line end has divided, with or without their hyphen, as the book spells them.
 
-`con-` / `versation` is one word; `well-` / `known` stays `well-known`, if the book says so
+`con-` / `versation` is one word; `well-` / `known` stays `well-known` if the book spells it so
 elsewhere or both halves are words of it; `pre-` / `and postwar` are two.
 """
 
@@ -11,36 +11,42 @@ from collections.abc import Collection
 
 BROKEN = re.compile(r"(?<![^\W_])(?<![^\W_]-)([^\W_]+(?:-[^\W_]+)*)-[ \t]*\n[ \t]*([^\W_]+)")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
-_AND = frozenset(
+_CONJUNCTIONS = frozenset(
     "and or nor to as und oder bis bzw et ou y o e ed och og eller en of ja tai i lub и или".split()
 )
-_BEFORE = frozenset("well self half twenty thirty forty fifty sixty seventy eighty ninety".split())
-"""Of English: what stands before a hyphen, but for these endings."""
-_ENDINGS = frozenset("ish less hood ness ing ed er ers est fold pence penny".split())
+_COMPOUND_FIRST_WORDS = frozenset(
+    "well self half twenty thirty forty fifty sixty seventy eighty ninety".split()
+)
+"""English words that keep their hyphen, except before these suffixes."""
+_ENGLISH_SUFFIXES = frozenset("ish less hood ness ing ed er ers est fold pence penny".split())
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a book that no line's end parts, without case."""
+    """Returns the undivided words of a book, without case."""
     return frozenset(_WORD.findall(BROKEN.sub(" ", text).casefold()))
 
 
-def join(text: str, known: Collection[str]) -> str:
-    """`text` without line ends within words; `known` are those of the book."""
-    return BROKEN.sub(lambda broken: joined(broken[1], broken[2], known), text)
+def join(text: str, known_words: Collection[str]) -> str:
+    """Returns `text` without line ends inside words; `known_words` are those of the book."""
+    return BROKEN.sub(lambda broken: joined(broken[1], broken[2], known_words), text)
 
 
-def joined(first: str, second: str, known: Collection[str]) -> str:
-    """The word, or the two, that two halves at a line's end are."""
-    hyphened, whole = f"{first}-{second}".casefold(), f"{first}{second}".casefold()
-    if second.casefold() in _AND and hyphened not in known:
+def joined(first: str, second: str, known_words: Collection[str]) -> str:
+    """Returns the word, or the two words, that two halves at a line end make."""
+    hyphenated, joined_word = f"{first}-{second}".casefold(), f"{first}{second}".casefold()
+    if second.casefold() in _CONJUNCTIONS and hyphenated not in known_words:
         return f"{first}- {second}"
-    name = second[0].isupper() and not first.isupper()
-    figures = first[-1].isdigit() or second[0].isdigit()
-    if name or figures or hyphened in known:
+    is_name = second[0].isupper() and not first.isupper()
+    has_digits = first[-1].isdigit() or second[0].isdigit()
+    if is_name or has_digits or hyphenated in known_words:
         return f"{first}-{second}"
-    if whole in known:
+    if joined_word in known_words:
         return f"{first}{second}"
-    halves = first.casefold() in known and second.casefold() in known
-    common = first.casefold() in _BEFORE and second.casefold() not in _ENDINGS
-    compound = "-" in first or common or (halves and min(len(first), len(second)) > 2)
-    return f"{first}-{second}" if compound else f"{first}{second}"
+    are_both_words = first.casefold() in known_words and second.casefold() in known_words
+    is_usual_compound = (
+        first.casefold() in _COMPOUND_FIRST_WORDS and second.casefold() not in _ENGLISH_SUFFIXES
+    )
+    is_compound = (
+        "-" in first or is_usual_compound or (are_both_words and min(len(first), len(second)) > 2)
+    )
+    return f"{first}-{second}" if is_compound else f"{first}{second}"

@@ -1,8 +1,8 @@
-"""A manuscript read in a process of its own, which is ended where it takes too much.
+"""Reads a manuscript in a separate process, which is killed if it exceeds its limits.
 
-A file that was made to harm can crash a library, fill the memory, or never end: that costs the
-import, in a sentence, and nothing else. Systems limit processor time; memory is watched here, too,
-since macOS does not limit it. What comes back is data (`messages.py`).
+A malicious file can crash a library, fill the memory, or never end: that fails the import with a
+message, and nothing else. The system limits processor time; memory is also watched here, since
+macOS does not limit it. The answers are data (`messages.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from narrator import processes
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices
-from narrator.importers.limits import OUTPUT, limits_for
+from narrator.importers.limits import MAX_OUTPUT, limits_for
 from narrator.importers.messages import (
     FinishedBook,
     ImportAnswer,
@@ -28,91 +28,91 @@ from narrator.importers.messages import (
     ReaderFault,
     ReadingFile,
     RefusedSource,
-    answer_of,
+    parse_answer,
 )
 
 if TYPE_CHECKING:
     import psutil
 
-START = "from narrator.importers.reader_process import main; main()"
-_INTERVAL = 0.02
-"""Seconds between two looks at its memory: a gigabyte may be filled in one."""
+READER_CODE = "from narrator.importers.reader_process import main; main()"
+_WATCH_INTERVAL = 0.02
+"""Seconds between two checks of its memory: a gigabyte may be filled in one second."""
 _FAMILY_INTERVAL = 0.5
-"""Seconds between two looks for processes that it has started: all of the system are searched."""
-_PATIENCE = 10.0
-"""Seconds in which a process that has closed its output must have ended."""
-_MOST_OF_MEMORY = 0.75
-"""Of its limit: one that crashes with as much has asked for more."""
-_CHUNK = 1 << 20
-_MEND = "it may be damaged or made to do harm; split it, or convert it to another format"
+"""Seconds between two searches for its child processes, which scan all of the system's."""
+_EXIT_TIMEOUT = 10.0
+"""Seconds within which a process that has closed its output must end."""
+_EXHAUSTED_SHARE = 0.75
+"""Share of the memory limit from which a crash counts as lack of memory."""
+_CHUNK_SIZE = 1 << 20
+_ADVICE = "it may be damaged or made to do harm; split it, or convert it to another format"
 
 
 def import_isolated(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
-    """As `import_book`, in another process.
+    """Imports a book as `import_book` does, in another process.
 
-    Raises also ImportFailed where it takes more than its limits, or crashes.
+    Also raises ImportFailed if the process exceeds its limits or crashes.
     """
     reader = _ReaderProcess(source, choices)
     try:
-        return reader.book()
+        return reader.read_book()
     finally:
-        reader.end()
+        reader.stop()
 
 
 class _ReaderProcess:
-    """The process, and what is known of it."""
+    """The reader process, with its limits and answers."""
 
     def __init__(self, source: Path, choices: Choices) -> None:
-        request = ImportRequest(source=str(source), choices=choices).line()
-        self.path = source
-        """What is read now: of a folder, one of its files."""
+        request = ImportRequest(source=str(source), choices=choices).to_line()
+        self.current_path = source
+        """File that is being read; in a folder, one of its files."""
         self.limits = limits_for(source)
-        self.began = time.monotonic()
-        self.peak = 0
-        """The most bytes of memory that were seen."""
+        self.start_time = time.monotonic()
+        self.peak_memory = 0
+        """Largest number of bytes of memory seen."""
         self._process = subprocess.Popen(
-            processes.python_command(START),
-            stdin=subprocess.PIPE,  # stays open: it ends when we do
+            processes.python_command(READER_CODE),
+            stdin=subprocess.PIPE,  # stays open, so that the reader ends with this process
             stdout=subprocess.PIPE,
             stderr=None if os.environ.get("NARRATOR_TRACEBACK") else subprocess.DEVNULL,
-            process_group=0,  # ctrl-C is for us, and all that it starts is ended with it
+            process_group=0,  # spared by ctrl-C, and killed with its children
         )
-        self._family: list[psutil.Process] = []
-        self._looked = self._searched = 0.0
+        self._processes: list[psutil.Process] = []
+        self._last_check = self._last_search = 0.0
         assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # how it ended is told below
+        with contextlib.suppress(BrokenPipeError):  # `_exit_error` reports why
             self._process.stdin.write(request)
             self._process.stdin.flush()
 
-    def book(self) -> Book:
-        """What is read. Raises NarratorError."""
+    def read_book(self) -> Book:
+        """Returns the book. Raises NarratorError."""
         assert self._process.stdout is not None
         output = self._process.stdout.fileno()
-        line, size = bytearray(), 0
+        line, output_size = bytearray(), 0
         with selectors.DefaultSelector() as selector:
             selector.register(output, selectors.EVENT_READ)
             while True:
-                ready = selector.select(_INTERVAL)
-                self._watch()
+                ready = selector.select(_WATCH_INTERVAL)
+                self._check_limits()
                 if not ready:
                     continue
-                chunk = os.read(output, _CHUNK)
+                chunk = os.read(output, _CHUNK_SIZE)
                 if not chunk:
-                    raise self._died()
-                size += len(chunk)
-                if size > OUTPUT:
-                    what = f"has more than {_megabytes(OUTPUT)} of text, which no book has"
-                    raise self._failed(f"{what}; split it")
-                *ended, last = chunk.split(b"\n")
-                for piece in ended:
+                    raise self._exit_error()
+                output_size += len(chunk)
+                if output_size > MAX_OUTPUT:
+                    message = f"has more than {_megabytes(MAX_OUTPUT)} of text, which no book has"
+                    raise self._import_error(f"{message}; split it")
+                *complete_parts, partial_line = chunk.split(b"\n")
+                for piece in complete_parts:
                     line += piece
-                    if (book := self._answered(bytes(line))) is not None:
+                    if (book := self._handle_answer(bytes(line))) is not None:
                         return book
                     line.clear()
-                line += last
+                line += partial_line
 
-    def end(self) -> None:
-        """End it at once, with all that it has started."""
+    def stop(self) -> None:
+        """Kills the process and everything that it has started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         for stream in (self._process.stdin, self._process.stdout):
@@ -121,22 +121,24 @@ class _ReaderProcess:
                     stream.close()
         self._process.wait()
 
-    def _answered(self, line: bytes) -> Book | None:
-        """The book, if this answer is it. Raises NarratorError."""
+    def _handle_answer(self, line: bytes) -> Book | None:
+        """Returns the book if this answer holds it. Raises NarratorError."""
         try:
-            answer: ImportAnswer = answer_of(line)
+            answer: ImportAnswer = parse_answer(line)
         except ValueError:
-            raise self._failed(f"was not read: what reads it gave no answer; {_MEND}") from None
+            raise self._import_error(
+                f"was not read: what reads it gave no answer; {_ADVICE}"
+            ) from None
         match answer:
             case ReadingFile():
-                self.path = Path(answer.path)
+                self.current_path = Path(answer.path)
                 return None
             case FinishedBook():
                 return answer.book
             case RefusedSource():
-                raise answer.exception()
+                raise answer.to_exception()
             case MemoryExhausted():
-                raise self._too_large()
+                raise self._memory_error()
             case ReaderFault():
                 fault = RuntimeError(f"what reads manuscripts failed: {answer.error}")
                 fault.add_note(answer.traceback)
@@ -144,58 +146,62 @@ class _ReaderProcess:
 
     # -- limits ------------------------------------------------------------------------------------
 
-    def _watch(self) -> None:
-        """Look whether it keeps to its limits. Raises ImportFailed."""
-        now = time.monotonic()
-        if now - self._looked < _INTERVAL:
+    def _check_limits(self) -> None:
+        """Checks memory and time. Raises ImportFailed."""
+        current_time = time.monotonic()
+        if current_time - self._last_check < _WATCH_INTERVAL:
             return
-        self._looked = now
-        self.peak = max(self.peak, used := self._memory(now))
-        if used > self.limits.memory:
-            raise self._too_large()
-        if now - self.began > self.limits.clock_seconds:
+        self._last_check = current_time
+        self.peak_memory = max(self.peak_memory, used_memory := self._used_memory(current_time))
+        if used_memory > self.limits.memory:
+            raise self._memory_error()
+        if current_time - self.start_time > self.limits.clock_seconds:
             minutes = self.limits.clock_seconds / 60
-            raise self._failed(f"was not read in {minutes:.0f} minutes; {_MEND}")
+            raise self._import_error(f"was not read in {minutes:.0f} minutes; {_ADVICE}")
 
-    def _memory(self, now: float) -> int:
-        """Bytes of memory in use by it and by what it has started."""
+    def _used_memory(self, current_time: float) -> int:
+        """Returns the bytes of memory used by the process and its children."""
         import psutil
 
-        if now - self._searched > _FAMILY_INTERVAL:
-            self._searched = now
+        if current_time - self._last_search > _FAMILY_INTERVAL:
+            self._last_search = current_time
             with contextlib.suppress(psutil.Error):
                 process = psutil.Process(self._process.pid)
-                self._family = [process, *process.children(recursive=True)]
-        used = 0
-        for process in self._family:
+                self._processes = [process, *process.children(recursive=True)]
+        used_bytes = 0
+        for process in self._processes:
             with contextlib.suppress(psutil.Error):
-                used += process.memory_info().rss
-        return used
+                used_bytes += process.memory_info().rss
+        return used_bytes
 
     # -- how it ended ------------------------------------------------------------------------------
 
-    def _died(self) -> ImportFailed:
-        """Why it has ended without an answer."""
+    def _exit_error(self) -> ImportFailed:
+        """Returns the error for a process that ended without an answer."""
         try:
-            code = self._process.wait(_PATIENCE)
+            code = self._process.wait(_EXIT_TIMEOUT)
         except subprocess.TimeoutExpired:
-            return self._failed(f"was not read: what reads it has closed its output; {_MEND}")
+            return self._import_error(
+                f"was not read: what reads it has closed its output; {_ADVICE}"
+            )
         if code == -signal.SIGXCPU:
             seconds = f"{self.limits.seconds:.0f} s of computing"
-            return self._failed(f"was not read in {seconds}; {_MEND}")
-        if self.peak > _MOST_OF_MEMORY * self.limits.memory:
-            return self._too_large()
-        how = processes.ending(code)
+            return self._import_error(f"was not read in {seconds}; {_ADVICE}")
+        if self.peak_memory > _EXHAUSTED_SHARE * self.limits.memory:
+            return self._memory_error()
+        ending = processes.ending(code)
         if code == -signal.SIGKILL:
-            what = f"was not read: what reads it {how}, as where a machine's memory runs out"
-            return self._failed(f"{what}; close other programs, or split the manuscript")
-        return self._failed(f"was not read: what reads it {how}; {_MEND}")
+            message = f"was not read: what reads it {ending}, as where a machine's memory runs out"
+            return self._import_error(f"{message}; close other programs, or split the manuscript")
+        return self._import_error(f"was not read: what reads it {ending}; {_ADVICE}")
 
-    def _too_large(self) -> ImportFailed:
-        return self._failed(f"takes more than {_megabytes(self.limits.memory)} of memory; {_MEND}")
+    def _memory_error(self) -> ImportFailed:
+        return self._import_error(
+            f"takes more than {_megabytes(self.limits.memory)} of memory; {_ADVICE}"
+        )
 
-    def _failed(self, what: str) -> ImportFailed:
-        return ImportFailed(Problem(self.path, None, what))
+    def _import_error(self, message: str) -> ImportFailed:
+        return ImportFailed(Problem(self.current_path, None, message))
 
 
 def _megabytes(size: int) -> str:

@@ -1,7 +1,7 @@
-"""Which blocks of a book are in another language than the book, by what its markup says.
+"""Finds blocks in a language other than the book's, by their markup.
 
-Programs that make books write languages where nobody has set any, so what the words themselves
-deny is not believed. Knows blocks, not where they came from.
+Programs write language tags that nobody has set, so a tag that contradicts the words is ignored.
+Knows blocks, not where they came from.
 """
 
 from __future__ import annotations
@@ -15,27 +15,30 @@ from narrator.text.sentences import primary
 from narrator.text.tongues import LEAST, recognised, strange
 
 
-def keep_foreign(blocks: Sequence[Block], main: str) -> list[str]:
-    """Leave `language` to those blocks alone that are in another than `main`; returns which.
+def keep_foreign_languages(blocks: Sequence[Block], book_language: str) -> list[str]:
+    """Clears `language` of all blocks except those in a language other than `book_language`;
+    returns these languages.
 
-    Where that would be most of the book, markup and metadata speak of two books, and no block keeps
-    it.
+    If they would be most of the book, markup and metadata contradict each other, and no block keeps
+    its language.
     """
-    said = [block for block in blocks if block.kind in ("text", "heading")]
-    for block in said:
+    worded_blocks = [block for block in blocks if block.kind in ("text", "heading")]
+    for block in worded_blocks:
         tag = (block.language or "").replace("_", "-")
-        block.language = tag if _is_foreign(tag, block.text, main) else None
-    foreign = sum(block.characters for block in said if block.language)
-    if 2 * foreign > sum(block.characters for block in said):
-        for block in said:
+        block.language = tag if _is_foreign(tag, block.text, book_language) else None
+    foreign_characters = sum(block.characters for block in worded_blocks if block.language)
+    if 2 * foreign_characters > sum(block.characters for block in worded_blocks):
+        for block in worded_blocks:
             block.language = None
-    return sorted({block.language for block in said if block.language})
+    return sorted({block.language for block in worded_blocks if block.language})
 
 
-def _is_foreign(tag: str, text: str, main: str) -> bool:
-    """Whether a text may be in the language of a tag, and is not in the book's."""
-    few = sum(map(str.isalpha, text)) < LEAST  # said better within what is around it
-    if few or not is_language(tag) or primary(tag) == primary(main):
+def _is_foreign(tag: str, text: str, book_language: str) -> bool:
+    """Returns whether a text may be in the tag's language and is not in the book's."""
+    is_too_short = sum(map(str.isalpha, text)) < LEAST  # too short to recognise
+    if is_too_short or not is_language(tag) or primary(tag) == primary(book_language):
         return False
-    odd = strange(text, tag)
-    return not (odd and odd.mostly) and recognised(text, SMALL_WORDS) != primary(main)
+    script_mismatch = strange(text, tag)
+    return not (script_mismatch and script_mismatch.mostly) and recognised(
+        text, SMALL_WORDS
+    ) != primary(book_language)

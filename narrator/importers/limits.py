@@ -1,8 +1,7 @@
-"""How much a manuscript may take: memory, processor time, and text.
+"""Limits on the memory, processor time and output of reading a manuscript.
 
-A file of a few bytes can ask for gigabytes or for hours, in any format. What it gets is bounded
-here, with room: a text of 20 MB, the largest tried, takes two thirds of its memory. Knows no
-format.
+A file of a few bytes can ask for gigabytes or for hours, in any format. The limits leave room: a
+text of 20 MB, the largest tried, takes two thirds of its memory. Knows no format.
 """
 
 from __future__ import annotations
@@ -13,57 +12,60 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-MEMORY = 768_000_000
+BASE_MEMORY = 768_000_000
 """Bytes for a small file. A novel takes 100 MB, a PDF of 1,000 pages or a long Word file 200 MB."""
 MEMORY_PER_BYTE = 32
-"""More for each byte of the file; plain text takes 40 on top of the 90 MB of the program itself."""
-MOST_MEMORY = 2_000_000_000
-"""Bytes, whatever the file's size."""
-SECONDS = 5.0
-"""Of processor time for a small file."""
+"""Additional bytes for each byte of the file; plain text takes 40 on top of the 90 MB of the
+program itself."""
+MAX_MEMORY = 2_000_000_000
+"""Bytes, for a file of any size."""
+BASE_SECONDS = 5.0
+"""Seconds of processor time for a small file."""
 SECONDS_PER_BYTE = 90e-6
-"""More for each byte of the file: an uncompressed PDF of 1,000 pages takes 7 s for each MB, and
-most are compressed to a third or less."""
-MOST_SECONDS = 900.0
-"""Whatever the file's size."""
-OUTPUT = 300_000_000
-"""Bytes that come of it: its text, and its cover."""
+"""Additional seconds for each byte of the file: an uncompressed PDF of 1,000 pages takes 7 s for
+each MB, and most are compressed to a third or less."""
+MAX_SECONDS = 900.0
+"""Seconds of processor time, for a file of any size."""
+MAX_OUTPUT = 300_000_000
+"""Bytes of the imported book: its text and its cover."""
 CLOCK_SECONDS = 900.0
-"""By the clock, where nothing is computed. Calibre alone has ten minutes."""
-BUSY = 5
-"""Times the processor time, by the clock: other programs may have the processor."""
-_MOST_FILES = 10_000
-"""Of a folder, whose sizes are added up."""
+"""Seconds of wall-clock time without computation. Calibre alone has ten minutes."""
+BUSY_FACTOR = 5
+"""Wall-clock seconds allowed for each second of processor time, since other programs may be
+running."""
+_MAX_COUNTED_FILES = 10_000
+"""Largest number of a folder's files whose sizes are added up."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportLimits:
-    """What reading a manuscript may take."""
+    """Limits of the process that reads a manuscript."""
 
     memory: int
-    """Bytes in use by the process that reads, and by those that it starts."""
+    """Bytes in use by the process and its children."""
     seconds: float
-    """Of processor time."""
+    """Seconds of processor time."""
 
     @property
     def clock_seconds(self) -> float:
-        """Seconds by the clock, after which it hangs."""
-        return CLOCK_SECONDS + BUSY * self.seconds
+        """Wall-clock seconds after which the process counts as hanging."""
+        return CLOCK_SECONDS + BUSY_FACTOR * self.seconds
 
 
 def limits_for(source: Path) -> ImportLimits:
-    """The limits for a file or a folder, by its size; those for a small one where it is not known.
+    """Returns the limits for a file or a folder, by its size; those for a small one if the size is
+    unknown.
 
-    A folder is read file by file, and held as a whole.
+    A folder is read file by file, but held in memory as a whole.
     """
-    size = sum(islice(_sizes(source), _MOST_FILES))
+    size = sum(islice(_file_sizes(source), _MAX_COUNTED_FILES))
     return ImportLimits(
-        min(MEMORY + MEMORY_PER_BYTE * size, MOST_MEMORY),
-        min(SECONDS + SECONDS_PER_BYTE * size, MOST_SECONDS),
+        min(BASE_MEMORY + MEMORY_PER_BYTE * size, MAX_MEMORY),
+        min(BASE_SECONDS + SECONDS_PER_BYTE * size, MAX_SECONDS),
     )
 
 
-def _sizes(source: Path) -> Iterator[int]:
+def _file_sizes(source: Path) -> Iterator[int]:
     try:
         if not source.is_dir():
             yield source.stat().st_size
@@ -74,5 +76,5 @@ def _sizes(source: Path) -> Iterator[int]:
         for name in names:
             try:
                 yield Path(folder, name).lstat().st_size
-            except OSError:  # gone meanwhile
+            except OSError:  # deleted in the meantime
                 continue

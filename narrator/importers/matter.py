@@ -1,11 +1,11 @@
-"""What a piece of a book is: a chapter, a part, or front and back matter that is not read aloud.
+"""Classifies pieces of a book: chapters, parts, and front and back matter that is not read aloud.
 
-Four kinds of evidence, the strongest first: what the book's own markup says (`epub:type`, DPUB
-roles, landmarks, guide), the title, the words, the file's name. Knows no file format.
+Four kinds of evidence, the strongest first: the book's own markup (`epub:type`, DPUB roles,
+landmarks, guide), the title, the words, the file's name. Knows no file format.
 
 Kept: everything that the author tells the reader: preface, foreword, introduction, prologue,
-epigraph, parts, interludes, epilogue, afterword, author's notes, appendices. Left out: what
-serves a book on paper or on a screen, or sells another one.
+epigraph, parts, interludes, epilogue, afterword, author's notes, appendices. Left out: what serves
+a book on paper or on a screen, or sells another one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from narrator.characters import seen
 from narrator.importers.book import count_words, names
 from narrator.importers.counting import ROMAN, counted
 
-_LEFT_OUT = {
+_OMISSION_REASONS = {
     "cover": "cover",
     "titlepage": "title page",
     "halftitlepage": "half title",
@@ -44,11 +44,11 @@ _LEFT_OUT = {
     "production": "notes on this edition",
     "advertisement": "advertisement",
 }
-_KEPT = {
+_KEPT_KINDS = {
     "chapter", "part", "volume", "prologue", "epilogue", "preface", "foreword", "introduction",
     "afterword", "conclusion", "epigraph", "appendix",
 }  # fmt: skip
-_SAME = {
+_SYNONYMS = {
     "acknowledgements": "acknowledgments",
     "title-page": "titlepage",
     "halftitle": "halftitlepage",
@@ -66,7 +66,7 @@ _SAME = {
     "qna": "questions",
 }
 
-_TITLES = {
+_TITLE_PATTERN_TEXTS = {
     "cover": r"(front |back )?cover( page| image)?|"
     r"umschlagbild|titelbild|couverture|cubierta|copertina|capa|omslag|okładka|обложка|כריכה|"
     r"(ال)?غلاف|روی جلد|سرورق|封面|表紙|표지",
@@ -142,9 +142,11 @@ _TITLES = {
     r"publisher[’']s note",
     "errata": r"errata|corrigenda",
 }
-_TITLE = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _TITLES.items()}
+_TITLE_PATTERNS = {
+    kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _TITLE_PATTERN_TEXTS.items()
+}
 
-_FILE_WORDS = {
+_KIND_BY_FILE_WORD = {
     "cover": "cover",
     "coverpage": "cover",
     "titlepage": "titlepage",
@@ -174,8 +176,8 @@ _FILE_WORDS = {
     "footnotes": "endnotes",
     "newsletter": "advertisement",
 }
-_FILE_LIMIT = 1500
-"""Words above which a file's name alone proves nothing."""
+_MAX_WORDS_FOR_FILE_NAME = 1500
+"""Number of words above which a file's name alone proves nothing."""
 
 _CHAPTER = re.compile(
     rf"(prologue|epilogue|interlude)\b|\d{{1,3}}(?!\S*\d)|(?-i:{ROMAN.upper()})\s*([.:)—–-]|$)",
@@ -207,137 +209,145 @@ _SIGNS_OF_RIGHTS = {
     "leave": r"publisher[’']s permission|public domain|work of fiction|"
     r"no part of this (?:book|publication)|אין לשכפל|אין להעתיק|لا يجوز نسخ|يمنع نسخ",
 }
-"""Words of a page of rights, by what they say; two kinds of them make one."""
+"""Patterns of a copyright page, by meaning; two meanings make one."""
 _RIGHTS = re.compile(
     "|".join(f"(?P<{kind}>{words})" for kind, words in _SIGNS_OF_RIGHTS.items()), re.IGNORECASE
 )
-_RIGHTS_WORDS = 600
-_TITLE_PAGE_WORDS_AT_MOST = 80
-_CHARACTERS_OF_A_WORD = 8
-"""At most, on average, where spaces part words; where none do, characters count."""
-_MOST_WORDS = {
+_MAX_RIGHTS_PAGE_WORDS = 600
+_MAX_TITLE_PAGE_WORDS = 80
+_MAX_CHARACTERS_PER_WORD = 8
+"""Largest average length of words; limits texts that use no spaces."""
+_MAX_WORDS_BY_KIND = {
     "cover": 80,
-    "titlepage": _TITLE_PAGE_WORDS_AT_MOST,
-    "halftitlepage": _TITLE_PAGE_WORDS_AT_MOST,
+    "titlepage": _MAX_TITLE_PAGE_WORDS,
+    "halftitlepage": _MAX_TITLE_PAGE_WORDS,
     "dedication": 400,
     "copyright-page": 2500,
     "imprint": 2500,
 }
-"""With more words a piece is read, whatever its title says: it may be a chapter's."""
+"""A longer piece is read whatever its title says, since it may be a chapter."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookContext:
-    """What is known of the whole book when a piece of it is judged."""
+    """Facts about the whole book that help to judge a piece of it."""
 
     title: str
     others: tuple[str, ...] = ()
-    """Subtitle, authors, publisher: what else a title page says."""
+    """Subtitle, authors, publisher: further words of a title page."""
 
 
 def kind_of_type(types: str) -> str | None:
-    """The kind that an `epub:type`, `role` or guide type names, if it is one that matters here."""
+    """Returns the kind that an `epub:type`, `role` or guide type names, if this module knows it."""
     for word in types.lower().split():
         word = word.rpartition(":")[2].removeprefix("doc-").removeprefix("other.")
-        word = _SAME.get(word, word)
-        if word in _LEFT_OUT or word in _KEPT:
+        word = _SYNONYMS.get(word, word)
+        if word in _OMISSION_REASONS or word in _KEPT_KINDS:
             return word
     return None
 
 
 def kind_of_title(title: str) -> str | None:
-    """The kind of front or back matter that a title names."""
+    """Returns the kind of front or back matter that a title names."""
     title = " ".join(title.split()).strip(".:—–-* ")
-    return next((kind for kind, pattern in _TITLE.items() if pattern.fullmatch(title)), None)
+    return next(
+        (kind for kind, pattern in _TITLE_PATTERNS.items() if pattern.fullmatch(title)), None
+    )
 
 
 def kind_of_file(name: str, words: int) -> str | None:
-    """The kind that a document's name suggests, for a document that says nothing itself."""
-    if words > _FILE_LIMIT:
+    """Returns the kind that a document's name suggests, for a document without other evidence."""
+    if words > _MAX_WORDS_FOR_FILE_NAME:
         return None
     stem = name.rpartition("/")[2].rpartition(".")[0].lower()
     parts = [part for part in re.split(r"[^a-z]+", stem) if part]
     parts += ["".join(parts)]
-    return next((_FILE_WORDS[part] for part in parts if part in _FILE_WORDS), None)
+    return next((_KIND_BY_FILE_WORD[part] for part in parts if part in _KIND_BY_FILE_WORD), None)
 
 
 def kind_of_words(text: str, facts: BookContext) -> str | None:
-    """The kind that the words themselves give away: a page of rights, a title page."""
-    if has_at_most(text, _RIGHTS_WORDS) and len(signs_of_rights(text)) >= 2:
+    """Returns the kind that the words reveal: a copyright page or a title page."""
+    if has_at_most(text, _MAX_RIGHTS_PAGE_WORDS) and len(signs_of_rights(text)) >= 2:
         return "copyright-page"
-    title, others = _words(facts.title), _words(" ".join(facts.others))
-    own = _words(text)
-    if text.strip() and may_be_title_page(text) and title and title <= own:
-        unknown = own - title - others - _TITLE_PAGE_WORDS
-        strange = [word for word in unknown if not word[0].isdigit()]  # digits are dates
-        if len(strange) * 4 <= len(own):
+    title_words, other_facts = _word_set(facts.title), _word_set(" ".join(facts.others))
+    text_words = _word_set(text)
+    if text.strip() and may_be_title_page(text) and title_words and title_words <= text_words:
+        unexpected_words = text_words - title_words - other_facts - _TITLE_PAGE_WORDS
+        unknown_words = [
+            word for word in unexpected_words if not word[0].isdigit()
+        ]  # numbers are dates
+        if len(unknown_words) * 4 <= len(text_words):
             return "titlepage"
     return None
 
 
 def signs_of_rights(text: str) -> set[str]:
-    """Kinds of words of a page of rights that a text has."""
+    """Returns the meanings of a copyright page's words that occur in a text."""
     return {sign.lastgroup or "" for sign in _RIGHTS.finditer(text)}
 
 
 def has_at_most(text: str, words: int) -> bool:
-    """Whether a text has no more words; where no spaces part them, its characters tell."""
-    return count_words(text) <= words and len(text) <= words * _CHARACTERS_OF_A_WORD
+    """Returns whether a text has no more words; its characters count if no spaces separate
+    words."""
+    return count_words(text) <= words and len(text) <= words * _MAX_CHARACTERS_PER_WORD
 
 
 def may_be_title_page(text: str) -> bool:
-    """Whether a text is as short as a title page is."""
-    return has_at_most(text, _TITLE_PAGE_WORDS_AT_MOST)
+    """Returns whether a text is as short as a title page is."""
+    return has_at_most(text, _MAX_TITLE_PAGE_WORDS)
 
 
-def may_be(kind: str | None, text: str) -> bool:
-    """Whether a piece of this kind may have so much text."""
-    return kind not in _MOST_WORDS or has_at_most(text, _MOST_WORDS[kind])
+def has_plausible_length(kind: str | None, text: str) -> bool:
+    """Returns whether a piece of this kind may be as long as the text."""
+    return kind not in _MAX_WORDS_BY_KIND or has_at_most(text, _MAX_WORDS_BY_KIND[kind])
 
 
 _TITLE_PAGE_WORDS = names("by a an the novel story stories tale tales of and in with")
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[^\W_]+", seen(text).casefold()))
 
 
 def reason(kind: str | None) -> str | None:
-    """Why a piece of this kind is left out; None where it is kept."""
-    return _LEFT_OUT.get(kind or "")
+    """Returns why a piece of this kind is left out; None if it is kept."""
+    return _OMISSION_REASONS.get(kind or "")
 
 
 def is_part(title: str) -> bool:
-    """Whether a title names a part that holds chapters: `Book One`, `Part II: The Sea`."""
-    said = counted(title)
-    return said is not None and said.is_part
+    """Returns whether a title names a part that holds chapters: `Book One`, `Part II: The Sea`."""
+    numbering = counted(title)
+    return numbering is not None and numbering.is_part
 
 
 def is_chapter(title: str) -> bool:
-    """Whether a title names a chapter: `Chapter 4`, `XII. The Storm`, `Epilogue`."""
-    said = counted(title)
-    return bool(_CHAPTER.match(title.strip())) if said is None else not said.is_part
+    """Returns whether a title names a chapter: `Chapter 4`, `XII. The Storm`, `Epilogue`."""
+    numbering = counted(title)
+    return bool(_CHAPTER.match(title.strip())) if numbering is None else not numbering.is_part
 
 
-def title_of_part(text: str) -> str | None:
-    """What a text that names a part and says no more than its title adds to the number, or "";
-    None for any other text: `Part Two: The Sea` has "The Sea", `Part of it was true.` has none."""
-    said = counted(text)
-    if said is None or not said.is_part or (said.title and not said.mark):
+def part_title(text: str) -> str | None:
+    """Returns the title of a text that only names a part ("" without a title), or None for any
+    other text.
+
+    `Part Two: The Sea` has "The Sea", `Part of it was true.` has None.
+    """
+    numbering = counted(text)
+    if numbering is None or not numbering.is_part or (numbering.title and not numbering.mark):
         return None
-    return said.title
+    return numbering.title
 
 
-def counted_by(title: str) -> str:
-    """The word that a part's title counts by, `part` or `book`; "" for what is no part."""
-    said = counted(title)
-    return said.word if said and said.is_part else ""
+def part_word(title: str) -> str:
+    """Returns the word that a part's title counts by, `part` or `book`; "" for any other title."""
+    numbering = counted(title)
+    return numbering.word if numbering and numbering.is_part else ""
 
 
 def is_title_page_line(text: str, facts: BookContext) -> bool:
-    """Whether a text says only what a title page does: the book's title, its authors."""
-    known = _words(" ".join((facts.title, *facts.others))) | _TITLE_PAGE_WORDS
-    return _words(text) <= known
+    """Returns whether a text says only what a title page does: the book's title, its authors."""
+    title_page_words = _word_set(" ".join((facts.title, *facts.others))) | _TITLE_PAGE_WORDS
+    return _word_set(text) <= title_page_words
 
 
 _KIND_OF_BOOK = re.compile(
@@ -349,6 +359,6 @@ _KIND_OF_BOOK = re.compile(
 
 
 def says_kind_of_book(text: str) -> bool:
-    """Whether a line of a title page says what the book is, which may look as a name does: `A
-    Novel`."""
+    """Returns whether a line of a title page names the book's genre, such as `A Novel`, which may
+    look like a name."""
     return _KIND_OF_BOOK.fullmatch(text.strip()) is not None

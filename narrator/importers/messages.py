@@ -1,6 +1,6 @@
-"""What the process that reads a manuscript is asked, and what it answers: lines of JSON.
+"""Messages between the import and its reader process: lines of JSON.
 
-Data alone, checked when it is read: nothing in it is executed. Knows neither process.
+Data only, validated when read; nothing in it is executed. Knows neither process.
 """
 
 from __future__ import annotations
@@ -29,21 +29,23 @@ from narrator.errors import (
 from narrator.importers.book import Book, Choices
 
 
-def _escaped(text: str) -> str:
+def _escape_surrogates(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
-def _unescaped(text: str, info: ValidationInfo) -> str:
-    if info.mode != "json":
+def _unescape_surrogates(text: str, validation: ValidationInfo) -> str:
+    if validation.mode != "json":
         return text
     return text.encode("latin-1").decode("utf-8", "surrogatepass")
 
 
-_Name = Annotated[str, PlainSerializer(_escaped), AfterValidator(_unescaped)]
-"""A text that may name a file. Names of files may be bytes that are no UTF-8, which JSON lacks."""
+_FileName = Annotated[
+    str, PlainSerializer(_escape_surrogates), AfterValidator(_unescape_surrogates)
+]
+"""A text that may contain a file name, whose bytes need not be UTF-8; JSON cannot hold those."""
 
 
-_ERRORS: dict[str, type[NarratorError]] = {
+_ERROR_CLASSES: dict[str, type[NarratorError]] = {
     kind.__name__: kind for kind in (EnvironmentFailed, ImportFailed, StorageError, UsageError)
 }
 
@@ -53,41 +55,41 @@ class ImportMessage(BaseModel):
         extra="forbid", frozen=True, ser_json_bytes="base64", val_json_bytes="base64"
     )
 
-    def line(self) -> bytes:
-        """The message as it is sent."""
+    def to_line(self) -> bytes:
+        """Returns the message as a line to send."""
         return self.model_dump_json().encode() + b"\n"
 
 
 class ImportRequest(ImportMessage):
-    """What is to be read, and how."""
+    """The source to read, and how to read it."""
 
-    source: _Name
+    source: _FileName
     choices: Choices
 
 
 class ReadingFile(ImportMessage):
-    """A file that is read from now on."""
+    """Reports the file that is read next."""
 
     kind: Literal["reading"] = "reading"
-    path: _Name
+    path: _FileName
 
 
 class FinishedBook(ImportMessage):
-    """What was read."""
+    """The imported book."""
 
     kind: Literal["finished"] = "finished"
     book: Book
 
 
 class RefusedSource(ImportMessage):
-    """Why it cannot be read: an error of this program's, by its class."""
+    """The error that refused the source, by its class."""
 
     kind: Literal["refused"] = "refused"
     error: str
-    problems: tuple[tuple[_Name | None, int | None, _Name], ...]
+    problems: tuple[tuple[_FileName | None, int | None, _FileName], ...]
 
     @classmethod
-    def by(cls, error: NarratorError) -> Self:
+    def from_error(cls, error: NarratorError) -> Self:
         return cls(
             error=type(error).__name__,
             problems=tuple(
@@ -95,38 +97,38 @@ class RefusedSource(ImportMessage):
             ),
         )
 
-    def exception(self) -> NarratorError:
-        """The same error, of its class or of that of imports."""
+    def to_exception(self) -> NarratorError:
+        """Returns the same error, of its own class or as ImportFailed."""
         problems = [
             Problem(None if path is None else Path(path), line, message)
             for path, line, message in self.problems
         ]
-        kind = _ERRORS.get(self.error, ImportFailed)
+        kind = _ERROR_CLASSES.get(self.error, ImportFailed)
         return kind(problems)
 
 
 class MemoryExhausted(ImportMessage):
-    """There was no memory left for it."""
+    """Reports that memory ran out."""
 
     kind: Literal["out-of-memory"] = "out-of-memory"
 
 
 class ReaderFault(ImportMessage):
-    """A fault of this program's own."""
+    """A bug in this program."""
 
     kind: Literal["fault"] = "fault"
-    error: _Name
-    traceback: _Name
+    error: _FileName
+    traceback: _FileName
 
 
 ImportAnswer = ReadingFile | FinishedBook | RefusedSource | MemoryExhausted | ReaderFault
 
 
-def answer_of(line: bytes) -> ImportAnswer:
-    """The answer in a line. Raises ValueError."""
-    return _ANSWER.validate_json(line)
+def parse_answer(line: bytes) -> ImportAnswer:
+    """Parses a line. Raises ValueError."""
+    return _ANSWER_ADAPTER.validate_json(line)
 
 
-_ANSWER: TypeAdapter[ImportAnswer] = TypeAdapter(
+_ANSWER_ADAPTER: TypeAdapter[ImportAnswer] = TypeAdapter(
     Annotated[ImportAnswer, Field(discriminator="kind")]
 )

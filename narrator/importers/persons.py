@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from narrator.importers.book import PrintedSpeaker
 from narrator.importers.labels import is_capitals, key_of, may_name, ordinary
 
-_LISTED = re.compile(
+_CAST_HEADING = re.compile(
     r"(?:the )?(?:dramatis person(?:ae|æ|s)|persons? (?:in|of|represented in) the play|"
     r"persons? represented|(?:the )?characters(?: (?:in|of) the play)?|cast of characters|"
     r"list of characters|the cast|personen|die personen|personnages|les personnages|personaggi|"
     r"personas|personajes|personagens|personer|personerna|действующие лица|действующія лица|лица)",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r",|[—–({}:;\[]| - |\.(?:\s*$|\s+(?=[a-z]))|\s{3,}")
-"""What stands between a person's name and what is said of him."""
+_NAME_END = re.compile(r",|[—–({}:;\[]| - |\.(?:\s*$|\s+(?=[a-z]))|\s{3,}")
+"""Separates a person's name from the description."""
 _NAME = re.compile(r"(?:(?:[^\W\d_]{1,4}\.|[\w’'&/-]+)(?:[^\S\n]+|$)){1,6}")
 _TITLE = re.compile(
     r"(?:the\s+)?(?:(?P<she>lady|mrs|ms|miss|mme|madame|mlle|frau|fräulein|queen|princess|duchess|countess|"
     r"baroness|nurse)|mr|lord|sir|monsieur|herr|king|prince|duke|count|earl|baron)\b",
     re.IGNORECASE,
 )
-_SEX = re.compile(
+_GENDERED_WORD = re.compile(
     r"\b(?:(?P<she>wife|daughter|mother|sister|aunt|niece|widow|queen|princess|duchess|countess|"
     r"girl|maid|woman|lady|governess|grandmother|gattin|tochter|mutter|schwester|königin|magd|"
     r"femme|fille|mère|sœur|soeur|suivante|servante|жена|дочь|мать|сестра|служанка)|"
@@ -36,101 +36,120 @@ _SEX = re.compile(
     r"муж|сын|отец|брат|слуга)\b(?![’']s)",
     re.IGNORECASE,
 )
-_OF = re.compile(r"\b(?:to|of|for|with|and|de|des|du|von|und|et|и)\b|[’']s\b", re.IGNORECASE)
-"""After it stands another person than the one who is described."""
+_RELATION = re.compile(r"\b(?:to|of|for|with|and|de|des|du|von|und|et|и)\b|[’']s\b", re.IGNORECASE)
+"""Introduces a person other than the one described."""
 
 
-def is_list(text: str) -> bool:
-    """Whether a line heads a list of persons: `DRAMATIS PERSONÆ`, `Действующие лица`."""
-    return bool(_LISTED.fullmatch(" ".join(text.split()).strip(" .:_*—-[]")))
+def is_cast_heading(text: str) -> bool:
+    """Returns whether a line heads a list of persons: `DRAMATIS PERSONÆ`, `Действующие лица`."""
+    return bool(_CAST_HEADING.fullmatch(" ".join(text.split()).strip(" .:_*—-[]")))
 
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """One of a list of persons."""
+    """An entry in a list of persons."""
 
     name: str
     pronoun: str | None = None
 
 
-def listed(rows: Iterable[str]) -> Iterator[Persona]:
-    """Those that the rows of such a list begin with: `Ophelia, daughter to Polonius`."""
+def parse_cast_list(rows: Iterable[str]) -> Iterator[Persona]:
+    """Yields the persons that the rows of such a list begin with: `Ophelia, daughter to
+    Polonius`."""
     for row in rows:
-        bare = row.strip(" _*")
-        named = _NAMED.search(bare)
-        begin = bare[: named.start()] if named else bare
-        name = " ".join(begin.split()).strip(" _*")
-        found = _NAME.fullmatch(name)
-        if found and may_name(name) and not (name.isupper() and not is_capitals(name)):
-            yield Persona(name, pronoun_of(name, bare[len(begin) :]))
+        bare_row = row.strip(" _*")
+        name_end = _NAME_END.search(bare_row)
+        name_part = bare_row[: name_end.start()] if name_end else bare_row
+        name = " ".join(name_part.split()).strip(" _*")
+        name_match = _NAME.fullmatch(name)
+        if name_match and may_name(name) and not (name.isupper() and not is_capitals(name)):
+            yield Persona(name, pronoun_of(name, bare_row[len(name_part) :]))
 
 
-def pronoun_of(name: str, described: str) -> str | None:
-    """What a name's title or the first word of kinship or sex after it says: she, he."""
+def pronoun_of(name: str, description: str) -> str | None:
+    """Returns "she" or "he" by the title in a name or the first word of kinship or sex in its
+    description."""
     title = _TITLE.match(name)
-    found = title or next(
-        (word for word in _SEX.finditer(described) if not _OF.search(described[: word.start()])),
+    gendered_match = title or next(
+        (
+            word
+            for word in _GENDERED_WORD.finditer(description)
+            if not _RELATION.search(description[: word.start()])
+        ),
         None,
     )
-    if found is None:
+    if gendered_match is None:
         return None
-    return "she" if found["she"] else "he"
+    return "she" if gendered_match["she"] else "he"
 
 
-def cast_of(printed: Mapping[str, str], persons: Iterable[Persona]) -> tuple[PrintedSpeaker, ...]:
-    """The cast that labels make, in their order: key -> as printed.
+def build_cast(
+    printed: Mapping[str, str], cast_list: Iterable[Persona]
+) -> tuple[PrintedSpeaker, ...]:
+    """Returns the cast of printed labels (key -> as printed), in their order.
 
-    A label that shortens the name of one person of the list, and of no other, is an alias.
+    A label that abbreviates the name of exactly one listed person is an alias of that person.
     """
-    people = {key_of(person.name): person for person in persons}
-    whole: dict[str, str] = {}
-    others: dict[str, list[str]] = {}
+    persons_by_key = {key_of(person.name): person for person in cast_list}
+    main_names: dict[str, str] = {}
+    aliases: dict[str, list[str]] = {}
     for key, name in printed.items():
-        person = _shortened(key, people)
-        main = key if person is None else person
-        whole.setdefault(main, ordinary(name if person is None else people[person].name))
-        if main != key:
-            others.setdefault(main, []).append(ordinary(name.rstrip(" .")))
+        person = _abbreviated_person(key, persons_by_key)
+        main_key = key if person is None else person
+        main_names.setdefault(
+            main_key, ordinary(name if person is None else persons_by_key[person].name)
+        )
+        if main_key != key:
+            aliases.setdefault(main_key, []).append(ordinary(name.rstrip(" .")))
     return tuple(
-        PrintedSpeaker(name, tuple(others.get(key, ())), _pronoun(key, people))
-        for key, name in whole.items()
+        PrintedSpeaker(name, tuple(aliases.get(key, ())), _pronoun_of_key(key, persons_by_key))
+        for key, name in main_names.items()
     )
 
 
-def _pronoun(key: str, people: Mapping[str, Persona]) -> str | None:
-    """That of the person with a name, or of the only one whose name it is a part of."""
-    if key in people:
-        return people[key].pronoun
+def _pronoun_of_key(key: str, persons_by_key: Mapping[str, Persona]) -> str | None:
+    """Returns the pronoun of the person with this name, or of the only one whose name contains
+    it."""
+    if key in persons_by_key:
+        return persons_by_key[key].pronoun
     words = set(key.split())
-    meant = [person for name, person in people.items() if words <= set(name.split())]
-    return meant[0].pronoun if len(meant) == 1 else None
+    matching_persons = [
+        person for name, person in persons_by_key.items() if words <= set(name.split())
+    ]
+    return matching_persons[0].pronoun if len(matching_persons) == 1 else None
 
 
-def _shortened(key: str, people: Iterable[str]) -> str | None:
-    """The one person whose name a label shortens: `ham` is `hamlet`."""
-    people = list(people)
-    if any(key in (person, *person.split()) for person in people):
+def _abbreviated_person(key: str, person_keys: Iterable[str]) -> str | None:
+    """Returns the only person whose name a label abbreviates: `ham` for `hamlet`."""
+    person_keys = list(person_keys)
+    if any(key in (person, *person.split()) for person in person_keys):
         return None
-    meant = [person for person in people if _shortens(key.split(), person.split())]
-    return meant[0] if len(meant) == 1 else None
+    matching_persons = [
+        person for person in person_keys if _abbreviates(key.split(), person.split())
+    ]
+    return matching_persons[0] if len(matching_persons) == 1 else None
 
 
-def _shortens(short: Sequence[str], whole: Sequence[str]) -> bool:
-    bare = [word.strip(".") for word in short]
+def _abbreviates(label_words: Sequence[str], full_words: Sequence[str]) -> bool:
+    short_words = [word.strip(".") for word in label_words]
     return (
-        len(bare) == len(whole)
-        and bare != list(whole)
-        and all(len(b) > 1 and w.startswith(b) for b, w in zip(bare, whole, strict=True))
-        and " ".join(whole) != f"{' '.join(bare)}s"
+        len(short_words) == len(full_words)
+        and short_words != list(full_words)
+        and all(
+            len(b) > 1 and w.startswith(b) for b, w in zip(short_words, full_words, strict=True)
+        )
+        and " ".join(full_words) != f"{' '.join(short_words)}s"
     )
 
 
-def joined(casts: Iterable[PrintedSpeaker]) -> tuple[PrintedSpeaker, ...]:
-    """The cast of several texts, each speaker once."""
-    known: dict[str, PrintedSpeaker] = {}
-    for speaker in casts:
-        before = known.setdefault(key_of(speaker.name), speaker)
-        names = tuple(dict.fromkeys((*before.aliases, *speaker.aliases)))
-        pronoun = before.pronoun or speaker.pronoun
-        known[key_of(speaker.name)] = PrintedSpeaker(before.name, names, pronoun)
-    return tuple(known.values())
+def merge_casts(speakers: Iterable[PrintedSpeaker]) -> tuple[PrintedSpeaker, ...]:
+    """Returns the cast of several texts, each speaker once."""
+    speakers_by_key: dict[str, PrintedSpeaker] = {}
+    for speaker in speakers:
+        earlier_speaker = speakers_by_key.setdefault(key_of(speaker.name), speaker)
+        aliases = tuple(dict.fromkeys((*earlier_speaker.aliases, *speaker.aliases)))
+        pronoun = earlier_speaker.pronoun or speaker.pronoun
+        speakers_by_key[key_of(speaker.name)] = PrintedSpeaker(
+            earlier_speaker.name, aliases, pronoun
+        )
+    return tuple(speakers_by_key.values())

@@ -1,4 +1,4 @@
-"""Files of text: read in their encoding, and what their signs say of words."""
+"""Text files: reads them in their encoding, and interprets `_emphasis_`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from narrator.importers.book import file_name
 from narrator.importers.encoding import Decoded, NoText, decode
 from narrator.importers.prose import BREAK, StyledSpan
 
-SIZE_LIMIT = 64_000_000
+MAX_FILE_SIZE = 64_000_000
 """Bytes. The longest novels have 20 MB."""
 
-_ENDS = re.compile("\r\n|[\r\v\x85\u2028]")
-_PAGE_ENDS = re.compile("[\f\u2029]")
+_LINE_END = re.compile("\r\n|[\r\v\x85\u2028]")
+_PAGE_END = re.compile("[\f\u2029]")
 _EMPHASIS = re.compile(r"(?<![^\W_])_(?=[^\s_])([^_]*[^\s_])_(?![^\W_])")
 
 
 def read_data(path: Path) -> bytes:
-    """The bytes of a source. Raises ImportFailed."""
+    """Returns the bytes of a source. Raises ImportFailed."""
     try:
-        return files.read_whole(path, SIZE_LIMIT)
+        return files.read_whole(path, MAX_FILE_SIZE)
     except files.TooLarge:
         raise ImportFailed(Problem(path, None, "larger than 64 MB, which no book is")) from None
     except OSError as error:
@@ -31,7 +31,7 @@ def read_data(path: Path) -> bytes:
 
 
 def read_text(path: Path, encoding: str | None = None) -> Decoded:
-    """A file's text with `\\n` as the only line end, and what is odd about its encoding.
+    """Returns a file's text with `\\n` as the only line end, and a remark on its encoding.
 
     Raises ImportFailed.
     """
@@ -39,15 +39,15 @@ def read_text(path: Path, encoding: str | None = None) -> Decoded:
         decoded = decode(read_data(path), encoding)
     except NoText as error:
         raise ImportFailed(Problem(path, None, str(error))) from None
-    text = _PAGE_ENDS.sub("\n\n", _ENDS.sub("\n", decoded.text))
+    text = _PAGE_END.sub("\n\n", _LINE_END.sub("\n", decoded.text))
     remark = f"{file_name(path)}: {decoded.remark}" if decoded.remark else None
     return Decoded(text, remark)
 
 
-def spans(text: str) -> Iterator[StyledSpan]:
-    """Text with `_emphasis_`; its rows are lines."""
-    for number, piece in enumerate(_EMPHASIS.split(text)):
-        for row, line in enumerate(piece.split("\n")):
-            if row:
+def emphasized_spans(text: str) -> Iterator[StyledSpan]:
+    """Yields text with `_emphasis_` as spans; its rows are lines."""
+    for index, piece in enumerate(_EMPHASIS.split(text)):
+        for line_index, line in enumerate(piece.split("\n")):
+            if line_index:
                 yield BREAK
-            yield StyledSpan(line, em=number % 2 == 1)
+            yield StyledSpan(line, em=index % 2 == 1)

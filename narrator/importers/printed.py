@@ -1,8 +1,8 @@
-"""Plays, interviews and transcripts: blocks whose speakers are printed -> blocks with labels.
+"""Labels the speeches of plays, interviews and transcripts that print their speakers.
 
-Works on the blocks of a piece, whatever they were read from. No word is lost: a speech has its
-speaker's label, a direction is the narrator's, a time is left out. Which pieces are dialogue is
-decided in `dialogue.py`; everything else stays as it is.
+Works on the blocks of a piece, whatever their source. No word is lost: a speech gets its speaker's
+label, a direction goes to the narrator, a time is left out. `dialogue.py` decides which pieces are
+dialogue; everything else stays as it is.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
-from narrator.importers.blocks import Block, left_out, made_of
+from narrator.importers.blocks import Block, block_of_lines, left_out_block
 from narrator.importers.book import PrintedSpeaker, Reading, Treatment
 from narrator.importers.dialogue import (
     DoubtfulLabels,
-    Look,
+    Passage,
     PrintedDialogue,
     find_dialogue,
     find_script,
@@ -24,14 +24,14 @@ from narrator.importers.dialogue import (
 from narrator.importers.directions import (
     EXTENSION,
     PARENTHETICAL,
-    Habits,
+    DirectionStyle,
     SpeechPiece,
     is_extension,
     is_parenthetical,
     is_personal,
     is_scene_heading,
     is_verse,
-    pieces,
+    split_speech,
     style_of,
     transition,
 )
@@ -42,464 +42,584 @@ from narrator.importers.labels import (
     key_of,
     lowered_capitals,
     ordinary,
-    several,
+    split_names,
 )
-from narrator.importers.persons import cast_of
-from narrator.importers.prose import CLOSES, OPENS, Line, StyledSpan, given, tidy, write_label
+from narrator.importers.persons import build_cast
+from narrator.importers.prose import (
+    NARRATED_CLOSE,
+    NARRATED_OPEN,
+    Line,
+    StyledSpan,
+    narrated_flags,
+    normalize_line,
+    write_label,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
-    """What became of a book's printed dialogue."""
+class DialogueSummary:
+    """Speakers and remarks of a book's printed dialogue."""
 
     speakers: tuple[PrintedSpeaker, ...] = ()
     dialogue: str = ""
-    """What it is, counted."""
+    """Its kind with counts: `a play: 12 speakers, 843 speeches`."""
     remarks: tuple[str, ...] = ()
 
 
-def read_printed(
-    kept: Sequence[list[Block]],
-    everything: Iterable[Block],
+def label_dialogue(
+    pieces_of_blocks: Sequence[list[Block]],
+    all_blocks: Iterable[Block],
     directions: Treatment,
     is_script: bool = False,
     reading: Reading | None = None,
-) -> Printed:
-    """Write the printed dialogue among the blocks of pieces, in place; `everything` may hold the
-    list of persons. In a script, names and directions are what its markup says; else it is decided
-    by what is printed, or by how a user says that it is to be read."""
+) -> DialogueSummary:
+    """Labels the printed dialogue among the blocks of pieces, in place; `all_blocks` may hold the
+    list of persons.
+
+    In a script, markup identifies names and directions. Otherwise the print decides, or `reading`
+    if the user says how to read the text.
+    """
     if reading == "prose":
-        return Printed()
+        return DialogueSummary()
     dialogue = (
-        find_script(kept) if is_script else find_dialogue(kept, everything, reading == "script")
+        find_script(pieces_of_blocks)
+        if is_script
+        else find_dialogue(pieces_of_blocks, all_blocks, reading == "script")
     )
     if isinstance(dialogue, DoubtfulLabels):
-        return Printed(remarks=(_remark_on(dialogue),))
+        return DialogueSummary(remarks=(_describe_doubtful(dialogue),))
     if dialogue is None:
-        none = (
+        remark = (
             "--as script: no names begin paragraphs, as speakers' names do, so it is read as prose."
         )
-        return Printed(remarks=(none,) if reading == "script" else ())
+        return DialogueSummary(remarks=(remark,) if reading == "script" else ())
     labeller = _Labeller(dialogue, directions)
-    for blocks, looks, is_dialogue in zip(kept, dialogue.pieces, dialogue.found, strict=True):
-        if is_dialogue and _is_script(looks):
-            labeller.count(looks)
+    for blocks, passages, is_dialogue in zip(
+        pieces_of_blocks, dialogue.pieces, dialogue.dialogue_flags, strict=True
+    ):
+        if is_dialogue and _is_script_markdown(passages):
+            labeller.count(passages)
         elif is_dialogue:
-            blocks[:] = labeller.written(looks)
+            blocks[:] = labeller.write_dialogue(passages)
         elif labeller.is_screenplay:
-            _leave_transitions(looks)
-    told = labeller.told
-    cast = cast_of(told.printed, dialogue.personas)
-    return Printed(cast, told.counted(dialogue), tuple(told.remarks()))
+            _leave_transitions(passages)
+    counts = labeller.counts
+    cast = build_cast(counts.printed_names, dialogue.personas)
+    return DialogueSummary(cast, counts.describe(dialogue), tuple(counts.remarks()))
 
 
-_SHOWN_NAMES = 3
+_MAX_SHOWN_NAMES = 3
 
 
-def _remark_on(doubtful: DoubtfulLabels) -> str:
-    """What looks like a script, and how to have it read as one."""
-    shown = ", ".join(f"“{name}”" for name in doubtful.names[:_SHOWN_NAMES])
-    more = len(doubtful.names) - _SHOWN_NAMES
+def _describe_doubtful(doubtful: DoubtfulLabels) -> str:
+    """Returns a remark that names likely labels and the option that reads the text as a script."""
+    shown_names = ", ".join(f"“{name}”" for name in doubtful.label_names[:_MAX_SHOWN_NAMES])
+    hidden_count = len(doubtful.label_names) - _MAX_SHOWN_NAMES
+    more_names = f" and {hidden_count} more" if hidden_count > 0 else ""
     return (
-        f"{shown}{f' and {more} more' if more > 0 else ''} begin {doubtful.paragraphs:,} "
+        f"{shown_names}{more_names} begin {doubtful.paragraphs:,} "
         "paragraphs, as speakers' names do, but it does not read like dialogue, so the "
         "narrator reads it all; if they are speakers: --as script."
     )
 
 
-def _leave_transitions(looks: Iterable[Look]) -> None:
-    for look in looks:
-        if transition(look.said.text):
-            look.block.leave("transition")
+def _leave_transitions(passages: Iterable[Passage]) -> None:
+    for passage in passages:
+        if transition(passage.styled.text):
+            passage.block.leave("transition")
 
 
-_SCRIPT = re.compile(r"[^\s:：(（][^:：(（\n]{0,59}?\s?(?:\([^()\n]{0,200}\)\s?)?[:：]\s")
+_SCRIPT_LABEL = re.compile(r"[^\s:：(（][^:：(（\n]{0,59}?\s?(?:\([^()\n]{0,200}\)\s?)?[:：]\s")
 
 
-def _is_script(looks: Sequence[Look]) -> bool:
-    """Whether a piece of Markdown is labelled as scripts are, in ordinary letters: then it stays
-    its author's."""
-    if any(look.block.written is None for look in looks):
+def _is_script_markdown(passages: Sequence[Passage]) -> bool:
+    """Returns whether a piece of Markdown is labelled as scripts are, in ordinary letters: then it
+    stays its author's."""
+    if any(passage.block.source_markdown is None for passage in passages):
         return False
-    named = [(look, look.label) for look in looks if look.label]
-    colons = [look for look, label in named if label.mark in COLONS]
-    shouted = all(is_capitals(label.name) for _, label in named)
-    shouted |= any(_extensions(look, label)[0] for look, label in named)
-    return bool(colons) and not shouted and all(_SCRIPT.match(o.said.text) for o in colons)
+    labelled_passages = [(passage, passage.label) for passage in passages if passage.label]
+    colon_passages = [passage for passage, label in labelled_passages if label.mark in COLONS]
+    has_capitals = all(is_capitals(label.name) for _, label in labelled_passages)
+    has_capitals |= any(
+        _split_extensions(passage, label)[0] for passage, label in labelled_passages
+    )
+    return (
+        bool(colon_passages)
+        and not has_capitals
+        and all(_SCRIPT_LABEL.match(o.styled.text) for o in colon_passages)
+    )
 
 
-_BRACKETED = re.compile(r"\([^()]*\)")
+_PARENTHESIZED = re.compile(r"\([^()]*\)")
 
 
-def _extensions(look: Look, label: Label) -> tuple[list[str], str]:
-    """The extensions of a name, `(V.O.)`, and what else stands in brackets behind it."""
-    text = look.said.text[slice(*label.aside)]
-    found = [bracket for bracket in _BRACKETED.findall(text) if is_extension(bracket)]
-    shouted = [bracket for bracket in found if bracket.upper() == bracket]
-    for bracket in shouted:
-        text = text.replace(bracket, "", 1)
-    return shouted, text.strip()
+def _split_extensions(passage: Passage, label: Label) -> tuple[list[str], str]:
+    """Returns the extensions after a name, such as `(V.O.)`, and the remaining bracketed text."""
+    bracketed_text = passage.styled.text[slice(*label.aside_range)]
+    extensions = [
+        bracket for bracket in _PARENTHESIZED.findall(bracketed_text) if is_extension(bracket)
+    ]
+    capital_extensions = [bracket for bracket in extensions if bracket.upper() == bracket]
+    for bracket in capital_extensions:
+        bracketed_text = bracketed_text.replace(bracket, "", 1)
+    return capital_extensions, bracketed_text.strip()
 
 
 @dataclass(slots=True)
-class _Speeches:
-    """What was counted while a book's dialogue was written."""
+class _SpeechCounts:
+    """Counts taken while a book's dialogue is written."""
 
-    printed: dict[str, str] = field(default_factory=dict)
-    """Key of each label -> as it is printed first."""
-    speeches: int = 0
+    printed_names: dict[str, str] = field(default_factory=dict)
+    """Key of each label -> its first printed form."""
+    speech_count: int = 0
     directions: int = 0
     times: int = 0
     unlabelled: list[str] = field(default_factory=list)
-    """Where paragraphs stand that go on with the speech above."""
+    """Sources of paragraphs that continue the speech above."""
 
-    def counted(self, dialogue: PrintedDialogue) -> str:
-        """What was found."""
-        few = len(self.printed) <= 3
-        talk = "a transcript" if self.times else "an interview" if few else "a conversation"
-        what = []
-        if self.printed:
-            what += [_number(len(self.printed), "speaker"), _number(self.speeches, "speech")]
-        what += [_number(self.directions, "stage direction")] if self.directions else []
-        what += [f"{_number(self.times, 'time')} left out"] if self.times else []
-        where = "" if dialogue.is_most else f", {_number(sum(dialogue.found), 'chapter')} of it"
-        talk = "a script" if dialogue.is_script else "a play" if dialogue.is_play else talk
-        return f"{talk}{where}: {', '.join(what)}"
+    def describe(self, dialogue: PrintedDialogue) -> str:
+        """Returns the kind of dialogue with its counts, for people."""
+        has_few_speakers = len(self.printed_names) <= 3
+        talk = (
+            "a transcript"
+            if self.times
+            else "an interview"
+            if has_few_speakers
+            else "a conversation"
+        )
+        parts = []
+        if self.printed_names:
+            parts += [
+                _count_of(len(self.printed_names), "speaker"),
+                _count_of(self.speech_count, "speech"),
+            ]
+        parts += [_count_of(self.directions, "stage direction")] if self.directions else []
+        parts += [f"{_count_of(self.times, 'time')} left out"] if self.times else []
+        extent = (
+            ""
+            if dialogue.is_majority
+            else f", {_count_of(sum(dialogue.dialogue_flags), 'chapter')} of it"
+        )
+        talk = "a script" if dialogue.has_speaker_markup else "a play" if dialogue.is_play else talk
+        return f"{talk}{extent}: {', '.join(parts)}"
 
     def remarks(self) -> Iterator[str]:
-        """What to look at."""
+        """Yields remarks on paragraphs that the author should check."""
         if self.unlabelled:
-            count = _number(len(self.unlabelled), "paragraph")
-            first = self.unlabelled[0]
-            yield f"{count} without a name: more of the speech above (first: {first})."
+            count = _count_of(len(self.unlabelled), "paragraph")
+            first_place = self.unlabelled[0]
+            yield f"{count} without a name: more of the speech above (first: {first_place})."
 
 
 class _Labeller:
-    """Writes the pieces of a book that are dialogue, with their labels."""
+    """Writes the dialogue of a book with speakers' labels."""
 
     def __init__(self, dialogue: PrintedDialogue, directions: Treatment) -> None:
         self.dialogue = dialogue
         self.directions = directions
         self.is_screenplay = dialogue.is_play and dialogue.is_screenplay
-        self.told = _Speeches()
-        texts = [look.said.text for look in dialogue.looks]
-        inside = (found for text in texts for found in _BRACKETS.findall(text))
-        square = sum(any(map(str.isalpha, found)) for found in inside)
-        rounded = sum(text.count("(") for text in texts)
-        in_brackets = square > 2 and 2 * square >= rounded
-        self.habits = Habits(dialogue.is_play, in_brackets, dialogue.is_script)
-        self.spelt: dict[str, str] = {}
-        """Letters of a name -> the key under which it came first."""
-        self.at: _OpenSpeech | None = None
-        self.held: Block | None = None
-        """A name that stands alone, until something is said under it."""
-        self.owed = (0, 0)
-        """Its characters and words."""
+        self.counts = _SpeechCounts()
+        texts = [passage.styled.text for passage in dialogue.passages]
+        bracketed = (
+            bracketed_text for text in texts for bracketed_text in _SQUARE_BRACKETED.findall(text)
+        )
+        square_count = sum(any(map(str.isalpha, bracketed_text)) for bracketed_text in bracketed)
+        parenthesis_count = sum(text.count("(") for text in texts)
+        uses_square_brackets = square_count > 2 and 2 * square_count >= parenthesis_count
+        self.habits = DirectionStyle(
+            dialogue.is_play, uses_square_brackets, dialogue.has_speaker_markup
+        )
+        self.key_by_letters: dict[str, str] = {}
+        """Letters of a name -> the first key that had them."""
+        self.open_speech: _OpenSpeech | None = None
+        self.pending_name: Block | None = None
+        """Block of a name that stands alone, until a speech follows."""
+        self.pending_counts = (0, 0)
+        """Characters and words of that name."""
 
-    def count(self, looks: Sequence[Look]) -> None:
-        """Take in what a script says that stays as it is."""
-        for look in looks:
-            if look.label:
-                self._speaker(look.label)
-                self.told.speeches += 1
-        _leave_transitions(looks)
+    def count(self, passages: Sequence[Passage]) -> None:
+        """Counts the speeches of a script that stays as written."""
+        for passage in passages:
+            if passage.label:
+                self._note_speaker(passage.label)
+                self.counts.speech_count += 1
+        _leave_transitions(passages)
 
-    def written(self, looks: Sequence[Look]) -> list[Block]:
-        """The blocks of a dialogue with their labels."""
-        made: list[Block] = []
-        self.at = None
-        for block, group in groupby(looks, key=lambda look: look.block):
+    def write_dialogue(self, passages: Sequence[Passage]) -> list[Block]:
+        """Returns the blocks of a dialogue with their labels."""
+        blocks: list[Block] = []
+        self.open_speech = None
+        for block, group in groupby(passages, key=lambda passage: passage.block):
             parts = list(group)
             if not parts[0].lines:
                 if block.kind in ("heading", "scene"):
-                    made += self._unsaid()
-                    self.at = None
-                made.append(block)
+                    blocks += self._take_pending_name()
+                    self.open_speech = None
+                blocks.append(block)
                 continue
-            if (parts[0].label or block.is_narrated) and self.held:
-                made += self._unsaid()
-            last = next((one for one in reversed(made) if one.kind != "left"), None)
-            if last and last.kind == "text" and any(map(self._heads_scene, parts)):
-                made.append(Block("scene", block.source, written=_break_of(block)))
-            made += self._accounted(block, [one for look in parts for one in self._written(look)])
-        return [*made, *self._unsaid()]
+            if (parts[0].label or block.is_narrated) and self.pending_name:
+                blocks += self._take_pending_name()
+            last_spoken = next(
+                (
+                    written_block
+                    for written_block in reversed(blocks)
+                    if written_block.kind != "left"
+                ),
+                None,
+            )
+            if last_spoken and last_spoken.kind == "text" and any(map(self._heads_scene, parts)):
+                blocks.append(Block("scene", block.source, source_markdown=_scene_break_for(block)))
+            blocks += self._settle_counts(
+                block,
+                [
+                    written_block
+                    for passage in parts
+                    for written_block in self._write_passage(passage)
+                ],
+            )
+        return [*blocks, *self._take_pending_name()]
 
-    def _accounted(self, block: Block, made: Sequence[Block]) -> Sequence[Block]:
-        """What a block became, which counts what it counted, and the name that stood above it."""
-        characters, words = block.characters + self.owed[0], block.words + self.owed[1]
-        if not made:
-            self.held, self.owed = block, (characters, words)
-            return made
-        self.held, self.owed = None, (0, 0)
-        first = next((one for one in made if one.kind != "left"), made[0])
-        others = [one for one in made if one is not first]
-        first.characters = characters - sum(one.characters for one in others)
-        first.words = words - sum(one.words for one in others)
-        return made
+    def _settle_counts(self, block: Block, blocks: Sequence[Block]) -> Sequence[Block]:
+        """Adjusts the counts of the blocks that replace a block, so that their sum is its own plus
+        that of a pending name."""
+        characters, words = (
+            block.characters + self.pending_counts[0],
+            block.words + self.pending_counts[1],
+        )
+        if not blocks:
+            self.pending_name, self.pending_counts = block, (characters, words)
+            return blocks
+        self.pending_name, self.pending_counts = None, (0, 0)
+        first_spoken = next(
+            (written_block for written_block in blocks if written_block.kind != "left"), blocks[0]
+        )
+        further_blocks = [
+            written_block for written_block in blocks if written_block is not first_spoken
+        ]
+        first_spoken.characters = characters - sum(
+            written_block.characters for written_block in further_blocks
+        )
+        first_spoken.words = words - sum(written_block.words for written_block in further_blocks)
+        return blocks
 
-    def _written(self, look: Look) -> Iterator[Block]:
-        """What becomes of a look: its speaker's, the narrator's, or left out."""
-        label, text, block = look.label, look.said.text, look.block
+    def _write_passage(self, passage: Passage) -> Iterator[Block]:
+        """Yields the blocks of a passage: speech, narration, or words that are left out."""
+        label, text, block = passage.label, passage.styled.text, passage.block
         if label is None:
-            yield from self._unlabelled(look)
+            yield from self._write_unlabelled(passage)
             return
-        if self.held is None:
-            yield from self._unsaid()
-        self.told.speeches += 1
-        self.told.times += len(label.times)
-        for begin, end in label.times:
-            yield _left(block, text[begin:end], "time of a transcript")
+        if self.pending_name is None:
+            yield from self._take_pending_name()
+        self.counts.speech_count += 1
+        self.counts.times += len(label.time_ranges)
+        for start, end in label.time_ranges:
+            yield _left_out_block(block, text[start:end], "time of a transcript")
         style = None
-        begin, end = label.aside
-        extensions, aside = _extensions(look, label)
+        start, end = label.aside_range
+        extensions, direction_text = _split_extensions(passage, label)
         for extension in extensions:
-            yield _left(block, extension, EXTENSION)
-        if aside:
-            manner = lowered_capitals(aside, False) if self.is_screenplay else aside
+            yield _left_out_block(block, extension, EXTENSION)
+        if direction_text:
+            manner = (
+                lowered_capitals(direction_text, False) if self.is_screenplay else direction_text
+            )
             style = style_of(manner, before_colon=label.mark in COLONS)
-        self.at = _OpenSpeech(block, self._speaker(label), style)
-        if aside and style is None:
-            begin += text[begin] == ","
-            yield self._direction(look, SpeechPiece(begin, end, True), is_of_label=True)
-        yield from self._spoken(look, label.said)
+        self.open_speech = _OpenSpeech(block, self._note_speaker(label), style)
+        if direction_text and style is None:
+            start += text[start] == ","
+            yield self._direction_block(passage, SpeechPiece(start, end, True), is_of_label=True)
+        yield from self._write_speech(passage, label.speech_start)
 
-    def _unlabelled(self, look: Look) -> Iterator[Block]:
-        text = look.said.text
-        pending = self.at is not None and self.at.is_pending
-        if look.block.is_narrated:
-            self.at = None
-            yield _made(look, 0, len(text))
+    def _write_unlabelled(self, passage: Passage) -> Iterator[Block]:
+        text = passage.styled.text
+        is_pending = self.open_speech is not None and self.open_speech.is_pending
+        if passage.block.is_narrated:
+            self.open_speech = None
+            yield _unlabelled_block(passage, 0, len(text))
         elif transition(text):
-            self.at = None
-            yield _left(look.block, text, "transition")
-        elif self._heads_scene(look):
-            self.at = None
-            yield _block(look.block, _in_ordinary_letters(look.lines), "")
-        elif look.is_direction:
-            whole = SpeechPiece(0, len(text), True)
-            if self.at:
-                self.at.leads_on = is_parenthetical(text)
-            if not self._takes_style(look, whole):
-                yield self._direction(look, whole)
-        elif self.at and (pending or self._goes_on(look)):
-            if not pending and not self.dialogue.is_script:
-                self.told.unlabelled.append(look.block.source)
-            self.at.leads_on = False
-            yield from self._spoken(look, 0)
+            self.open_speech = None
+            yield _left_out_block(passage.block, text, "transition")
+        elif self._heads_scene(passage):
+            self.open_speech = None
+            yield _paragraph_block(passage.block, _lower_capitals_of_lines(passage.lines), "")
+        elif passage.is_direction:
+            whole_piece = SpeechPiece(0, len(text), True)
+            if self.open_speech:
+                self.open_speech.leads_into_speech = is_parenthetical(text)
+            if not self._takes_style(passage, whole_piece):
+                yield self._direction_block(passage, whole_piece)
+        elif self.open_speech and (is_pending or self._continues_speech(passage)):
+            if not is_pending and not self.dialogue.has_speaker_markup:
+                self.counts.unlabelled.append(passage.block.source)
+            self.open_speech.leads_into_speech = False
+            yield from self._write_speech(passage, 0)
         else:
-            yield _made(look, 0, len(text))
+            yield _unlabelled_block(passage, 0, len(text))
 
-    def _goes_on(self, look: Look) -> bool:
-        """Whether a paragraph without a label is more of the speech above: in an interview it is;
-        in a play verse is, and what is said by or to somebody, for directions are neither; in a
-        screenplay only what a parenthetical leads to."""
-        if self.dialogue.is_script:
+    def _continues_speech(self, passage: Passage) -> bool:
+        """Returns whether an unlabelled paragraph continues the speech above.
+
+        In an interview it does. In a play verse does, and words in the first or second person,
+        which directions hardly have; in a screenplay only what a parenthetical leads into.
+        """
+        if self.dialogue.has_speaker_markup:
             return True
         if self.is_screenplay:
-            return self.at is not None and self.at.leads_on
-        return not self.dialogue.is_play or is_verse(look.said.text) or is_personal(look.said.text)
+            return self.open_speech is not None and self.open_speech.leads_into_speech
+        return (
+            not self.dialogue.is_play
+            or is_verse(passage.styled.text)
+            or is_personal(passage.styled.text)
+        )
 
-    def _heads_scene(self, look: Look) -> bool:
-        return self.is_screenplay and look.label is None and is_scene_heading(look.said.text)
+    def _heads_scene(self, passage: Passage) -> bool:
+        return (
+            self.is_screenplay and passage.label is None and is_scene_heading(passage.styled.text)
+        )
 
-    def _spoken(self, look: Look, start: int) -> Iterator[Block]:
-        """A speech as a labelled paragraph, its directions before, in and after it."""
-        if self.at is None:
+    def _write_speech(self, passage: Passage, start: int) -> Iterator[Block]:
+        """Yields a speech as a labelled paragraph, with its directions before, in and after it."""
+        if self.open_speech is None:
             return
-        found = pieces(look.said, start, self.habits)
-        if found and found[0].is_direction and self._takes_style(look, found[0]):
-            del found[0]
-        text = look.said.text
-        left = [
+        speech_pieces = split_speech(passage.styled, start, self.habits)
+        if (
+            speech_pieces
+            and speech_pieces[0].is_direction
+            and self._takes_style(passage, speech_pieces[0])
+        ):
+            del speech_pieces[0]
+        text = passage.styled.text
+        is_left_out = [
             piece.is_direction
-            and (self.directions == "omit" or self._is_aside(text[piece.start : piece.stop]))
-            for piece in found
+            and (
+                self.directions == "omit"
+                or self._is_unspoken_parenthetical(text[piece.start : piece.stop])
+            )
+            for piece in speech_pieces
         ]
-        said = [number for number, piece in enumerate(found) if not piece.is_direction]
-        first, last = (said[0], said[-1] + 1) if said else (len(found), len(found))
-        for number, piece in enumerate(found):
-            if left[number] or (piece.is_direction and not first <= number < last):
-                yield self._direction(look, piece)
+        spoken_indexes = [
+            number for number, piece in enumerate(speech_pieces) if not piece.is_direction
+        ]
+        first, last = (
+            (spoken_indexes[0], spoken_indexes[-1] + 1)
+            if spoken_indexes
+            else (len(speech_pieces), len(speech_pieces))
+        )
+        for number, piece in enumerate(speech_pieces):
+            if is_left_out[number] or (piece.is_direction and not first <= number < last):
+                yield self._direction_block(passage, piece)
             elif number == first:
-                yield self._speech(look, [found[n] for n in range(first, last) if not left[n]])
+                yield self._speech_block(
+                    passage, [speech_pieces[n] for n in range(first, last) if not is_left_out[n]]
+                )
 
-    def _is_aside(self, text: str) -> bool:
-        """Whether a direction is a play's or a screenplay's parenthetical, which nobody speaks."""
-        if text.isupper() and (self.is_screenplay or self.dialogue.is_script):
+    def _is_unspoken_parenthetical(self, text: str) -> bool:
+        """Returns whether a direction is a play's or a screenplay's parenthetical, which nobody
+        speaks."""
+        if text.isupper() and (self.is_screenplay or self.dialogue.has_speaker_markup):
             text = text.lower()
         return self.dialogue.is_play and is_parenthetical(text)
 
-    def _takes_style(self, look: Look, piece: SpeechPiece) -> bool:
-        """Whether a direction at the beginning of a speech says how it is said."""
-        at = self.at
-        if at is None or (at.style if at.is_pending else not look.leads_on):
+    def _takes_style(self, passage: Passage, piece: SpeechPiece) -> bool:
+        """Returns whether a direction at the beginning of a speech gave the style in which it is
+        spoken."""
+        open_speech = self.open_speech
+        if open_speech is None or (
+            open_speech.style if open_speech.is_pending else not passage.leads_into_speech
+        ):
             return False
-        style = style_of(look.said.text[piece.start : piece.stop])
+        style = style_of(passage.styled.text[piece.start : piece.stop])
         if style is not None:
-            at.style, at.is_pending = style, True
+            open_speech.style, open_speech.is_pending = style, True
         return style is not None
 
-    def _speech(self, look: Look, found: Sequence[SpeechPiece]) -> Block:
-        """A labelled paragraph of pieces; the directions among them are given to the narrator."""
-        told = [piece for piece in found if piece.is_direction]
-        self.told.directions += len(told)
-        lines = _given(look.lines, told)
-        between = (look.said.text[above.stop : below.start] for above, below in pairwise(found))
-        if not "".join(between).strip():
-            lines = _cut(lines, found[0].start, found[-1].stop)
+    def _speech_block(self, passage: Passage, speech_pieces: Sequence[SpeechPiece]) -> Block:
+        """Returns a labelled paragraph of speech pieces; directions among them are marked for the
+        narrator."""
+        direction_pieces = [piece for piece in speech_pieces if piece.is_direction]
+        self.counts.directions += len(direction_pieces)
+        lines = _mark_directions(passage.lines, direction_pieces)
+        texts_between = (
+            passage.styled.text[piece_above.stop : piece_below.start]
+            for piece_above, piece_below in pairwise(speech_pieces)
+        )
+        if not "".join(texts_between).strip():
+            lines = _cut_lines(lines, speech_pieces[0].start, speech_pieces[-1].stop)
         else:
-            lines = [line for piece in found for line in _cut(lines, piece.start, piece.stop)]
-            if len(found) > 1 and not is_verse(look.said.text):
-                lines = [tidy(span for line in lines for span in (*line, StyledSpan(" ")))]
-        label = self.at.label() if self.at else ""
-        return _block(look.block, lines, label)
+            lines = [
+                line
+                for piece in speech_pieces
+                for line in _cut_lines(lines, piece.start, piece.stop)
+            ]
+            if len(speech_pieces) > 1 and not is_verse(passage.styled.text):
+                lines = [
+                    normalize_line(span for line in lines for span in (*line, StyledSpan(" ")))
+                ]
+        label = self.open_speech.label() if self.open_speech else ""
+        return _paragraph_block(passage.block, lines, label)
 
-    def _direction(self, look: Look, piece: SpeechPiece, is_of_label: bool = False) -> Block:
-        text = look.said.text[piece.start : piece.stop]
-        if self.at and not is_of_label and self._is_aside(text):
-            return _left(look.block, text, PARENTHETICAL)
-        self.told.directions += 1
+    def _direction_block(
+        self, passage: Passage, piece: SpeechPiece, is_of_label: bool = False
+    ) -> Block:
+        text = passage.styled.text[piece.start : piece.stop]
+        if self.open_speech and not is_of_label and self._is_unspoken_parenthetical(text):
+            return _left_out_block(passage.block, text, PARENTHETICAL)
+        self.counts.directions += 1
         if self.directions == "omit":
-            return _left(look.block, text, "stage direction")
-        return _made(look, piece.start, piece.stop)
+            return _left_out_block(passage.block, text, "stage direction")
+        return _unlabelled_block(passage, piece.start, piece.stop)
 
-    def _speaker(self, label: Label) -> str:
-        """The name in the label that is written, noted as one of the cast."""
-        parts = several(label.name)
-        if len(parts) > 1 and all(key_of(part) in self.dialogue.known for part in parts):
-            return " & ".join(map(self._named, parts))
-        return self._named(label.name.strip(" .") if label.name.count(".") == 1 else label.name)
+    def _note_speaker(self, label: Label) -> str:
+        """Returns the name to write for a label, and notes it as a member of the cast."""
+        names = split_names(label.name)
+        if len(names) > 1 and all(key_of(part) in self.dialogue.known_keys for part in names):
+            return " & ".join(map(self._note_name, names))
+        return self._note_name(label.name.strip(" .") if label.name.count(".") == 1 else label.name)
 
-    def _named(self, name: str) -> str:
-        """The name of one of the cast. In a script those are one that have the same letters."""
+    def _note_name(self, name: str) -> str:
+        """Notes a name of the cast and returns it in ordinary case. In a script, names with the
+        same letters are one."""
         key = key_of(name)
-        if self.dialogue.is_script:
-            key = self.spelt.setdefault("".join(filter(str.isalnum, key)) or key, key)
-            name = self.told.printed.get(key, name)
-        self.told.printed.setdefault(key, name)
+        if self.dialogue.has_speaker_markup:
+            key = self.key_by_letters.setdefault("".join(filter(str.isalnum, key)) or key, key)
+            name = self.counts.printed_names.get(key, name)
+        self.counts.printed_names.setdefault(key, name)
         return ordinary(name)
 
-    def _unsaid(self) -> Iterator[Block]:
-        """A name that nothing was said under."""
-        if self.at and self.at.is_pending:
-            style = f" ({self.at.style})" if self.at.style else ""
-            made = _block(self.at.block, [(StyledSpan(self.at.name + style),)], "")
-            made.characters, made.words = self.owed
-            yield made
-        self.at, self.held, self.owed = None, None, (0, 0)
+    def _take_pending_name(self) -> Iterator[Block]:
+        """Yields the block of a name without a speech, and resets the open speech."""
+        if self.open_speech and self.open_speech.is_pending:
+            style = f" ({self.open_speech.style})" if self.open_speech.style else ""
+            block = _paragraph_block(
+                self.open_speech.block, [(StyledSpan(self.open_speech.name + style),)], ""
+            )
+            block.characters, block.words = self.pending_counts
+            yield block
+        self.open_speech, self.pending_name, self.pending_counts = None, None, (0, 0)
 
 
-def _number(count: int, what: str) -> str:
-    ending = ("es" if what.endswith("ch") else "s") if count != 1 else ""
-    return f"{count:,} {what}{ending}"
+def _count_of(count: int, noun: str) -> str:
+    ending = ("es" if noun.endswith("ch") else "s") if count != 1 else ""
+    return f"{count:,} {noun}{ending}"
 
 
 @dataclass(slots=True)
 class _OpenSpeech:
-    """Whose speech it is at a place in a dialogue."""
+    """The speech that is open at a place in a dialogue."""
 
     block: Block
-    """Where its name stands."""
+    """The block with its name."""
     name: str
     style: str | None
     is_pending: bool = True
-    """Whether nothing of it was written yet."""
-    leads_on: bool = False
-    """Whether a parenthetical stands right above, below which it goes on."""
+    """Whether nothing of the speech has been written yet."""
+    leads_into_speech: bool = False
+    """Whether a parenthetical right above announces that the speech continues."""
 
     def label(self) -> str:
-        """What stands before a paragraph of it: its style stands before the first."""
+        """Returns the label of the next paragraph; only the first one carries the style."""
         style = f" ({self.style})" if self.style and self.is_pending else ""
         self.is_pending = False
         return f"{self.name}{style}:"
 
 
-def _break_of(block: Block) -> str | None:
-    """A scene break, as it is written where a block is."""
-    return None if block.written is None else "***\n"
+def _scene_break_for(block: Block) -> str | None:
+    """Returns the Markdown of a scene break if the block has Markdown of its own."""
+    return None if block.source_markdown is None else "***\n"
 
 
-def _in_ordinary_letters(lines: Sequence[Line]) -> list[Line]:
-    """The heading of a scene, without its capitals."""
+def _lower_capitals_of_lines(lines: Sequence[Line]) -> list[Line]:
+    """Returns the heading of a scene in ordinary letters."""
     return [
         tuple(
-            replace(span, text=lowered_capitals(span.text, number == place == 0))
-            for place, span in enumerate(line)
+            replace(span, text=lowered_capitals(span.text, line_index == span_index == 0))
+            for span_index, span in enumerate(line)
         )
-        for number, line in enumerate(lines)
+        for line_index, line in enumerate(lines)
     ]
 
 
-_BRACKETS = re.compile(r"\[[^\[\]]*\]")
+_SQUARE_BRACKETED = re.compile(r"\[[^\[\]]*\]")
 
 
-def _cut(lines: Sequence[Line], start: int, stop: int) -> list[Line]:
-    """A stretch of lines, by its place in their text."""
-    made = []
-    at = 0
+def _cut_lines(lines: Sequence[Line], start: int, stop: int) -> list[Line]:
+    """Returns the part of lines between two offsets in their joined text."""
+    cut_lines = []
+    offset = 0
     for line in lines:
         spans = []
         for span in line:
-            begin, end = max(start - at, 0), min(stop - at, len(span.text))
-            if begin < end:
-                spans.append(replace(span, text=span.text[begin:end]))
-            at += len(span.text)
-        at += 1
-        if tidied := tidy(spans):
-            made.append(tidied)
-    return made
+            cut_start, cut_end = max(start - offset, 0), min(stop - offset, len(span.text))
+            if cut_start < cut_end:
+                spans.append(replace(span, text=span.text[cut_start:cut_end]))
+            offset += len(span.text)
+        offset += 1
+        if cut_line := normalize_line(spans):
+            cut_lines.append(cut_line)
+    return cut_lines
 
 
-def _given(lines: Sequence[Line], told: Sequence[SpeechPiece]) -> list[Line]:
-    """Lines in which the directions of a speech are marked."""
-    made = []
-    at = 0
+def _mark_directions(lines: Sequence[Line], direction_pieces: Sequence[SpeechPiece]) -> list[Line]:
+    """Returns lines in which the directions of a speech are marked for the narrator."""
+    marked_lines = []
+    offset = 0
     for line in lines:
         spans = []
         for span in line:
-            end = at + len(span.text)
-            borders = {border for piece in told for border in (piece.start, piece.stop)}
-            cuts = [at, *sorted(border for border in borders if at < border < end), end]
-            for begin, stop in pairwise(cuts):
-                inside = any(piece.start <= begin < piece.stop for piece in told)
-                text = span.text[begin - at : stop - at]
-                spans.append(replace(span, text=text, given=inside))
-            at = end
-        at += 1
-        made.append(tuple(spans))
-    return made
+            end = offset + len(span.text)
+            borders = {border for piece in direction_pieces for border in (piece.start, piece.stop)}
+            cut_offsets = [
+                offset,
+                *sorted(border for border in borders if offset < border < end),
+                end,
+            ]
+            for begin, stop in pairwise(cut_offsets):
+                is_direction = any(piece.start <= begin < piece.stop for piece in direction_pieces)
+                text = span.text[begin - offset : stop - offset]
+                spans.append(replace(span, text=text, is_for_narrator=is_direction))
+            offset = end
+        offset += 1
+        marked_lines.append(tuple(spans))
+    return marked_lines
 
 
-def _made(look: Look, start: int, stop: int) -> Block:
-    """A stretch of a look without a label; all of a block is that block."""
-    whole = start == 0 and stop == len(look.said.text) and not look.goes_on
-    if whole and look.lines == (look.block.lines or look.lines):
-        return look.block
-    return _block(look.block, _cut(look.lines, start, stop), "")
+def _unlabelled_block(passage: Passage, start: int, stop: int) -> Block:
+    """Returns part of a passage as a block without a label; the block itself if the part is all of
+    it."""
+    is_whole_block = start == 0 and stop == len(passage.styled.text) and not passage.is_continuation
+    if is_whole_block and passage.lines == (passage.block.lines or passage.lines):
+        return passage.block
+    return _paragraph_block(passage.block, _cut_lines(passage.lines, start, stop), "")
 
 
-def _block(block: Block, lines: Sequence[Line], speaker: str) -> Block:
-    """A paragraph in the place of a block."""
-    made = made_of("text", block.source, lines)
-    made.speaker = speaker
-    made.document, made.matter, made.section = block.document, block.matter, block.section
-    made.language, made.containers = block.language, block.containers
-    if block.written is not None:
+def _paragraph_block(block: Block, lines: Sequence[Line], speaker: str) -> Block:
+    """Returns a paragraph that takes the place of a block."""
+    paragraph = block_of_lines("text", block.source, lines)
+    paragraph.speaker = speaker
+    paragraph.document, paragraph.matter, paragraph.section = (
+        block.document,
+        block.matter,
+        block.section,
+    )
+    paragraph.language, paragraph.containers = block.language, block.containers
+    if block.source_markdown is not None:
         label = f"{write_label(speaker)} " if speaker else ""
-        made.written = label + "\\\n".join(map(_as_written, lines)) + "\n"
-    return made
+        paragraph.source_markdown = label + "\\\n".join(map(_write_source_line, lines)) + "\n"
+    return paragraph
 
 
-def _as_written(line: Line) -> str:
-    """A line of Markdown with its own marks."""
+def _write_source_line(line: Line) -> str:
+    """Returns a line of Markdown with its own emphasis marks."""
     rows = []
-    for is_given, group in groupby(zip(given(line), line, strict=True), key=lambda one: one[0]):
-        text = "".join(f"{span.mark}{span.text}{span.mark}" for _, span in group)
-        rows.append(f"{OPENS}{text}{CLOSES}" if is_given else text)
+    for is_for_narrator, group in groupby(
+        zip(narrated_flags(line), line, strict=True), key=lambda flag_and_span: flag_and_span[0]
+    ):
+        text = "".join(f"{span.asterisks}{span.text}{span.asterisks}" for _, span in group)
+        rows.append(f"{NARRATED_OPEN}{text}{NARRATED_CLOSE}" if is_for_narrator else text)
     return "".join(rows)
 
 
-def _left(block: Block, text: str, why: str) -> Block:
-    made = left_out(block.source, text, why)
-    made.document = block.document
-    return made
+def _left_out_block(block: Block, text: str, reason: str) -> Block:
+    omitted = left_out_block(block.source, text, reason)
+    omitted.document = block.document
+    return omitted

@@ -1,7 +1,7 @@
-"""A book -> a project's folder: book.yaml, one text file a chapter, the cover, a report.
+"""Writes a book as a project folder: book.yaml, one text file a chapter, the cover, a report.
 
-Written beside its place and renamed, so that a failed import leaves nothing behind. Knows the
-format of a manifest, not of the sources.
+Writes to a temporary folder and renames it, so that a failed import leaves nothing behind. Knows
+the format of a manifest, not of the sources.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from narrator.keys import content_of, file_content
 from narrator.project.dates import is_date
 
 _SLUG_LENGTH = 48
-_COUNTED = re.compile(
+_COUNTED_TITLE = re.compile(
     r"(?:(?:chapter|part|book)\s+)?(?:\d+|[ivxlc]+)\s*[.:—–-]\s+(?=\S)", re.IGNORECASE
 )
 
@@ -41,27 +41,27 @@ class Written:
     root: Path
     manifest: Path
     report: Path | None
-    """None where nothing was imported."""
+    """None if nothing was imported."""
     kept: Mapping[str, str] = field(default_factory=dict)
-    """Files that somebody had changed since the import before, which stay -> where the new ones
-    lie, beside them."""
+    """Files changed by somebody since the previous import, which stay -> names of the new versions
+    beside them."""
     replaced: int = 0
-    """Files of the import before that nobody had changed, and that say something else now."""
+    """Number of unchanged files of the previous import that were replaced by new text."""
     unnamed: tuple[str, ...] = ()
-    """Chapters that a manifest which stays does not name."""
+    """Chapters missing from a manifest that was kept."""
 
 
 def write_project(book: Book, target: Path, original: Path | None = None) -> Written:
-    """Write a project in the folder `target`, which must be empty, not there yet, or an import.
+    """Writes a project to the folder `target`, which must be empty, missing, or an import.
 
     In an import, files that were changed since stay, with the new ones beside them. `original` is
-    an EPUB that stays in the project: the read-along edition is made from it. Raises UsageError
-    where the folder is something else or another book, StorageError where it cannot be written.
+    an EPUB that stays in the project: the read-along edition is made from it. Raises UsageError if
+    the folder is something else or another book, StorageError if it cannot be written.
     """
-    contents = _files(book, original)
+    contents = _project_files(book, original)
     target = target.resolve()
-    beside = target.parent / f".{target.name}.import-{os.getpid()}-{secrets.token_hex(4)}"
-    _sweep(target.parent)
+    temporary_folder = target.parent / f".{target.name}.import-{os.getpid()}-{secrets.token_hex(4)}"
+    _remove_abandoned(target.parent)
     report = target / _REPORT if _REPORT in contents else None
     try:
         if target.exists() and not target.is_dir():
@@ -70,32 +70,34 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
             if not book.source or not _is_import(target):
                 raise UsageError(f"{target} is not empty; name a new folder for the project")
             _require_same(target, book)
-            return _written_again(target, contents, report, book)
+            return _update_import(target, contents, report, book)
         if book.source:
-            hashes = {name: content_of(data) for name, data in contents.items()}
+            hashes = {name: content_of(content) for name, content in contents.items()}
             contents[_RECORD] = _record(hashes, book)
         target.parent.mkdir(parents=True, exist_ok=True)
-        for name, data in contents.items():
-            path = beside / name
+        for name, content in contents.items():
+            path = temporary_folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb") as file:
-                file.write(data)
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-        beside.replace(target)
+        temporary_folder.replace(target)
     except OSError as error:
         raise StorageError(f"{target} cannot be written: {error.strerror or error}") from None
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary_folder, ignore_errors=True)
     return Written(target, target / "book.yaml", report)
 
 
 # -- a second import -------------------------------------------------------------------------------
 
 _RECORD = ".imported.json"
-"""What an import wrote, by its hashes, and of which book. It lies beside the manifest, not in
-`build`, which may be deleted and is in no copy of the project: without it nobody could tell what
-was changed."""
+"""Hashes of the files that an import wrote, and the book's title and source.
+
+Stored beside the manifest rather than in `build`, which may be deleted and is in no copy of the
+project: without it nobody could tell which files were changed.
+"""
 
 
 def _record(hashes: Mapping[str, str], book: Book) -> bytes:
@@ -103,154 +105,163 @@ def _record(hashes: Mapping[str, str], book: Book) -> bytes:
 
 
 def _require_same(folder: Path, book: Book) -> None:
-    """Refuse to put a book over another one: neither its title nor its source's name is the same.
+    """Refuses to import a book over another one, which differs in title and in the source's name.
 
-    A record of before they were written in it refuses none. Raises UsageError.
+    A record from before these were stored refuses nothing. Raises UsageError.
     """
-    before = _record_in(folder)
-    title, name = str(before.get("title") or ""), str(before.get("source") or "")
-    same = _compared(title) == _compared(book.title) or _compared(name) == _compared(book.source)
-    if (title or name) and not same:
+    record = _load_record(folder)
+    title, name = str(record.get("title") or ""), str(record.get("source") or "")
+    is_same = _normalize_for_comparison(title) == _normalize_for_comparison(
+        book.title
+    ) or _normalize_for_comparison(name) == _normalize_for_comparison(book.source)
+    if (title or name) and not is_same:
         raise UsageError(
             f"{folder} holds an import of “{title}” ({name}), not of “{book.title}” "
             f"({book.source}); name another folder, or, for the same book, --title “{title}”"
         )
 
 
-def _compared(text: str) -> str:
+def _normalize_for_comparison(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
 def _is_import(folder: Path) -> bool:
-    """Whether a folder was made by an import; also by one that kept no record."""
+    """Returns whether an import made the folder, even one that wrote no record."""
     return (folder / "book.yaml").is_file() and (
         (folder / _RECORD).is_file() or (folder / _REPORT).is_file()
     )
 
 
-def _recorded(folder: Path) -> dict[str, str]:
-    """Hashes of what was written there, by name; without a record all of it counts as changed."""
-    hashes = _record_in(folder).get("files") or {}
-    return {str(name): str(value) for name, value in hashes.items()}
+def _recorded_hashes(folder: Path) -> dict[str, str]:
+    """Returns the hashes of imported files by name; without a record every file counts as
+    changed."""
+    hashes = _load_record(folder).get("files") or {}
+    return {str(name): str(digest) for name, digest in hashes.items()}
 
 
-def _record_in(folder: Path) -> dict[str, Any]:
-    found = files.load_json(folder / _RECORD, {})
-    return found if isinstance(found, dict) else {}
+def _load_record(folder: Path) -> dict[str, Any]:
+    record = files.load_json(folder / _RECORD, {})
+    return record if isinstance(record, dict) else {}
 
 
-def _written_again(
+def _update_import(
     target: Path, contents: Mapping[str, bytes], report: Path | None, book: Book
 ) -> Written:
-    """Put an import over an earlier one: what nobody changed is replaced. Raises StorageError."""
-    recorded = _recorded(target)
-    kept: dict[str, str] = {}
-    hashes = {name: content_of(data) for name, data in contents.items()}
+    """Imports over an earlier import; replaces files that nobody changed. Raises StorageError."""
+    recorded_hashes = _recorded_hashes(target)
+    new_names: dict[str, str] = {}
+    hashes = {name: content_of(content) for name, content in contents.items()}
     replaced = 0
-    for name, data in sorted(contents.items(), key=lambda item: item[0] == "book.yaml"):
+    for name, content in sorted(contents.items(), key=lambda entry: entry[0] == "book.yaml"):
         path = target / name
-        found = file_content(path) if path.is_file() else None
-        if found == hashes[name]:
+        current_hash = file_content(path) if path.is_file() else None
+        if current_hash == hashes[name]:
             continue
-        if found is None or found == recorded.get(name) or name == _REPORT:
-            replaced += found is not None
-            files.write(path, data)
+        if current_hash is None or current_hash == recorded_hashes.get(name) or name == _REPORT:
+            replaced += current_hash is not None
+            files.write(path, content)
             continue
-        fresh = _place_beside(target, name, recorded, hashes[name])
-        files.write(target / fresh, data)
-        hashes[fresh] = hashes[name]
-        kept[name] = fresh
-    if "book.yaml" not in kept:
-        _remove_stale(target, recorded, hashes)
-    files.write(target / _RECORD, _record(recorded | hashes, book))
+        new_name = _new_file_name(target, name, recorded_hashes, hashes[name])
+        files.write(target / new_name, content)
+        hashes[new_name] = hashes[name]
+        new_names[name] = new_name
+    if "book.yaml" not in new_names:
+        _remove_stale(target, recorded_hashes, hashes)
+    files.write(target / _RECORD, _record(recorded_hashes | hashes, book))
     manifest = target / "book.yaml"
-    unnamed = _unnamed(manifest, hashes) if "book.yaml" in kept else ()
-    return Written(target, manifest, report, kept, replaced, unnamed)
+    unnamed = _unnamed_chapters(manifest, hashes) if "book.yaml" in new_names else ()
+    return Written(target, manifest, report, new_names, replaced, unnamed)
 
 
 def waiting(manifest: Path) -> list[str]:
-    """What the imports of a project have left for its author to do, a line for each kind.
+    """Returns what imports have left for the author to do, a line for each kind.
 
-    That is texts beside changed ones, and chapters that `book.yaml` does not name.
+    That is: new texts beside changed ones, and chapters that `book.yaml` does not name.
     """
-    if manifest.name != "book.yaml":  # others may have a part of the book on purpose
+    if manifest.name != "book.yaml":  # another manifest may omit parts of the book on purpose
         return []
-    here = [name for name in _recorded(manifest.parent) if (manifest.parent / name).is_file()]
-    said = []
-    if fresh := sorted(filter(_FRESH.search, here)):
-        said.append(f"{', '.join(fresh)}: of a later import, and not read; {FRESH_MEND}")
-    if unnamed := _unnamed(manifest, here):
-        said.append(f"{', '.join(unnamed)}: in no chapter; {UNNAMED_MEND}")
-    return said
+    present_files = [
+        name for name in _recorded_hashes(manifest.parent) if (manifest.parent / name).is_file()
+    ]
+    messages = []
+    if new_files := sorted(filter(_NEW_FILE_NAME.search, present_files)):
+        messages.append(f"{', '.join(new_files)}: of a later import, and not read; {FRESH_MEND}")
+    if unnamed_chapters := _unnamed_chapters(manifest, present_files):
+        messages.append(f"{', '.join(unnamed_chapters)}: in no chapter; {UNNAMED_MEND}")
+    return messages
 
 
-_FRESH = re.compile(r"\.new\d*(?:\.[^./]*)?$")
+_NEW_FILE_NAME = re.compile(r"\.new\d*(?:\.[^./]*)?$")
 FRESH_MEND = "take over from each what you want, then delete it"
 UNNAMED_MEND = "name it under chapters in book.yaml (after a # where it should stay out)"
 
 
-def _unnamed(manifest: Path, names: Iterable[str]) -> tuple[str, ...]:
-    """Chapters among these files of an import that a manifest does not name, or in a comment."""
+def _unnamed_chapters(manifest: Path, file_names: Iterable[str]) -> tuple[str, ...]:
+    """Returns those chapter files that a manifest does not mention, not even in a comment."""
     try:
         text = unicodedata.normalize("NFC", manifest.read_text("utf-8", "replace"))
     except OSError:
         return ()
     return tuple(
         name
-        for name in sorted(names)
-        if _CHAPTER.fullmatch(name)
-        and not _FRESH.search(name)
+        for name in sorted(file_names)
+        if _CHAPTER_FILE.fullmatch(name)
+        and not _NEW_FILE_NAME.search(name)
         and unicodedata.normalize("NFC", name) not in text
     )
 
 
-_CHAPTER = re.compile(r"text/[^/]+\.md")
+_CHAPTER_FILE = re.compile(r"text/[^/]+\.md")
 
 
-def _place_beside(target: Path, name: str, recorded: Mapping[str, str], new: str) -> str:
-    """Where the new text of a changed file goes: `03.new.md`, or the next name that is free."""
+def _new_file_name(
+    target: Path, name: str, recorded_hashes: Mapping[str, str], new_hash: str
+) -> str:
+    """Returns the name for the new version of a changed file: `03.new.md`, or the next free one."""
     stem, dot, ending = name.rpartition(".")
     for number in count(1):
-        fresh = f"{stem}.new{number if number > 1 else ''}{dot}{ending}"
-        path = target / fresh
-        if not path.is_file() or file_content(path) in (recorded.get(fresh), new):
-            return fresh
+        new_name = f"{stem}.new{number if number > 1 else ''}{dot}{ending}"
+        path = target / new_name
+        if not path.is_file() or file_content(path) in (recorded_hashes.get(new_name), new_hash):
+            return new_name
     raise AssertionError
 
 
-def _remove_stale(target: Path, recorded: Mapping[str, str], hashes: Mapping[str, str]) -> None:
-    """Remove texts of the import before that this one has no more, and that nobody changed."""
-    for name, value in recorded.items():
+def _remove_stale(
+    target: Path, recorded_hashes: Mapping[str, str], hashes: Mapping[str, str]
+) -> None:
+    """Removes unchanged texts of the previous import that this one no longer has."""
+    for name, digest in recorded_hashes.items():
         path = target / name
-        inside = path.resolve().is_relative_to(target / "text")
-        if name not in hashes and inside and path.is_file() and file_content(path) == value:
+        is_text = path.resolve().is_relative_to(target / "text")
+        if name not in hashes and is_text and path.is_file() and file_content(path) == digest:
             path.unlink()
 
 
-_LEFT = re.compile(r"\..+\.import-(\d{1,10})-[0-9a-f]{8}", re.DOTALL)
+_TEMPORARY_FOLDER = re.compile(r"\..+\.import-(\d{1,10})-[0-9a-f]{8}", re.DOTALL)
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what imports have left that were killed: nothing of it is anybody's."""
-    with contextlib.suppress(OSError):  # it is in nobody's way
+def _remove_abandoned(folder: Path) -> None:
+    """Removes temporary folders of imports that were killed."""
+    with contextlib.suppress(OSError):  # harmless if it stays
         for path in folder.iterdir():
-            left = _LEFT.fullmatch(path.name)
-            if left and not _runs(int(left[1])):
+            match = _TEMPORARY_FOLDER.fullmatch(path.name)
+            if match and not _is_running(int(match[1])):
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _runs(process: int) -> bool:
+def _is_running(process: int) -> bool:
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # a process of another user
         return True
     return True
 
 
 def starter(folder: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
-    """A small book to begin with, for a project that starts from nothing."""
+    """Returns a small sample book, for a project that starts from nothing."""
     name = seen(folder.resolve().name)
     title = name.replace("-", " ").replace("_", " ").strip().title() or "My Book"
     chapter = ImportedChapter("Chapter One", _STARTER, "", 0, 0)
@@ -278,40 +289,43 @@ colon.
 """
 
 
-def _files(book: Book, original: Path | None) -> dict[str, bytes]:
-    """All files of the project by their path in it."""
+def _project_files(book: Book, original: Path | None) -> dict[str, bytes]:
+    """Returns the contents of all files of the project, by path."""
     width = len(str(len(book.chapters)))
     names = [
         f"text/{_numbered(number, width)}-{_slug(chapter.title)}.md"
         for number, chapter in enumerate(book.chapters, 1)
     ]
-    aside = _aside(book)
+    left_out_files = _left_out_files(book)
     cover = f"cover{book.cover.suffix}" if book.cover else None
     source = _SOURCE if original else None
-    texts = {"book.yaml": _manifest(book, names, aside, cover, source), ".gitignore": "build/\n"}
+    texts = {
+        "book.yaml": _manifest(book, names, left_out_files, cover, source),
+        ".gitignore": "build/\n",
+    }
     if book.source:
-        texts[_REPORT] = _report(book, names, aside)
+        texts[_REPORT] = _report(book, names, left_out_files)
     texts |= {name: chapter.markdown for name, chapter in zip(names, book.chapters, strict=True)}
-    texts |= {name: book.left_out[number].markdown or "" for number, name in aside.items()}
+    texts |= {name: book.left_out[number].markdown or "" for number, name in left_out_files.items()}
     contents = {name: text.encode("utf-8") for name, text in texts.items()}
     if cover is not None and book.cover is not None:
         contents[cover] = book.cover.data
     if original is not None:
-        contents[_SOURCE] = _bytes_of(original)
+        contents[_SOURCE] = _read_original(original)
     return contents
 
 
-def _aside(book: Book) -> dict[int, str]:
-    """Files for what was left out and may be taken back, by its number among that."""
+def _left_out_files(book: Book) -> dict[int, str]:
+    """Returns file names for left-out texts that may be restored, by their index in `left_out`."""
     names: dict[int, str] = {}
-    for number, item in enumerate(book.left_out):
-        if item.markdown is not None:
-            slug = _slug(item.title or item.reason)
+    for number, skipped in enumerate(book.left_out):
+        if skipped.markdown is not None:
+            slug = _slug(skipped.title or skipped.reason)
             names[number] = f"text/left-out/{len(names) + 1:02}-{slug}.md"
     return names
 
 
-def _bytes_of(original: Path) -> bytes:
+def _read_original(original: Path) -> bytes:
     try:
         return original.read_bytes()
     except OSError as error:
@@ -323,9 +337,10 @@ def _numbered(number: int, width: int) -> str:
 
 
 def _slug(title: str) -> str:
-    """A title as a file's name: letters and digits of any script, in lower case, with hyphens."""
-    if counted := _COUNTED.match(title):
-        title = title[counted.end() :]
+    """Returns a title as a file name: letters and digits of any script, in lower case, with
+    hyphens."""
+    if counted_match := _COUNTED_TITLE.match(title):
+        title = title[counted_match.end() :]
     text = unicodedata.normalize("NFKC", title).casefold().replace("’", "").replace("'", "")
     words = "-".join(re.findall(r"[^\W_]+", text))
     if len(words) > _SLUG_LENGTH:
@@ -339,7 +354,7 @@ def _slug(title: str) -> str:
 def _manifest(
     book: Book,
     names: Sequence[str],
-    aside: Mapping[int, str],
+    left_out_files: Mapping[int, str],
     cover: str | None,
     source: str | None,
 ) -> str:
@@ -366,18 +381,18 @@ def _manifest(
             f"# {' '.join(book.title.split())}{origin}.",
             "# Render it with: narrator render book.yaml    (--draft for a fast proof)",
             "",
-            _yaml({key: value for key, value in facts.items() if value is not None}),
-            *_odd_date(book.date),
-            _cast(book.speakers),
+            _yaml({key: fact for key, fact in facts.items() if fact is not None}),
+            *_date_comment(book.date),
+            _speaker_rows(book.speakers),
             "chapters:",
-            *_chapter_rows(book, names, aside),
+            *_chapter_rows(book, names, left_out_files),
             "",
         ]
     )
 
 
-def _odd_date(date: str | None) -> list[str]:
-    """A date that a manifest does not take, for the author to mend."""
+def _date_comment(date: str | None) -> list[str]:
+    """Returns a comment with a date that manifests do not accept, for the author to correct."""
     if not date or is_date(date):
         return []
     return [
@@ -385,8 +400,8 @@ def _odd_date(date: str | None) -> list[str]:
     ]
 
 
-def _cast(speakers: Sequence[PrintedSpeaker]) -> str:
-    """The cast: one narrator, or the labels of a script."""
+def _speaker_rows(speakers: Sequence[PrintedSpeaker]) -> str:
+    """Returns the YAML of the cast: one narrator, or the labels of a script."""
     rows = [
         "# Who speaks. A voice is described in words or given as a clip with its transcript.",
         "speakers:",
@@ -395,34 +410,36 @@ def _cast(speakers: Sequence[PrintedSpeaker]) -> str:
     for speaker in speakers:
         if speaker.name.casefold() != "narrator":
             names = ", ".join(map(_yaml_key, speaker.aliases))
-            known = [f"aliases: [{names}]"] if names else []
-            known += [f"pronoun: {speaker.pronoun}"] if speaker.pronoun else []
-            rows += [f"  {_yaml_key(speaker.name)}: {{{', '.join(known)}}}"]
+            fields = [f"aliases: [{names}]"] if names else []
+            fields += [f"pronoun: {speaker.pronoun}"] if speaker.pronoun else []
+            rows += [f"  {_yaml_key(speaker.name)}: {{{', '.join(fields)}}}"]
     if not speakers:
         rows += ["  # alice: {}    # says what begins with “Alice: ” in the text"]
     rows += ["narrator: narrator    # reads what has no label", ""]
     return "\n".join(rows)
 
 
-def _chapter_rows(book: Book, names: Sequence[str], aside: Mapping[int, str]) -> list[str]:
+def _chapter_rows(book: Book, names: Sequence[str], left_out_files: Mapping[int, str]) -> list[str]:
     rows = []
-    if aside:
+    if left_out_files:
         rows += ["  # Left out, see import-report.md; take the # away to have one read:"]
-    for place in range(len(book.chapters) + 1):
-        for number, name in aside.items():
-            item = book.left_out[number]
-            if item.place == place:
-                entry = _yaml([{"title": item.title or item.reason.capitalize(), "file": name}])
+    for position in range(len(book.chapters) + 1):
+        for number, name in left_out_files.items():
+            skipped = book.left_out[number]
+            if skipped.place == position:
+                entry = _yaml(
+                    [{"title": skipped.title or skipped.reason.capitalize(), "file": name}]
+                )
                 rows += [f"  # {row}" for row in entry.splitlines()]
-        if place < len(book.chapters):
-            entry = _yaml([{"title": book.chapters[place].title, "file": names[place]}])
+        if position < len(book.chapters):
+            entry = _yaml([{"title": book.chapters[position].title, "file": names[position]}])
             rows += [f"  {row}" for row in entry.splitlines()]
     return rows
 
 
-def _yaml(value: object) -> str:
+def _yaml(document: object) -> str:
     # Long texts are folded at 100 columns; inside chapters, which are indented, a little later.
-    return yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=96)
+    return yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=96)
 
 
 def _yaml_key(name: str) -> str:
@@ -432,7 +449,7 @@ def _yaml_key(name: str) -> str:
 # -- the report ------------------------------------------------------------------------------------
 
 
-def _report(book: Book, names: Sequence[str], aside: Mapping[int, str]) -> str:
+def _report(book: Book, names: Sequence[str], left_out_files: Mapping[int, str]) -> str:
     total = max(1, book.words)
     rows = [
         f"# Import of {book.source}",
@@ -455,26 +472,31 @@ def _report(book: Book, names: Sequence[str], aside: Mapping[int, str]) -> str:
         f"{book.characters_kept:,} + {book.characters_left_out:,} of them are accounted for.",
         "",
     ]
-    told = [*filter(None, [book.dialogue]), *doubts_of(book), *book.remarks]
-    if told:
-        rows += ["## To know", "", *(f"- {_cell(one)}" for one in told), ""]
+    remarks = [*filter(None, [book.dialogue]), *doubts_of(book), *book.remarks]
+    if remarks:
+        rows += ["## To know", "", *(f"- {_table_cell(remark)}" for remark in remarks), ""]
     rows += ["## Chapters", "", "| file | title | from | words |", "|---|---|---|--:|"]
     rows += [
-        f"| {name} | {_cell(chapter.title)} | {_cell(chapter.source)} | {chapter.words:,} |"
+        f"| {name} | {_table_cell(chapter.title)} | {_table_cell(chapter.source)} "
+        f"| {chapter.words:,} |"
         for name, chapter in zip(names, book.chapters, strict=True)
     ]
     if book.left_out:
         rows += ["", "## Left out", "", "| from | title | why | words | kept aside in |"]
         rows += ["|---|---|---|--:|---|"]
-        rows += [_left_out_row(item, aside.get(n, "")) for n, item in enumerate(book.left_out)]
+        rows += [
+            _left_out_row(skipped, left_out_files.get(n, ""))
+            for n, skipped in enumerate(book.left_out)
+        ]
     return "\n".join([*rows, ""])
 
 
-def _left_out_row(item: Skipped, name: str) -> str:
-    title, source = _cell(item.title), _cell(item.source)
-    several = f" ({item.count} of them)" if item.count > 1 else ""
-    return f"| {source} | {title} | {_cell(item.reason)}{several} | {item.words:,} | {name} |"
+def _left_out_row(skipped: Skipped, name: str) -> str:
+    title, source = _table_cell(skipped.title), _table_cell(skipped.source)
+    count_note = f" ({skipped.count} of them)" if skipped.count > 1 else ""
+    reason = _table_cell(skipped.reason)
+    return f"| {source} | {title} | {reason}{count_note} | {skipped.words:,} | {name} |"
 
 
-def _cell(text: str) -> str:
+def _table_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")

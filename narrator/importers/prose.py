@@ -1,8 +1,7 @@
 """Words with their emphasis -> Markdown that reads back as exactly these words.
 
-Whatever Markdown or the script layer would take for markup is escaped; emphasis that Markdown
-cannot carry (`un*believ*able` can, `a*“b”*c` cannot) is dropped, never a word. Knows no format of
-a source.
+Escapes whatever Markdown or the script layer would take for markup. Emphasis that Markdown cannot
+carry (`un*believ*able` can, `a*“b”*c` cannot) is dropped, never a word. Knows no source format.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ class StyledSpan:
     text: str
     em: bool = False
     strong: bool = False
-    told: bool = False
-    """Whether markup says that it is a stage direction."""
-    given: bool = False
+    is_direction: bool = False
+    """Whether markup calls it a stage direction."""
+    is_for_narrator: bool = False
     """Whether the narrator reads it within somebody's speech."""
 
     @property
-    def mark(self) -> str:
+    def asterisks(self) -> str:
         return "*" * (self.em + 2 * self.strong)
 
 
@@ -40,209 +39,243 @@ BREAK = StyledSpan("\n")
 
 Line = tuple[StyledSpan, ...]
 
-_SPACE = re.compile(r"\s+")
-_MARKUP = re.compile(r"[\\`*_\[{<|~]|&(?=#?\w)")
+_WHITESPACE = re.compile(r"\s+")
+_MARKUP_CHARACTERS = re.compile(r"[\\`*_\[{<|~]|&(?=#?\w)")
 _STARTS_BLOCK = re.compile(r"#|>|[-+=](?=[-=\s]|$)")
 _STARTS_NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _LABEL = re.compile(r"([^\s:：(（][^:：(（]{0,59}?)\s?(?:[(（][^()（）]{0,200}[)）]\s?)?(?=[:：])")
-"""What stands before a colon where the script layer looks for the name of a speaker."""
+"""Text before a colon, where the script layer looks for a speaker's name."""
 
 _BREAK_MARKS = re.compile(r"[-*⁂⁎•·∙●○◦◆◇◊♦❖✦✧★☆※✶✻✽❦❧☙§~∼=_#+—–\s]+")
-_ORDINAL = re.compile(
+_ORDINAL_HEADING = re.compile(
     r"(?:chapter|part|book|volume|section|canto|stave|act|scene|letter|day|night)(?:\s+|$)"
     rf"(?:\S+(?:[\s-]\S+)?)?|\d{{1,4}}|{ROMAN}|(?-i:[A-Z])",
     re.IGNORECASE,
 )
 
 
-def plain(line: Iterable[StyledSpan]) -> str:
+def plain_text(line: Iterable[StyledSpan]) -> str:
     return "".join(span.text for span in line)
 
 
 def is_scene_break(text: str) -> bool:
-    """Whether a paragraph is only ornaments: `* * *`, `⁂`, `#`, `---`."""
+    """Returns whether a paragraph is only ornaments: `* * *`, `⁂`, `#`, `---`."""
     text = seen(text).strip()
     return bool(text and _BREAK_MARKS.fullmatch(text))
 
 
 def is_ordinal(text: str) -> bool:
-    """Whether a heading only counts: `Chapter Four`, `XII`, `Part Two.`"""
+    """Returns whether a heading only counts: `Chapter Four`, `XII`, `Part Two.`"""
     text = text.strip().rstrip(".:—–- ")
-    said = counted(text)
-    return bool((said and not said.title) or _ORDINAL.fullmatch(text))
+    numbering = counted(text)
+    return bool((numbering and not numbering.title) or _ORDINAL_HEADING.fullmatch(text))
 
 
-def paragraphs(spans: Iterable[StyledSpan]) -> list[list[Line]]:
-    """Paragraphs of lines: whitespace is collapsed, two breaks in a row begin a new paragraph."""
-    parted: list[list[Line]] = [[]]
+def split_paragraphs(spans: Iterable[StyledSpan]) -> list[list[Line]]:
+    """Splits spans into paragraphs of lines; whitespace is collapsed, and two breaks in a row begin
+    a paragraph."""
+    paragraphs: list[list[Line]] = [[]]
     line: list[StyledSpan] = []
     for span in (*spans, BREAK, BREAK):
         if span is not BREAK:
             line.append(span)
-        elif line and (tidied := tidy(line)):
-            parted[-1].append(tidied)
+        elif line and (tidied := normalize_line(line)):
+            paragraphs[-1].append(tidied)
             line = []
         else:
-            parted.append([])
+            paragraphs.append([])
             line = []
-    return [paragraph for paragraph in parted if paragraph]
+    return [paragraph for paragraph in paragraphs if paragraph]
 
 
-def tidy(spans: Iterable[StyledSpan]) -> Line:
-    """One line: single spaces between words, none at the ends, spaces never in a style."""
-    result: list[StyledSpan] = []
+def normalize_line(spans: Iterable[StyledSpan]) -> Line:
+    """Returns one line with single spaces between words, none at the ends and none inside a
+    style."""
+    merged: list[StyledSpan] = []
 
-    def add(text: str, *style: bool) -> None:
-        if len(result) > 1 and result[-1].text == " " and _style(result[-2]) == style:
-            text = " " + text
-            result.pop()
-        if result and _style(result[-1]) == style:
-            text = result.pop().text + text
-        result.append(StyledSpan(text, *style))
+    def add(added_text: str, *style: bool) -> None:
+        if len(merged) > 1 and merged[-1].text == " " and _style_of(merged[-2]) == style:
+            added_text = " " + added_text
+            merged.pop()
+        if merged and _style_of(merged[-1]) == style:
+            added_text = merged.pop().text + added_text
+        merged.append(StyledSpan(added_text, *style))
 
-    spaced = True
+    ends_with_space = True
     for span in spans:
-        text = _SPACE.sub(" ", seen(span.text))
-        if spaced:
+        text = _WHITESPACE.sub(" ", seen(span.text))
+        if ends_with_space:
             text = text.removeprefix(" ")
         if not text:
             continue
-        spaced = text.endswith(" ")
+        ends_with_space = text.endswith(" ")
         words = text.strip(" ")
-        styled = any(map(str.isalnum, words))
+        has_letters = any(map(str.isalnum, words))
         if text.startswith(" "):
             add(" ", False, False, False, False)
         if words:
-            add(words, span.em and styled, span.strong and styled, span.told, span.given)
-        if spaced and text != " ":
+            add(
+                words,
+                span.em and has_letters,
+                span.strong and has_letters,
+                span.is_direction,
+                span.is_for_narrator,
+            )
+        if ends_with_space and text != " ":
             add(" ", False, False, False, False)
-    if result and result[-1].text.endswith(" "):
-        last = result.pop()
-        if text := last.text.rstrip(" "):
-            result.append(replace(last, text=text))
-    return tuple(result)
+    if merged and merged[-1].text.endswith(" "):
+        last_span = merged.pop()
+        if text := last_span.text.rstrip(" "):
+            merged.append(replace(last_span, text=text))
+    return tuple(merged)
 
 
-def _style(span: StyledSpan) -> tuple[bool, ...]:
-    return span.em, span.strong, span.told, span.given
+def _style_of(span: StyledSpan) -> tuple[bool, ...]:
+    return span.em, span.strong, span.is_direction, span.is_for_narrator
 
 
 def join_heading(parts: Sequence[Line]) -> Line:
-    """One heading from its ordinal, title and subtitle: `I. A Letter with a Postscript`."""
-    joined: list[StyledSpan] = []
+    """Joins ordinal, title and subtitle into one heading: `I. A Letter with a Postscript`."""
+    heading_spans: list[StyledSpan] = []
     for part in parts:
-        if joined:
-            text = plain(joined)
+        if heading_spans:
+            text = plain_text(heading_spans)
             if text[-1].isalnum() or text[-1] in "”’)\"'":
-                joined.append(StyledSpan(". " if is_ordinal(text) else ": "))
+                heading_spans.append(StyledSpan(". " if is_ordinal(text) else ": "))
             else:
-                joined.append(StyledSpan(" "))
-        joined += part
-    return tidy(joined)
+                heading_spans.append(StyledSpan(" "))
+        heading_spans += part
+    return normalize_line(heading_spans)
 
 
 def write_paragraph(lines: Sequence[Line]) -> str:
-    """Markdown of a paragraph; its lines are joined by hard breaks."""
-    return "\\\n".join(_escape_start(_inline(line, label_colons(plain(line)))) for line in lines)
+    """Returns a paragraph as Markdown; hard breaks separate its lines."""
+    return "\\\n".join(
+        _escape_start(_write_line(line, label_colons(plain_text(line)))) for line in lines
+    )
 
 
 def write_label(label: str) -> str:
-    """Markdown of a speaker's label, with its colon."""
+    """Returns a speaker's label as Markdown."""
     return _escape_start(_escape(label))
 
 
 def label_colons(text: str) -> list[int]:
-    """Where the colons stand that would make the beginning of `text` the name of a speaker.
+    """Returns the offsets of colons that would make the beginning of `text` a speaker's name.
 
-    The cast of a new project is `narrator`; of other names, those that look like one. With one
-    colon escaped, the next may end a name.
+    The cast of a new project is `narrator`; other text counts if it looks like a name. After an
+    escaped colon, the next one may end a name.
     """
-    places: list[int] = []
-    shadow = text
-    while (label := _LABEL.match(shadow)) and _is_name(text, label):
-        places.append(label.end())
-        shadow = f"{shadow[: label.end()]}\0{shadow[label.end() + 1 :]}"
-    return places
+    colon_offsets: list[int] = []
+    masked_text = text
+    while (label := _LABEL.match(masked_text)) and _looks_like_speaker(text, label):
+        colon_offsets.append(label.end())
+        masked_text = f"{masked_text[: label.end()]}\0{masked_text[label.end() + 1 :]}"
+    return colon_offsets
 
 
-def _is_name(text: str, label: re.Match[str]) -> bool:
+def _looks_like_speaker(text: str, label: re.Match[str]) -> bool:
     name, end = text[slice(*label.span(1))], label.end()
     words = name.split()
-    heads = [word.lstrip("*_")[:1] for word in words]
-    spaced = text[end] == "：" or not text[end + 1 :].lstrip("*_")[:1].strip()
-    capitals = (head.isalnum() and unicodedata.category(head) != "Ll" for head in heads)
-    named = len(words) <= 3 and all(capitals)
-    near = len(words) <= 4 and nearest(name, ["narrator"]) is not None
-    return name.casefold() == "narrator" or (spaced and (named or near))
+    first_letters = [word.lstrip("*_")[:1] for word in words]
+    is_followed_by_space = text[end] == "：" or not text[end + 1 :].lstrip("*_")[:1].strip()
+    are_capitals = (head.isalnum() and unicodedata.category(head) != "Ll" for head in first_letters)
+    looks_like_name = len(words) <= 3 and all(are_capitals)
+    resembles_narrator = len(words) <= 4 and nearest(name, ["narrator"]) is not None
+    return name.casefold() == "narrator" or (
+        is_followed_by_space and (looks_like_name or resembles_narrator)
+    )
 
 
 def write_heading(line: Line, level: int) -> str:
-    """Markdown of a heading on one line."""
-    text = _inline(line, [])
-    bare = text.rstrip("#")
-    return f"{'#' * level} {bare}" + "\\#" * (len(text) - len(bare))
+    """Returns a heading as Markdown, on one line."""
+    text = _write_line(line, [])
+    text_without_hashes = text.rstrip("#")
+    return f"{'#' * level} {text_without_hashes}" + "\\#" * (len(text) - len(text_without_hashes))
 
 
-def _inline(line: Line, colons: Sequence[int]) -> str:
-    """Markdown of one line; the colons at these places in its text are escaped."""
-    texts = _texts(line, colons)
-    written = ""
-    marked = False
-    inside = [False, *given(line), False]
-    for number, (span, text) in enumerate(zip(line, texts, strict=True)):
-        after = texts[number + 1][0] if number + 1 < len(texts) else " "
-        written += OPENS * (inside[number + 1] and not inside[number])
-        before = written[-1] if written else " "
-        marked = (
-            bool(span.mark)
-            and not marked
-            and _flanks(outside=before, inside=text[0])
-            and _flanks(outside=after, inside=text[-1])
+def _write_line(line: Line, colon_offsets: Sequence[int]) -> str:
+    """Returns one line as Markdown, with the colons at these offsets escaped."""
+    escaped_texts = _escape_spans(line, colon_offsets)
+    markdown = ""
+    is_emphasized = False
+    is_narrated = [False, *narrated_flags(line), False]
+    for index, (span, escaped_text) in enumerate(zip(line, escaped_texts, strict=True)):
+        next_character = escaped_texts[index + 1][0] if index + 1 < len(escaped_texts) else " "
+        markdown += NARRATED_OPEN * (is_narrated[index + 1] and not is_narrated[index])
+        previous_character = markdown[-1] if markdown else " "
+        is_emphasized = (
+            bool(span.asterisks)
+            and not is_emphasized
+            and _may_delimit_emphasis(
+                outer_character=previous_character, inner_character=escaped_text[0]
+            )
+            and _may_delimit_emphasis(
+                outer_character=next_character, inner_character=escaped_text[-1]
+            )
         )
-        written += f"{span.mark}{text}{span.mark}" if marked else text
-        written += CLOSES * (inside[number + 1] and not inside[number + 2])
-    return written
+        markdown += (
+            f"{span.asterisks}{escaped_text}{span.asterisks}" if is_emphasized else escaped_text
+        )
+        markdown += NARRATED_CLOSE * (is_narrated[index + 1] and not is_narrated[index + 2])
+    return markdown
 
 
-def _texts(line: Line, colons: Sequence[int]) -> list[str]:
-    """The texts of a line's spans, escaped."""
-    texts: list[str] = []
-    at = 0
+def _escape_spans(line: Line, colon_offsets: Sequence[int]) -> list[str]:
+    """Returns the escaped text of each span."""
+    escaped_texts: list[str] = []
+    span_start = 0
     for span in line:
-        cuts = [-1, *(place - at for place in colons if 0 <= place - at < len(span.text))]
-        pieces = []
-        for cut, stop in pairwise([*cuts, len(span.text)]):
-            mark = f"\\{span.text[cut]}" if cut >= 0 else ""
-            text = _escape(span.text[cut + 1 : stop])
-            pieces.append(mark + (text.replace("}", "\\}") if span.given else text))
-        texts.append("".join(pieces))
-        at += len(span.text)
-    return texts
+        cut_offsets = [
+            -1,
+            *(
+                colon_offset - span_start
+                for colon_offset in colon_offsets
+                if 0 <= colon_offset - span_start < len(span.text)
+            ),
+        ]
+        escaped_pieces = []
+        for cut_offset, end in pairwise([*cut_offsets, len(span.text)]):
+            escaped_colon = f"\\{span.text[cut_offset]}" if cut_offset >= 0 else ""
+            escaped_piece = _escape(span.text[cut_offset + 1 : end])
+            escaped_pieces.append(
+                escaped_colon
+                + (escaped_piece.replace("}", "\\}") if span.is_for_narrator else escaped_piece)
+            )
+        escaped_texts.append("".join(escaped_pieces))
+        span_start += len(span.text)
+    return escaped_texts
 
 
-OPENS, CLOSES = "{narrator: ", "}"
-"""Around what is given to the narrator within a paragraph."""
+NARRATED_OPEN, NARRATED_CLOSE = "{narrator: ", "}"
+"""Mark the text that the narrator reads within a paragraph."""
 
 
-def given(line: Line) -> list[bool]:
-    """Of each span of a line, whether it is given to the narrator; spaces within that are too."""
-    inside = [span.given for span in line]
-    for number, span in enumerate(line[1:-1], 1):
-        inside[number] |= span.text == " " and inside[number - 1] and line[number + 1].given
-    return inside
+def narrated_flags(line: Line) -> list[bool]:
+    """Returns for each span whether the narrator reads it; spaces between two such spans count."""
+    flags = [span.is_for_narrator for span in line]
+    for index, span in enumerate(line[1:-1], 1):
+        flags[index] |= span.text == " " and flags[index - 1] and line[index + 1].is_for_narrator
+    return flags
 
 
-def _flanks(outside: str, inside: str) -> bool:
-    """Whether asterisks between these two characters open (or close) emphasis in CommonMark."""
-    return inside.isalnum() or outside.isspace() or unicodedata.category(outside)[0] == "P"
+def _may_delimit_emphasis(outer_character: str, inner_character: str) -> bool:
+    """Returns whether asterisks between these two characters open (or close) emphasis in
+    CommonMark."""
+    return (
+        inner_character.isalnum()
+        or outer_character.isspace()
+        or unicodedata.category(outer_character)[0] == "P"
+    )
 
 
 def _escape(text: str) -> str:
-    return _MARKUP.sub(r"\\\g<0>", text)
+    return _MARKUP_CHARACTERS.sub(r"\\\g<0>", text)
 
 
 def _escape_start(line: str) -> str:
-    """`line` so that its beginning is not taken for a heading, a list, a quote or a rule."""
+    """Returns `line` with its beginning escaped if it would read as a heading, a list, a quotation
+    or a rule."""
     if _STARTS_BLOCK.match(line):
         return "\\" + line
     return _STARTS_NUMBERED.sub(r"\1\\\2", line, count=1) if line[0].isdigit() else line

@@ -1,7 +1,7 @@
-"""The process that reads a manuscript: started by `isolated.py`, which watches it.
+"""The process that reads a manuscript, started and watched by `isolated.py`.
 
-It limits itself where the system can, and ends when nobody is left to answer, with all that it has
-started. Knows no format.
+Limits itself as far as the system allows, and ends with all its children when its parent is gone.
+Knows no format.
 """
 
 from __future__ import annotations
@@ -33,79 +33,82 @@ from narrator.importers.messages import (
 
 def main() -> NoReturn:
     """Answers the request on standard input."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no file of all that a bomb has filled
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no core dump of a bomb's memory
     answers = os.dup(1)
-    os.dup2(2, 1)  # nothing else may be taken for an answer
+    os.dup2(2, 1)  # keep other output apart from answers
     requests = sys.stdin.buffer
     request = ImportRequest.model_validate_json(requests.readline())
     _end_with_parent()
     source = Path(request.source)
 
-    def tell_fault(
+    def report_fault(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         lines = traceback.format_exception(kind, error, trace)
         _send(answers, ReaderFault(error=lines[-1].strip(), traceback="".join(lines)))
         os._exit(1)
 
-    sys.excepthook = tell_fault
+    sys.excepthook = report_fault
 
-    _limit(source)
+    _limit_resources(source)
 
-    def begin(path: Path) -> None:
+    def report_file(path: Path) -> None:
         _send(answers, ReadingFile(path=str(path)))
 
     answer: ImportAnswer
     try:
-        answer = FinishedBook(book=import_book(source, request.choices, begin))
+        answer = FinishedBook(book=import_book(source, request.choices, report_file))
     except NarratorError as error:
-        answer = RefusedSource.by(error)
+        answer = RefusedSource.from_error(error)
     except OSError as error:
-        answer = RefusedSource.by(StorageError(f"{source}: {reason(error)}"))
+        answer = RefusedSource.from_error(StorageError(f"{source}: {reason(error)}"))
     except MemoryError:
         answer = MemoryExhausted()
     except RecursionError:
-        what = "holds parts within parts, too deep to be read; save it anew, or convert it"
-        answer = RefusedSource.by(ImportFailed(Problem(source, None, what)))
+        message = "holds parts within parts, too deep to be read; save it anew, or convert it"
+        answer = RefusedSource.from_error(ImportFailed(Problem(source, None, message)))
     try:
-        line = answer.line()
+        answer_line = answer.to_line()
     except MemoryError:  # the book and its message do not fit side by side
         del answer
-        line = MemoryExhausted().line()
-    _write(answers, line)
+        answer_line = MemoryExhausted().to_line()
+    _write_all(answers, answer_line)
     os._exit(0)
 
 
-def _limit(source: Path) -> None:
-    """Limit the memory and the processor time of this process from now on."""
+def _limit_resources(source: Path) -> None:
+    """Limits the memory and processor time of this process from now on."""
     limits = limits_for(source)
-    # Address space is reserved freely by libraries; this counts what can be written.
-    _lower(resource.RLIMIT_DATA, limits.memory)
-    spent = resource.getrusage(resource.RUSAGE_SELF)
-    _lower(resource.RLIMIT_CPU, int(spent.ru_utime + spent.ru_stime + limits.seconds) + 1)
+    # Libraries reserve address space freely; this limit counts writable memory.
+    _lower_limit(resource.RLIMIT_DATA, limits.memory)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    _lower_limit(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime + limits.seconds) + 1)
 
 
-def _lower(kind: int, value: int) -> None:
-    """Set a limit of which the system's may be lower; a program that is started can lift it."""
-    _, most = resource.getrlimit(kind)
-    value = value if most == resource.RLIM_INFINITY else min(value, most)
+def _lower_limit(resource_kind: int, limit: int) -> None:
+    """Lowers a soft resource limit, within the system's hard limit; a child process can lift it
+    again."""
+    _, hard_limit = resource.getrlimit(resource_kind)
+    limit = limit if hard_limit == resource.RLIM_INFINITY else min(limit, hard_limit)
     with contextlib.suppress(ValueError, OSError):  # the system has no such limit
-        resource.setrlimit(kind, (value, most))
+        resource.setrlimit(resource_kind, (limit, hard_limit))
 
 
 def _send(descriptor: int, message: ImportAnswer) -> None:
-    _write(descriptor, message.line())
+    _write_all(descriptor, message.to_line())
 
 
-def _write(descriptor: int, line: bytes) -> None:
-    left = memoryview(line)
-    while left:
-        left = left[os.write(descriptor, left) :]
+def _write_all(descriptor: int, message: bytes) -> None:
+    remaining_bytes = memoryview(message)
+    while remaining_bytes:
+        remaining_bytes = remaining_bytes[os.write(descriptor, remaining_bytes) :]
 
 
 def _end_with_parent() -> None:
-    """Have this process and all that it has started end once the other end of standard input
-    closes: by a process of its own, since a thread waits while one regular expression works."""
+    """Ends this process and its children when the other end of standard input closes.
+
+    A separate process watches, since a thread waits while a regular expression works.
+    """
     subprocess.Popen(
         ["/bin/sh", "-c", f"read line; kill -s KILL -- -{os.getpid()}"],
         stdout=subprocess.DEVNULL,

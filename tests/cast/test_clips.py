@@ -61,7 +61,7 @@ def test_loud_and_quiet_clips_come_out_equally_loud(speech, level):
     clip = judged(speech * np.float32(10 ** (level / 20)))
     measured, peak = audio.level(clip.samples, RATE)
     assert measured == pytest.approx(clips.LEVEL, abs=0.3)
-    assert peak <= clips.PEAK + 0.01
+    assert peak <= clips.MAX_PEAK + 0.01
 
 
 def test_a_clip_of_high_peaks_stays_quieter_instead_of_being_limited(speech):
@@ -69,7 +69,7 @@ def test_a_clip_of_high_peaks_stays_quieter_instead_of_being_limited(speech):
     spiked[np.abs(spiked).argmax()] = 0.8
     clip = judged(spiked)
     measured, peak = audio.level(clip.samples, RATE)
-    assert peak == pytest.approx(clips.PEAK, abs=0.05)
+    assert peak == pytest.approx(clips.MAX_PEAK, abs=0.05)
     assert measured < clips.LEVEL - 1
 
 
@@ -184,7 +184,7 @@ def warned(clip: Clip, *words: str) -> None:
 def test_noise_is_measured_within_two_decibels(speech, distance):
     clip = judged(speech + noise(speech, active(speech) - distance))
     assert clip.figures.noise == pytest.approx(distance, abs=2)
-    assert ("noisy" in messages(clip)) == (distance < clips.NOISY)
+    assert ("noisy" in messages(clip)) == (distance < clips.MIN_NOISE_DISTANCE)
 
 
 @pytest.mark.parametrize(

@@ -355,7 +355,7 @@ def test_two_parts_of_one_name_are_refused(kept):
 def test_a_file_that_is_far_too_large_is_not_read(tmp_path):
     path = tmp_path / "Big.voice"
     with path.open("wb") as file:
-        file.truncate(presets.LARGEST + 1)
+        file.truncate(presets.MAX_FILE_SIZE + 1)
     with pytest.raises(UserError, match="larger than 64 MB"):
         presets.read(path)
 

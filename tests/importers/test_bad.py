@@ -205,7 +205,7 @@ def test_a_document_larger_than_any_book(tmp_path: Path) -> None:
 def test_an_archive_of_endlessly_many_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "COUNT_LIMIT", 200)
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 200)
     path = repacked(epub(tmp_path), {f"x/{number}": b"" for number in range(201)})
     assert "files, more than a book needs" in refused(path)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.importers.blocks import Block, made_of
+from narrator.importers.blocks import Block, block_of_lines
 from narrator.importers.chapters import LEVELS, LINES, MARKUP, ChapterRule
 from narrator.importers.chapters.outline import ContentsEntry, Outline, Start
 from narrator.importers.headings import read_heading
@@ -32,8 +32,8 @@ def line(text: str, gap: int = 1) -> Block:
 
 def marked(text: str, level: int = 0, document: int = 0) -> Block:
     """A paragraph, or a heading of a level."""
-    block = made_of("heading" if level else "text", "a.xhtml", [(StyledSpan(text),)], level)
-    block.document, block.rows, block.written = document, [text], None
+    block = block_of_lines("heading" if level else "text", "a.xhtml", [(StyledSpan(text),)], level)
+    block.document, block.rows, block.source_markdown = document, [text], None
     return block
 
 
@@ -109,7 +109,7 @@ def test_a_few_words_before_the_first_heading_are_a_title_page() -> None:
     blocks = [line("THE GATE"), line("by Jane Roe"), line("CHAPTER I"), line(PROSE)]
     outline = applied("a few words before the first heading are a title page", blocks)
     assert kinds(outline) == ["title page", "title page", "heading", "text"]
-    assert outline.said == {"title": "THE GATE", "author": "Jane Roe"}
+    assert outline.facts == {"title": "THE GATE", "author": "Jane Roe"}
 
 
 def test_a_piece_begins_at_each_heading() -> None:
@@ -131,7 +131,7 @@ def test_the_only_heading_of_the_first_level_is_the_books_title() -> None:
     blocks = [marked("The Gate", 1), marked("by Jane Roe"), marked("One", 2), marked(PROSE)]
     outline = applied("the only heading of the first level is the book's title", blocks)
     assert kinds(outline) == ["title page", "text", "heading", "text"]
-    assert outline.said == {"title": "The Gate", "author": "Jane Roe"}
+    assert outline.facts == {"title": "The Gate", "author": "Jane Roe"}
     assert outline.blocks[1].words == 0
 
 
@@ -154,7 +154,7 @@ def test_a_piece_begins_at_each_heading_of_the_highest_level() -> None:
 def test_runs_of_links_are_a_table_of_contents() -> None:
     links = [marked(f"Chapter {number}") for number in range(1, 6)]
     for link in links:
-        link.linked = link.characters
+        link.linked_characters = link.characters
     outline = applied("runs of links are a table of contents", [*links, marked(PROSE)])
     assert kinds(outline) == ["table of contents"] * 5 + ["text"]
 

@@ -16,7 +16,7 @@ from narrator import processes
 from narrator.errors import ImportFailed, NarratorError, StorageError
 from narrator.importers import Choices, CoverImage, import_book, isolated, limits
 from narrator.importers.isolated import import_isolated
-from narrator.importers.messages import FinishedBook, ImportRequest, RefusedSource, answer_of
+from narrator.importers.messages import FinishedBook, ImportRequest, RefusedSource, parse_answer
 from tests.build_epub import build_epub
 from tests.build_pdf import build_crowded_pdf, build_recursive_pdf
 from tests.effort import quick
@@ -76,7 +76,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Has the process run other Python than what reads."""
 
     def run(*lines: str) -> None:
-        monkeypatch.setattr(isolated, "START", "\n".join(lines))
+        monkeypatch.setattr(isolated, "READER_CODE", "\n".join(lines))
 
     return run
 
@@ -111,27 +111,29 @@ def test_an_error_comes_back_with_its_class_and_message(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [ImportFailed, StorageError])
 def test_errors_are_of_the_class_that_was_raised(kind: type[NarratorError]) -> None:
-    answer = answer_of(RefusedSource.by(kind("No.")).line())
+    answer = parse_answer(RefusedSource.from_error(kind("No.")).to_line())
     assert isinstance(answer, RefusedSource)
-    assert type(answer.exception()) is kind
-    assert str(answer.exception()) == "No."
+    assert type(answer.to_exception()) is kind
+    assert str(answer.to_exception()) == "No."
 
 
 def test_names_that_are_no_utf_8_reach_the_process() -> None:
     name = "a bök\udcff.txt"
     request = ImportRequest(source=name, choices=Choices())
-    assert ImportRequest.model_validate_json(request.line()).source == name
+    assert ImportRequest.model_validate_json(request.to_line()).source == name
 
 
 def test_a_cover_comes_back_byte_for_byte(text: Path) -> None:
     book = replace(import_book(text), cover=CoverImage(bytes(range(256)), ".png"))
-    answer = answer_of(FinishedBook(book=book).line())
+    answer = parse_answer(FinishedBook(book=book).to_line())
     assert isinstance(answer, FinishedBook)
     assert answer.book == book
 
 
 def test_a_fault_of_the_program_stays_one(text: Path, program) -> None:
-    program("import narrator.importers as i; i.import_book = lambda *_: 1 / 0", isolated.START)
+    program(
+        "import narrator.importers as i; i.import_book = lambda *_: 1 / 0", isolated.READER_CODE
+    )
     with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero"):
         import_isolated(text)
 
@@ -160,7 +162,7 @@ def test_a_process_that_dies_costs_a_sentence(line: str, what: str, text: Path, 
 def test_one_that_hangs_is_ended(text: Path, program, monkeypatch: pytest.MonkeyPatch) -> None:
     program("import time", "time.sleep(600)")
     monkeypatch.setattr(limits, "CLOCK_SECONDS", 0.1)
-    monkeypatch.setattr(limits, "BUSY", 0)
+    monkeypatch.setattr(limits, "BUSY_FACTOR", 0)
     assert "was not read in 0 minutes" in refusal(text)
 
 
@@ -170,13 +172,13 @@ def test_memory_is_watched_where_the_system_does_not_limit_it(
 ) -> None:
     fill = "import time; filled = bytearray(b'x') * 200_000_000; time.sleep(600)"
     program("import subprocess, sys", f"fill = {fill!r}", inner or fill)
-    monkeypatch.setattr(limits, "MEMORY", 100_000_000)
+    monkeypatch.setattr(limits, "BASE_MEMORY", 100_000_000)
     assert "takes more than 100 MB of memory" in refusal(text)
 
 
 def test_text_without_end_is_ended(text: Path, program, monkeypatch: pytest.MonkeyPatch) -> None:
     program("while True: print('x' * 10_000, end='')")
-    monkeypatch.setattr(isolated, "OUTPUT", 100_000)
+    monkeypatch.setattr(isolated, "MAX_OUTPUT", 100_000)
     assert "has more than 0 MB of text" in refusal(text)
 
 
@@ -186,8 +188,8 @@ def in_a_second(program) -> None:
     longer on a busy machine."""
     program(
         "from narrator.importers import limits, readers",
-        "limits.SECONDS, limits.SECONDS_PER_BYTE = 0.5, 0.0",
-        isolated.START,
+        "limits.BASE_SECONDS, limits.SECONDS_PER_BYTE = 0.5, 0.0",
+        isolated.READER_CODE,
     )
 
 
@@ -255,7 +257,7 @@ def test_ctrl_c_leaves_no_process(
         if place.exists():
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(isolated._ReaderProcess, "_watch", interrupted)
+    monkeypatch.setattr(isolated._ReaderProcess, "_check_limits", interrupted)
     with pytest.raises(KeyboardInterrupt):
         import_isolated(text)
     assert are_gone(place.read_text())
@@ -266,7 +268,7 @@ def test_a_killed_parent_leaves_no_process(text: Path, tmp_path: Path) -> None:
     lines = (
         "from narrator.importers import isolated",
         "from pathlib import Path",
-        f"isolated.START = {FAMILY.format(place=str(place))!r}",
+        f"isolated.READER_CODE = {FAMILY.format(place=str(place))!r}",
         "isolated.import_isolated(Path(sys.argv[1]))",
     )
     with subprocess.Popen(processes.python_command("\n".join(lines), str(text))) as parent:

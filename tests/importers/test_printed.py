@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from narrator.importers import Book, Choices, Treatment, import_book, write_project
 from narrator.importers.directions import style_of
-from narrator.importers.labels import labels, ordinary
-from narrator.importers.persons import listed
+from narrator.importers.labels import find_labels, ordinary
+from narrator.importers.persons import parse_cast_list
 from narrator.pipeline.manuscript import read
 from narrator.project import load
 from tests.build_epub import build_epub
@@ -470,7 +470,7 @@ def test_names_in_ordinary_capitals(printed: str, name: str) -> None:
     ],
 )
 def test_what_is_no_label(text: str) -> None:
-    assert not labels(text)
+    assert not find_labels(text)
 
 
 @pytest.mark.parametrize(
@@ -489,7 +489,7 @@ def test_one_or_two_words_are_a_style(words: str, style: str | None) -> None:
 
 
 def test_a_list_of_persons_says_some_pronouns() -> None:
-    found = listed(
+    found = parse_cast_list(
         ["Nora, his wife", "LAERTES, son to Polonius.", "Lady Bracknell", "Rank, doctor"]
     )
     assert [person.pronoun for person in found] == ["she", "he", "she", None]

@@ -9,16 +9,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from narrator.characters import seen
-from narrator.importers.blocks import Container, made_of, write
+from narrator.importers.blocks import Container, block_of_lines, write_markdown
 from narrator.importers.prose import (
     BREAK,
     StyledSpan,
     is_ordinal,
     is_scene_break,
     join_heading,
-    paragraphs,
-    plain,
-    tidy,
+    normalize_line,
+    plain_text,
+    split_paragraphs,
     write_heading,
     write_paragraph,
 )
@@ -59,8 +59,8 @@ def read_back(markdown: str) -> list[tuple[int, str]]:
 @given(st.lists(st.one_of(spans, st.just(BREAK)), max_size=8))
 @settings(max_examples=examples(500), deadline=None)
 def test_paragraphs_are_read_back_word_for_word(pieces: list[StyledSpan]) -> None:
-    for lines in paragraphs(pieces):
-        text = " ".join(map(plain, lines))
+    for lines in split_paragraphs(pieces):
+        text = " ".join(map(plain_text, lines))
         assume(not is_scene_break(text) and any(map(str.isalnum, text)))
         assert read_back(write_paragraph(lines) + "\n") == [(0, text)]
 
@@ -68,9 +68,9 @@ def test_paragraphs_are_read_back_word_for_word(pieces: list[StyledSpan]) -> Non
 @given(st.lists(spans, max_size=5), st.integers(1, 6))
 @settings(max_examples=examples(300), deadline=None)
 def test_headings_are_read_back_word_for_word(pieces: list[StyledSpan], level: int) -> None:
-    line = tidy(pieces)
-    assume(any(map(str.isalnum, plain(line))))
-    assert read_back(write_heading(line, level) + "\n") == [(level, plain(line))]
+    line = normalize_line(pieces)
+    assume(any(map(str.isalnum, plain_text(line))))
+    assert read_back(write_heading(line, level) + "\n") == [(level, plain_text(line))]
 
 
 @given(st.lists(st.tuples(st.lists(spans, max_size=3), st.sampled_from(["", ">", "-", ">-", "->"])),
@@ -82,13 +82,13 @@ def test_paragraphs_in_quotations_and_lists_are_read_back(
     kinds = {">": ("> ", "> "), "-": ("- ", "  ")}
     blocks = []
     for words, around in pieces:
-        for lines in paragraphs(words):
-            block = made_of("text", "", lines)
+        for lines in split_paragraphs(words):
+            block = block_of_lines("text", "", lines)
             if any(map(str.isalnum, block.text)) and not is_scene_break(block.text):
                 block.containers = tuple(Container(*kinds[kind]) for kind in around)
                 blocks.append(block)
     assume(blocks)
-    assert read_back(write(blocks)) == [(0, block.text) for block in blocks]
+    assert read_back(write_markdown(blocks)) == [(0, block.text) for block in blocks]
 
 
 def test_each_colon_that_could_end_a_name_is_escaped() -> None:
@@ -99,9 +99,11 @@ def test_each_colon_that_could_end_a_name_is_escaped() -> None:
 @given(st.lists(spans, max_size=8))
 def test_tidying_keeps_every_word(pieces: list[StyledSpan]) -> None:
     expected = seen("".join(span.text for span in pieces)).split()
-    line = tidy(pieces)
-    assert plain(line).split() == expected
-    assert not any(span.mark and (span.text != span.text.strip() or not span.text) for span in line)
+    line = normalize_line(pieces)
+    assert plain_text(line).split() == expected
+    assert not any(
+        span.asterisks and (span.text != span.text.strip() or not span.text) for span in line
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_tidying_keeps_every_word(pieces: list[StyledSpan]) -> None:
     ],
 )
 def test_parts_of_a_heading_are_joined_as_they_are_spoken(parts: list[str], heading: str) -> None:
-    assert plain(join_heading([(StyledSpan(part),) for part in parts])) == heading
+    assert plain_text(join_heading([(StyledSpan(part),) for part in parts])) == heading
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
-"""Blocks with hints -> chapters, and the front and back matter between them.
+"""Divides blocks into chapters, and the front and back matter between them.
 
-The one place that decides where chapters begin, what is not read aloud, and what chapters are
-called, for every format. Readers make blocks; rules, in the order of their table, set blocks aside,
-make headings of them and say where pieces begin; the pieces become chapters.
+The only package that decides, for every format, where chapters begin, what is not read aloud, and
+what chapters are called. Readers make blocks; rules, in the order of their table, leave blocks out,
+turn them into headings and mark where pieces begin; the pieces become chapters.
 
-Which table a reader takes depends on what its source says: plain text has lines and no more,
-Markdown has levels of headings, an EPUB has documents, sections and a table of contents as well.
+The table of rules depends on what the source offers: plain text has only lines, Markdown has levels
+of headings, an EPUB also has documents, sections and a table of contents.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from narrator.importers.chapters import chosen, files, levels, lines, markup
-from narrator.importers.chapters.assembly import Divided, assemble
+from narrator.importers.chapters.assembly import DividedBook, assemble
 from narrator.importers.chapters.outline import Outline
 
 
 class ChapterRule(NamedTuple):
-    """A rule that decides one thing about an outline."""
+    """A rule that makes one decision about an outline."""
 
     name: str
     apply: Callable[[Outline], None]
@@ -38,7 +38,7 @@ LINES = (
     ChapterRule("a few words before the first heading are a title page", lines.leave_title_page),
     ChapterRule("a piece begins at each heading", lines.start_at_headings),
 )
-"""For sources in which headings can be guessed from lines alone."""
+"""For sources whose headings must be guessed from lines."""
 
 LEVELS = (
     ChapterRule("lines may name chapters where no heading does", levels.promote_named),
@@ -47,20 +47,20 @@ LEVELS = (
     ChapterRule("a piece begins at each heading of the highest level, and of those within parts",
          levels.start_at_levels),
 )  # fmt: skip
-"""For sources whose headings are marked, with levels, and nothing else is."""
+"""For sources that mark headings, with levels, and nothing else."""
 
 SCRIPT = (ChapterRule("a piece begins at each heading", levels.start_at_each),)
-"""For sources whose reader has said which headings are chapters', as those of scripts do."""
+"""For sources whose reader has marked the headings of chapters, as those of scripts do."""
 OFFICE = (
     *LEVELS,
     ChapterRule("what stands above the first heading may be no text", levels.judge_front),
 )
-"""For sources of word processors: one document, whose headings are marked or judged by looks."""
+"""For word processor documents, whose headings are marked or recognised by their look."""
 
 FOLDER = (
     ChapterRule("a file is a chapter, or has several headings of chapters", files.start_at_several),
 )
-"""For such sources that are each a chapter of a folder, or some."""
+"""For sources with levels of headings that are files of a folder, one or more chapters each."""
 
 MARKUP = (
     ChapterRule("most numbers' titles may be paragraphs under them", markup.take_titles),
@@ -78,28 +78,28 @@ MARKUP = (
 CHOSEN = (
     ChapterRule("a piece begins where a user says that headings begin", chosen.start_at_chosen),
 )
-"""For any source, where a user says what its headings look like."""
+"""For any source if the user gives a pattern for headings."""
 
 CHOSEN_LINES = (
     *CHOSEN,
     ChapterRule("a few words before the first of them are a title page", lines.leave_title_page),
 )
-"""For plain text, where a user says that."""
+"""For plain text if the user gives a pattern for headings."""
 
 FILES = (
     ChapterRule("a title at the top of a file is its heading", files.head_with_title),
     *(rule for rule in LINES if rule.apply is not lines.leave_title_page),
 )
-"""For texts that are each a chapter of a folder, or some."""
+"""For plain texts that are files of a folder, one or more chapters each."""
 
 
 def find_starts(outline: Outline, rules: tuple[ChapterRule, ...]) -> None:
-    """Apply rules, each to what those before it have left."""
+    """Applies rules in order, each to the outcome of those before."""
     for rule in rules:
         rule.apply(outline)
 
 
-def divide(outline: Outline, rules: tuple[ChapterRule, ...]) -> Divided:
-    """A book in chapters, by these rules."""
+def divide(outline: Outline, rules: tuple[ChapterRule, ...]) -> DividedBook:
+    """Returns a book in chapters, divided by these rules."""
     find_starts(outline, rules)
     return assemble(outline)

@@ -1,4 +1,5 @@
-"""Pieces of a book -> chapters, front and back matter. Every block ends in one of them."""
+"""Assembles pieces of a book into chapters, front and back matter; every block ends in one of
+them."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
 
 from narrator.importers import matter
-from narrator.importers.blocks import Block, write
+from narrator.importers.blocks import Block, write_markdown
 from narrator.importers.book import ImportedChapter, PrintedSpeaker, Skipped, names
 from narrator.importers.chapters.notes import place_notes
 from narrator.importers.chapters.outline import (
@@ -16,23 +17,29 @@ from narrator.importers.chapters.outline import (
     Outline,
     announces_chapter,
     letters,
-    words,
+    words_of_title,
 )
-from narrator.importers.chapters.titles import Titled, distinct, is_bare
-from narrator.importers.printed import read_printed
-from narrator.importers.prose import StyledSpan, is_ordinal, join_heading, plain, tidy
+from narrator.importers.chapters.titles import TitleWithParents, distinguish_titles, is_bare
+from narrator.importers.printed import label_dialogue
+from narrator.importers.prose import (
+    StyledSpan,
+    is_ordinal,
+    join_heading,
+    normalize_line,
+    plain_text,
+)
 
-_LISTS = names("toc landmarks page-list")
-"""Matter that nobody wants to have read after all."""
+_LIST_KINDS = names("toc landmarks page-list")
+"""Matter that nobody restores to the book."""
 
-_TITLE_LINES = 3
-"""Paragraphs at the top of a chapter that may be its number and title."""
+_MAX_TITLE_LINES = 3
+"""Largest number of paragraphs at the top of a chapter that make up its number and title."""
 
-_TITLE_WORDS = 15
+_MAX_TITLE_WORDS = 15
 
 
 @dataclass(slots=True)
-class Divided:
+class DividedBook:
     """A book in chapters."""
 
     chapters: list[ImportedChapter] = field(default_factory=list)
@@ -43,296 +50,358 @@ class Divided:
 
 
 def assemble(
-    outline: Outline, written: Callable[[Block], Iterable[Block]] | None = None
-) -> Divided:
-    """The chapters of a book, from the pieces that rules have found.
+    outline: Outline, write_block: Callable[[Block], Iterable[Block]] | None = None
+) -> DividedBook:
+    """Returns the chapters of a book, from the pieces that rules have found.
 
-    `written` gives what becomes of a block once it is known what it is.
+    `write_block` returns the final blocks for a block, once its role is known.
     """
-    pieces = list(outline.pieces(written))
-    kept = [_why_left(piece) is None for piece in pieces]
-    place_notes(pieces, outline.choices.notes, kept)
+    pieces = list(outline.pieces(write_block))
+    is_kept = [_omission_reason(piece) is None for piece in pieces]
+    place_notes(pieces, outline.choices.notes, is_kept)
     pieces = [piece for piece in pieces if piece.blocks]
-    printed = read_printed(
-        [piece.blocks for piece in pieces if _why_left(piece) is None],
+    dialogue_summary = label_dialogue(
+        [piece.blocks for piece in pieces if _omission_reason(piece) is None],
         [block for piece in pieces for block in piece.blocks],
         outline.choices.directions,
         outline.is_script,
         outline.choices.reading,
     )
-    divided = _Assembly(outline, pieces).made()
-    divided.speakers, divided.dialogue = printed.speakers, printed.dialogue
-    divided.remarks += printed.remarks
-    return divided
+    book = _Assembly(outline, pieces).build()
+    book.speakers, book.dialogue = dialogue_summary.speakers, dialogue_summary.dialogue
+    book.remarks += dialogue_summary.remarks
+    return book
 
 
 class _Assembly:
-    """Pieces -> chapters, front and back matter."""
+    """Builds a divided book from pieces."""
 
     def __init__(self, outline: Outline, pieces: Sequence[Division]) -> None:
         self.outline = outline
         self.pieces = pieces
-        self.nested = any(piece.start.parents for piece in pieces)
-        self.divided = Divided()
-        self.titles: list[Titled] = []
+        self.has_parents = any(piece.start.parents for piece in pieces)
+        self.divided = DividedBook()
+        self.titles: list[TitleWithParents] = []
         self.holders = _Holders(outline.context)
         self.pending: list[Block] = []
-        """Headings and part's pages that belong to the chapter which follows."""
-        self.added = 0
+        """Headings and pages of parts that belong to the next chapter."""
+        self.added_heading_count = 0
 
-    def made(self) -> Divided:
-        made = self.divided
+    def build(self) -> DividedBook:
+        book = self.divided
         for position, piece in enumerate(self.pieces):
-            if why := _why_left(piece):
-                made.left_out += _skip(piece, why, len(made.chapters))
+            if reason := _omission_reason(piece):
+                book.left_out += _skip_piece(piece, reason, len(book.chapters))
             elif not piece.words:
-                made.left_out += _losses(piece.blocks, piece.title, len(made.chapters), "no words")
-            elif _only_announces(piece, self._chapter_after(position)):
-                self.pending += _headed(piece, self.outline)[1]
+                book.left_out += _collect_omissions(
+                    piece.blocks, piece.title, len(book.chapters), "no words"
+                )
+            elif _only_announces(piece, self._next_chapter(position)):
+                self.pending += _title_and_blocks(piece, self.outline)[1]
             else:
-                self._keep(piece)
-        made.chapters = [
+                self._add_chapter(piece)
+        book.chapters = [
             replace(chapter, title=title)
-            for chapter, title in zip(made.chapters, distinct(self.titles), strict=True)
+            for chapter, title in zip(book.chapters, distinguish_titles(self.titles), strict=True)
         ]
-        if self.added:
-            made.remarks.append(
-                f"{self.added} of {len(made.chapters)} chapters have no heading in words; theirs "
-                "is taken from the table of contents."
+        if self.added_heading_count:
+            book.remarks.append(
+                f"{self.added_heading_count} of {len(book.chapters)} chapters have no heading in "
+                "words; theirs is taken from the table of contents."
             )
-        return made
+        return book
 
-    def _chapter_after(self, position: int) -> Division | None:
-        """The next piece that is not left out."""
-        after = (self.pieces[place] for place in range(position + 1, len(self.pieces)))
-        kept = (piece for piece in after if piece.words and not _why_left(piece))
-        return next(kept, None)
+    def _next_chapter(self, position: int) -> Division | None:
+        """Returns the next piece that is not left out."""
+        later_pieces = (self.pieces[index] for index in range(position + 1, len(self.pieces)))
+        kept_pieces = (
+            piece for piece in later_pieces if piece.words and not _omission_reason(piece)
+        )
+        return next(kept_pieces, None)
 
-    def _keep(self, piece: Division) -> None:
-        """Make a chapter of a piece, with what announces it."""
-        title, blocks, made_up = _headed(piece, self.outline)
-        self.added += made_up
+    def _add_chapter(self, piece: Division) -> None:
+        """Adds a piece as a chapter, with the headings that announce it."""
+        title, blocks, has_added_heading = _title_and_blocks(piece, self.outline)
+        self.added_heading_count += has_added_heading
         blocks = self.pending + blocks
         self.pending = []
-        made = self.divided
-        made.left_out += _losses(blocks, title, len(made.chapters))
-        kept = [block for block in blocks if block.kind != "left"]
-        characters = sum(block.characters for block in kept)
-        count = sum(block.words for block in kept)
+        book = self.divided
+        book.left_out += _collect_omissions(blocks, title, len(book.chapters))
+        kept_blocks = [block for block in blocks if block.kind != "left"]
+        characters = sum(block.characters for block in kept_blocks)
+        word_count = sum(block.words for block in kept_blocks)
         source = blocks[0].source
-        made.chapters.append(ImportedChapter(title, write(blocks), source, characters, count))
+        book.chapters.append(
+            ImportedChapter(title, write_markdown(blocks), source, characters, word_count)
+        )
         self.titles.append((title, self._parents(piece, blocks, title)))
 
     def _parents(self, piece: Division, blocks: Sequence[Block], title: str) -> tuple[str, ...]:
-        """Titles of what holds a chapter: by its start, or by the headings above it."""
-        above = self.holders.above(blocks, title)
+        """Returns the titles of a chapter's holders, from its start or from the headings above
+        it."""
+        titles_above = self.holders.titles_above(blocks, title)
         parents = piece.start.parents
-        if piece.start.placed or parents or (self.nested and piece.start.title):
-            above = parents
-        return () if _is_part(piece) and not piece.start.as_it_stands else above
+        if piece.start.has_known_parents or parents or (self.has_parents and piece.start.title):
+            titles_above = parents
+        return () if _is_part_piece(piece) and not piece.start.is_final else titles_above
 
 
-def _is_part(piece: Division) -> bool:
-    named = piece.kind in ("part", "volume") or matter.is_part(piece.title)
-    return named and not announces_chapter(piece.blocks)
+def _is_part_piece(piece: Division) -> bool:
+    names_part = piece.kind in ("part", "volume") or matter.is_part(piece.title)
+    return names_part and not announces_chapter(piece.blocks)
 
 
-def _why_left(piece: Division) -> str | None:
+def _omission_reason(piece: Division) -> str | None:
     return piece.start.reason or matter.reason(piece.kind)
 
 
 def _only_announces(piece: Division, following: Division | None) -> bool:
-    """Whether a piece is read at the beginning of the next: a heading, or a part's page, but for
-    parts that hold no chapters."""
-    if piece.start.placed or following is None:
+    """Returns whether a piece is read at the beginning of the next one: a heading, or a part's
+    page, except for parts without chapters."""
+    if piece.start.has_known_parents or following is None:
         return False
     if not any(block.kind == "text" and block.words for block in piece.blocks):
         return True
-    same = matter.counted_by(piece.title) == matter.counted_by(following.title)
-    return _is_part(piece) and piece.words <= PART_WORDS and not (same and _is_part(following))
+    counts_alike = matter.part_word(piece.title) == matter.part_word(following.title)
+    return (
+        _is_part_piece(piece)
+        and piece.words <= PART_WORDS
+        and not (counts_alike and _is_part_piece(following))
+    )
 
 
 class _Holders:
-    """What holds the chapter at hand, by its headings: parts, stories; the outermost first."""
+    """The parts and stories that hold the current chapter, by its headings; the outermost first."""
 
     def __init__(self, context: matter.BookContext) -> None:
         self.context = context
-        self.open: list[tuple[int, str]] = []
+        self.open_holders: list[tuple[int, str]] = []
 
-    def above(self, blocks: Sequence[Block], title: str) -> tuple[str, ...]:
-        """Titles of the holders of a chapter with these blocks, whose first headings open them."""
-        said = takewhile(lambda block: block.says_nothing, blocks)
-        lead = [block for block in said if block.is_headed]
-        texts = [_spoken(block) for block in lead]
-        own = texts.index(title) if title in texts else len(texts) - 1
-        for number, (block, text) in enumerate(zip(lead, texts, strict=True)):
-            part = matter.is_part(text)
-            if number == own and not part:
+    def titles_above(self, blocks: Sequence[Block], title: str) -> tuple[str, ...]:
+        """Returns the titles of the holders of a chapter with these blocks, whose first headings
+        open them."""
+        introductory_blocks = takewhile(lambda block: block.is_introductory, blocks)
+        lead_headings = [block for block in introductory_blocks if block.is_worded_heading]
+        texts = [_heading_text(block) for block in lead_headings]
+        own_index = texts.index(title) if title in texts else len(texts) - 1
+        for index, (block, text) in enumerate(zip(lead_headings, texts, strict=True)):
+            is_part = matter.is_part(text)
+            if index == own_index and not is_part:
                 self._close(block.level, is_bare(text))
-            elif part or number < own:
-                self._begin(block.level, text)
-        return tuple(text for _, text in self.open if text != title)
+            elif is_part or index < own_index:
+                self._open(block.level, text)
+        return tuple(text for _, text in self.open_holders if text != title)
 
-    def _begin(self, level: int, text: str) -> None:
+    def _open(self, level: int, text: str) -> None:
         if matter.is_title_page_line(text, self.context):
             return
         if not matter.is_part(text):
-            self._close(level, bare=False)
+            self._close(level, is_bare_number=False)
         else:
-            kind = matter.counted_by(text)
-            same = (n for n, held in enumerate(self.open) if matter.counted_by(held[1]) == kind)
-            deep = (n for n, held in enumerate(self.open) if held[0] >= level)
-            alike = next(same, len(self.open))
-            del self.open[min(alike, next(deep, alike)) :]
-        self.open.append((level, text))
+            counted_word = matter.part_word(text)
+            same_kind_indexes = (
+                n
+                for n, holder in enumerate(self.open_holders)
+                if matter.part_word(holder[1]) == counted_word
+            )
+            deeper_indexes = (n for n, holder in enumerate(self.open_holders) if holder[0] >= level)
+            first_index = next(same_kind_indexes, len(self.open_holders))
+            del self.open_holders[min(first_index, next(deeper_indexes, first_index)) :]
+        self.open_holders.append((level, text))
 
-    def _close(self, level: int, bare: bool) -> None:
-        """A heading ends what is not above it: a bare number is below all that are none."""
-        for number, (held, text) in enumerate(self.open):
-            if not matter.is_part(text) and (held > level or (held == level and not bare)):
-                del self.open[number:]
+    def _close(self, level: int, is_bare_number: bool) -> None:
+        """Closes the holders that a heading ends; a bare number ranks below every other heading."""
+        for index, (holder_level, text) in enumerate(self.open_holders):
+            if not matter.is_part(text) and (
+                holder_level > level or (holder_level == level and not is_bare_number)
+            ):
+                del self.open_holders[index:]
                 break
 
 
-def _spoken(block: Block) -> str:
-    """A heading as one line."""
-    return plain(join_heading(block.lines))
+def _heading_text(block: Block) -> str:
+    """Returns a heading as one line."""
+    return plain_text(join_heading(block.lines))
 
 
-def _skip(piece: Division, why: str, place: int) -> Iterator[Skipped]:
+def _skip_piece(piece: Division, reason: str, place: int) -> Iterator[Skipped]:
     characters = sum(block.characters for block in piece.blocks)
     if not characters:
         return
-    count = sum(block.words for block in piece.blocks)
-    restorable = piece.kind not in _LISTS and piece.start.reason is None and piece.words
+    word_count = sum(block.words for block in piece.blocks)
+    is_restorable = piece.kind not in _LIST_KINDS and piece.start.reason is None and piece.words
     yield Skipped(
         piece.blocks[0].source,
         piece.title,
-        why,
+        reason,
         characters,
-        count,
-        write(piece.blocks) if restorable else None,
+        word_count,
+        write_markdown(piece.blocks) if is_restorable else None,
         place,
     )
 
 
-def _losses(
-    blocks: Sequence[Block], title: str, place: int, rest: str | None = None
+def _collect_omissions(
+    blocks: Sequence[Block], title: str, place: int, default_reason: str | None = None
 ) -> Iterator[Skipped]:
-    """What was left out of a chapter, one for each document and reason.
+    """Yields what was left out of a chapter, once for each document and reason.
 
-    `rest` is the reason for blocks that nothing else leaves out; without it they are kept.
+    `default_reason` applies to blocks that are not left out by themselves; without it they are
+    kept.
     """
-    sums: dict[tuple[int, str], list[Block]] = {}
+    blocks_by_reason: dict[tuple[int, str], list[Block]] = {}
     for block in blocks:
-        why = block.reason if block.kind == "left" else rest
-        if why is not None and block.characters:
-            sums.setdefault((block.document, why), []).append(block)
-    for (_, why), lost in sums.items():
-        characters = sum(block.characters for block in lost)
-        count = sum(block.words for block in lost)
-        yield Skipped(lost[0].source, title, why, characters, count, None, place, len(lost))
+        reason = block.reason if block.kind == "left" else default_reason
+        if reason is not None and block.characters:
+            blocks_by_reason.setdefault((block.document, reason), []).append(block)
+    for (_, reason), omitted_blocks in blocks_by_reason.items():
+        characters = sum(block.characters for block in omitted_blocks)
+        word_count = sum(block.words for block in omitted_blocks)
+        yield Skipped(
+            omitted_blocks[0].source,
+            title,
+            reason,
+            characters,
+            word_count,
+            None,
+            place,
+            len(omitted_blocks),
+        )
 
 
 # -- titles ----------------------------------------------------------------------------------------
 
 
-def _headed(piece: Division, outline: Outline) -> tuple[str, list[Block], bool]:
-    """A chapter's title and its blocks with its headings joined; whether one had to be made up."""
-    if piece.start.as_it_stands:
+def _title_and_blocks(piece: Division, outline: Outline) -> tuple[str, list[Block], bool]:
+    """Returns a chapter's title, its blocks with joined headings, and whether a heading was
+    added."""
+    if piece.start.is_final:
         return piece.start.title or outline.title, piece.blocks, False
     for block in _title_lines(piece):
         block.become_heading(2)
     opening = list(takewhile(lambda block: block.kind != "text", piece.blocks))
     while opening and opening[-1].kind != "heading":
         opening.pop()
-    rest = piece.blocks[len(opening) :]
-    asides = [block for block in opening if block.kind != "heading"]
-    groups = _grouped([block for block in opening if block.is_headed], piece.start.title)
-    title = _title(piece, [_spoken(group) for group in groups], outline.context)
-    made_up = _heading_of_contents(piece, opening, title)
-    return title, [*(made_up or groups), *asides, *rest], bool(made_up)
+    remaining_blocks = piece.blocks[len(opening) :]
+    scene_blocks = [block for block in opening if block.kind != "heading"]
+    groups = _join_ordinals(
+        [block for block in opening if block.is_worded_heading], piece.start.title
+    )
+    title = _choose_title(piece, [_heading_text(group) for group in groups], outline.context)
+    added_headings = _heading_of_contents(piece, opening, title)
+    return (
+        title,
+        [*(added_headings or groups), *scene_blocks, *remaining_blocks],
+        bool(added_headings),
+    )
 
 
 def _heading_of_contents(piece: Division, opening: Sequence[Block], title: str) -> list[Block]:
-    """The heading of a chapter that has none in words: its title in the table of contents, where a
-    picture stands for it or it names a chapter."""
-    if not piece.start.title or any(block.is_headed for block in piece.blocks):
+    """Returns a heading from the table of contents, for a chapter without a heading in words.
+
+    It is needed if a picture takes the heading's place or the title names a chapter.
+    """
+    if not piece.start.title or any(block.is_worded_heading for block in piece.blocks):
         return []
     levels = [block.level for block in opening if block.kind == "heading"]
     if not (levels or matter.is_chapter(title)):
         return []
-    line = tidy([StyledSpan(title)])
+    line = normalize_line([StyledSpan(title)])
     return [Block("heading", piece.blocks[0].source, [line], levels[0] if levels else 1)]
 
 
 def _title_lines(piece: Division) -> list[Block]:
-    """The paragraphs at the top of a piece without headings that say its number and title."""
-    said = (block for block in piece.blocks if block.is_headed or block.kind == "text")
-    texts = list(islice(said, _TITLE_LINES))
-    if any(block.is_headed for block in texts):
+    """Returns the paragraphs with number and title at the top of a piece that has no headings."""
+    worded_blocks = (
+        block for block in piece.blocks if block.is_worded_heading or block.kind == "text"
+    )
+    texts = list(islice(worded_blocks, _MAX_TITLE_LINES))
+    if any(block.is_worded_heading for block in texts):
         return []
     for count in range(len(texts), 0, -1):
-        if _say(texts[:count], letters(piece.start.title)):
+        if _match_title(texts[:count], letters(piece.start.title)):
             return texts[:count]
     return [block for block in texts[:1] if block.words <= 4 and is_ordinal(block.text)]
 
 
-def _say(texts: Sequence[Block], wanted: str) -> bool:
-    """Whether short paragraphs are the title that is `wanted`, or several the end of it."""
-    said = "".join(letters(block.text) for block in texts)
-    if not said or any(block.words > _TITLE_WORDS for block in texts):
+def _match_title(paragraphs: Sequence[Block], title_letters: str) -> bool:
+    """Returns whether short paragraphs are the title, or several of them the end of it."""
+    joined_letters = "".join(letters(block.text) for block in paragraphs)
+    if not joined_letters or any(block.words > _MAX_TITLE_WORDS for block in paragraphs):
         return False
-    return said == wanted or (len(texts) > 1 and wanted.endswith(said))
+    return joined_letters == title_letters or (
+        len(paragraphs) > 1 and title_letters.endswith(joined_letters)
+    )
 
 
-def _grouped(headings: Sequence[Block], title: str) -> list[Block]:
-    """Headings, an ordinal joined with the title under it: `Chapter I`, `The Beginning`.
+def _join_ordinals(headings: Sequence[Block], title: str) -> list[Block]:
+    """Returns headings with each ordinal joined to the title below it: `Chapter I`, `The
+    Beginning`.
 
     A part's number is not joined with the chapter's own `title`.
     """
     groups: list[Block] = []
     for heading in headings:
-        text = _spoken(heading)
-        above = _spoken(groups[-1]) if groups else ""
-        own = matter.is_part(above) and letters(text) == letters(title)
-        if is_ordinal(above) and not is_ordinal(text) and not own:
-            groups[-1].take(heading)
+        text = _heading_text(heading)
+        text_above = _heading_text(groups[-1]) if groups else ""
+        is_chapter_title = matter.is_part(text_above) and letters(text) == letters(title)
+        if is_ordinal(text_above) and not is_ordinal(text) and not is_chapter_title:
+            groups[-1].merge(heading)
         else:
             groups.append(heading)
     return groups
 
 
-def _title(piece: Division, own: Sequence[str], context: matter.BookContext) -> str:
-    """The title for marks and tags: the chapter's own heading, if the contents say the same."""
-    if wanted := piece.start.title:
-        same = [text for text in own if letters(text) == letters(wanted)]
-        alike = same or [text for text in own if _holds(text, wanted)]
-        shouted = (text for text in alike if wanted.isupper() or not text.isupper())
-        return next(shouted, wanted)
-    if not own:
-        return _fallback(piece)
-    first = own[0]
-    chapter = next(filter(matter.is_chapter, own), first)
-    named = not (matter.is_part(first) or matter.is_title_page_line(first, context))
-    return first if named and is_bare(chapter) and _is_counted(piece) else chapter
+def _choose_title(
+    piece: Division, heading_texts: Sequence[str], context: matter.BookContext
+) -> str:
+    """Returns the title for marks and tags: the chapter's own heading if the contents agree with
+    it."""
+    if contents_title := piece.start.title:
+        equal_titles = [text for text in heading_texts if letters(text) == letters(contents_title)]
+        matching_titles = equal_titles or [
+            text for text in heading_texts if _contains_title(text, contents_title)
+        ]
+        cased_titles = (
+            text for text in matching_titles if contents_title.isupper() or not text.isupper()
+        )
+        return next(cased_titles, contents_title)
+    if not heading_texts:
+        return _fallback_title(piece)
+    first_text = heading_texts[0]
+    chapter = next(filter(matter.is_chapter, heading_texts), first_text)
+    is_story_title = not (
+        matter.is_part(first_text) or matter.is_title_page_line(first_text, context)
+    )
+    return (
+        first_text
+        if is_story_title and is_bare(chapter) and _has_numbered_sections(piece)
+        else chapter
+    )
 
 
-def _holds(text: str, wanted: str) -> bool:
-    """Whether a heading says what the contents say, and more: a number only as its own."""
-    if is_bare(wanted):
-        return matter.is_chapter(text) and words(wanted) == words(text)[: len(words(wanted))]
-    return letters(wanted) in letters(text)
+def _contains_title(text: str, contents_title: str) -> bool:
+    """Returns whether a heading contains the title of the contents; a number only at its
+    beginning."""
+    if is_bare(contents_title):
+        return (
+            matter.is_chapter(text)
+            and words_of_title(contents_title)
+            == words_of_title(text)[: len(words_of_title(contents_title))]
+        )
+    return letters(contents_title) in letters(text)
 
 
-def _is_counted(piece: Division) -> bool:
-    """Whether more than one of a piece's headings is a bare number: sections of a story."""
+def _has_numbered_sections(piece: Division) -> bool:
+    """Returns whether more than one heading of a piece is a bare number: sections of a story."""
     headings = (block.text for block in piece.blocks if block.kind == "heading")
     return sum(map(is_bare, headings)) > 1
 
 
-def _fallback(piece: Division) -> str:
+def _fallback_title(piece: Division) -> str:
     if piece.kind is not None and piece.kind != "chapter":
         return piece.kind.capitalize()
-    first = next((block.text.split() for block in piece.blocks if block.kind == "text"), ["?"])
-    return " ".join(first[:6]) + ("…" if len(first) > 6 else "")
+    first_words = next(
+        (block.text.split() for block in piece.blocks if block.kind == "text"), ["?"]
+    )
+    return " ".join(first_words[:6]) + ("…" if len(first_words) > 6 else "")

@@ -1,4 +1,4 @@
-"""The rule for a user who says what headings look like: no others begin a chapter."""
+"""The rule for a user's pattern of headings: no other headings begin a chapter."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from narrator.text.patterns import limited
 
 
 def start_at_chosen(outline: Outline) -> None:
-    """Begin a piece at each heading or line that begins as headings were said to, and at front and
-    back matter that markup names. Raises Slow."""
+    """Begins a piece at each heading or line that matches the user's pattern, and at front and back
+    matter by markup. Raises Slow."""
     heading = outline.choices.heading
     if heading is None:
         return
-    as_it_stands = not any(block.lines for block in outline.blocks)
-    outline.starts[0] = Start(as_it_stands=as_it_stands, placed=True)
-    left = False
+    is_final = not any(block.lines for block in outline.blocks)
+    outline.starts[0] = Start(is_final=is_final, has_known_parents=True)
+    is_in_matter = False
     with limited(heading.pattern):
-        for place, block in enumerate(outline.blocks):
-            if bool(matter.reason(block.matter)) != left:
-                left = not left
-                outline.starts.setdefault(place, Start())
+        for index, block in enumerate(outline.blocks):
+            if bool(matter.reason(block.matter)) != is_in_matter:
+                is_in_matter = not is_in_matter
+                outline.starts.setdefault(index, Start())
             if block.kind in ("heading", "text") and heading.match(block.text):
-                text = block.rows[0] if block.written and block.kind == "text" else block.text
+                text = (
+                    block.rows[0] if block.source_markdown and block.kind == "text" else block.text
+                )
                 title = text.strip("*_ ").rstrip(".:—–- ") or block.text
-                start = Start(title, as_it_stands=as_it_stands, placed=True)
-                outline.starts[place] = start
-                _head(block)
+                start = Start(title, is_final=is_final, has_known_parents=True)
+                outline.starts[index] = start
+                _make_heading(block)
 
 
-def _head(block: Block) -> None:
-    if block.rows and block.written is None:  # of plain text
+def _make_heading(block: Block) -> None:
+    if block.rows and block.source_markdown is None:  # of plain text
         block.heading = Heading((block.text,), CHAPTER, f"chosen {block.text.lower()}")
         block.kind = "heading"
     elif block.kind == "text":

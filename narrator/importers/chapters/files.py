@@ -1,4 +1,4 @@
-"""Rules for a folder in which each file is a chapter, or some."""
+"""Rules for a folder in which each file holds one or more chapters."""
 
 from __future__ import annotations
 
@@ -11,29 +11,43 @@ _TITLE_LENGTH = 80
 
 
 def start_at_several(outline: Outline) -> None:
-    """Begin a piece at the file's top, and at each of several headings of its first level, or of
-    several that name chapters."""
+    """Begins a piece at the top of the file, and at each heading of the first level, or each
+    heading that names a chapter, if there are several."""
     blocks = outline.blocks
     headings = outline.headings()
-    top = [place for place in headings if blocks[place].level == 1]
-    named = [place for place in headings if counted(blocks[place].text)]
-    places = named if len(named) > 1 else top if len(top) > 1 else headings[:1]
-    begin = 1 if blocks[:1] and blocks[0].kind == "left" else 0
-    outline.starts[0] = Start(outline.title, as_it_stands=True, placed=True)
-    for number, place in enumerate(places):
-        lead = number == 0 and not any(block.words for block in blocks[begin:place])
+    top_headings = [place for place in headings if blocks[place].level == 1]
+    counted_headings = [place for place in headings if counted(blocks[place].text)]
+    chosen_headings = (
+        counted_headings
+        if len(counted_headings) > 1
+        else top_headings
+        if len(top_headings) > 1
+        else headings[:1]
+    )
+    text_start = 1 if blocks[:1] and blocks[0].kind == "left" else 0
+    outline.starts[0] = Start(outline.title, is_final=True, has_known_parents=True)
+    for index, place in enumerate(chosen_headings):
+        is_first_text = index == 0 and not any(block.words for block in blocks[text_start:place])
         title = blocks[place].text or outline.title
-        at = begin if lead else outline.before_headings(place, outline.starts)
+        start_index = (
+            text_start if is_first_text else outline.before_headings(place, outline.starts)
+        )
         kind = kind_of_title(title)
-        outline.starts[at] = Start(title, kind=kind, as_it_stands=True, placed=True)
+        outline.starts[start_index] = Start(title, kind=kind, is_final=True, has_known_parents=True)
 
 
 def head_with_title(outline: Outline) -> None:
-    """Make a heading of a title above the text of a file."""
-    said = [block for block in outline.blocks if block.kind in ("heading", "text")]
-    if len(said) < 2 or said[0].kind == "heading":
+    """Turns a title above the text of a file into a heading."""
+    worded_blocks = [block for block in outline.blocks if block.kind in ("heading", "text")]
+    if len(worded_blocks) < 2 or worded_blocks[0].kind == "heading":
         return
-    first = said[0]
-    if len(first.rows) == 1 and len(first.text) <= _TITLE_LENGTH and is_title(first.text):
-        first.kind = "heading"
-        first.heading = Heading((first.text,), CHAPTER, f"solo {first.text.lower()}")
+    first_block = worded_blocks[0]
+    if (
+        len(first_block.rows) == 1
+        and len(first_block.text) <= _TITLE_LENGTH
+        and is_title(first_block.text)
+    ):
+        first_block.kind = "heading"
+        first_block.heading = Heading(
+            (first_block.text,), CHAPTER, f"solo {first_block.text.lower()}"
+        )

@@ -1,7 +1,7 @@
-"""What is known of a book while it is divided: its blocks, and where pieces of it begin.
+"""The state of a book while it is divided: its blocks, and where pieces begin.
 
-Rules read the hints that blocks carry, set blocks aside or make headings of them, and write down
-starts. Knows no format.
+Rules read the blocks' hints, leave blocks out or turn them into headings, and set starts. Knows no
+format.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from itertools import groupby, pairwise
 from narrator.importers import matter
 from narrator.importers.blocks import Block
 from narrator.importers.book import Choices, names
-from narrator.importers.prose import is_ordinal, join_heading, plain
+from narrator.importers.prose import is_ordinal, join_heading, plain_text
 
 PART_WORDS = 120
-"""A part's page with no more words is read at the beginning of its first chapter."""
+"""A part's page with no more words is read with its first chapter."""
 
-_SHORT = names(
+_SINGLE_DOCUMENT_KINDS = names(
     "cover titlepage halftitlepage seriespage imprint copyright-page colophon dedication "
     "toc loi advertisement"
 )
-"""Matter that does not go on in the next document."""
+"""Matter that never continues in the next document."""
 
 
 @dataclass(slots=True)
 class Start:
-    """Where a piece of the book begins, and what is known of it."""
+    """The beginning of a piece of the book."""
 
     title: str = ""
-    """As the table of contents has it, or the heading."""
-    exact: bool = True
-    """Whether the contents point to this very place, not to one that is missing nearby."""
+    """Title from the table of contents, or from the heading."""
+    is_exact: bool = True
+    """Whether the contents point to this block itself, not to a missing one nearby."""
     parents: tuple[str, ...] = ()
-    """Titles of what holds it: parts, stories; the outermost first."""
+    """Titles of the parts and stories that hold the piece; the outermost first."""
     kind: str | None = None
-    """The kind of matter that its heading names."""
-    as_it_stands: bool = False
-    """Whether title and headings need no joining and choosing."""
-    placed: bool = False
-    """Whether what holds it, and what it holds, is known."""
+    """Kind of matter that its heading names."""
+    is_final: bool = False
+    """Whether title and headings are used as they stand."""
+    has_known_parents: bool = False
+    """Whether `parents` is complete, also for what the piece holds."""
     reason: str | None = None
-    """Why it is left out, whatever its kind."""
+    """Reason for leaving it out, whatever its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class ContentsEntry:
 
     title: str
     place: int | None
-    """The block that it points to; None where nothing of the reading order is there."""
-    exact: bool
+    """Index of the block that it points to; None if it points outside of the reading order."""
+    is_exact: bool
     children: tuple[ContentsEntry, ...]
 
 
 @dataclass(slots=True)
 class Division:
-    """A piece of the book from one start to the next."""
+    """A piece of the book, from one start to the next."""
 
     start: Start
     blocks: list[Block]
@@ -76,9 +76,9 @@ class Division:
 
     @property
     def title(self) -> str:
-        """That of its start, or its first heading; "" where it has neither."""
-        heading = next((block for block in self.blocks if block.is_headed), None)
-        return self.start.title or (plain(join_heading(heading.lines)) if heading else "")
+        """Title of its start, or its first heading; "" if it has neither."""
+        heading = next((block for block in self.blocks if block.is_worded_heading), None)
+        return self.start.title or (plain_text(join_heading(heading.lines)) if heading else "")
 
 
 @dataclass(slots=True)
@@ -89,89 +89,107 @@ class Outline:
     context: matter.BookContext
     entries: Sequence[ContentsEntry] = ()
     landmarks: Mapping[int, str] = field(default_factory=dict)
-    """Place -> kind of matter that the book says is there."""
-    said: dict[str, str] = field(default_factory=dict)
-    """What the text says of the book: title, author."""
+    """Place -> kind of matter that the book declares there."""
+    facts: dict[str, str] = field(default_factory=dict)
+    """Title and author by the text of the book."""
     starts: dict[int, Start] = field(default_factory=dict)
     choices: Choices = field(default_factory=Choices)
-    """What a user says: what headings begin with, where notes are spoken."""
+    """The user's choices, such as the pattern of headings and the place of notes."""
     is_script: bool = False
-    """Whether the source itself says which paragraphs are speakers' names and directions."""
+    """Whether the source marks speakers' names and directions."""
 
     @property
     def title(self) -> str:
-        return self.said.get("title", self.context.title)
+        return self.facts.get("title", self.context.title)
 
     def documents(self) -> dict[int, tuple[int, int]]:
-        """Number of each document that has blocks -> where it begins and ends."""
-        ends: dict[int, tuple[int, int]] = {}
-        place = 0
-        for number, blocks in groupby(self.blocks, key=lambda block: block.document):
-            count = sum(1 for _ in blocks)
-            ends[number] = place, place + count
-            place += count
-        return ends
+        """Returns the range of blocks of each document that has any, by its number."""
+        ranges: dict[int, tuple[int, int]] = {}
+        start = 0
+        for document_number, blocks in groupby(self.blocks, key=lambda block: block.document):
+            block_count = sum(1 for _ in blocks)
+            ranges[document_number] = start, start + block_count
+            start += block_count
+        return ranges
 
     def headings(self, begin: int = 0, end: int | None = None) -> list[int]:
-        """Places of headings."""
+        """Returns the places of headings."""
         end = len(self.blocks) if end is None else end
         return [place for place in range(begin, end) if self.blocks[place].kind == "heading"]
 
     def stretches(self) -> list[tuple[int, int]]:
-        """From each start to the next."""
+        """Returns the ranges from each start to the next."""
         return list(pairwise(sorted({0, *self.starts, len(self.blocks)})))
 
     def is_lead(self, begin: int, end: int) -> bool:
-        """Whether nothing is said from `begin` to `end`, but for an epigraph."""
-        return all(self.blocks[place].says_nothing for place in range(begin, end))
+        """Returns whether the blocks from `begin` to `end` are only headings, breaks or an
+        epigraph."""
+        return all(self.blocks[place].is_introductory for place in range(begin, end))
 
-    def before_headings(self, place: int, others: Iterable[int]) -> int:
-        """`place`, or the first of the headings right above it, which belong to what follows."""
+    def before_headings(self, place: int, boundaries: Iterable[int]) -> int:
+        """Returns the first of the headings right above `place`, or `place` itself.
+
+        `boundaries` are places that end the search.
+        """
         document = self.blocks[place].document
-        first = place
+        first_heading = place
         for index in range(place - 1, -1, -1):
             block = self.blocks[index]
-            if block.document != document or index in others or block.kind == "text":
+            if block.document != document or index in boundaries or block.kind == "text":
                 break
             if block.kind == "heading":
-                first = index
-        return first
+                first_heading = index
+        return first_heading
 
     def piece(self, begin: int, end: int, start: Start) -> Division:
         blocks = self.blocks
-        begins = begin == 0 or blocks[begin - 1].document != blocks[begin].document
-        return Division(start, blocks[begin:end], None, begins)
+        begins_document = begin == 0 or blocks[begin - 1].document != blocks[begin].document
+        return Division(start, blocks[begin:end], None, begins_document)
 
-    def pieces(self, write: Callable[[Block], Iterable[Block]] | None = None) -> Iterator[Division]:
-        """All blocks, in pieces, each with its kind; `write` is what becomes of a block."""
-        begins = {begin for begin, _ in self.documents().values()}
+    def pieces(
+        self, write_block: Callable[[Block], Iterable[Block]] | None = None
+    ) -> Iterator[Division]:
+        """Yields all blocks in pieces, each with its kind; `write_block` returns the final blocks
+        for a block."""
+        document_starts = {begin for begin, _ in self.documents().values()}
         for begin, end in self.stretches():
             start = self.starts.get(begin, Start())
             while begin < end:
                 piece = self.piece(begin, end, start)
                 piece.kind = self.landmarks.get(begin) or self.kind(piece)
-                cut = end
-                if piece.kind in _SHORT:
-                    # A title page does not go on in the next document, which nothing else names.
-                    cut = min((place for place in begins if begin < place < end), default=end)
-                    piece.blocks = self.blocks[begin:cut]
-                if write:
-                    piece.blocks = [made for block in piece.blocks for made in write(block)]
+                piece_end = end
+                if piece.kind in _SINGLE_DOCUMENT_KINDS:
+                    # A title page does not continue in the next document.
+                    piece_end = min(
+                        (place for place in document_starts if begin < place < end), default=end
+                    )
+                    piece.blocks = self.blocks[begin:piece_end]
+                if write_block:
+                    piece.blocks = [
+                        replacement for block in piece.blocks for replacement in write_block(block)
+                    ]
                 yield piece
-                begin, start = cut, Start(parents=start.parents)
+                begin, start = piece_end, Start(parents=start.parents)
 
     def kind(self, piece: Division) -> str | None:
-        """What a piece is: by its markup, its title, its words, its document's name."""
-        if piece.start.as_it_stands:
-            return piece.start.kind if matter.may_be(piece.start.kind, piece.text) else None
-        said = (block for block in piece.blocks if block.kind in ("heading", "text"))
-        first = next(said, piece.blocks[0])
-        if first.matter is not None and first.matter != "chapter":
-            return first.matter
-        titled = matter.kind_of_title(piece.title or _line(first))
-        titled = titled if matter.may_be(titled, piece.text) else None
-        if titled or first.matter == "chapter":
-            return titled or first.matter
+        """Returns the kind of a piece by its markup, its title, its words, or its document's
+        name."""
+        if piece.start.is_final:
+            return (
+                piece.start.kind
+                if matter.has_plausible_length(piece.start.kind, piece.text)
+                else None
+            )
+        worded_blocks = (block for block in piece.blocks if block.kind in ("heading", "text"))
+        first_block = next(worded_blocks, piece.blocks[0])
+        if first_block.matter is not None and first_block.matter != "chapter":
+            return first_block.matter
+        kind_by_title = matter.kind_of_title(piece.title or _single_line_text(first_block))
+        kind_by_title = (
+            kind_by_title if matter.has_plausible_length(kind_by_title, piece.text) else None
+        )
+        if kind_by_title or first_block.matter == "chapter":
+            return kind_by_title or first_block.matter
         if piece.title and letters(piece.title) != letters(self.context.title):
             return None
         if kind := matter.kind_of_words(piece.text, self.context):
@@ -181,21 +199,21 @@ class Outline:
         return None
 
 
-def _line(block: Block) -> str:
-    """The text of a paragraph of one line, which may be a title."""
+def _single_line_text(block: Block) -> str:
+    """Returns the text of a paragraph of one line, which may be a title; "" for any other block."""
     return block.text if block.kind == "text" and len(block.lines) == 1 else ""
 
 
 def letters(text: str) -> str:
-    """Letters and digits of a title, by which it is known again."""
-    return "".join(words(text))
+    """Returns letters and digits of a title, for comparing titles."""
+    return "".join(words_of_title(text))
 
 
-def words(text: str) -> list[str]:
+def words_of_title(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.casefold())
 
 
 def announces_chapter(blocks: Sequence[Block]) -> bool:
-    """Whether there is the heading of a chapter, as a part's page has none."""
+    """Returns whether one of the headings is a chapter's; a part's page has none."""
     headings = (block.text for block in blocks if block.kind == "heading")
     return any(is_ordinal(text) and not matter.is_part(text) for text in headings)

@@ -1,7 +1,8 @@
-"""A file or a folder in some format -> a book. Which format it is, its content says.
+"""Reads a file or a folder in some format as a book. Its content decides the format.
 
-A reader makes `pages.Pages` of its source, documents of XHTML and what the source says of itself,
-if it has markup; what has only lines makes blocks. Afterwards all is one path, for all formats.
+A reader of a format with markup makes `pages.Pages` of its source: documents of XHTML, and the
+source's own facts. A reader of a format with lines makes blocks. From there on all formats take one
+path.
 
     content.py    what a file is               ebook/      EPUB, and what Calibre makes one of
     pages.py      documents -> a book          office/     Word, OpenDocument, RTF
@@ -21,11 +22,11 @@ from typing import NamedTuple
 
 from narrator import files
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.book import Begin, Book, Choices, file_name
+from narrator.importers.book import Book, Choices, FileCallback, file_name
 from narrator.importers.readers.content import SUFFIXES, Kind, kind_of
 from narrator.importers.readers.ebook.calibre import read_by_calibre
 from narrator.importers.readers.ebook.epub import read_epub
-from narrator.importers.readers.folder import Read, read_folder
+from narrator.importers.readers.folder import Reader, read_folder
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.office.docx import read_docx
 from narrator.importers.readers.office.odt import read_odt
@@ -44,8 +45,8 @@ class Format(NamedTuple):
     """A format that can be imported."""
 
     name: str
-    """As people say it."""
-    read: Read
+    """For people."""
+    read: Reader
 
 
 FORMATS: Mapping[Kind, Format] = {
@@ -71,17 +72,17 @@ FORMATS: Mapping[Kind, Format] = {
 
 
 _ADDRESS = re.compile(r"(?:https?|ftp|feed):/", re.IGNORECASE)
-"""What is typed as `https://…`; a path has one slash of the two."""
+"""An address typed as `https://…`; a path keeps one of the two slashes."""
 
 
-def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
-    """The book in a file or a folder; `begin` is told each file.
+def read_source(source: Path, choices: Choices, on_file: FileCallback) -> Book:
+    """Returns the book in a file or a folder; calls `on_file` before it reads each file.
 
     Raises ImportFailed, with what to do, and Slow.
     """
     if _ADDRESS.match(str(source)):
-        what = "is an address, and no network is used; save what is there as a file"
-        raise ImportFailed(Problem(source, None, f"{what}, and import that"))
+        message = "is an address, and no network is used; save what is there as a file"
+        raise ImportFailed(Problem(source, None, f"{message}, and import that"))
     try:
         status = source.stat()
     except OSError as error:
@@ -91,21 +92,21 @@ def read_source(source: Path, choices: Choices, begin: Begin) -> Book:
             raise ImportFailed(Problem(source, None, "no such file")) from None
         raise ImportFailed(Problem(source, None, f"cannot be read: {error.strerror}")) from None
     if stat.S_ISDIR(status.st_mode):
-        return replace(read_folder(source, choices, _read_file, begin), format="a folder")
+        return replace(read_folder(source, choices, _read_file, on_file), format="a folder")
     if not stat.S_ISREG(status.st_mode):
         raise ImportFailed(Problem(source, None, f"{files.not_a_file(source)}; name a file"))
     if status.st_size == 0:  # unread: /proc/kmsg waits until the system writes a message
         raise ImportFailed(Problem(source, None, "has no text to read aloud: its size is 0 bytes"))
-    begin(source)
+    on_file(source)
     return _read_file(source, choices)
 
 
 def _read_file(source: Path, choices: Choices) -> Book:
-    """The book in a file, whatever it is. Raises ImportFailed, Slow."""
+    """Returns the book in a file of any format. Raises ImportFailed, Slow."""
     kind = kind_of(source)
-    found = FORMATS[kind]
-    book = replace(found.read(source, choices), format=found.name)
+    file_format = FORMATS[kind]
+    book = replace(file_format.read(source, choices), format=file_format.name)
     if SUFFIXES.get(source.suffix.lower()) in (kind, None) and source.suffix:
         return book
-    remark = f"{file_name(source)} was read as {found.name}, as its content is."
+    remark = f"{file_name(source)} was read as {file_format.name}, as its content is."
     return replace(book, remarks=(remark, *book.remarks))

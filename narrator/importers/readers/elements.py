@@ -1,6 +1,6 @@
-"""What XHTML says of its elements: names, types, classes, styles, and the text in them.
+"""Properties of XHTML elements: names, types, classes, styles, and the text in them.
 
-Knows one element and what is around it, not blocks, and not how a document is walked.
+Knows one element and its neighbours, not blocks, and not how a document is walked.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from narrator.importers.book import count_words, names
 from narrator.importers.readers.archive import types_of
 
 LEFT = "data-narrator-left"
-"""Attribute that readers of other formats give to what is left out: why."""
+"""Attribute with which readers of other formats mark an element as left out: the reason."""
 INCOMPLETE = "formula without alternative text, whose sentence is incomplete"
 SOURCE = "data-narrator-source"
-"""Attribute that they give to what begins at another place of the source: which, for people."""
+"""Attribute that names the place in the source where an element begins, for people."""
 BLOCKS = names(
     "address article aside blockquote body caption center dd details div dl dt fieldset "
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup html legend li main "
@@ -26,8 +26,8 @@ BLOCKS = names(
 )
 SILENT = names("script style head template")
 """Elements whose text is not the book's."""
-SHOWN = names("img image")
-"""Pictures whose alternative text is the source's, as its words are."""
+SPOKEN_PICTURES = names("img image")
+"""Pictures whose alternative text counts as the source's words."""
 PICTURES = names("svg img image object video audio canvas iframe math picture")
 _TEX = re.compile(r"[\\{}^_$]")
 _PLAIN_MATH = names("math mrow mi mn mo mtext mspace mstyle semantics annotation annotation-xml")
@@ -49,7 +49,7 @@ LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def name_of(element: etree._Element) -> str:
-    """Its name in small letters, without its namespace; "" for a comment."""
+    """Returns an element's name in lower case, without its namespace; "" for a comment."""
     tag = element.tag
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
@@ -60,20 +60,20 @@ def level_of(element: etree._Element) -> int:
 
 
 def language_of(element: etree._Element) -> str | None:
-    """What an element or the nearest around it says that it is in."""
-    for one in (element, *element.iterancestors()):
-        if language := one.get(LANG) or one.get("lang"):
+    """Returns the language that an element or its nearest ancestor declares."""
+    for ancestor in (element, *element.iterancestors()):
+        if language := ancestor.get(LANG) or ancestor.get("lang"):
             return str(language).strip()
     return None
 
 
 def texts_of(element: etree._Element) -> Iterator[str]:
-    """The text nodes in an element."""
+    """Yields the text nodes in an element."""
     return (piece for piece in _pieces(element) if piece)
 
 
 def runs_of(element: etree._Element) -> Iterator[str]:
-    """The text of an element, in pieces that blocks part."""
+    """Yields the text of an element, in pieces that block elements separate."""
     run: list[str] = []
     for piece in (*_pieces(element), None):
         if piece is None:
@@ -84,14 +84,14 @@ def runs_of(element: etree._Element) -> Iterator[str]:
 
 
 def _pieces(element: etree._Element) -> Iterator[str | None]:
-    """Text nodes, and None at the borders of blocks."""
+    """Yields text nodes, and None at the borders of block elements."""
     name = name_of(element)
     if not name or name in SILENT:
         return
     border = name in BLOCKS or name in ("br", "hr", "text", "tspan", "title", "desc")
     if border:
         yield None
-    if name in SHOWN:
+    if name in SPOKEN_PICTURES:
         yield element.get("alt", "")
     yield element.text or ""
     for child in element:
@@ -102,17 +102,17 @@ def _pieces(element: etree._Element) -> Iterator[str | None]:
 
 
 def row_of(element: etree._Element | None) -> str:
-    """The text in an element on one line; "" for none."""
+    """Returns the text in an element on one line; "" for None."""
     return "" if element is None else " ".join(seen("".join(element.itertext())).split())
 
 
 def last_of(parent: etree._Element) -> etree._Element | None:
-    """The last child; `len(parent)` would count all, of which there may be a hundred thousand."""
+    """Returns the last child; `len(parent)` would count all, possibly a hundred thousand."""
     return next(parent.iterchildren(reversed=True), None)
 
 
 def say(parent: etree._Element, text: str | None) -> None:
-    """Add words at the end of an element."""
+    """Appends words to the end of an element."""
     if not text:
         return
     last = last_of(parent)
@@ -122,11 +122,14 @@ def say(parent: etree._Element, text: str | None) -> None:
         parent.text = (parent.text or "") + text
 
 
-def said_of_formula(element: etree._Element, alt: str) -> str | None:
-    """What is spoken for a formula: its alternative text in words, or a plain row of signs."""
+def spoken_formula(element: etree._Element, alt: str) -> str | None:
+    """Returns the spoken form of a formula: its alternative text in words, or a plain row of
+    signs."""
     notes = [e for e in element.iter("{*}annotation") if "tex" not in e.get("encoding", "").lower()]
-    written = (alt, element.get("alttext", ""), *("".join(e.itertext()) for e in notes))
-    words = next((text.strip() for text in written if text.strip() and not _TEX.search(text)), None)
+    candidates = (alt, element.get("alttext", ""), *("".join(e.itertext()) for e in notes))
+    words = next(
+        (text.strip() for text in candidates if text.strip() and not _TEX.search(text)), None
+    )
     if words is not None:
         return " ".join(words.split())
     if name_of(element) != "math" or not is_plain_formula(element):
@@ -137,20 +140,21 @@ def said_of_formula(element: etree._Element, alt: str) -> str | None:
 
 
 def is_code(element: etree._Element) -> bool:
-    """Whether lines as they stand are of a program, not of verse."""
-    inside = [child for child in element if name_of(child)]
-    whole = len(inside) == 1 and name_of(inside[0]) in ("code", "samp", "kbd")
-    return whole or any(
-        _CODE_CLASS.search(one.get("class", ""))
-        for one in (element, element.getparent())
-        if one is not None and name_of(one) != "body"
+    """Returns whether preformatted lines are a program rather than verse."""
+    children = [child for child in element if name_of(child)]
+    is_only_code = len(children) == 1 and name_of(children[0]) in ("code", "samp", "kbd")
+    return is_only_code or any(
+        _CODE_CLASS.search(candidate.get("class", ""))
+        for candidate in (element, element.getparent())
+        if candidate is not None and name_of(candidate) != "body"
     )
 
 
 def is_plain_formula(element: etree._Element) -> bool:
-    """Whether a formula is signs in a row: no fraction, no root, nothing raised or lowered."""
-    inside = {name_of(e) for e in element.iter("{*}*")}
-    return inside <= _PLAIN_MATH and not inside & {"annotation", "annotation-xml"}
+    """Returns whether a formula is a row of signs, without fractions, roots, superscripts or
+    subscripts."""
+    names = {name_of(e) for e in element.iter("{*}*")}
+    return names <= _PLAIN_MATH and not names & {"annotation", "annotation-xml"}
 
 
 def is_hidden(element: etree._Element) -> bool:
@@ -162,16 +166,16 @@ def is_page_mark(types: list[str], classes: str) -> bool:
 
 
 def may_be_caption(name: str, classes: str) -> bool:
-    """Whether an element's name or classes are those of what is said of a picture."""
+    """Returns whether an element's name or classes are those of a caption."""
     return name == "figcaption" or _CAPTION_CLASS.search(classes) is not None
 
 
 def is_heading(name: str, types: list[str], classes: str) -> bool:
     if re.fullmatch(r"h[1-6]", name):
         return True
-    bare = {word.rpartition(":")[2] for word in types}
+    bare_types = {word.rpartition(":")[2] for word in types}
     return name in ("p", "div") and bool(
-        HEADING_TYPE.intersection(bare) or (name == "p" and _HEADING_CLASS.search(classes))
+        HEADING_TYPE.intersection(bare_types) or (name == "p" and _HEADING_CLASS.search(classes))
     )
 
 
@@ -180,7 +184,8 @@ def is_subtitle(element: etree._Element) -> bool:
 
 
 def is_lines(element: etree._Element) -> bool:
-    """Whether all children are short blocks without breaks: lines of verse, marked one by one."""
+    """Returns whether all children are short blocks without breaks: lines of verse, marked one by
+    one."""
     children = [child for child in element if name_of(child)]
     return len(children) > 1 and all(
         name_of(child) in ("div", "p")

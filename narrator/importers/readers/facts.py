@@ -1,6 +1,6 @@
-"""What a source says of itself, in whatever format: title, authors, contents.
+"""A source's own facts, in any format: title, authors, contents.
 
-Programs write titles and authors where nobody has; here is what is none of a person's.
+Programs write titles and authors that nobody has chosen; these are filtered here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 @dataclass(frozen=True, slots=True)
 class TocEntry:
-    """A place in the table of contents."""
+    """An entry of the table of contents."""
 
     title: str
     path: str
@@ -26,7 +26,7 @@ class TocEntry:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a source says of the book; texts are on one line."""
+    """Facts of the book by its source; texts are on one line."""
 
     title: str | None = None
     subtitle: str | None = None
@@ -44,13 +44,13 @@ class Metadata:
 
 # -- what programs write ---------------------------------------------------------------------------
 
-_NO_TITLE = re.compile(
+_GENERATED_TITLE = re.compile(
     r"(document|dokument|untitled|unbenannt|sans titre|normal|template|word|new|title)[\s\d]*"
     r"(document)?\d*|microsoft word\b.*|powerpoint.*|[\W_]*|"
     r".*\.(docx?|dotx?|rtf|odt|txt|pages|indd|qxd|tex|pdf|wpd|dvi|html?)",
     re.IGNORECASE,
 )
-_NO_PERSON = re.compile(
+_GENERATED_AUTHOR = re.compile(
     r"python-docx|docx4j|apache poi|windows user|user|admin\w*|owner|un-named|unknown|author|"
     r"default|anonymous|[\W\d_]*|"
     r"(openoffice|libreoffice|microsoft|latex|tex|pdftex|calibre|adobe|acrobat)\b.*",
@@ -59,18 +59,18 @@ _NO_PERSON = re.compile(
 
 
 def title_of(text: str) -> str | None:
-    """The title in a file's properties; None for what a program wrote, as `Document1`."""
-    text = " ".join(text.split())[:_LONGEST]
-    return text if text and not _NO_TITLE.fullmatch(text) else None
+    """Returns the title in a file's properties; None for a generated one, such as `Document1`."""
+    text = " ".join(text.split())[:_MAX_LENGTH]
+    return text if text and not _GENERATED_TITLE.fullmatch(text) else None
 
 
 def author_of(text: str) -> str | None:
-    """A name in a file's properties; None for a program's, or that of any user."""
-    text = " ".join(text.split())[:_LONGEST]
-    return text if text and not _NO_PERSON.fullmatch(text) else None
+    """Returns a name in a file's properties; None for that of a program or of a generic user."""
+    text = " ".join(text.split())[:_MAX_LENGTH]
+    return text if text and not _GENERATED_AUTHOR.fullmatch(text) else None
 
 
-_LONGEST = 300
+_MAX_LENGTH = 300
 """Characters of a title or a name."""
 
 
@@ -82,7 +82,7 @@ _GENRES = names(
     "adventure crime western westerns nonfiction non-fiction mythology folklore politics "
     "psychology science business economics cooking self-help novel novella detective"
 )
-_FORM = re.compile(
+_GENRE_PHRASE = re.compile(
     r"(?:[^\W\d_’'-]+[ ’'-]){1,3}(?:fiction|stories|novels?|tales|poetry|poems|drama|plays|essays|"
     r"literature|fantasy|mysteries)",
     re.IGNORECASE,
@@ -90,14 +90,14 @@ _FORM = re.compile(
 
 
 def genre_of(subjects: Iterable[str]) -> str | None:
-    """What of a library's subjects is a genre, as players list them: `Sea stories`, or `Fiction` of
-    `Chickens -- Fiction`; None where they only say what the book is about."""
+    """Returns the genre among a library's subjects, in the form that players use: `Sea stories`, or
+    `Fiction` of `Chickens -- Fiction`; None if they only name topics."""
     parts: list[str] = []
     for subject in subjects:
-        whole = " ".join(subject.split())
-        if whole.casefold() in _GENRES or _FORM.fullmatch(whole):
-            return whole.capitalize() if whole.isupper() else whole
-        parts += re.split(r"\s*(?:--|—|[;/>|])\s*", whole)
-    named = (part for part in parts if part.casefold() in _GENRES or _FORM.fullmatch(part))
-    found = next(named, None)
-    return found.capitalize() if found and found.isupper() else found
+        subject_text = " ".join(subject.split())
+        if subject_text.casefold() in _GENRES or _GENRE_PHRASE.fullmatch(subject_text):
+            return subject_text.capitalize() if subject_text.isupper() else subject_text
+        parts += re.split(r"\s*(?:--|—|[;/>|])\s*", subject_text)
+    genres = (part for part in parts if part.casefold() in _GENRES or _GENRE_PHRASE.fullmatch(part))
+    genre = next(genres, None)
+    return genre.capitalize() if genre and genre.isupper() else genre

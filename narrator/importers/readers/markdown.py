@@ -1,6 +1,6 @@
-"""Markdown -> a book: parted at its headings, otherwise as it is written.
+"""Reads Markdown as a book: divided at its headings, otherwise as written.
 
-Front matter in YAML gives the facts of the book. The text of chapters stays the author's.
+YAML front matter gives the facts of the book. The text of chapters stays the author's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from narrator import files
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
 from narrator.importers import hyphens
-from narrator.importers.blocks import Block, Kind, left_out
+from narrator.importers.blocks import Block, BlockKind, left_out_block
 from narrator.importers.book import (
     Book,
     Choices,
@@ -37,7 +37,7 @@ from narrator.importers.plaintext import read_text
 from narrator.importers.prose import StyledSpan, write_paragraph
 from narrator.importers.readers.facts import LANGUAGE
 
-_FACTS = {
+_FACT_BY_KEY = {
     "title": "title",
     "subtitle": "subtitle",
     "author": "author",
@@ -72,16 +72,16 @@ class _MarkdownFile:
 
     path: Path
     rows: list[str]
-    shown: list[str]
-    """The rows, with escapes where they are needed."""
+    shown_rows: list[str]
+    """The rows, with necessary escapes."""
     facts: dict[str, list[str]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
     def fact(self, name: str) -> str | None:
         return next(iter(self.facts.get(name, ())), None)
 
-    def block(self, begin: int, end: int, kind: Kind = "text", title: str = "") -> Block:
-        """Rows as they are written, counted."""
+    def block(self, begin: int, end: int, kind: BlockKind = "text", title: str = "") -> Block:
+        """Returns rows as a block, with characters and words counted."""
         rows = self.rows[begin:end]
         return Block(
             kind,
@@ -90,66 +90,72 @@ class _MarkdownFile:
             characters=sum(map(count_characters, rows)),
             words=sum(map(count_words, rows)),
             rows=rows,
-            written="\n".join(self.shown[begin:end]),
+            source_markdown="\n".join(self.shown_rows[begin:end]),
         )
 
 
-def read_markdown(path: Path, choices: Choices, of_folder: bool = False) -> Book:
-    """The book in a Markdown file, or one file of a book in a folder. Raises ImportFailed, Slow."""
+def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> Book:
+    """Returns the book in a Markdown file, or in one file of a folder. Raises ImportFailed,
+    Slow."""
     decoded = read_text(path, choices.encoding)
     text = seen(decoded.text)
     rows = text.split("\n")
     source = _MarkdownFile(path, rows, list(rows))
-    begin = _read_front_matter(source)
-    body = "\n".join([""] * begin + rows[begin:])
+    text_start = _read_front_matter(source)
+    body = "\n".join([""] * text_start + rows[text_start:])
     tokens = MarkdownIt("commonmark").enable("table").disable(["code", "html_block"]).parse(body)
     _join_words(source, tokens, text)
-    _take_in(source, tokens, choices)
-    outline = _outline(source, tokens, begin, of_folder)
+    _write_asides(source, tokens, choices)
+    outline = _build_outline(source, tokens, text_start, is_in_folder)
     outline.choices = choices
-    divided = divide(outline, CHOSEN if choices.heading else FOLDER if of_folder else LEVELS)
-    said = outline.said
-    if not of_folder:
-        if not divided.chapters:
+    divided_book = divide(
+        outline, CHOSEN if choices.heading else FOLDER if is_in_folder else LEVELS
+    )
+    facts = outline.facts
+    if not is_in_folder:
+        if not divided_book.chapters:
             raise ImportFailed(Problem(path, None, "has no text to read aloud"))
-        if len(divided.chapters) == 1:
-            said.setdefault("title", divided.chapters[0].title)
-    book = _book(source, said, is_titled=("title" in (source.facts if of_folder else said)))
+        if len(divided_book.chapters) == 1:
+            facts.setdefault("title", divided_book.chapters[0].title)
+    book = _build_book(
+        source, facts, is_titled=("title" in (source.facts if is_in_folder else facts))
+    )
     return replace(
         book,
-        chapters=tuple(divided.chapters),
-        left_out=tuple(divided.left_out),
+        chapters=tuple(divided_book.chapters),
+        left_out=tuple(divided_book.left_out),
         characters=count_characters(text),
-        speakers=divided.speakers,
-        dialogue=divided.dialogue,
-        remarks=(*filter(None, [decoded.remark]), *book.remarks, *divided.remarks),
+        speakers=divided_book.speakers,
+        dialogue=divided_book.dialogue,
+        remarks=(*filter(None, [decoded.remark]), *book.remarks, *divided_book.remarks),
     )
 
 
-def _outline(
-    source: _MarkdownFile, tokens: Sequence[Token], begin: int, of_folder: bool
+def _build_outline(
+    source: _MarkdownFile, tokens: Sequence[Token], text_start: int, is_in_folder: bool
 ) -> Outline:
-    """What the text of a file has, and what its front matter, up to a row, says of the book."""
-    said = {name: texts[0] for name in ("title", "author") if (texts := source.facts.get(name))}
-    name = _shown_name(source.path) if of_folder else stem(source.path)
-    if of_folder:
-        said = {"title": said.get("title", name)}
-    return Outline(_blocks(source, tokens, begin), BookContext(name), said=said)
+    """Returns the blocks of a file, with title and author by its front matter, which ends at a
+    row."""
+    facts = {name: texts[0] for name in ("title", "author") if (texts := source.facts.get(name))}
+    name = _title_from_name(source.path) if is_in_folder else stem(source.path)
+    if is_in_folder:
+        facts = {"title": facts.get("title", name)}
+    return Outline(_read_blocks(source, tokens, text_start), BookContext(name), facts=facts)
 
 
-def _book(source: _MarkdownFile, said: Mapping[str, str], is_titled: bool) -> Book:
-    """The facts of a book, without its text."""
+def _build_book(source: _MarkdownFile, text_facts: Mapping[str, str], is_titled: bool) -> Book:
+    """Returns the facts of a book, without its text."""
     language = (source.fact("language") or "").replace("_", "-")
-    missing = []
+    missing_facts = []
     if not is_titled:
-        missing.append("The text does not say its title; the file's name stands for it.")
-    if "author" not in said and "author" not in source.facts:
-        missing.append("The text does not say its author.")
-    facts = source.facts.get("title", [])
-    cover = _cover(source)
+        missing_facts.append("The text does not say its title; the file's name stands for it.")
+    if "author" not in text_facts and "author" not in source.facts:
+        missing_facts.append("The text does not say its author.")
+    titles = source.facts.get("title", [])
+    cover = _read_cover(source)
     return Book(
-        title=next(iter(facts), said.get("title", stem(source.path))),
-        authors=tuple(source.facts.get("author", [said.get("author", "Unknown")])),
+        title=next(iter(titles), text_facts.get("title", stem(source.path))),
+        authors=tuple(source.facts.get("author", [text_facts.get("author", "Unknown")])),
         language=language if LANGUAGE.fullmatch(language) else "",
         chapters=(),
         source=file_name(source.path),
@@ -164,93 +170,98 @@ def _book(source: _MarkdownFile, said: Mapping[str, str], is_titled: bool) -> Bo
         genre=source.fact("genre"),
         copyright=source.fact("copyright"),
         is_titled=is_titled,
-        remarks=(*source.remarks, *missing),
+        remarks=(*source.remarks, *missing_facts),
     )
 
 
-def _shown_name(path: Path) -> str:
-    """A file's name as a title: `03-the-gate.md` is `The gate`."""
+def _title_from_name(path: Path) -> str:
+    """Returns a file's name as a title: `03-the-gate.md` becomes `The gate`."""
     words = re.sub(r"^\d+[\s._-]+(?=\w)", "", stem(path)).replace("_", " ").replace("-", " ")
     return f"{words[:1].upper()}{words[1:]}".strip() or stem(path)
 
 
 # -- blocks ----------------------------------------------------------------------------------------
 
-_KINDS: Mapping[str, Kind] = {
+_KIND_BY_TOKEN: Mapping[str, BlockKind] = {
     "heading_open": "heading",
     "hr": "scene",
 }
 
 
-def _blocks(source: _MarkdownFile, tokens: Sequence[Token], begin: int) -> list[Block]:
-    """The rows in blocks; those of front matter, up to `begin`, are set aside."""
+def _read_blocks(source: _MarkdownFile, tokens: Sequence[Token], text_start: int) -> list[Block]:
+    """Returns the rows as blocks; front matter, up to `text_start`, is left out."""
     rows = source.rows
-    borders: list[tuple[int, Kind, int, str]] = []
+    borders: list[tuple[int, BlockKind, int, str]] = []
     """Row, kind, level and title of each block."""
-    end = begin
-    last = Token("end", "", 0, map=[len(rows), len(rows)])
-    for token, inline in pairwise((*tokens, last, last)):
+    end = text_start
+    end_token = Token("end", "", 0, map=[len(rows), len(rows)])
+    for token, inline in pairwise((*tokens, end_token, end_token)):
         if token.level == 0 and token.map:
-            # what Markdown does not show: definitions of links
-            loose = (row for row in range(end, token.map[0]) if rows[row].strip())
-            borders += [(row, "gap", 0, "") for row in islice(loose, 1)]
-            kind = _KINDS.get(token.type, "text")
+            # Rows that Markdown does not show: definitions of links.
+            unparsed_rows = (row for row in range(end, token.map[0]) if rows[row].strip())
+            borders += [(row, "gap", 0, "") for row in islice(unparsed_rows, 1)]
+            kind = _KIND_BY_TOKEN.get(token.type, "text")
             level = int(token.tag[1]) if kind == "heading" else 0
-            borders.append((token.map[0], kind, level, _plain(inline)))
+            borders.append((token.map[0], kind, level, _plain_words(inline)))
             end = token.map[1]
-    blocks = [source.block(0, begin)] if begin else []
+    blocks = [source.block(0, text_start)] if text_start else []
     for block in blocks:
         block.leave("front matter: the facts of the book")
-    for (first, kind, level, title), (below, *_) in pairwise(borders):
-        for begin, end in _parted_at_notes(rows, first, below):
-            block = source.block(begin, end, kind, title)
+    for (first_row, kind, level, title), (next_row, *_) in pairwise(borders):
+        for text_start, end in _split_at_notes(rows, first_row, next_row):
+            block = source.block(text_start, end, kind, title)
             block.level = level
-            note = _NOTE.match(rows[begin])
+            note = _NOTE.match(rows[text_start])
             block.note = (note[1],) if note else ()
-            block.refs = () if note else tuple(dict.fromkeys(_MARK.findall("\n".join(block.rows))))
+            block.refs = (
+                () if note else tuple(dict.fromkeys(_NOTE_REFERENCE.findall("\n".join(block.rows))))
+            )
             blocks.append(block)
-            blocks += _attributes(block)
+            blocks += _leave_attributes(block)
     return blocks
 
 
 _NOTE = re.compile(r" {0,3}\[\^([^\]\s]+)\]:")
-_MARK = re.compile(r"\[\^([^\[\]\s]{1,200})\](?!:)")
+_NOTE_REFERENCE = re.compile(r"\[\^([^\[\]\s]{1,200})\](?!:)")
 _ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}]*\}[ \t]*$")
 
 
-def _parted_at_notes(rows: Sequence[str], first: int, below: int) -> Iterator[tuple[int, int]]:
-    """Where the pieces of a block begin and end: each footnote is one."""
-    begins = [row for row in range(first + 1, below) if _NOTE.match(rows[row])]
-    return pairwise([first, *begins, below])
+def _split_at_notes(rows: Sequence[str], first_row: int, end_row: int) -> Iterator[tuple[int, int]]:
+    """Yields the ranges of rows into which footnotes divide a block."""
+    note_rows = [row for row in range(first_row + 1, end_row) if _NOTE.match(rows[row])]
+    return pairwise([first_row, *note_rows, end_row])
 
 
-def _attributes(block: Block) -> Iterator[Block]:
-    """Set aside the attributes of a heading: `# Title {#name .class}`."""
-    shown, line_end, rest = (block.written or "").partition("\n")
-    found = _ATTRIBUTES.search(shown) if block.kind == "heading" else None
-    if found:
-        block.written = f"{shown[: found.start()]}{line_end}{rest}"
+def _leave_attributes(block: Block) -> Iterator[Block]:
+    """Removes the attributes of a heading, `# Title {#name .class}`, and yields them as left
+    out."""
+    first_row, line_end, other_rows = (block.source_markdown or "").partition("\n")
+    match = _ATTRIBUTES.search(first_row) if block.kind == "heading" else None
+    if match:
+        block.source_markdown = f"{first_row[: match.start()]}{line_end}{other_rows}"
         block.text = _ATTRIBUTES.sub("", block.text)
-        aside = left_out(block.source, found[0], "attributes of a heading")
-        block.characters -= aside.characters
-        block.words -= aside.words
-        yield aside
+        attributes = left_out_block(block.source, match[0], "attributes of a heading")
+        block.characters -= attributes.characters
+        block.words -= attributes.words
+        yield attributes
 
 
 def _join_words(source: _MarkdownFile, tokens: Sequence[Token], text: str) -> None:
-    """Put words together that the end of a row in a paragraph parts."""
+    """Joins words that line ends divide within paragraphs."""
     if not hyphens.BROKEN.search(text):
         return
-    known = hyphens.words_of(text)
+    known_words = hyphens.words_of(text)
     for token in tokens:
-        first, last = token.map or (0, 0)
-        for row in range(first, last - 1) if token.type == "paragraph_open" else ():
-            broken = re.search(r"([^\W_]+(?:-[^\W_]+)*)-[ \t]*$", source.shown[row])
-            below = re.match(r"([\s>]*)([^\W_]+)(\S*)[ \t]*", source.shown[row + 1])
-            if broken and below:
-                word = hyphens.joined(broken[1], below[2], known) + below[3]
-                source.shown[row] = source.shown[row][: broken.start()] + word
-                source.shown[row + 1] = below[1] + source.shown[row + 1][below.end() :]
+        first_row, end_row = token.map or (0, 0)
+        for row in range(first_row, end_row - 1) if token.type == "paragraph_open" else ():
+            first_half = re.search(r"([^\W_]+(?:-[^\W_]+)*)-[ \t]*$", source.shown_rows[row])
+            second_half = re.match(r"([\s>]*)([^\W_]+)(\S*)[ \t]*", source.shown_rows[row + 1])
+            if first_half and second_half:
+                word = hyphens.joined(first_half[1], second_half[2], known_words) + second_half[3]
+                source.shown_rows[row] = source.shown_rows[row][: first_half.start()] + word
+                source.shown_rows[row + 1] = (
+                    second_half[1] + source.shown_rows[row + 1][second_half.end() :]
+                )
 
 
 # -- what is no plain text -------------------------------------------------------------------------
@@ -259,58 +270,62 @@ _IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]
 _CELL_ENDS = re.compile(r"(?<!\\)\|")
 
 
-def _take_in(source: _MarkdownFile, tokens: Sequence[Token], choices: Choices) -> None:
-    """Write tables, code and pictures as text, where a user has them read; what stays as it is, the
-    script leaves out, and that is remarked."""
-    treated = {"tables": choices.tables, "code": choices.code, "pictures": choices.pictures}
-    stays: Counter[str] = Counter()
+def _write_asides(source: _MarkdownFile, tokens: Sequence[Token], choices: Choices) -> None:
+    """Writes tables, code and pictures as text if the user wants them read; adds a remark on those
+    that the script layer will leave out."""
+    treatments = {"tables": choices.tables, "code": choices.code, "pictures": choices.pictures}
+    kept_counts: Counter[str] = Counter()
     for token in tokens:
-        pictures = sum(child.type == "image" for child in token.children or ())
-        name = _ASIDES.get(token.type, "pictures" if pictures else "")
-        if name and treated[name] == "read":
-            _write_out(source, token, name)
+        picture_count = sum(child.type == "image" for child in token.children or ())
+        name = _ASIDE_NAMES.get(token.type, "pictures" if picture_count else "")
+        if name and treatments[name] == "read":
+            _write_aside(source, token, name)
         elif name:
-            stays[name] += pictures or 1
-    if stays:
-        what = ", ".join(f"{name} ({count})" for name, count in sorted(stays.items()))
-        how = ", ".join(f"--{name} read" for name in sorted(stays))
-        source.remarks.append(f"{what}: in the texts, and not spoken; {how} speaks them.")
+            kept_counts[name] += picture_count or 1
+    if kept_counts:
+        counts_text = ", ".join(f"{name} ({count})" for name, count in sorted(kept_counts.items()))
+        options = ", ".join(f"--{name} read" for name in sorted(kept_counts))
+        source.remarks.append(
+            f"{counts_text}: in the texts, and not spoken; {options} speaks them."
+        )
 
 
-_ASIDES = {"table_open": "tables", "fence": "code"}
+_ASIDE_NAMES = {"table_open": "tables", "fence": "code"}
 
 
-def _write_out(source: _MarkdownFile, token: Token, name: str) -> None:
-    """Write a table, code or a paragraph's pictures as text."""
-    first, last = token.map or (0, 0)
-    rows = source.rows[first:last]
+def _write_aside(source: _MarkdownFile, token: Token, name: str) -> None:
+    """Writes a table, code or the pictures of a paragraph as text."""
+    first_row, end_row = token.map or (0, 0)
+    rows = source.rows[first_row:end_row]
     if name == "tables":
-        _show(source, first, list(map(_row, rows)))
+        _show_rows(source, first_row, list(map(_spoken_row, rows)))
     elif name == "code":
-        _show(source, first, ["", *rows[1:]])
+        _show_rows(source, first_row, ["", *rows[1:]])
     else:
-        shown = (_IMAGE.sub(r"\1", row) for row in source.shown[first:last])
-        source.shown[first:last] = list(shown)
+        rows_without_images = (
+            _IMAGE.sub(r"\1", row) for row in source.shown_rows[first_row:end_row]
+        )
+        source.shown_rows[first_row:end_row] = list(rows_without_images)
 
 
-def _row(row: str) -> str:
-    """A row of a table as a sentence's worth of words; "" for the rule below its head."""
+def _spoken_row(row: str) -> str:
+    """Returns a row of a table as a sentence; "" for the rule below its head."""
     if not row.strip(" |:-"):
         return ""
     cells = (cell.strip().replace("\\|", "|") for cell in _CELL_ENDS.split(row.strip()))
     return "; ".join(filter(None, cells))
 
 
-def _show(source: _MarkdownFile, first: int, rows: Sequence[str]) -> None:
-    """Write rows as lines of a paragraph; a rule or a fence among them is none."""
-    begun = [row if row.strip(" `~>") else "" for row in rows]
-    for number, (row, below) in enumerate(pairwise([*begun, ""]), first):
-        shown = write_paragraph([(StyledSpan(row.strip()),)]) if row else ""
-        source.shown[number] = f"{shown}\\" if row and below else shown
+def _show_rows(source: _MarkdownFile, first_row: int, rows: Sequence[str]) -> None:
+    """Writes rows as lines of a paragraph; rules and fences among them become empty."""
+    shown_rows = [row if row.strip(" `~>") else "" for row in rows]
+    for row_number, (row, row_below) in enumerate(pairwise([*shown_rows, ""]), first_row):
+        markdown = write_paragraph([(StyledSpan(row.strip()),)]) if row else ""
+        source.shown_rows[row_number] = f"{markdown}\\" if row and row_below else markdown
 
 
-def _plain(inline: Token) -> str:
-    """The words of a heading or a paragraph, without their markup."""
+def _plain_words(inline: Token) -> str:
+    """Returns the words of a heading or a paragraph, without their markup."""
     return " ".join("".join(t.content or " " for t in inline.children or ()).split())
 
 
@@ -318,75 +333,78 @@ def _plain(inline: Token) -> str:
 
 
 def _read_front_matter(source: _MarkdownFile) -> int:
-    """Take in the facts of front matter; the row at which it ends, 0 where there is none."""
+    """Reads the facts of front matter; returns the row at which it ends, 0 for none."""
     rows = source.rows
     if rows[0].rstrip() != "---" or len(rows) < 3 or not _KEY.match(rows[1]):
         return 0
     end = next((i for i, row in enumerate(rows[1:], 1) if row.rstrip() in ("---", "...")), 0)
-    front = _parsed(source, rows[1:end]) if end else None
+    front = _parse_yaml(source, rows[1:end]) if end else None
     if not isinstance(front, dict) or not _is_front_matter(front, rows[1:end]):
         return 0
-    for key, value in front.items():
-        _take_fact(source, str(key).lower(), value)
+    for key, fact in front.items():
+        _take_fact(source, str(key).lower(), fact)
     return end + 1
 
 
-def _is_front_matter(front: Mapping[object, object], rows: Sequence[str]) -> bool:
-    """Whether values between rules are facts: of a book, or others that look like nothing else."""
-    keys = list(map(str, front))
-    plain = bool(keys) and all(map(str.strip, rows)) and all(map(str.islower, keys))
-    return plain or any(key.lower() in _FACTS for key in keys)
+def _is_front_matter(mapping: Mapping[object, object], rows: Sequence[str]) -> bool:
+    """Returns whether values between rules are facts: of a book, or otherwise unmistakable."""
+    keys = list(map(str, mapping))
+    is_plain = bool(keys) and all(map(str.strip, rows)) and all(map(str.islower, keys))
+    return is_plain or any(key.lower() in _FACT_BY_KEY for key in keys)
 
 
-def _take_fact(source: _MarkdownFile, key: str, value: object) -> None:
-    name = _FACTS.get(key)
-    if name is not None and (texts := list(_texts(value))):
+def _take_fact(source: _MarkdownFile, key: str, parsed_value: object) -> None:
+    name = _FACT_BY_KEY.get(key)
+    if name is not None and (texts := list(_fact_texts(parsed_value))):
         source.facts.setdefault(name, texts)
-        if name == "series" and isinstance(value, Mapping) and value.get("part"):
-            source.facts.setdefault("series_part", [str(value["part"])])
+        if name == "series" and isinstance(parsed_value, Mapping) and parsed_value.get("part"):
+            source.facts.setdefault("series_part", [str(parsed_value["part"])])
 
 
-def _parsed(source: _MarkdownFile, rows: Sequence[str]) -> object:
-    """The value of YAML that stands below the first row of a file; of what is none, its rows."""
+def _parse_yaml(source: _MarkdownFile, rows: Sequence[str]) -> object:
+    """Returns the YAML below the first row of a file; if it is invalid, a mapping of its rows."""
     try:
         # The base loader makes strings of all scalars: no dates, no numbers, no objects.
         return yaml.load("\n".join(rows), Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError) as error:
-        mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-        place = f"{file_name(source.path)}:{mark.line + 2 if mark else 1}"
+        problem_mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+        place = f"{file_name(source.path)}:{problem_mark.line + 2 if problem_mark else 1}"
     source.remarks.append(
         f"{place}: front matter is no valid YAML; it was read row by row. Look at the facts."
     )
     pairs = (row.partition(":") for row in rows if re.match(r"[\w-]+:\s", row))
-    return {key: value.strip().strip("\"'[]{}") for key, _, value in pairs}
+    return {key: text.strip().strip("\"'[]{}") for key, _, text in pairs}
 
 
-def _texts(value: object) -> Iterator[str]:
-    """The texts of a value that is one text, a list of them, or mappings that hold one."""
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, Mapping):
-            item = next((item[k] for k in ("name", "text", "title") if item.get(k)), None)
-        if isinstance(item, str) and item.strip():
-            yield " ".join(item.split())
+def _fact_texts(parsed_value: object) -> Iterator[str]:
+    """Yields the texts of a value: one text, a list of texts, or mappings that contain one."""
+    for entry in parsed_value if isinstance(parsed_value, list) else [parsed_value]:
+        if isinstance(entry, Mapping):
+            entry = next((entry[k] for k in ("name", "text", "title") if entry.get(k)), None)
+        if isinstance(entry, str) and entry.strip():
+            yield " ".join(entry.split())
 
 
-def _cover(source: _MarkdownFile) -> CoverImage | None:
-    """The picture that front matter names; one that is none is told."""
+def _read_cover(source: _MarkdownFile) -> CoverImage | None:
+    """Returns the picture that front matter names; adds a remark if it is not one."""
     name = source.fact("cover")
     if name is None:
         return None
     try:
-        data = files.read_whole(source.path.parent / name, _LARGEST_COVER)
+        content = files.read_whole(source.path.parent / name, _MAX_COVER_SIZE)
     except (OSError, ValueError, files.TooLarge) as error:
-        why = error.strerror if isinstance(error, OSError) else "too large, or no name of a file"
-        source.remarks.append(f"The cover {name} is left out: it cannot be read: {why}.")
+        reason = error.strerror if isinstance(error, OSError) else "too large, or no name of a file"
+        source.remarks.append(f"The cover {name} is left out: it cannot be read: {reason}.")
         return None
-    suffix = next((suffix for begin, suffix in _PICTURES.items() if data.startswith(begin)), None)
+    suffix = next(
+        (suffix for begin, suffix in _SUFFIX_BY_SIGNATURE.items() if content.startswith(begin)),
+        None,
+    )
     if suffix is None:
         source.remarks.append(f"The cover {name} is left out: it is neither JPEG nor PNG.")
         return None
-    return CoverImage(data, suffix)
+    return CoverImage(content, suffix)
 
 
-_PICTURES = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n\x1a\n": ".png"}
-_LARGEST_COVER = 64_000_000
+_SUFFIX_BY_SIGNATURE = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n\x1a\n": ".png"}
+_MAX_COVER_SIZE = 64_000_000

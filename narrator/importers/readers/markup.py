@@ -1,4 +1,4 @@
-"""Bytes -> a tree of XML or HTML, without entities, network, or depth beyond reason.
+"""Parses XML and HTML without entities, network access, or unreasonable depth.
 
 Knows encodings and what harms a parser, not what elements mean.
 """
@@ -13,22 +13,25 @@ from collections.abc import Iterator
 from lxml import etree
 
 DEPTH_LIMIT = 100
-"""Elements inside each other. Books have 10 to 20."""
+"""Largest depth of nested elements. Books have 10 to 20."""
 TAG_LIMIT = 3_000_000
-"""Tags of one part of a word processor's file. A long novel has half a million."""
+"""Largest number of tags in one part of a word processor's file. A long novel has half a million.
+"""
 
 _DECLARATION = re.compile(r"<\?xml[^>]*>")
-_ENCODING = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
-_META = re.compile(rb"<meta\s[^<>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9._-]+)", re.IGNORECASE)
-_ENCODINGS = re.compile(
+_XML_ENCODING = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+_META_CHARSET = re.compile(
+    rb"<meta\s[^<>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9._-]+)", re.IGNORECASE
+)
+_TEXT_ENCODINGS = re.compile(
     r"iso8859-\d+|cp(?!037|273|424|500|1026|1140)\d+|koi8-[rtu]|kz1048|mac-[a-z]+|tis-620|ptcp154|gb2312|gbk|gb18030|"
     r"hz|big5(hkscs)?|shift_jis\w*|euc_\w+|iso2022_\w+|johab"
 )
-"""Python's names of encodings in which books are written; it also knows "punycode" and "zlib". What
+"""Python's names of encodings of books; it also knows "punycode" and "zlib". A document that
 declares itself in ASCII is neither UTF-16 nor EBCDIC."""
 _DOCTYPE = re.compile(r"<!DOCTYPE\s[^>\[]*(\[[^\]]*\]\s*)?>", re.IGNORECASE)
-_PROLOG = 10_000
-"""Characters within which a document type is looked for."""
+_PROLOG_LENGTH = 10_000
+"""Characters in which a document type is searched for."""
 _ENTITY = re.compile(r"&(?:#(1[2-5]\d)|([A-Za-z][A-Za-z0-9]*));")
 _SELF_CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)"
@@ -38,34 +41,40 @@ _XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
 
 
 class BadMarkup(ValueError):
-    """What is wrong with a document, in words."""
+    """Raised for a faulty document; the message says why."""
 
 
 class TooDeep(BadMarkup):
-    """A document whose elements are nested beyond reason."""
+    """Raised for a document whose elements are nested too deep."""
 
 
-def text_of(data: bytes) -> tuple[str, str | None]:
-    """A document as text: by its byte order mark, as it declares, or as UTF-8; and, where it is not
-    in what it declares, that and what it was read as. Raises BadMarkup."""
-    first = error = None
-    for said, encoding in _encodings(data):
-        first = first or said
+def text_of(content: bytes) -> tuple[str, str | None]:
+    """Decodes a document by its byte order mark, its declaration, or as UTF-8.
+
+    Also returns a remark if the declared encoding was wrong. Raises BadMarkup.
+    """
+    first_name = first_error = None
+    for encoding_name, encoding in _candidate_encodings(content):
+        first_name = first_name or encoding_name
         if encoding is None:
             continue
         try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError as found:
-            error = error or (encoding, found.start)
+            text = content.decode(encoding)
+        except UnicodeDecodeError as decode_error:
+            first_error = first_error or (encoding, decode_error.start)
             continue
-        told = f"is not in {first}, as it says; it was read as {said}." if said != first else None
-        return text, told
-    assert error is not None
-    raise BadMarkup(f"not {error[0].removesuffix('-sig').upper()} at byte {error[1]}")
+        remark = (
+            f"is not in {first_name}, as it says; it was read as {encoding_name}."
+            if encoding_name != first_name
+            else None
+        )
+        return text, remark
+    assert first_error is not None
+    raise BadMarkup(f"not {first_error[0].removesuffix('-sig').upper()} at byte {first_error[1]}")
 
 
 def safe(text: str) -> str:
-    """A document without its declarations; HTML's entities are replaced, others refused.
+    """Returns a document without its declarations; replaces HTML's entities, refuses others.
 
     Raises BadMarkup.
     """
@@ -74,14 +83,14 @@ def safe(text: str) -> str:
         text = text[declaration.end() :]
     if "<!ENTITY" in text:
         raise BadMarkup("declares XML entities, which books have no need of")
-    doctype = _DOCTYPE.search(text, 0, _PROLOG)
+    doctype = _DOCTYPE.search(text, 0, _PROLOG_LENGTH)
     if doctype is not None:
         text = text[: doctype.start()] + text[doctype.end() :]
-    return _ENTITY.sub(_entity, text)
+    return _ENTITY.sub(_replace_entity, text)
 
 
 def xml_of(text: str) -> etree._Element:
-    """A text as XML. Raises BadMarkup where it is harmful or not well-formed."""
+    """Parses a text as XML. Raises BadMarkup if it is harmful or not well-formed."""
     try:
         return parse_xml(safe(text))
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -91,7 +100,7 @@ def xml_of(text: str) -> etree._Element:
 
 
 def document_of(text: str) -> tuple[etree._Element, bool]:
-    """A text as XHTML, and whether it is well-formed; what is not is read as HTML.
+    """Parses a text as XHTML, or as HTML if it is not well-formed; also returns whether it is.
 
     Raises BadMarkup.
     """
@@ -99,13 +108,13 @@ def document_of(text: str) -> tuple[etree._Element, bool]:
     try:
         root, well_formed = parse_xml(text), True
     except (etree.XMLSyntaxError, ValueError):
-        root, well_formed = _html(text), False
+        root, well_formed = _parse_html(text), False
     check_depth(root)
     return root, well_formed
 
 
 def check_depth(root: etree._Element) -> None:
-    """Raises TooDeep where elements are nested beyond reason."""
+    """Raises TooDeep if elements are nested too deep."""
     depth = 0
     for event, _ in etree.iterwalk(root, events=("start", "end")):
         depth += 1 if event == "start" else -1
@@ -114,9 +123,9 @@ def check_depth(root: etree._Element) -> None:
 
 
 def bounded_xml(text: str, old: str = "", new: str = "") -> etree._Element:
-    """A text as XML, of a size that a book's may have; `old` in it is read as `new`.
+    """Parses a text of limited size as XML, with `old` in it replaced by `new`.
 
-    Raises BadMarkup where it is harmful, not well-formed, or larger.
+    Raises BadMarkup if it is harmful, not well-formed, or larger.
     """
     if text.count("<") > TAG_LIMIT:
         raise BadMarkup("has more elements than a book needs")
@@ -126,7 +135,7 @@ def bounded_xml(text: str, old: str = "", new: str = "") -> etree._Element:
 
 
 def parse_xml(text: str) -> etree._Element:
-    """Text without a declaration as XML; raises etree.XMLSyntaxError."""
+    """Parses text without a declaration as XML; raises etree.XMLSyntaxError."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True,
         remove_comments=True,
@@ -135,7 +144,7 @@ def parse_xml(text: str) -> etree._Element:
 
 
 def mended_xml(text: str) -> etree._Element:
-    """Text without a declaration as XML, as much of it as can be read. Raises BadMarkup."""
+    """Parses as much as possible of a text without a declaration as XML. Raises BadMarkup."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True,
         remove_comments=True, recover=True,
@@ -150,13 +159,13 @@ def mended_xml(text: str) -> etree._Element:
 
 
 def short(error: Exception) -> str:
-    """An error of a library in one line."""
-    said = str(error).partition(" (<string>")[0]
-    return said.splitlines()[0][:120] if said else type(error).__name__
+    """Returns an error of a library in one line."""
+    message = str(error).partition(" (<string>")[0]
+    return message.splitlines()[0][:120] if message else type(error).__name__
 
 
-def _html(text: str) -> etree._Element:
-    # <a id="x"/> opens an element in HTML that nothing closes.
+def _parse_html(text: str) -> etree._Element:
+    # In HTML, <a id="x"/> opens an element that nothing closes.
     text = _SELF_CLOSED.sub(r"<\1\2></\1>", text.replace("\0", ""))
     parser = etree.HTMLParser(no_network=True, remove_comments=True, remove_pis=True)
     try:
@@ -168,38 +177,41 @@ def _html(text: str) -> etree._Element:
     return root
 
 
-def _encodings(data: bytes) -> Iterator[tuple[str, str | None]]:
-    """Encodings that a document may be in, the likeliest first: for people, and for Python."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+def _candidate_encodings(content: bytes) -> Iterator[tuple[str, str | None]]:
+    """Yields possible encodings, the likeliest first: name for people, and Python's name."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         yield "UTF-16", "utf-16"
         return
-    if data.startswith((b"<\0", b"\0<")):
-        yield "UTF-16", "utf-16-le" if data.startswith(b"<") else "utf-16-be"
+    if content.startswith((b"<\0", b"\0<")):
+        yield "UTF-16", "utf-16-le" if content.startswith(b"<") else "utf-16-be"
         return
-    declared = _ENCODING.match(data[:_PROLOG].lstrip())
-    if declared and not data.startswith(b"\xef\xbb\xbf"):
-        yield from _named(declared[1])
+    declared = _XML_ENCODING.match(content[:_PROLOG_LENGTH].lstrip())
+    if declared and not content.startswith(b"\xef\xbb\xbf"):
+        yield from _declared_encodings(declared[1])
     yield "UTF-8", "utf-8-sig"
-    if meta := _META.search(data, 0, _PROLOG):
-        yield from _named(meta[1])
+    if meta := _META_CHARSET.search(content, 0, _PROLOG_LENGTH):
+        yield from _declared_encodings(meta[1])
 
 
-def _named(declared: bytes) -> Iterator[tuple[str, str | None]]:
-    """A declared encoding for people, and for Python: None where it is none of texts."""
-    said = declared.decode("ascii")
+def _declared_encodings(declared: bytes) -> Iterator[tuple[str, str | None]]:
+    """Yields a declared encoding: name for people, and Python's name, or None if it is not one of
+    texts."""
+    declared_name = declared.decode("ascii")
     try:
-        name = codecs.lookup(said).name
+        codec_name = codecs.lookup(declared_name).name
     except (LookupError, ValueError):
-        name = ""
-    if name in ("utf-8", "ascii"):
+        codec_name = ""
+    if codec_name in ("utf-8", "ascii"):
         yield "UTF-8", "utf-8-sig"
         return
-    if name == "iso8859-1":  # as browsers do: who says so has the quotation marks of Windows too
-        yield said, "cp1252"
-    yield said[:40], name if _ENCODINGS.fullmatch(name) else None
+    if (
+        codec_name == "iso8859-1"
+    ):  # as browsers do: such documents use Windows' quotation marks, too
+        yield declared_name, "cp1252"
+    yield declared_name[:40], codec_name if _TEXT_ENCODINGS.fullmatch(codec_name) else None
 
 
-def _entity(match: re.Match[str]) -> str:
+def _replace_entity(match: re.Match[str]) -> str:
     code, name = match.groups()
     if code:
         # As in HTML: &#146; means Windows-1252, since U+0092 is a control character.

@@ -1,4 +1,4 @@
-"""The order in which people count names of files: `2` before `10`."""
+"""Natural order of file names: `2` before `10`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
-    """A key by which `2-b` stands before `10-a`, and a file before the folder of its name."""
+    """Returns a key that sorts `2-b` before `10-a`, and a file before the folder of its name."""
     key: list[tuple[int, int, str]] = []
     for part in posixpath.splitext(name)[0].split("/"):
         for piece in re.findall(r"\d+|\D+", part.casefold()):

@@ -1,4 +1,4 @@
-"""Notes of an XHTML document: which links refer to one, and which elements hold it."""
+"""Notes of an XHTML document: links that refer to notes, and elements that hold them."""
 
 from __future__ import annotations
 
@@ -18,60 +18,64 @@ _NOTE_REFERENCE_CLASS = re.compile(
     r"fnanchor)\b",
     re.IGNORECASE,
 )
-_NO_NOTES = names("body html ol ul dl")
-_NOTE_WORDS = 1000
-"""What a reference points to is a note only if it has no more words."""
+_NOT_NOTE_ELEMENTS = names("body html ol ul dl")
+_MAX_NOTE_WORDS = 1000
+"""A longer target of a reference is not a note."""
 _NOTE_FRAGMENT = re.compile(r"(foot|end)?note|\bfn|^n\d|^en?\d|_ft[ne]", re.IGNORECASE)
 _NOTE_MARK = re.compile(r"[\[({]?\s*(\d{1,6}|[a-z]|[ivxlc]{1,6}|[*†‡§¶‖#]{1,4})\s*[\])}]?", re.I)
 
 
 def note_targets(
-    root: etree._Element, path: str, called: set[tuple[str, str]]
+    root: etree._Element, path: str, called_targets: set[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
-    """Document and id that each note reference in a document leads to.
+    """Yields document and id of each note reference's target.
 
-    `called` are the places of references so far: what leads to one of them leads back from a note.
+    `called_targets` are the places of references so far: a link to one of them leads back from a
+    note.
     """
     body = next(root.iter("{*}body"), root)
     for link in body.iter("{*}a"):
-        if not link.get("href") or not is_reference(link) or _is_within_left(link):
+        if not link.get("href") or not is_reference(link) or _is_within_omitted(link):
             continue
         target = resolve(path, link.get("href", ""))
-        if target not in called:
-            called.update((path, anchor) for anchor in _anchors_of(link))
+        if target not in called_targets:
+            called_targets.update((path, anchor) for anchor in _anchors_of(link))
             yield target
 
 
-def _is_within_left(link: etree._Element) -> bool:
-    return any(one.get(LEFT) is not None for one in (link, *link.iterancestors()))
+def _is_within_omitted(link: etree._Element) -> bool:
+    return any(element.get(LEFT) is not None for element in (link, *link.iterancestors()))
 
 
 def _anchors_of(link: etree._Element) -> Iterator[str]:
-    """The ids by which what leads back from a note means a reference."""
+    """Yields the ids by which a back link means a reference."""
     parent = link.getparent()
-    around = [parent] if parent is not None and name_of(parent) in ("sup", "span") else []
-    for element in (*around, *link.iter("{*}*")):
+    wrapping_elements = (
+        [parent] if parent is not None and name_of(parent) in ("sup", "span") else []
+    )
+    for element in (*wrapping_elements, *link.iter("{*}*")):
         yield from filter(None, (element.get("id"), element.get("name")))
 
 
 def keys_of(path: str, element: etree._Element) -> Iterator[str]:
-    """What references call a note: the ids in it."""
+    """Returns the keys by which references mean a note: the ids in it."""
     ids = {e.get("id") or e.get("name") for e in element.iter("{*}*")}
     holder = element.getparent()
     if holder is not None and name_of(holder) in ("li", "aside"):
         ids.add(holder.get("id"))
-    return (f"{path}#{found}" for found in sorted(filter(None, ids)))
+    return (f"{path}#{identifier}" for identifier in sorted(filter(None, ids)))
 
 
 def targets_of(path: str, element: etree._Element) -> Iterator[str]:
-    """The keys of the notes that a reference leads to."""
+    """Yields the keys of the notes that a reference leads to."""
     for link in element.iter("{*}a"):
         target, fragment = resolve(path, link.get("href", ""))
         yield f"{target or path}#{fragment}"
 
 
 def is_reference(link: etree._Element) -> bool:
-    """Whether a link leads to a note: its markup says so, or it is a raised or bracketed mark."""
+    """Returns whether a link leads to a note: its markup says so, or it is a raised or bracketed
+    mark."""
     types, classes = types_of(link).split(), link.get("class", "")
     if _NOTE_REFERENCE.intersection(types) or _NOTE_REFERENCE_CLASS.search(classes):
         return True
@@ -80,23 +84,25 @@ def is_reference(link: etree._Element) -> bool:
     if not fragment or "://" in target or not _NOTE_MARK.fullmatch(text):
         return False
     parent = link.getparent()
-    raised = (parent is not None and name_of(parent) == "sup") or any(
+    is_raised = (parent is not None and name_of(parent) == "sup") or any(
         True for _ in link.iter("{*}sup")
     )
-    return raised or not text[0].isalnum() or bool(_NOTE_FRAGMENT.search(fragment))
+    return is_raised or not text[0].isalnum() or bool(_NOTE_FRAGMENT.search(fragment))
 
 
 def is_reference_around(element: etree._Element) -> bool:
-    """Whether a raised element holds a note reference and nothing else."""
+    """Returns whether a raised element holds a note reference and nothing else."""
     links = list(element.iter("{*}a"))
     if not links or not all(is_reference(link) for link in links):
         return False
-    inside = sum(count_characters(text) for link in links for text in texts_of(link))
-    return sum(count_characters(text) for text in texts_of(element)) <= inside + 2 * len(links)
+    link_characters = sum(count_characters(text) for link in links for text in texts_of(link))
+    return sum(count_characters(text) for text in texts_of(element)) <= link_characters + 2 * len(
+        links
+    )
 
 
 def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Element]:
-    """The elements that hold the notes with these ids, each no larger than a note is."""
+    """Returns the elements that hold the notes with these ids, none larger than a note may be."""
     bodies: set[etree._Element] = set()
     holders: set[etree._Element] = set()
     for element in body.iter("{*}*") if notes else ():
@@ -106,32 +112,32 @@ def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Eleme
         if holder is None or holder in holders or not _may_hold(holder):
             continue
         holders.add(holder)
-        held = [holder]
+        parts = [holder]
         if name_of(holder) == "dt":
-            # Number and text of a note, side by side.
-            held += takewhile(lambda e: name_of(e) == "dd", holder.itersiblings("{*}*"))
-        words = sum(count_words("".join(part.itertext())) for part in held)
-        if words <= _NOTE_WORDS and not any(map(holds_heading, held)):
-            bodies.update(held)
+            # A note's number and its text are siblings.
+            parts += takewhile(lambda e: name_of(e) == "dd", holder.itersiblings("{*}*"))
+        words = sum(count_words("".join(part.itertext())) for part in parts)
+        if words <= _MAX_NOTE_WORDS and not any(map(holds_heading, parts)):
+            bodies.update(parts)
     return bodies
 
 
 def _may_hold(holder: etree._Element) -> bool:
-    """Whether a block may be a note: it is no heading, and no list of notes."""
-    return not level_of(holder) and name_of(holder) not in _NO_NOTES
+    """Returns whether a block may be a note: it is neither a heading nor a list of notes."""
+    return not level_of(holder) and name_of(holder) not in _NOT_NOTE_ELEMENTS
 
 
 def _note_holder(element: etree._Element) -> etree._Element | None:
-    """The block that an element is or stands in, or the list item that this begins."""
+    """Returns the block that contains an element, or the list item that this begins."""
     holder: etree._Element | None = element
     while holder is not None and name_of(holder) not in BLOCKS:
         holder = holder.getparent()
-    itemised = holder is not None and name_of(holder) == "p" and _is_item(holder)
-    return holder.getparent() if holder is not None and itemised else holder
+    is_in_item = holder is not None and name_of(holder) == "p" and _is_item(holder)
+    return holder.getparent() if holder is not None and is_in_item else holder
 
 
 def _is_item(paragraph: etree._Element) -> bool:
-    """Whether a paragraph is the beginning of a list item or a note's own element."""
+    """Returns whether a paragraph is the beginning of a list item or a note's own element."""
     parent = paragraph.getparent()
     return (
         parent is not None and name_of(parent) in ("li", "aside", "dd") and parent[0] is paragraph
