@@ -219,8 +219,13 @@ class Beside:
             self._ask(errand, line.begin())
         else:
             seed, parameters = settings_of(view.reading, job)
-            again = retakes.Retaking.of(
-                book, job.chunks, count=job.count, seed=seed, parameters=parameters, tell=self.tell
+            again = retakes.RetakeJob.of(
+                book,
+                job.chunks,
+                count=job.count,
+                seed=seed,
+                parameters=parameters,
+                on_message=self.tell,
             )
             errand = _Errand(ticket, engine, again, lambda: retaken(ticket, again.settled()))
             self._ask(errand, again.requests)
@@ -281,4 +286,6 @@ def _is_past(book: BookPlan, job: Job) -> bool:
     if job.kind == "retake":
         return True
     steps = bookplan.find_steps(book, job.chunks)
-    return not job.chunks or any(one.pinned and not retakes.held_by(book, one) for one in steps)
+    return not job.chunks or any(
+        one.pinned and not retakes.find_current_pin(book, one) for one in steps
+    )
