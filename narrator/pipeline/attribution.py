@@ -47,7 +47,7 @@ class Quote:
     """Main name of a character, the first of several in unison. None for nobody's speech, and if
     the speaker is unknown."""
     others: tuple[tuple[str, float], ...] = ()
-    """Other possible speakers, the likeliest first, each with its probability by this place alone."""
+    """Other possible speakers, the likeliest first, with their probability by this place alone."""
     was: str = ""
     """The speaker in its file, if a rule or model says another one now."""
 

@@ -325,7 +325,8 @@ def unspoken(manuscript: Manuscript) -> list[Problem]:
         Problem(
             left_out_texts[0].path,
             left_out_texts[0].line,
-            f"left out{_count_more_lines(len(left_out_texts) - 1)}: {reason}{_advise_reading_as_main(left_out_texts[0].text, main)}",
+            f"left out{_count_more_lines(len(left_out_texts) - 1)}: {reason}"
+            f"{_advise_reading_as_main(left_out_texts[0].text, main)}",
         )
         for reason, left_out_texts in left_out_by_reason.items()
     ]
@@ -405,8 +406,8 @@ def unseen(manuscript: Manuscript) -> list[Problem]:
         Problem(
             path,
             line,
-            f"U+{ord(character):04X}{_count_more_places(counts[character] - 1)}, a character that cannot be "
-            "seen: it is not spoken, and no name of a file holds it",
+            f"U+{ord(character):04X}{_count_more_places(counts[character] - 1)}, a character that "
+            "cannot be seen: it is not spoken, and no name of a file holds it",
         )
         for character, (path, line) in first_places.items()
     ]
