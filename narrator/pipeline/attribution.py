@@ -227,9 +227,9 @@ def _merge_decisions(
                 row,
                 _main_speaker(row, by_name, roles),
                 rule.others if rule else (),
-                _previous_speaker(here, row),
+                _previous_speaker(old_row, row),
             )
-            for ruling, row, rule, here in zip(quotations, rows, rulings, old_rows, strict=True)
+            for ruling, row, rule, old_row in zip(quotations, rows, rulings, old_rows, strict=True)
         ]
     lines = Counter(ruling.speaker for ruling in quotes if ruling.speaker is not None)
     return Proposal(
@@ -348,10 +348,12 @@ def _apply_rules(
             was_found=project.manifest.dialogue.cast == "found",
         )
         characters_by_name |= {
-            one.name: one for one in language_attribution.cast if one.name not in characters_by_name
+            character.name: character
+            for character in language_attribution.cast
+            if character.name not in characters_by_name
         }
         rulings += language_attribution.said
-    rulings.sort(key=lambda one: (one.chapter, one.quotation.paragraph, one.quotation.start))
+    rulings.sort(key=lambda r: (r.chapter, r.quotation.paragraph, r.quotation.start))
     return Attribution(tuple(characters_by_name.values()), tuple(rulings))
 
 

@@ -69,7 +69,7 @@ class _DueTake:
     step: Step
     take: Record
     heard: bool
-    times: bool
+    needs_times: bool
 
 
 def hear(
@@ -108,7 +108,7 @@ def _hear_book(
     due_takes = [
         _DueTake(step, take, *_find_needs(book, recogniser, step, take)) for step, take in takes
     ]
-    due_takes = [due_take for due_take in due_takes if due_take.heard or due_take.times]
+    due_takes = [due_take for due_take in due_takes if due_take.heard or due_take.needs_times]
     total_seconds = sum(due_take.take.seconds for due_take in due_takes)
     for batch in recogniser.batches(due_takes):
         if cancel.is_set():
@@ -160,7 +160,7 @@ def _hear_batch(book: BookPlan, recogniser: Ear, batch: Sequence[_DueTake]) -> I
         [sound if due_take.heard else None for due_take, sound in sounds_of_takes]
     )
     word_times_of_takes = recogniser.align(
-        [sound if due_take.times else None for due_take, sound in sounds_of_takes]
+        [sound if due_take.needs_times else None for due_take, sound in sounds_of_takes]
     )
     for (due_take, sound), transcript, word_times in zip(
         sounds_of_takes, transcripts, word_times_of_takes, strict=True

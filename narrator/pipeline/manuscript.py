@@ -302,14 +302,16 @@ def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscri
             return None
         return f"without a sound in the engine {engine.name}"
 
-    spoken: list[Utterance] = []
+    utterances: list[Utterance] = []
     chapters = list(manuscript.chapters)
-    for number, chapter_utterances in groupby(manuscript.spoken, key=lambda one: one.chapter):
+    for number, chapter_utterances in groupby(
+        manuscript.spoken, key=lambda utterance: utterance.chapter
+    ):
         kept_utterances, newly_left_out = divided(list(chapter_utterances), left_out_reason)
-        spoken += kept_utterances
+        utterances += kept_utterances
         left_out = (*chapters[number].left_out, *newly_left_out)
         chapters[number] = replace(chapters[number], left_out=left_out)
-    return replace(manuscript, chapters=tuple(chapters), spoken=tuple(spoken))
+    return replace(manuscript, chapters=tuple(chapters), spoken=tuple(utterances))
 
 
 def unspoken(manuscript: Manuscript) -> list[Problem]:
@@ -347,16 +349,22 @@ def oddities(manuscript: Manuscript, spelled_alphabets: Collection[str]) -> Iter
     text.
     """
     yield from unseen(manuscript)
-    yield from dict.fromkeys(one for chapter in manuscript.chapters for one in chapter.warnings)
+    yield from dict.fromkeys(
+        warning for chapter in manuscript.chapters for warning in chapter.warnings
+    )
     yield from slips(manuscript)
     seconds_by_language = _seconds_by_language(manuscript)
     foreign_by_kind: dict[tuple[str, str, str | None], list[Foreign]] = {}
-    for one in dict.fromkeys(one for chapter in manuscript.chapters for one in chapter.foreign):
-        foreign_by_kind.setdefault((one.alphabet, one.around, one.said_in), []).append(one)
+    for foreign_text in dict.fromkeys(
+        foreign_text for chapter in manuscript.chapters for foreign_text in chapter.foreign
+    ):
+        foreign_by_kind.setdefault(
+            (foreign_text.alphabet, foreign_text.around, foreign_text.said_in), []
+        ).append(foreign_text)
     for (alphabet, around, said_in), foreign_texts in foreign_by_kind.items():
         first, more_lines = (
             foreign_texts[0],
-            _count_more_lines(sum(one.count for one in foreign_texts) - 1),
+            _count_more_lines(sum(foreign_text.count for foreign_text in foreign_texts) - 1),
         )
         message = f"“{quoted(first.sample, 30)}” is in {called(alphabet)}{more_lines}"
         if said_in is not None:

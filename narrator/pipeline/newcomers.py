@@ -277,14 +277,14 @@ def newcomers(proposal: Proposal) -> list[Character]:
     folded_names = {folded(name) for name in (*proposal.project.speakers, "narrator")}
     declared_characters = set(characters(proposal.project))
     new_characters: list[Character] = []
-    for one in sorted(proposal.characters, key=lambda one: -proposal.lines[one.name]):
+    for character in sorted(proposal.characters, key=lambda c: -proposal.lines[c.name]):
         if (
-            one not in declared_characters
-            and load.is_label(one.name)
-            and folded(one.name) not in folded_names
+            character not in declared_characters
+            and load.is_label(character.name)
+            and folded(character.name) not in folded_names
         ):
-            folded_names.add(folded(one.name))
-            new_characters.append(one)
+            folded_names.add(folded(character.name))
+            new_characters.append(character)
     return new_characters
 
 

@@ -108,7 +108,9 @@ class _Background:
         self.proposal = proposal
         self.indices = {id(quote): index for index, quote in enumerate(proposal.quotes)}
         lines = proposal.lines
-        ranked_characters = sorted(proposal.characters, key=lambda one: -lines[one.name])
+        ranked_characters = sorted(
+            proposal.characters, key=lambda character: -lines[character.name]
+        )
         self.names_by_lines = [quote.name for quote in ranked_characters]
         self.speakers_by_paragraph: dict[tuple[int, int, int], dict[str, None]] = {}
         """Chapter, scene, paragraph -> names of its speakers, in order."""
@@ -149,7 +151,7 @@ class _Background:
         lines = self.proposal.chapters[quote.chapter].scenes[quote.quoted.scene].lines
         index_before, index_after = quote.quoted.place - 1, quote.quoted.place + 1
 
-        def named(place: int, text: str) -> str:
+        def with_speakers(place: int, text: str) -> str:
             names = " & ".join(
                 self.speakers_by_paragraph.get((quote.chapter, quote.quoted.scene, place), ())
             )
@@ -161,4 +163,4 @@ class _Background:
         )
         text_after = squeeze(lines[index_after].text) if index_after < len(lines) else ""
         text_after = text_after if len(text_after) <= _CONTEXT else f"{text_after[: _CONTEXT - 1]}…"
-        return named(index_before, text_before), named(index_after, text_after)
+        return with_speakers(index_before, text_before), with_speakers(index_after, text_after)

@@ -135,7 +135,7 @@ class _RecordingPart:
     first: int
     """Offset of its text in the full text."""
     sound: SpokenSound
-    heard: Transcript
+    transcript: Transcript
 
     @property
     def without_sound(self) -> _RecordingPart:
@@ -168,7 +168,7 @@ def hear(
         if cancel.is_set():
             return None
         end_second = batch[-1].start + len(batch[-1].sound.samples) / RATE
-        spoken_texts += (part.heard.text for part in batch)
+        spoken_texts += (part.transcript.text for part in batch)
         differences += (
             (part.without_sound, difference)
             for part, difference in _find_differences(batch, recogniser)
@@ -304,7 +304,10 @@ def _find_differences(
         strict=True,
     ):
         judgement = judge(
-            second_transcript or part.heard, part.sound.text, part.sound.language, recogniser.error
+            second_transcript or part.transcript,
+            part.sound.text,
+            part.sound.language,
+            recogniser.error,
         )
         # a long passage counts though others around it went wrong
         long_differences = (
@@ -314,7 +317,7 @@ def _find_differences(
         )
         differences = dict.fromkeys((*judgement.wrong, *long_differences))
         for difference in differences or _whole_window_difference(
-            part, second_transcript or part.heard, judgement
+            part, second_transcript or part.transcript, judgement
         ):
             yield part, difference
 
@@ -332,7 +335,7 @@ def _whole_window_difference(
 
 def _differs(part: _RecordingPart) -> bool:
     """Whether a part's transcript differs from its text."""
-    return bool(fidelity(part.sound.text, part.heard.text, part.sound.language).differences)
+    return bool(fidelity(part.sound.text, part.transcript.text, part.sound.language).differences)
 
 
 def _time_words(parts: Sequence[_RecordingPart], recogniser: Ear) -> Iterator[TimedWord]:

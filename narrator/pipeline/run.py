@@ -144,11 +144,11 @@ def run(
                 ):
                     raise
                 report.plan = plan(manuscript, engine, selection, engines=engines, store=store)
-        result = report.result
+        render_result = report.result
         report.stages = {
             "plan": round(plan_time - start_time, 2),
-            "render": round(result.wall, 2),
-            "finish": round(time.monotonic() - plan_time - result.wall, 2),
+            "render": round(render_result.wall, 2),
+            "finish": round(time.monotonic() - plan_time - render_result.wall, 2),
         }
         report.damage = tuple(logbook.damage)
         report.losses = tuple(losses_of(report.plan).messages())
@@ -285,7 +285,7 @@ def _replan(book: BookPlan, observer: Observer) -> BookPlan:
 
 def _render(
     book: BookPlan,
-    result: render.Result,
+    render_result: render.Result,
     observer: Observer,
     cancel: Event,
     aside: render.Aside | None,
@@ -302,11 +302,11 @@ def _render(
         steps,
         book.engines,
         book.takes,
-        result,
+        render_result,
         # read on first use and cached for the run
         reference=cache(partial(book.voices.reference, tell=observer.starting)),
         rules=requests.Rules(checks.tries, checks.loudness),
-        forced=lambda step: selection.force and step.key not in result.renewed,
+        forced=lambda step: selection.force and step.key not in render_result.renewed,
         observer=Logged(observer),
         cancel=cancel,
         ear=choosing.ear_of(checks, project.root),
@@ -316,7 +316,7 @@ def _render(
         speeds_of(project),
         {book_engine.name: kept_as(book_engine) for book_engine in engines_in_use},
     )
-    for name, work in result.work.items():
+    for name, work in render_result.work.items():
         if work.rendered >= 5:  # fewer takes are no measure of the machine
             # expected rather than actual seconds, since estimates are in expected seconds too
             speeds[speed_names[name]] = round(work.expected / work.wall, 3)

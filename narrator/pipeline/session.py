@@ -61,9 +61,9 @@ class Logged:
         log.error("given up %s %s: %s", step.id, step.key, "; ".join(faults))
         self.observer.flagged(step, faults)
 
-    def starting(self, what: str) -> None:
-        log.info("%s", what)
-        self.observer.starting(what)
+    def starting(self, message: str) -> None:
+        log.info("%s", message)
+        self.observer.starting(message)
 
     def running(self, slots: int, busy: float, note: str) -> None:
         self.observer.running(slots, busy, note)

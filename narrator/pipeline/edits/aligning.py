@@ -22,7 +22,7 @@ _SKIPPED_PATTERNS = (
     r"[!^]?\[[^\[\]]*\](?:\([^()]*\))?",  # [pause 1s], [^1], ![image](address)
     r"</?[A-Za-z][^<>]*>|<!--.*?-->",
 )
-_SKIPPED_REGEXES = tuple(re.compile(one, re.DOTALL) for one in _SKIPPED_PATTERNS)
+_SKIPPED_REGEXES = tuple(re.compile(pattern, re.DOTALL) for pattern in _SKIPPED_PATTERNS)
 """Patterns for text between two characters of the paragraph, the likeliest last."""
 _SKIPPED_STARTS = frozenset("*_`\\>[]{}<#|^!") | frozenset(map(chr, (*range(1, 9), *range(14, 32))))
 _BREAK = re.compile(r"<br\b[^<>]*>", re.IGNORECASE)

@@ -210,7 +210,7 @@ class _HistoryFile:
         content = files.load_json(path, {})
         try:
             rows = tuple(
-                (int(number), str(what), str(time)) for number, what, time in content["rows"]
+                (int(number), str(title), str(time)) for number, title, time in content["rows"]
             )
             return cls(rows, min(len(rows), int(content["done"])), str(content["pending"]))
         except (LookupError, TypeError, ValueError):
@@ -287,17 +287,17 @@ class _Log:
             self._recover()
 
     def describe(self, index: int) -> PastEdit:
-        _, what, time = self.state.rows[index]
-        return PastEdit(what, time, undone=index >= self.state.done)
+        _, title, time = self.state.rows[index]
+        return PastEdit(title, time, undone=index >= self.state.done)
 
-    def make(self, what: str, patches: Sequence[_Patch]) -> None:
+    def make(self, title: str, patches: Sequence[_Patch]) -> None:
         """Apply a new edit; undone edits are dropped from the history."""
         texts = self._read_texts(patches)
         self._sweep()
         number = 1 + max((int(path.stem) for path in self._entries()), default=0)
         files.save_json(self._entry(number), [asdict(patch) for patch in patches])
         time = datetime.now(UTC).isoformat(timespec="seconds")
-        rows = (*self.state.rows[: self.state.done], (number, what, time))[-_MAX_EDITS:]
+        rows = (*self.state.rows[: self.state.done], (number, title, time))[-_MAX_EDITS:]
         self._carry_out(_HistoryFile(rows, len(rows) - 1, _MAKE), patches, texts)
 
     def undo(self) -> PastEdit:

@@ -19,9 +19,9 @@ def manifest_text(project: Project) -> str:
     return text
 
 
-def changed(text: str, place: Where, value: object, project: Project) -> str:
+def changed(text: str, place: Where, new_value: object, project: Project) -> str:
     """The text with another value, at a new key if need be. Raises ManifestError."""
-    return _rewrite(lambda: rewriting.changed(text, place, value), place, project)
+    return _rewrite(lambda: rewriting.changed(text, place, new_value), place, project)
 
 
 def appended(text: str, place: Where, entry: Mapping[str, object], project: Project) -> str:

@@ -105,7 +105,7 @@ def replace_label(text: ChapterText, place: Place, attribution: Attribution) -> 
 
 
 def set_spoken_form(
-    text: ChapterText, place: Place, span: tuple[int, int], spoken: str
+    text: ChapterText, place: Place, span: tuple[int, int], spoken_form: str
 ) -> ChapterText:
     """The chapter with another spoken form for words of a paragraph. Raises UsageError."""
     line, source = text.line(place), text.source(place)
@@ -115,9 +115,9 @@ def set_spoken_form(
         words = line.text[start:stop]
         raise UsageError(f"“{words}” is part of what is said otherwise already: edit the text")
     is_new = len(other_forms) == len(line.says)
-    says = sorted([*other_forms, Say(start, stop, squeeze(spoken))], key=lambda one: one.start)
+    says = sorted([*other_forms, Say(start, stop, squeeze(spoken_form))], key=lambda say: say.start)
     intended_line = replace(line, says=tuple(says))
-    escaped = re.sub(r"[\\{}|]", r"\\\g<0>", squeeze(spoken))
+    escaped = re.sub(r"[\\{}|]", r"\\\g<0>", squeeze(spoken_form))
     escaped_words = re.sub(r"[\\{}|]", r"\\\g<0>", line.text[start:stop])
     for start_offset, end_offset in _find_spans(source.text, line.text, start, stop):
         for words in dict.fromkeys((source.text[start_offset:end_offset], escaped_words)):
@@ -144,7 +144,7 @@ def _trim_span(text: str, start: int, stop: int) -> tuple[int, int]:
 
 
 def _sort_stretches(stretches: Sequence[Given]) -> tuple[Given, ...]:
-    return tuple(sorted(stretches, key=lambda one: (one.start, -one.stop)))
+    return tuple(sorted(stretches, key=lambda given: (given.start, -given.stop)))
 
 
 def _is_unison(stretch: Given, line: Line) -> bool:

@@ -73,7 +73,7 @@ def _find_word(
         yield place, (begin + match.start(), begin + match.end())
 
 
-def _change_lexicon(project: Project, word: str, spoken: str) -> FileChange:
+def _change_lexicon(project: Project, word: str, spoken_form: str) -> FileChange:
     """The change of book.yaml that adds a lexicon entry for a word or changes its entry.
 
     Raises ManifestError.
@@ -82,7 +82,9 @@ def _change_lexicon(project: Project, word: str, spoken: str) -> FileChange:
     lexicon = project.manifest.lexicon
     if not isinstance(lexicon, tuple):
         existing_keys = [key for key in lexicon if key.casefold() == word.casefold()]
-        new_text = changed(old_text, ("lexicon", next(iter(existing_keys), word)), spoken, project)
+        new_text = changed(
+            old_text, ("lexicon", next(iter(existing_keys), word)), spoken_form, project
+        )
     elif lexicon:
         unconditional_entries = [
             index
@@ -92,18 +94,18 @@ def _change_lexicon(project: Project, word: str, spoken: str) -> FileChange:
             and not entry.case
         ]
         new_text = (
-            changed(old_text, ("lexicon", unconditional_entries[0], "say"), spoken, project)
+            changed(old_text, ("lexicon", unconditional_entries[0], "say"), spoken_form, project)
             if unconditional_entries
-            else appended(old_text, ("lexicon",), {"word": word, "say": spoken}, project)
+            else appended(old_text, ("lexicon",), {"word": word, "say": spoken_form}, project)
         )
     else:
-        new_text = _add_first_entry(old_text, word, spoken, project)
+        new_text = _add_first_entry(old_text, word, spoken_form, project)
     return FileChange(project.path, old_text, new_text)
 
 
-def _add_first_entry(old_text: str, word: str, spoken: str, project: Project) -> str:
+def _add_first_entry(old_text: str, word: str, spoken_form: str, project: Project) -> str:
     """The text of book.yaml with a first lexicon entry."""
     try:
-        return rewriting.changed(old_text, ("lexicon", word), spoken)
+        return rewriting.changed(old_text, ("lexicon", word), spoken_form)
     except NotWritten:
-        return appended(old_text, ("lexicon",), {"word": word, "say": spoken}, project)
+        return appended(old_text, ("lexicon",), {"word": word, "say": spoken_form}, project)

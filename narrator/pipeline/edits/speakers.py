@@ -162,7 +162,7 @@ class _SpeakerChange:
         self, place: Place, enclosing_stretches: Sequence[Given], attribution: Attribution
     ) -> ChapterText | None:
         """Replace the speakers in the innermost braces."""
-        old = max(enclosing_stretches, key=lambda one: (one.start, -one.stop))
+        old = max(enclosing_stretches, key=lambda given: (given.start, -given.stop))
         return marking.replace_speakers_in_braces(self.text, place, old, attribution)
 
 

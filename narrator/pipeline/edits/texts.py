@@ -103,11 +103,15 @@ class ChapterText:
         if self.is_file:
             last = max(line.line, line.last)
             return Source(lines_of(self.current_text, line.line, last), line.line, last)
-        item = self._find_item(line)
+        item_location = self._find_item(line)
         manifest_lines = self.project.chapters[self.number].lines or ()
-        manifest_line = manifest_lines[int(item[3])]
-        text = manifest_line if isinstance(manifest_line, str) else manifest_line[str(item[4])]
-        return Source(text, line.line, line.line, item)
+        manifest_line = manifest_lines[int(item_location[3])]
+        text = (
+            manifest_line
+            if isinstance(manifest_line, str)
+            else manifest_line[str(item_location[4])]
+        )
+        return Source(text, line.line, line.line, item_location)
 
     def with_text(self, source: Source, text: str) -> ChapterText:
         """The chapter with another text for this source.
@@ -125,11 +129,11 @@ class ChapterText:
         `with_text`."""
         return self._with_current_text(renamed(self.current_text, source.item, label, self.project))
 
-    def _with_current_text(self, whole: str) -> ChapterText:
-        project = self.project if self.is_file else load.load(self.project.path, whole)
-        text = whole if self.is_file else None
+    def _with_current_text(self, current_text: str) -> ChapterText:
+        project = self.project if self.is_file else load.load(self.project.path, current_text)
+        text = current_text if self.is_file else None
         chapter = paragraphs_of(project, self.number, self.roles, text)
-        return replace(self, project=project, current_text=whole, chapter=chapter)
+        return replace(self, project=project, current_text=current_text, chapter=chapter)
 
     def _find_item(self, line: Line) -> Item:
         """The place of a paragraph in book.yaml. Raises UsageError for credits."""

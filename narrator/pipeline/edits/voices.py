@@ -32,7 +32,7 @@ def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> E
     clip that is refused, UsageError.
     """
     settings = {
-        key: one_line(str(value)) for key, value in voice.items() if value not in ("", None)
+        key: one_line(str(setting)) for key, setting in voice.items() if setting not in ("", None)
     }
     source = next(
         (
@@ -52,8 +52,8 @@ def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> E
         _require_usable_clip(project, speaker, settings["reference"], settings["transcript"])
     old_text = new_text = manifest_text(project)
     place = ("speakers", speaker, "voice")
-    for key, value in _build_entries(project, speaker, settings):
-        new_text = changed(new_text, (*place, key) if key else place, value, project)
+    for key, setting in _build_entries(project, speaker, settings):
+        new_text = changed(new_text, (*place, key) if key else place, setting, project)
     summary = f"{shown(speaker)} has the voice: {shown(settings[source])}"
     return checked(project, Edit(summary, (FileChange(project.path, old_text, new_text),)))
 

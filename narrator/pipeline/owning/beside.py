@@ -26,7 +26,7 @@ from narrator.project.project import Project
 
 def settings_of(reading: BookReading, job: Job) -> tuple[int | None, dict[str, Any]]:
     """The seed and the engine settings of a retake. Raises UsageError."""
-    typed_settings = [f"{name}={value}" for name, value in job.parameters.items()]
+    typed_settings = [f"{name}={setting}" for name, setting in job.parameters.items()]
     settings = bookengines.typed(reading.manuscript, job.chunks, typed_settings, draft=job.draft)
     return settings.pop("seed", job.seed), settings
 
@@ -94,7 +94,7 @@ class _Errand:
     request_source: _RequestSource
     settle: Callable[[], None]
     """Records the outcome, once all requests have been answered."""
-    left: int = 0
+    remaining_requests: int = 0
     """Number of requests without an answer."""
     failed: bool = False
 
@@ -214,10 +214,10 @@ class Beside:
         if job.line is not None:
             required_speakers = {job.line.speaker}
         else:
-            spoken = reading.manuscript.spoken
+            utterances = reading.manuscript.spoken
             speakers_by_chunk = {
                 utterance.id: utterance.chunk.speaker
-                for utterance in spoken
+                for utterance in utterances
                 if utterance.id in job.chunks
             }
             required_speakers = {speakers_by_chunk.get(name, "") for name in job.chunks}
@@ -292,13 +292,13 @@ class Beside:
         return bookengines.engines_for(project, draft=job.draft, tell=self.tell, wish=wish_of(job))
 
     def _queue_requests(self, errand: _Errand, requests: Sequence[Request]) -> None:
-        errand.left += len(requests)
+        errand.remaining_requests += len(requests)
         self._waiting += ((errand, request) for request in requests)
 
     def _finish_request(self, errand: _Errand) -> None:
         """Count a request of an errand as done, and finish the errand after its last one."""
-        errand.left -= 1
-        if errand.left or errand.failed:
+        errand.remaining_requests -= 1
+        if errand.remaining_requests or errand.failed:
             return
         try:
             errand.settle()

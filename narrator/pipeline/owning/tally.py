@@ -174,11 +174,11 @@ class Tally:
         self.slots, self.busy, self.note = slots, busy, note
 
     def exporting(self, what: str, done: int, total: int) -> None:
-        now = self.now()
+        time_now = self.now()
         if self.titles:  # all that is spoken is there
-            self.ended = self.ended or now
+            self.ended = self.ended or time_now
         if self.making is None or self.making[0] != what:
-            self.making = (what, now)
+            self.making = (what, time_now)
 
     def making_left(self, done: int, total: int) -> float | None:
         """Seconds that the present stage of file making still takes."""

@@ -144,11 +144,11 @@ class Telling:
 
     def _send_progress(self, stage: str, row: Event, *, is_urgent: bool = False) -> None:
         """Send a progress event, at most four times a second for each stage."""
-        now = time.monotonic()
+        time_now = time.monotonic()
         last_stage, last_time = self._last_progress
-        if stage == last_stage and now < last_time + MIN_PROGRESS_INTERVAL and not is_urgent:
+        if stage == last_stage and time_now < last_time + MIN_PROGRESS_INTERVAL and not is_urgent:
             return
-        self._last_progress = stage, now
+        self._last_progress = stage, time_now
         self._ticket.progress = {**row, "event": "progress", "job": self._ticket.id, "phase": stage}
         self._owner.tell(self._ticket.progress)
 

@@ -203,11 +203,11 @@ class Server:
         self,
         mutex: threading.RLock,
         greeting: Callable[[], Event],
-        heard: Callable[[Client, bytes], None],
-        left: Callable[[Client], None],
+        on_line: Callable[[Client, bytes], None],
+        on_disconnect: Callable[[Client], None],
     ) -> None:
         self.mutex = mutex
-        self._greeting, self._heard, self._left = greeting, heard, left
+        self._greeting, self._on_line, self._on_disconnect = greeting, on_line, on_disconnect
         self._listener, self.place = _open_listener()
         self._clients: list[Client] = []
         self._wake, self._waker = socket.socketpair()
@@ -306,7 +306,7 @@ class Server:
             client.heard += received_bytes
             for line in client.lines():
                 if not client.gone:
-                    self._heard(client, line)
+                    self._on_line(client, line)
             if len(client.heard) > MAX_LINE_BYTES:
                 self.dismiss(client)
 
@@ -340,4 +340,4 @@ class Server:
         self._selector.unregister(client.line)
         client.line.close()
         client.untold.clear()
-        self._left(client)
+        self._on_disconnect(client)
