@@ -19,7 +19,7 @@ from narrator.pipeline.edits.checked import checked
 from narrator.pipeline.edits.edit import Edit, FileChange, exact
 from narrator.project import load
 from narrator.project.project import Project
-from narrator.project.rewriting import NotWritten, inserted
+from narrator.project.rewriting import UnsupportedLayout, inserted
 from narrator.text import decided
 from narrator.text.labels import folded
 from narrator.text.speakers import Character
@@ -136,7 +136,7 @@ def _extend_manifest(proposal: Proposal, text: str) -> tuple[Project, str] | Non
     try:
         for location, entries in insertions:
             text = inserted(text, location, entries)
-    except NotWritten:
+    except UnsupportedLayout:
         message = (
             f"no names can be put under `{'.'.join(location)}`: write it as `name: …`, a line for "
             "each"

@@ -58,7 +58,7 @@ def read() -> Preferences:
     settings_path = path()
     if not settings_path.exists():
         return Preferences()
-    reader, settings = read_yaml(settings_path, begins=_EXAMPLE_HINT, may_be_empty=True)
+    reader, settings = read_yaml(settings_path, format_hint=_EXAMPLE_HINT, may_be_empty=True)
     try:
         return Preferences.model_validate(settings)
     except ValidationError as error:

@@ -8,7 +8,7 @@ from narrator.errors import ManifestError, Problem
 from narrator.pipeline.edits.edit import exact
 from narrator.project import rewriting
 from narrator.project.project import Project
-from narrator.project.rewriting import NotWritten, Where
+from narrator.project.rewriting import KeyPath, UnsupportedLayout
 
 
 def manifest_text(project: Project) -> str:
@@ -19,25 +19,25 @@ def manifest_text(project: Project) -> str:
     return text
 
 
-def changed(text: str, place: Where, new_value: object, project: Project) -> str:
+def changed(text: str, place: KeyPath, new_value: object, project: Project) -> str:
     """The text with another value, at a new key if need be. Raises ManifestError."""
     return _rewrite(lambda: rewriting.changed(text, place, new_value), place, project)
 
 
-def appended(text: str, place: Where, entry: Mapping[str, object], project: Project) -> str:
+def appended(text: str, place: KeyPath, entry: Mapping[str, object], project: Project) -> str:
     """The text with an entry appended to a list. Raises ManifestError."""
     return _rewrite(lambda: rewriting.appended(text, place, entry), place, project)
 
 
-def renamed(text: str, place: Where, key: str, project: Project) -> str:
+def renamed(text: str, place: KeyPath, key: str, project: Project) -> str:
     """The text with another key. Raises ManifestError."""
     return _rewrite(lambda: rewriting.renamed(text, place, key), place, project)
 
 
-def _rewrite(rewrite: Callable[[], str], place: Where, project: Project) -> str:
+def _rewrite(rewrite: Callable[[], str], place: KeyPath, project: Project) -> str:
     try:
         return rewrite()
-    except NotWritten:
+    except UnsupportedLayout:
         dotted_key = ".".join(map(str, place))
         message = (
             f"`{dotted_key}` cannot be changed by itself as the file is written: change it by hand"

@@ -14,7 +14,7 @@ from narrator.pipeline.edits.manifest import appended, changed, manifest_text
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.project import rewriting
 from narrator.project.project import Project
-from narrator.project.rewriting import NotWritten
+from narrator.project.rewriting import UnsupportedLayout
 from narrator.speech.plan import Step
 from narrator.text.chunks import Piece
 from narrator.text.markup import squeeze
@@ -107,5 +107,5 @@ def _add_first_entry(old_text: str, word: str, spoken_form: str, project: Projec
     """The text of book.yaml with a first lexicon entry."""
     try:
         return rewriting.changed(old_text, ("lexicon", word), spoken_form)
-    except NotWritten:
+    except UnsupportedLayout:
         return appended(old_text, ("lexicon",), {"word": word, "say": spoken_form}, project)
