@@ -82,9 +82,9 @@ class Proposal:
     chapters: tuple[Chapter, ...]
     """A line for each paragraph."""
     quotes: tuple[Quote, ...]
-    """In the order of the book; none of chapters whose text stands in the manifest."""
+    """In the order of the book, without chapters whose text is in the manifest."""
     files: Mapping[int, Decided]
-    """By chapter, as they would be written."""
+    """The files of speakers to write, by chapter."""
     found: Attribution
     """The answers of the rules or the model that was asked last, without decisions in files."""
     texts: Sequence[Sequence[str]]
@@ -172,7 +172,7 @@ def narrated(project: Project) -> Project:
     return replace(project, manifest=manifest)
 
 
-# -- what is proposed
+# -- proposals
 
 
 def propose(project: Project, *, find: bool = False) -> Proposal:
@@ -214,7 +214,7 @@ def _merge_decisions(
         warnings += old_file.problems
         quotations = stretches.quoted(chapters[number])
         rulings = _match_rulings(chapters[number], quotations, rulings_by_chapter.get(number, []))
-        quoted_texts = [ruling.text for ruling in quotations]
+        quoted_texts = [quotation.text for quotation in quotations]
         old_rows = [None if p is None else old_file.rows[p] for p in old_file.matched(quoted_texts)]
         rows = _build_rows(old_rows, quotations, rulings, by_name, roles)
         files[number] = decided.renewed(old_file, quoted_texts, rows)
@@ -223,21 +223,23 @@ def _merge_decisions(
         quotes += [
             Quote(
                 number,
-                ruling,
+                quotation,
                 row,
                 _main_speaker(row, by_name, roles),
-                rule.others if rule else (),
+                ruling.others if ruling else (),
                 _previous_speaker(old_row, row),
             )
-            for ruling, row, rule, old_row in zip(quotations, rows, rulings, old_rows, strict=True)
+            for quotation, row, ruling, old_row in zip(
+                quotations, rows, rulings, old_rows, strict=True
+            )
         ]
-    lines = Counter(ruling.speaker for ruling in quotes if ruling.speaker is not None)
+    lines = Counter(quote.speaker for quote in quotes if quote.speaker is not None)
     return Proposal(
         project,
         tuple(
-            ruling
-            for ruling in by_name.values()
-            if ruling in declared_characters or lines[ruling.name]
+            character
+            for character in by_name.values()
+            if character in declared_characters or lines[character.name]
         ),
         chapters,
         tuple(quotes),
@@ -255,37 +257,22 @@ def _fill_in_decisions(proposal: Proposal) -> Attribution:
     Nobody is asked about those, but whoever is asked about the others can see them.
     """
     attribution, chapters = proposal.found, proposal.chapters
-    characters_by_name, roles = (
-        _characters_by_name(proposal.project, attribution),
-        roles_of(proposal.project),
-    )
+    characters_by_name = _characters_by_name(proposal.project, attribution)
+    roles = roles_of(proposal.project)
     decided_rulings: dict[int, Said] = {}
     for number, path in _speaker_files(proposal.project).items():
         old_file, quotations = decided.read(path), stretches.quoted(chapters[number])
-        rulings = _match_rulings(
-            chapters[number],
-            quotations,
-            [
-                chapter_ruling
-                for chapter_ruling in attribution.said
-                if chapter_ruling.chapter == number
-            ],
-        )
-        for ruling, row_index in zip(
-            rulings, old_file.matched([quotation.text for quotation in quotations]), strict=True
-        ):
-            if (
-                ruling is not None
-                and row_index is not None
-                and old_file.rows[row_index].by in ("you", "print")
-            ):
-                speaker = _main_speaker(old_file.rows[row_index], characters_by_name, roles)
-                decided_rulings[id(ruling)] = replace(
-                    ruling, speaker=speaker, sure=1.0, by=old_file.rows[row_index].by
-                )
+        chapter_rulings = [ruling for ruling in attribution.said if ruling.chapter == number]
+        rulings = _match_rulings(chapters[number], quotations, chapter_rulings)
+        row_indices = old_file.matched([quotation.text for quotation in quotations])
+        for ruling, row_index in zip(rulings, row_indices, strict=True):
+            row = None if row_index is None else old_file.rows[row_index]
+            if ruling is not None and row is not None and row.by in ("you", "print"):
+                speaker = _main_speaker(row, characters_by_name, roles)
+                decided_rulings[id(ruling)] = replace(ruling, speaker=speaker, sure=1.0, by=row.by)
     return replace(
         attribution,
-        said=tuple(decided_rulings.get(id(quotation), quotation) for quotation in attribution.said),
+        said=tuple(decided_rulings.get(id(ruling), ruling) for ruling in attribution.said),
     )
 
 

@@ -68,7 +68,7 @@ class _DueTake:
 
     step: Step
     take: Record
-    heard: bool
+    needs_hearing: bool
     needs_times: bool
 
 
@@ -108,7 +108,9 @@ def _hear_book(
     due_takes = [
         _DueTake(step, take, *_find_needs(book, recogniser, step, take)) for step, take in takes
     ]
-    due_takes = [due_take for due_take in due_takes if due_take.heard or due_take.needs_times]
+    due_takes = [
+        due_take for due_take in due_takes if due_take.needs_hearing or due_take.needs_times
+    ]
     total_seconds = sum(due_take.take.seconds for due_take in due_takes)
     for batch in recogniser.batches(due_takes):
         if cancel.is_set():
@@ -122,9 +124,8 @@ def _hear_book(
         _judge(book, recogniser, step, take, book_hearing)
     covers_book = len(steps) == len({step.key for step in book.steps})
     if recogniser.recogniser and covers_book and not book_hearing.cancelled:
-        book_hearing.forgotten = (
-            book.store.heard.forget_damaged()
-        )  # all takes have intact rows again
+        # all takes have intact rows again
+        book_hearing.forgotten = book.store.heard.forget_damaged()
     return book_hearing
 
 
@@ -157,7 +158,7 @@ def _hear_batch(book: BookPlan, recogniser: Ear, batch: Sequence[_DueTake]) -> I
             (due_take, SpokenSound(samples, rate, due_take.step.text, due_take.step.language))
         )
     transcripts = recogniser.hear(
-        [sound if due_take.heard else None for due_take, sound in sounds_of_takes]
+        [sound if due_take.needs_hearing else None for due_take, sound in sounds_of_takes]
     )
     word_times_of_takes = recogniser.align(
         [sound if due_take.needs_times else None for due_take, sound in sounds_of_takes]

@@ -238,11 +238,11 @@ class Speaks(Protocol):
         ...
 
     def language_advice(self, language: str) -> str:
-        """As `Engine.language_advice`."""
+        """Like `Engine.language_advice`."""
         ...
 
     def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-        """As `Engine.can_say`."""
+        """Like `Engine.can_say`."""
         ...
 
 

@@ -117,7 +117,7 @@ def cast_edit(project: Project) -> Edit | None:
         if file.rows or file.exists or file.broken:
             new_text = decided.written(file, proposal.text_of(number)).decode()
             changes.append(FileChange(file.path, exact(file.path), new_text))
-    changes = [quote for quote in changes if quote.before != quote.after]
+    changes = [change for change in changes if change.before != change.after]
     count = sum(not quote.row.goes_on for quote in proposal.quotes)
     summary = f"who says what: {len(proposal.characters)} characters, {count} quotations"
     return checked(project, Edit(summary, tuple(changes))) if changes else None

@@ -171,8 +171,8 @@ def placed(book: BookPlan, rows: Sequence[Pickup]) -> list[Pickup]:
     passages = list(places.passages(book, timelines).values())
     finder = _PassageFinder(passages)
     return [
-        replace(row, is_lost=True) if place is None else _place_row(row, passages[place])
-        for row, place in ((row, finder.find_index(row)) for row in rows)
+        replace(row, is_lost=True) if index is None else _place_row(row, passages[index])
+        for row, index in ((row, finder.find_index(row)) for row in rows)
     ]
 
 
@@ -191,13 +191,11 @@ class _PassageFinder:
         """The index of a row's passage, or None."""
         expected_index = self._expected_index(row)
         if exact_indices := self.indices_by_text.get(row.text):
-            return min(
-                exact_indices,
-                key=lambda place: (
-                    not self._is_in_same_file(place, row),
-                    abs(place - expected_index),
-                ),
-            )
+
+            def distance(index: int) -> tuple[bool, int]:
+                return not self._is_in_same_file(index, row), abs(index - expected_index)
+
+            return min(exact_indices, key=distance)
         nearby_indices = range(
             max(0, expected_index - _SEARCH_RADIUS),
             min(len(self.texts), expected_index + _SEARCH_RADIUS + 1),
@@ -207,14 +205,10 @@ class _PassageFinder:
             for index in nearby_indices
             if self._is_in_same_file(index, row)
         }
-        best_index = max(
-            likeness_by_index, key=lambda place: likeness_by_index[place], default=None
-        )
-        return (
-            best_index
-            if best_index is not None and likeness_by_index[best_index] >= _MIN_LIKENESS
-            else None
-        )
+        if not likeness_by_index:
+            return None
+        best_index = max(likeness_by_index, key=lambda index: likeness_by_index[index])
+        return best_index if likeness_by_index[best_index] >= _MIN_LIKENESS else None
 
     def _expected_index(self, row: Pickup) -> int:
         """The index of a row's passage if nothing had been edited."""

@@ -111,7 +111,7 @@ class _Background:
         ranked_characters = sorted(
             proposal.characters, key=lambda character: -lines[character.name]
         )
-        self.names_by_lines = [quote.name for quote in ranked_characters]
+        self.names_by_lines = [character.name for character in ranked_characters]
         self.speakers_by_paragraph: dict[tuple[int, int, int], dict[str, None]] = {}
         """Chapter, scene, paragraph -> names of its speakers, in order."""
         for quote in proposal.quotes:

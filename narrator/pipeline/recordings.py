@@ -97,7 +97,7 @@ def recitals(location: Path, text: Path | None = None) -> tuple[list[Recital], l
     return recitals_with_text, [
         recording
         for recording in sounds
-        if recording not in {own_text.sound for own_text in recitals_with_text}
+        if recording not in {recital.sound for recital in recitals_with_text}
     ]
 
 
@@ -206,7 +206,9 @@ def _recognise_windows(
         transcripts = recogniser.hear(
             [SpokenSound(window.samples, RATE, "", language) for window in batch]
         )
-        yield from zip(batch, (window or Transcript("") for window in transcripts), strict=True)
+        yield from zip(
+            batch, (transcript or Transcript("") for transcript in transcripts), strict=True
+        )
 
 
 def write_times(heard_recital: RecitalHeard, folder: Path) -> Path:
@@ -297,10 +299,10 @@ def _find_differences(
 ) -> Iterator[tuple[_RecordingPart, Difference]]:
     """Yields the differences of each part in a batch, judged after a second hearing with its
     text."""
-    differing_parts = [difference for difference in parts if _differs(difference)]
+    differing_parts = [part for part in parts if _differs(part)]
     for part, second_transcript in zip(
         differing_parts,
-        recogniser.hear([difference.sound for difference in differing_parts]),
+        recogniser.hear([part.sound for part in differing_parts]),
         strict=True,
     ):
         judgement = judge(
@@ -341,7 +343,7 @@ def _differs(part: _RecordingPart) -> bool:
 def _time_words(parts: Sequence[_RecordingPart], recogniser: Ear) -> Iterator[TimedWord]:
     """The words of a batch, with their offsets in the text and seconds in the recording."""
     for part, word_times in zip(
-        parts, recogniser.align([word.sound for word in parts]), strict=True
+        parts, recogniser.align([part.sound for part in parts]), strict=True
     ):
         for word in word_times.words if word_times else ():
             yield TimedWord(part.first + word.first, part.first + word.last,

@@ -43,7 +43,7 @@ def manifest_at(path: Path) -> Path:
             raise _error(path, "sound, no manifest", f"`narrator verify {path}` measures it")
         return path
     if path.exists() or path.is_symlink() or "\0" in str(path):
-        return path  # what it is shows when it is read
+        return path  # reading it reports the kind
     raise _error(path, "no such file", _suggest_for_missing(path))
 
 

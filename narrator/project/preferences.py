@@ -23,7 +23,7 @@ from narrator.project.yaml import read_yaml
 from narrator.settings import Strict, Text
 
 NONE = "none"
-"""In place of an address: this machine."""
+"""The address that stands for this machine."""
 _EXAMPLE_HINT = "settings begin with keys, as `cluster: tls://studio.local:8786`"
 
 
@@ -101,4 +101,4 @@ class ClusterWish:
 
 
 AS_SET = ClusterWish()
-"""As the user's settings say."""
+"""A wish that leaves everything to the user's settings."""

@@ -70,7 +70,7 @@ class Profile:
     """Whether a file must carry its cover."""
     cover_square: bool = False
     cover_pixels: tuple[int, int] | None = None
-    """Of its longer side: a smaller one is refused, a larger one is scaled down."""
+    """Range of its longer side: a smaller cover is refused, a larger one is scaled down."""
     marks: bool = False
     """Whether a file of a whole book must have chapter marks."""
     genre: str = "Audiobook"
@@ -203,7 +203,7 @@ EBU_R128 = Profile(
 
 ARCHIVE = Profile(
     # Lossless, at the sound's own rate and level, and nothing laid under it: no room tone either.
-    # Only what would lie over full scale is limited: a file of integers cannot hold it.
+    # Only samples over full scale are limited: a file of integers cannot hold it.
     name="archive",
     formats=("flac",),
     files="both",
@@ -232,7 +232,7 @@ LOUDNESS: Mapping[str, Profile] = {
     # Apple Podcasts.
     "podcast": replace(PLAIN, loudness=-16.0, true_peak=-1.0, genre="Podcast"),
 }
-"""What `output.loudness` can name."""
+"""The targets that `output.loudness` can name."""
 
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile

@@ -154,9 +154,8 @@ def _dump_block(entries: Mapping[str, object], indent: int) -> str:
     """Entries in block style; values without nested collections are on one line."""
     lines: list[str] = []
     for key, child in entries.items():
-        flow_style = (
-            None if isinstance(child, dict | list) else False
-        )  # None: of what holds no other
+        # None: flow style for collections without others in them
+        flow_style = None if isinstance(child, dict | list) else False
         dumped = yaml.safe_dump(
             {key: child},
             allow_unicode=True,
