@@ -382,17 +382,11 @@ def _as_spoken(written_text: str, path: Path, language: str) -> str:
         (" ".join(paragraph.split()), []) for paragraph in written_text.split("\n\n")
     ]
     if path.suffix.lower() == ".md":
-        with contextlib.suppress(ScriptError):  # no script of ours: as it stands
+        with contextlib.suppress(ScriptError):  # not a valid chapter: read as plain text
             chapter = read_chapter(written_text, path=path, title="", language=language,
                                    roles=Roles({}, "narrator"), speaker="narrator")  # fmt: skip
             paragraphs = [
-                (
-                    line.text,
-                    [
-                        (paragraph.start, paragraph.stop, paragraph.spoken)
-                        for paragraph in line.says
-                    ],
-                )
+                (line.text, [(say.start, say.stop, say.spoken) for say in line.says])
                 for scene in chapter.scenes
                 for line in scene.lines
             ]

@@ -35,7 +35,9 @@ def retaken(ticket: Ticket, retaken_chunks: list[retakes.Retaken]) -> None:
     """Record the outcome of a retake in its ticket."""
     has_failures = any(chunk.pinned is None for chunk in retaken_chunks)
     exit_code = STOPPED if ticket.cancel.is_set() else 1 if has_failures else 0
-    ticket.ended(exit_code, summary={"retaken": [chunk.to_json() for chunk in retaken_chunks]})
+    ticket.record_outcome(
+        exit_code, summary={"retaken": [chunk.to_json() for chunk in retaken_chunks]}
+    )
 
 
 def begun(
@@ -54,9 +56,9 @@ def begun(
 def auditioned(ticket: Ticket, auditioning: Auditioning) -> None:
     """Record the outcome of an audition in its ticket. Raises UserError, StorageError."""
     if ticket.cancel.is_set():
-        ticket.ended(STOPPED)
+        ticket.record_outcome(STOPPED)
     else:
-        ticket.ended(0, summary={"audition": auditioning.settled()})
+        ticket.record_outcome(0, summary={"audition": auditioning.settled()})
 
 
 def mark(ticket: Ticket, book: BookPlan) -> None:
@@ -69,12 +71,12 @@ def mark(ticket: Ticket, book: BookPlan) -> None:
         retakes.forget(book, lost_pins)
         pinned_steps = retakes.unpin(book, steps)
         unpinned = {step.id: step in pinned_steps for step in steps}
-        ticket.ended(0, summary={"unpinned": unpinned, "forgotten": len(lost_pins)})
+        ticket.record_outcome(0, summary={"unpinned": unpinned, "forgotten": len(lost_pins)})
         return
     if len(steps) != 1 or job.number is None:
         raise UsageError("one chunk is pinned, to the number of one of its tries")
     retakes.pin(book, steps[0], job.number)
-    ticket.ended(0, summary={"pinned": steps[0].id, "number": job.number})
+    ticket.record_outcome(0, summary={"pinned": steps[0].id, "number": job.number})
 
 
 class _RequestSource(Protocol):
@@ -187,7 +189,7 @@ class Beside:
         )
         for ticket in reversed(list(dict.fromkeys(errand.ticket for errand in unfinished_errands))):
             if ticket.cancel.is_set():
-                ticket.ended(STOPPED)
+                ticket.record_outcome(STOPPED)
                 self.owner.done(ticket)
             else:
                 self.owner.put_back(ticket)
@@ -311,7 +313,7 @@ class Beside:
         reported_error = (
             error if isinstance(error, NarratorError) else EnvironmentFailed(str(error))
         )
-        ticket.ended(reported_error.exit_code, str(reported_error))
+        ticket.record_outcome(reported_error.exit_code, str(reported_error))
         self.owner.done(ticket)
 
 

@@ -86,7 +86,7 @@ def render(
     finally:
         concurrent_jobs.give_up()
     failure_text = "\n".join(map(str, report.failures))
-    ticket.ended(report.exit_code, failure_text, run.summary(report))
+    ticket.record_outcome(report.exit_code, failure_text, run.summary(report))
     return report
 
 

@@ -41,7 +41,7 @@ class Ticket:
     since: float = field(default_factory=time.time)
     covers: Callable[[Job], bool] = field(default=lambda job: False)
     """Whether this job does the work of another one as well."""
-    beside: bool = False
+    is_concurrent: bool = False
     """Whether the job is done while another one runs."""
     joined: list[tuple[Client, str]] = field(default_factory=list)
     """Clients that wait for it too, each with the id of its own job."""
@@ -55,9 +55,9 @@ class Ticket:
     @property
     def row(self) -> dict[str, Any]:
         """The job as events describe it."""
-        return {**jobs.row(self.id, self.job, self.since), "beside": self.beside}
+        return {**jobs.row(self.id, self.job, self.since), "beside": self.is_concurrent}
 
-    def ended(self, exit: int, error: str = "", summary: Event | None = None) -> None:
+    def record_outcome(self, exit: int, error: str = "", summary: Event | None = None) -> None:
         """Record the outcome of the job."""
         self.exit, self.error, self.summary = exit, error, summary or {}
 
@@ -137,7 +137,7 @@ class Owner:
     def put_back(self, ticket: Ticket) -> None:
         """Return a job that was taken but not done to the head of the queue."""
         with self._queue_changed:
-            ticket.beside = False
+            ticket.is_concurrent = False
             self._concurrent.remove(ticket)
             self._queue.insert(0, ticket)
             self.tell({"event": "queued", "job": ticket.row})
@@ -150,13 +150,13 @@ class Owner:
         try:
             yield
         except NarratorError as error:
-            ticket.ended(error.exit_code, str(error))
+            ticket.record_outcome(error.exit_code, str(error))
             raise
         except KeyboardInterrupt:
-            ticket.ended(STOPPED)
+            ticket.record_outcome(STOPPED)
             raise
         except BaseException as error:
-            ticket.ended(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+            ticket.record_outcome(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
             raise
         finally:
             self.done(ticket)
@@ -164,7 +164,7 @@ class Owner:
     def begun(self, ticket: Ticket, is_concurrent: bool = False) -> None:
         """Mark a job as running and report that it started."""
         with self.mutex:
-            ticket.beside, ticket.since = is_concurrent, time.time()
+            ticket.is_concurrent, ticket.since = is_concurrent, time.time()
             if is_concurrent:
                 self._concurrent.append(ticket)
             else:
@@ -177,7 +177,7 @@ class Owner:
         """Report the outcome of a job to all clients, and to those who joined it under their
         ids."""
         with self.mutex:
-            if ticket.beside:
+            if ticket.is_concurrent:
                 self._concurrent.remove(ticket)
             elif ticket is self._running:
                 self._running = None
@@ -225,7 +225,9 @@ class Owner:
             any(queued_ticket.id == request.id for queued_ticket in self._queue)
             or len(self._queue) >= MAX_WAITING_JOBS
         ):
-            ticket.ended(EnvironmentFailed.exit_code, "too many jobs wait, or two have one name")
+            ticket.record_outcome(
+                EnvironmentFailed.exit_code, "too many jobs wait, or two have one name"
+            )
             self._send(_ended_event(ticket, request.id), client)
         elif running and not running.cancel.is_set() and running.covers(job):
             running.joined.append((client, request.id))
@@ -252,7 +254,7 @@ class Owner:
 
     def _withdraw(self, ticket: Ticket) -> None:
         self._queue.remove(ticket)
-        ticket.ended(STOPPED)
+        ticket.record_outcome(STOPPED)
         self.done(ticket)
 
     def _handle_disconnect(self, client: Client) -> None:
