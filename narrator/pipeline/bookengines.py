@@ -89,14 +89,14 @@ def engine_for(
     project: Project,
     *,
     draft: bool,
-    on_message: Callable[[str], None] = quiet,
+    tell: Callable[[str], None] = quiet,
     wish: ClusterWish = AS_SET,
 ) -> Engine:
     """Make the engine of all speakers that have none of their own.
 
-    `on_message` hears of steps that take long. Raises EngineUnavailable.
+    `tell` hears of steps that take long. Raises EngineUnavailable.
     """
-    return _make_engine(project, _main_settings(project, draft), on_message, wish)
+    return _make_engine(project, _main_settings(project, draft), tell, wish)
 
 
 def engines_for(
@@ -115,7 +115,7 @@ def engines_for(
     settings = _main_settings(project, draft)
     main_engine = _find_equal_engine(known, settings)
     if main_engine is None:
-        main_engine = engine_for(project, draft=draft, on_message=tell, wish=wish)
+        main_engine = engine_for(project, draft=draft, tell=tell, wish=wish)
     engines_by_settings, speaker_engines = [(settings, main_engine)], dict[str, Engine]()
     for name, speaker in project.speakers.items() if not draft else ():
         if speaker.engine is None:
