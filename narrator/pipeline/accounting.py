@@ -1,4 +1,4 @@
-"""What became of every character of the source: no text is lost in silence."""
+"""Accounts for every character of the source, so that no text is lost in silence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from narrator.text.chunks import together
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """Characters but white space: `source` on the lines, the others on takes and lists."""
+    """Numbers of characters without white space: `source` in the lines, the others in takes and
+    lists."""
 
     source: int = 0
     left_out: int = 0
@@ -29,20 +30,22 @@ class Accounting:
 
 
 def account(book: BookPlan, missing: Iterable[Step]) -> Accounting:
-    """Of a book as it is, whose `missing` steps have nothing to deliver. Raises StorageError.
+    """Count the characters of a book by their fate.
 
-    What several say in unison counts once: as spoken where all of them have takes.
+    Steps in `missing` have nothing to deliver. Text that several speakers say in unison counts
+    once, and as spoken only if all of them have takes. Raises StorageError.
     """
-    lacking = {step.key for step in missing}
+    missing_keys = {step.key for step in missing}
     fates = Counter({"given_up": 0, "not_rendered": 0, "spoken": 0})
     for steps in together(book.steps):
-        found = {_fate(book, step, lacking) for step in steps}
-        fate = next(fate for fate in fates if fate in found)
+        unison_fates = {_fate(book, step, missing_keys) for step in steps}
+        fate = next(fate for fate in fates if fate in unison_fates)
         fates[fate] += characters(steps[0].chunk.text)
     return Accounting(**source_and_left_out(book.manuscript), **fates)
 
 
-def _fate(book: BookPlan, step: Step, lacking: Collection[str]) -> str:
-    if step.key not in lacking:
+def _fate(book: BookPlan, step: Step, missing_keys: Collection[str]) -> str:
+    """The field of `Accounting` that a step's characters count in."""
+    if step.key not in missing_keys:
         return "spoken"
     return "given_up" if book.takes.is_given_up(step) else "not_rendered"

@@ -1,8 +1,8 @@
-"""Text to speech without a book: a text in, chunks to be spoken and then their sound out.
+"""Text to speech without a book: turns a text into chunks, and their takes into one sound.
 
-The text is plain: nothing in it is a label, a mark or markup. It is cut, normalised and chained as
-a book's is, and its takes are joined as a chapter's are, one by one as they come, so nothing is
-known of what follows. Starts no engine and keeps nothing.
+The text is plain: it has no labels, marks or markup. It is cut, normalised and chained like a
+book's text. Its takes are joined like a chapter's, but one by one as they arrive, without knowledge
+of the following ones. Starts no engine and stores nothing.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from narrator.text.lines import Chapter, Line, Scene
 from narrator.text.normalize import Lexicon
 
 LEVEL = -20.0
-"""LUFS of speech, so that one voice is as loud as another."""
+"""LUFS to which every voice is levelled."""
 PEAK = -1.0
-"""dB that no sample is over."""
-MOST_GAIN = 15.0
-"""dB that a voice is raised at most."""
-_FULL = 40
-"""Characters from which on a row may have been wrapped."""
-_ENDED = re.compile(r"[.!?:;…。！？：；][\"'”’»›)\]」』]*\Z")
-_LISTED = re.compile(r"(?:[-*•–—·]|\(?\w{1,3}[.)])\s")
+"""Highest peak in dBFS."""
+MAX_GAIN = 15.0
+"""Largest gain in dB."""
+_MIN_WRAPPED_LENGTH = 40
+"""Number of characters from which a row may have been wrapped."""
+_SENTENCE_END = re.compile(r"[.!?:;…。！？：；][\"'”’»›)\]」』]*\Z")
+_LIST_MARKER = re.compile(r"(?:[-*•–—·]|\(?\w{1,3}[.)])\s")
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakingManner:
-    """How a text is spoken, beside the voice."""
+    """Parameters of speech other than the voice."""
 
     parameters: EngineParameters
     language: str
@@ -49,28 +49,30 @@ class SpeakingManner:
     style: str | None = None
     lexicon: Lexicon = field(default_factory=Lexicon)
     longest: float = math.inf
-    """Seconds of speech that are taken, at the pace that plans expect."""
+    """Longest text in seconds of speech, at the pace that plans expect."""
 
 
-def steps_of(text: str, who: Speaking, manner: SpeakingManner, engine: Engine) -> Sequence[Step]:
-    """The chunks of a text, in order, as an engine is to be asked for them.
+def steps_of(
+    text: str, speaking: Speaking, manner: SpeakingManner, engine: Engine
+) -> Sequence[Step]:
+    """The chunks of a text, in order, as steps for an engine.
 
-    Raises UsageError where there is nothing to say, TooLong, UserError for a language that the
-    engine does not have, EngineUnavailable.
+    Raises UsageError if there is nothing to say, TooLong, UserError for a language that the engine
+    does not have, EngineUnavailable.
     """
-    name = who.voice.speaker
+    speaker_name = speaking.voice.speaker
     lines = tuple(
-        Line(name, row, Path(), number, manner.language, manner.style)
+        Line(speaker_name, row, Path(), number, manner.language, manner.style)
         for number, row in enumerate(paragraphs(text), 1)
     )
     chapter = Chapter("", manner.language, (Scene(lines),), ())
-    spoken, _ = plan.utterances([chapter], lexicon=manner.lexicon, longest=manner.longest)
-    if not spoken:
+    utterances, _ = plan.utterances([chapter], lexicon=manner.lexicon, longest=manner.longest)
+    if not utterances:
         raise UsageError("there is nothing to say in this text")
     return plan.link(
-        spoken,
-        cast={name: who.voice},
-        engines={name: engine},
+        utterances,
+        cast={speaker_name: speaking.voice},
+        engines={speaker_name: engine},
         rules=lambda chapter, speaker: ChainRules(),
         parameters=lambda chapter, speaker: manner.parameters,
         pins={},
@@ -78,46 +80,50 @@ def steps_of(text: str, who: Speaking, manner: SpeakingManner, engine: Engine) -
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """What is said without a break between: rows, but for those that were wrapped."""
-    held = ""
+    """Yields the paragraphs of a text: its rows, with wrapped rows joined."""
+    paragraph = ""
     for row in text.splitlines():
-        words = " ".join(row.split())
-        wrapped = len(held) >= _FULL and not _ENDED.search(held) and not _LISTED.match(words)
-        if held and words and wrapped:
-            held = f"{held} {words}"
+        row_text = " ".join(row.split())
+        is_wrapped = (
+            len(paragraph) >= _MIN_WRAPPED_LENGTH
+            and not _SENTENCE_END.search(paragraph)
+            and not _LIST_MARKER.match(row_text)
+        )
+        if paragraph and row_text and is_wrapped:
+            paragraph = f"{paragraph} {row_text}"
             continue
-        if held:
-            yield held
-        held = words
-    if held:
-        yield held
+        if paragraph:
+            yield paragraph
+        paragraph = row_text
+    if paragraph:
+        yield paragraph
 
 
 class Joining:
-    """The takes of a text as one sound, as they come: levelled, at a speed, with pauses between."""
+    """Joins the takes of a text to one sound: levelled, at a speed, with pauses between."""
 
     def __init__(self, steps: Sequence[Step], rate: int, speed: float = 1.0) -> None:
-        """`speed` is on top of the voice's own."""
+        """`speed` multiplies the voice's own speed."""
         self._steps, self._rate = steps, rate
         self._speed = speed * steps[0].stretch
         self._gain: float | None = None
-        self._place = 0
+        self._next_step = 0
 
     def add(self, samples: Samples) -> Samples:
-        """The next take, from its first to its last sound, with the pause before it."""
-        place, rate = self._place, self._rate
-        self._place += 1
+        """The sound of the next take, trimmed to its speech, with the pause before it."""
+        step_number, sample_rate = self._next_step, self._rate
+        self._next_step += 1
         if self._gain is None:
-            level, _ = audio.level(samples, rate)
-            self._gain = min(LEVEL - level, MOST_GAIN) + self._steps[0].voice.gain
-        sound = audio.fade(audio.stretch(samples, rate, self._speed), rate)
+            level, _ = audio.level(samples, sample_rate)
+            self._gain = min(LEVEL - level, MAX_GAIN) + self._steps[0].voice.gain
+        sound = audio.fade(audio.stretch(samples, sample_rate, self._speed), sample_rate)
         peak = audio.decibels(float(np.abs(sound).max(initial=0.0)))
         sound *= np.float32(audio.amplitude(min(self._gain, PEAK - peak)))
         pause = 0.0
-        if place:
-            before, own = self._steps[place - 1].chunk, self._steps[place].chunk
-            pause = pause_between(before, own, _PAUSES)[0]
-        return np.concatenate([audio.silent(round(pause / self._speed * rate)), sound])
+        if step_number:
+            chunk_before, chunk = self._steps[step_number - 1].chunk, self._steps[step_number].chunk
+            pause = pause_between(chunk_before, chunk, _PAUSES)[0]
+        return np.concatenate([audio.silent(round(pause / self._speed * sample_rate)), sound])
 
 
 _PAUSES = Pauses()

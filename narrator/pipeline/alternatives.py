@@ -1,6 +1,6 @@
-"""What can speak a book on this machine, from what is quick to what is best: for who has no model.
+"""Suggests engines that can speak a book on this machine without its model, the fastest first.
 
-Times are rough; once an engine has spoken here, `narrator plan` knows better.
+The times are rough; once an engine has spoken here, `narrator plan` has better ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from narrator.pipeline.manuscript import Manuscript
 
 
 def alternatives(manuscript: Manuscript) -> list[str]:
-    """A line for each engine that needs no server: its option, and what has to be done first."""
+    """A line for each engine that needs no server: its option and the steps to prepare it."""
     seconds = sum(unit.expected for unit in manuscript.spoken)
     rows = [
         (_option(spec, manuscript), _advice(spec, manuscript, seconds))
@@ -34,11 +34,11 @@ def _option(spec: EngineSpec, manuscript: Manuscript) -> str:
 
 def _advice(spec: EngineSpec, manuscript: Manuscript, seconds: float) -> str:
     steps = ", ".join(_preparations(spec, manuscript))
-    first = f" (first {steps})" if steps else ""
+    preparation_note = f" (first {steps})" if steps else ""
     if spec.cpu_seconds is None:
-        return f"{spec.title}{first}: for a Mac or an NVIDIA GPU; on other machines slow"
+        return f"{spec.title}{preparation_note}: for a Mac or an NVIDIA GPU; on other machines slow"
     wall = seconds * spec.cpu_seconds / (os.cpu_count() or 1)
-    return f"{spec.title}{first}: in about {_roughly(wall)}"
+    return f"{spec.title}{preparation_note}: in about {_format_duration(wall)}"
 
 
 def _preparations(spec: EngineSpec, manuscript: Manuscript) -> Iterator[str]:
@@ -48,12 +48,12 @@ def _preparations(spec: EngineSpec, manuscript: Manuscript) -> Iterator[str]:
         yield f"`{install_command(spec.name)}`"
     model = spec.model
     if model is not None:
-        found = model.find(settings, project.root, lambda what: None)
-        if any(one.path is None for _, one in found):
+        models = model.find(settings, project.root, lambda message: None)
+        if any(model_found.path is None for _, model_found in models):
             yield f"`{model.family.pull}`, {model.family.download / 1e9:.1f} GB"
 
 
-def _roughly(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     minutes = seconds / 60
     if minutes < 1.5:
         return "a minute"

@@ -1,8 +1,9 @@
-"""A project's quotations -> who says them: what is decided already, and what the rules say of the
-rest, as `narrator cast` shows it and as the files beside the texts keep it.
+"""Attribution of a project's quotations: who says each of them.
 
-A person's word stays, print stays; what a rule said is what rules say now. Starts no model: what
-one says comes in by `refine`. Prints nothing.
+Combines the decisions in the files of speakers beside the texts with what the rules say of all
+other quotations, as `narrator cast` shows it. Decisions by a person and by print stay; those by
+rules are made anew each time. Starts no model: answers of a model come in through `refine`. Prints
+nothing.
 """
 
 from __future__ import annotations
@@ -27,32 +28,32 @@ from narrator.text.speakers.asking import MODEL
 from narrator.text.stretches import Quoted
 
 SURE = 0.9
-"""What is at least so sure need not be looked at."""
+"""Certainty from which a person need not check a quotation."""
 
 Refine = Callable[[Attribution, Sequence[Sequence[str]]], Attribution]
-"""What is found by rules, and the paragraphs of all chapters -> the same, decided better."""
+"""Takes the rules' attribution and the paragraphs of all chapters; returns a better attribution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A quotation of a project, or a piece of one, and who says it."""
+    """A quotation of a project, or a piece of one, with its speaker."""
 
     chapter: int
-    """Its place in the project's chapters."""
+    """Index in the project's chapters."""
     quoted: Quoted
     row: Row
-    """What the file of its chapter says of it."""
+    """Its row in the file of its chapter."""
     speaker: str | None
-    """Main name of a character; of several in unison the first. None for nobody's speech, and where
-    nobody knows."""
+    """Main name of a character, the first of several in unison. None for nobody's speech, and if
+    the speaker is unknown."""
     others: tuple[tuple[str, float], ...] = ()
-    """Who else may say it, the likeliest first, each with its probability at this place alone."""
+    """Other possible speakers, the likeliest first, with their probability by this place alone."""
     was: str = ""
-    """Whom its file names, where a rule or model says another now."""
+    """The speaker in its file, if a rule or model says another one now."""
 
     @property
     def number(self) -> int:
-        """The line of the source that it begins in."""
+        """The line of the source in which the quotation begins."""
         return self.quoted.line.number_at(self.quoted.start)
 
     @property
@@ -61,19 +62,19 @@ class Quote:
 
     @property
     def by(self) -> str:
-        """Who decided: you, print, the name of a rule or model."""
+        """Who decided: "you", "print", or the name of a rule or model."""
         return self.row.name or self.row.by
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether a person should look at it."""
-        decides = self.row.by in ("rule", "model") and self.row.speaker != NOBODY
-        return decides and (self.row.speaker == UNKNOWN or self.row.sure < SURE)
+        """Whether a person should check it."""
+        is_guess = self.row.by in ("rule", "model") and self.row.speaker != NOBODY
+        return is_guess and (self.row.speaker == UNKNOWN or self.row.sure < SURE)
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Who says what in a project."""
+    """The proposed speakers of all quotations in a project."""
 
     project: Project
     characters: tuple[Character, ...]
@@ -81,58 +82,63 @@ class Proposal:
     chapters: tuple[Chapter, ...]
     """A line for each paragraph."""
     quotes: tuple[Quote, ...]
-    """In the order of the book; none of chapters whose text stands in the manifest."""
+    """In the order of the book, without chapters whose text is in the manifest."""
     files: Mapping[int, Decided]
-    """By chapter, as they would be written."""
+    """The files of speakers to write, by chapter."""
     found: Attribution
-    """What the rules say, or who was asked last, before what is decided already."""
+    """The answers of the rules or the model that was asked last, without decisions in files."""
     texts: Sequence[Sequence[str]]
-    """The paragraphs of all chapters that the rules were given; `in_order` has their lines."""
+    """The paragraphs of all chapters as the rules read them; `in_order` has their lines."""
     warnings: tuple[Problem, ...] = ()
     lines: Mapping[str, int] = field(default_factory=Counter)
     """Character -> quotations, pieces counted."""
 
     def text_of(self, chapter: int) -> str:
-        """Name of the file of a chapter's text."""
+        """The name of the file of a chapter's text."""
         return Path(self.project.chapters[chapter].file or "").name
 
     @property
     def given(self) -> Counter[str]:
-        """Speaker -> stretches that the text itself gives them, by labels and in braces."""
-        found: Counter[str] = Counter()
-        for line in (line for chapter in self.chapters for s in chapter.scenes for line in s.lines):
+        """Counts the stretches that the text itself assigns to each speaker, by labels and in
+        braces."""
+        stretch_counts: Counter[str] = Counter()
+        for line in (
+            line for chapter in self.chapters for scene in chapter.scenes for line in scene.lines
+        ):
             if not line.is_narration and line.speaker != self.project.narrator:
-                found[line.speaker] += 1
-            for one in line.given:
-                found.update(one.speakers)
-        return found
+                stretch_counts[line.speaker] += 1
+            for stretch in line.given:
+                stretch_counts.update(stretch.speakers)
+        return stretch_counts
 
     @property
     def doubtful(self) -> list[tuple[Quote, ...]]:
-        """What a person should look at, each with its pieces, the weakest first."""
+        """The quotations that a person should check, each with its pieces, the least certain
+        first."""
         groups = [group for group in together(self.quotes) if group[0].is_doubtful]
         return sorted(groups, key=lambda group: _certainty(group[0].row))
 
 
 def _certainty(row: Row) -> float:
+    """The certainty of a row's speaker, from 0 to 1."""
     return 0.0 if row.speaker == UNKNOWN else row.sure
 
 
 def together(quotes: Sequence[Quote]) -> Iterator[tuple[Quote, ...]]:
-    """Quotations with all of their pieces, in order."""
+    """Groups quotations with all of their pieces, in order."""
     group: list[Quote] = []
-    for one in quotes:
-        if group and not (one.row.goes_on and one.row.speaker == group[-1].row.speaker):
+    for quote in quotes:
+        if group and not (quote.row.goes_on and quote.row.speaker == group[-1].row.speaker):
             yield tuple(group)
             group = []
-        group.append(one)
+        group.append(quote)
     if group:
         yield tuple(group)
 
 
 def unasked(manuscript: Manuscript) -> int:
-    """How many quotations a book has in its narration, which one voice reads with all else."""
-    if len({one.chunk.speaker for one in manuscript.spoken}) > 1:
+    """Counts the quotations of a book that one voice reads along with the narration."""
+    if len({utterance.chunk.speaker for utterance in manuscript.spoken}) > 1:
         return 0
     return sum(len(stretches.quoted(chapter)) for chapter in manuscript.chapters)
 
@@ -141,286 +147,344 @@ def unasked(manuscript: Manuscript) -> int:
 
 
 def characters(project: Project) -> tuple[Character, ...]:
-    """Those of a project's cast who are somebody in the book: no narrator who tells it and is none
-    of its characters, and no voice that others share."""
+    """The speakers in a project's cast who are characters of the book.
+
+    A narrator who is no character is left out, and so are voices that several characters share.
+    """
     return tuple(
         Character(name, tuple(speaker.aliases), speaker.pronoun)
         for name, speaker in project.manifest.cast.items()
         if name.casefold() != "narrator"
         and (name != project.narrator or name == project.first_person)
-        and not (speaker.plays and SHARED.fullmatch(name))
+        and not (speaker.plays and SHARED_VOICE_NAME.fullmatch(name))
     )
 
 
-SHARED = re.compile(r"(other )*(women|men|others)")
-"""What voices are called that are nobody's own; what they play has names."""
+SHARED_VOICE_NAME = re.compile(r"(other )*(women|men|others)")
+"""Matches the names of shared voices, which play characters with names."""
 
 
 def narrated(project: Project) -> Project:
-    """The project with somebody who narrates: a cast of characters alone has nobody."""
+    """The project with a narrator; a cast of characters alone has none."""
     if project.narrator is not None:
         return project
-    told = project.manifest.model_copy(update={"narrator": "narrator"})
-    return replace(project, manifest=told)
+    manifest = project.manifest.model_copy(update={"narrator": "narrator"})
+    return replace(project, manifest=manifest)
 
 
-# -- what is proposed
+# -- proposals
 
 
 def propose(project: Project, *, find: bool = False) -> Proposal:
-    """Who says the quotations of a project, by rules. Characters are found where it has none, or
-    with `find`.
+    """Find the speakers of a project's quotations by rules.
 
-    Raises ScriptError where a text cannot be read.
+    Characters are discovered if the project has none, or with `find`. Raises ScriptError if a text
+    cannot be read.
     """
     project = narrated(project)
     chapters = paragraphs(project)
-    texts = [[_told(line) for line in in_order(chapter)] for chapter in chapters]
-    found = _attributed(project, chapters, texts, characters(project), find)
-    return _merged(project, chapters, texts, found)
+    texts = [[_narration_text(line) for line in in_order(chapter)] for chapter in chapters]
+    attribution = _apply_rules(project, chapters, texts, characters(project), find)
+    return _merge_decisions(project, chapters, texts, attribution)
 
 
 def refined(proposal: Proposal, refine: Refine) -> Proposal:
-    """The same, where the rules are not sure decided by `refine`."""
-    found = refine(_with_people(proposal), proposal.texts)
-    return _merged(proposal.project, proposal.chapters, proposal.texts, found)
+    """The proposal, with quotations that the rules are not sure of decided by `refine`."""
+    attribution = refine(_fill_in_decisions(proposal), proposal.texts)
+    return _merge_decisions(proposal.project, proposal.chapters, proposal.texts, attribution)
 
 
-def _merged(
+def _merge_decisions(
     project: Project,
     chapters: tuple[Chapter, ...],
     texts: Sequence[Sequence[str]],
-    found: Attribution,
+    attribution: Attribution,
 ) -> Proposal:
-    """What is found, under what the files beside the texts have decided already."""
-    known = characters(project)
-    by_name, roles = _by_name(project, found), roles_of(project)
-    said: dict[int, list[Said]] = {}
-    for one in found.said:
-        said.setdefault(one.chapter, []).append(one)
+    """Combine an attribution with the decisions in the files beside the texts, which win."""
+    declared_characters = characters(project)
+    by_name, roles = _characters_by_name(project, attribution), roles_of(project)
+    rulings_by_chapter: dict[int, list[Said]] = {}
+    for ruling in attribution.said:
+        rulings_by_chapter.setdefault(ruling.chapter, []).append(ruling)
     quotes: list[Quote] = []
     files: dict[int, Decided] = {}
     warnings = orphans(project)
-    for number, place in _places(project).items():
-        old = decided.read(place)
-        warnings += old.problems
-        own = stretches.quoted(chapters[number])
-        beside = _beside(chapters[number], own, said.get(number, []))
-        words = [one.text for one in own]
-        there = [None if p is None else old.rows[p] for p in old.matched(words)]
-        rows = _rows(there, own, beside, by_name, roles)
-        files[number] = decided.renewed(old, words, rows)
-        warnings += _strangers(files[number], by_name, roles)
-        warnings += _lost(files[number], words)
+    for number, path in _speaker_files(project).items():
+        old_file = decided.read(path)
+        warnings += old_file.problems
+        quotations = stretches.quoted(chapters[number])
+        rulings = _match_rulings(chapters[number], quotations, rulings_by_chapter.get(number, []))
+        quoted_texts = [quotation.text for quotation in quotations]
+        old_rows = [None if p is None else old_file.rows[p] for p in old_file.matched(quoted_texts)]
+        rows = _build_rows(old_rows, quotations, rulings, by_name, roles)
+        files[number] = decided.renewed(old_file, quoted_texts, rows)
+        warnings += _find_unknown_names(files[number], by_name, roles)
+        warnings += _find_unmatched_rows(files[number], quoted_texts)
         quotes += [
             Quote(
                 number,
-                one,
+                quotation,
                 row,
-                _speaker(row, by_name, roles),
-                rule.others if rule else (),
-                _was(here, row),
+                _main_speaker(row, by_name, roles),
+                ruling.others if ruling else (),
+                _previous_speaker(old_row, row),
             )
-            for one, row, rule, here in zip(own, rows, beside, there, strict=True)
+            for quotation, row, ruling, old_row in zip(
+                quotations, rows, rulings, old_rows, strict=True
+            )
         ]
-    lines = Counter(one.speaker for one in quotes if one.speaker is not None)
+    lines = Counter(quote.speaker for quote in quotes if quote.speaker is not None)
     return Proposal(
         project,
-        tuple(one for one in by_name.values() if one in known or lines[one.name]),
+        tuple(
+            character
+            for character in by_name.values()
+            if character in declared_characters or lines[character.name]
+        ),
         chapters,
         tuple(quotes),
         files,
-        found,
+        attribution,
         texts,
         tuple(dict.fromkeys(warnings)),
         lines,
     )
 
 
-def _with_people(proposal: Proposal) -> Attribution:
-    """What is found, but for what people and print have decided: nobody is asked about that, and
-    who is asked about the rest is shown it."""
-    found, chapters = proposal.found, proposal.chapters
-    cast, roles = _by_name(proposal.project, found), roles_of(proposal.project)
-    rows: dict[int, Said] = {}
-    for number, place in _places(proposal.project).items():
-        old, own = decided.read(place), stretches.quoted(chapters[number])
-        beside = _beside(chapters[number], own, [o for o in found.said if o.chapter == number])
-        for rule, row in zip(beside, old.matched([one.text for one in own]), strict=True):
-            if rule is not None and row is not None and old.rows[row].by in ("you", "print"):
-                who = _speaker(old.rows[row], cast, roles)
-                rows[id(rule)] = replace(rule, speaker=who, sure=1.0, by=old.rows[row].by)
-    return replace(found, said=tuple(rows.get(id(one), one) for one in found.said))
+def _fill_in_decisions(proposal: Proposal) -> Attribution:
+    """The attribution with the decisions of people and print filled in as certain.
+
+    Nobody is asked about those, but whoever is asked about the others can see them.
+    """
+    attribution, chapters = proposal.found, proposal.chapters
+    characters_by_name = _characters_by_name(proposal.project, attribution)
+    roles = roles_of(proposal.project)
+    decided_rulings: dict[int, Said] = {}
+    for number, path in _speaker_files(proposal.project).items():
+        old_file, quotations = decided.read(path), stretches.quoted(chapters[number])
+        chapter_rulings = [ruling for ruling in attribution.said if ruling.chapter == number]
+        rulings = _match_rulings(chapters[number], quotations, chapter_rulings)
+        row_indices = old_file.matched([quotation.text for quotation in quotations])
+        for ruling, row_index in zip(rulings, row_indices, strict=True):
+            row = None if row_index is None else old_file.rows[row_index]
+            if ruling is not None and row is not None and row.by in ("you", "print"):
+                speaker = _main_speaker(row, characters_by_name, roles)
+                decided_rulings[id(ruling)] = replace(ruling, speaker=speaker, sure=1.0, by=row.by)
+    return replace(
+        attribution,
+        said=tuple(decided_rulings.get(id(ruling), ruling) for ruling in attribution.said),
+    )
 
 
-def _by_name(project: Project, found: Attribution) -> dict[str, Character]:
-    """All characters, those of the project first."""
-    return {one.name: one for one in (*characters(project), *found.cast)}
+def _characters_by_name(project: Project, attribution: Attribution) -> dict[str, Character]:
+    """All characters by name, those of the project first."""
+    return {character.name: character for character in (*characters(project), *attribution.cast)}
 
 
-def _places(project: Project) -> dict[int, Path]:
-    """Chapter -> its file of speakers, each file once: a text that is two chapters counts once, and
-    of two texts that would share a file the second stays the narrator's, as `check` says."""
-    places: dict[Path, int] = {}
+def _speaker_files(project: Project) -> dict[int, Path]:
+    """The file of speakers of each chapter, by chapter number; each file occurs once.
+
+    A text that is two chapters counts once. If two texts would share a file, the second is left to
+    the narrator, which `check` reports.
+    """
+    chapters_by_path: dict[Path, int] = {}
     for number, chapter in enumerate(project.chapters):
         if chapter.file is not None:
-            places.setdefault(decided.place_of(project.root / chapter.file), number)
-    return {number: place for place, number in places.items()}
+            chapters_by_path.setdefault(decided.place_of(project.root / chapter.file), number)
+    return {number: path for path, number in chapters_by_path.items()}
 
 
 def in_order(chapter: Chapter) -> list[Line | None]:
-    """The paragraphs of a chapter as the rules are given them; None where a scene ends."""
-    found: list[Line | None] = []
+    """The paragraphs of a chapter as the rules read them; None separates scenes."""
+    paragraphs_in_order: list[Line | None] = []
     for scene in chapter.scenes:
-        found += [None] if found else []
-        found += scene.lines
-    return found
+        paragraphs_in_order += [None] if paragraphs_in_order else []
+        paragraphs_in_order += scene.lines
+    return paragraphs_in_order
 
 
-def _told(line: Line | None) -> str:
-    """A paragraph of narration; nothing of what is somebody's already."""
+def _narration_text(line: Line | None) -> str:
+    """The text of a paragraph if it is narration; "" if it has a speaker already."""
     if line is None:
         return "* * *"
     return line.text if line.is_narration else ""
 
 
-def _attributed(
+def _apply_rules(
     project: Project,
     chapters: Sequence[Chapter],
     texts: Sequence[Sequence[str]],
-    known: Sequence[Character],
+    declared_characters: Sequence[Character],
     find: bool,
 ) -> Attribution:
-    """What the rules say, of chapters in each language by themselves."""
+    """Apply the rules to the chapters of each language separately."""
     languages = dict.fromkeys(primary(chapter.language) for chapter in chapters)
-    cast: dict[str, Character] = {}
-    said: list[Said] = []
+    characters_by_name: dict[str, Character] = {}
+    rulings: list[Said] = []
     for language in languages:
-        own = [
+        language_texts = [
             text if primary(chapter.language) == language else []
             for text, chapter in zip(texts, chapters, strict=True)
         ]
-        part = attribute(
-            own,
-            known,
+        language_attribution = attribute(
+            language_texts,
+            declared_characters,
             language=language,
             first_person=project.first_person,
             find=find,
             was_found=project.manifest.dialogue.cast == "found",
         )
-        cast |= {one.name: one for one in part.cast if one.name not in cast}
-        said += part.said
-    said.sort(key=lambda one: (one.chapter, one.quotation.paragraph, one.quotation.start))
-    return Attribution(tuple(cast.values()), tuple(said))
+        characters_by_name |= {
+            character.name: character
+            for character in language_attribution.cast
+            if character.name not in characters_by_name
+        }
+        rulings += language_attribution.said
+    rulings.sort(key=lambda r: (r.chapter, r.quotation.paragraph, r.quotation.start))
+    return Attribution(tuple(characters_by_name.values()), tuple(rulings))
 
 
-def _beside(chapter: Chapter, own: Sequence[Quoted], said: Sequence[Said]) -> list[Said | None]:
-    """For each quotation of a chapter what the rules say of it, or of most of its words."""
-    places: dict[tuple[int, int], int] = {}
+def _match_rulings(
+    chapter: Chapter, quotations: Sequence[Quoted], rulings: Sequence[Said]
+) -> list[Said | None]:
+    """The ruling on each quotation of a chapter, or the one that covers most of its words."""
+    paragraph_numbers: dict[tuple[int, int], int] = {}
     for scene_number, scene in enumerate(chapter.scenes):
-        for place in range(len(scene.lines)):
-            places[scene_number, place] = len(places) + scene_number
-    by_paragraph: dict[int, list[Said]] = {}
-    for one in said:
-        by_paragraph.setdefault(one.quotation.paragraph, []).append(one)
-    found: list[Said | None] = []
-    for quoted in own:
-        shared = [
-            (min(one.quotation.stop, quoted.stop) - max(one.quotation.start, quoted.start), one)
-            for one in by_paragraph.get(places[quoted.scene, quoted.place], ())
+        for line_number in range(len(scene.lines)):
+            paragraph_numbers[scene_number, line_number] = len(paragraph_numbers) + scene_number
+    rulings_by_paragraph: dict[int, list[Said]] = {}
+    for ruling in rulings:
+        rulings_by_paragraph.setdefault(ruling.quotation.paragraph, []).append(ruling)
+    matches: list[Said | None] = []
+    for quotation in quotations:
+        overlaps = [
+            (
+                min(ruling.quotation.stop, quotation.stop)
+                - max(ruling.quotation.start, quotation.start),
+                ruling,
+            )
+            for ruling in rulings_by_paragraph.get(
+                paragraph_numbers[quotation.scene, quotation.place], ()
+            )
         ]
-        most, best = max(shared, key=lambda pair: pair[0], default=(0, None))
-        found.append(best if most > 0 else None)
-    return found
+        longest_overlap, best_ruling = max(overlaps, key=lambda pair: pair[0], default=(0, None))
+        matches.append(best_ruling if longest_overlap > 0 else None)
+    return matches
 
 
 # -- rows
 
 
-def _was(here: Row | None, row: Row) -> str:
-    """Whom a file names where another is named now."""
-    same = here is None or here.speaker == row.speaker
-    return "" if same or here is None else decided.names_in(here.speaker)
+def _previous_speaker(old_row: Row | None, row: Row) -> str:
+    """The speaker that a file names, if the row now names another."""
+    is_same = old_row is None or old_row.speaker == row.speaker
+    return "" if is_same or old_row is None else decided.names_in(old_row.speaker)
 
 
-def _rows(
-    there: Sequence[Row | None],
-    own: Sequence[Quoted],
-    said: Sequence[Said | None],
-    cast: Mapping[str, Character],
+def _build_rows(
+    old_rows: Sequence[Row | None],
+    quotations: Sequence[Quoted],
+    rulings: Sequence[Said | None],
+    characters_by_name: Mapping[str, Character],
     roles: Roles,
 ) -> list[Row]:
-    """A row for each quotation of a chapter; `there` are those that its file has."""
+    """The new row of each quotation of a chapter; `old_rows` has the rows of its file."""
     rows: list[Row] = []
-    for one, rule, here in zip(own, said, there, strict=True):
-        fresh = _fresh(one, rule)
-        if here is not None and _stays(here, fresh, cast, roles):
-            rows.append(here)
-        elif fresh.goes_on and rows and rows[-1].is_yours and (here is None or here.goes_on):
-            rows.append(replace(fresh, speaker=rows[-1].speaker))
+    for quotation, ruling, old_row in zip(quotations, rulings, old_rows, strict=True):
+        new_row = _build_row(quotation, ruling)
+        if old_row is not None and _is_row_kept(old_row, new_row, characters_by_name, roles):
+            rows.append(old_row)
+        elif (
+            new_row.goes_on and rows and rows[-1].is_yours and (old_row is None or old_row.goes_on)
+        ):
+            rows.append(replace(new_row, speaker=rows[-1].speaker))
         else:
-            rows.append(fresh)
+            rows.append(new_row)
     return rows
 
 
-def _fresh(one: Quoted, rule: Said | None) -> Row:
-    """What a run says of a quotation."""
-    words = decided.shortened(one.text)
-    if rule is None:
+def _build_row(quotation: Quoted, ruling: Said | None) -> Row:
+    """The row that the rules or a model give a quotation."""
+    words = decided.shortened(quotation.text)
+    if ruling is None:
         return Row(UNKNOWN, "rule", words, "none", 0.0)
-    kind, name = (
-        ("model", rule.by[len(MODEL) :]) if rule.by.startswith(MODEL) else ("rule", rule.by)
+    decider, ruling_name = (
+        ("model", ruling.by[len(MODEL) :]) if ruling.by.startswith(MODEL) else ("rule", ruling.by)
     )
-    speaker = UNKNOWN if rule.speaker is None else decided.column([rule.speaker])
-    if rule.speaker is None and (rule.by == NO_SPEECH or kind == "model"):
+    speaker = UNKNOWN if ruling.speaker is None else decided.column([ruling.speaker])
+    if ruling.speaker is None and (ruling.by == NO_SPEECH or decider == "model"):
         speaker = NOBODY
-    name = re.sub(r"\s+", "-", rule.by.removeprefix(MODEL)) or "none"
-    return Row(speaker, kind, words, name, round(rule.sure, 2), rule.goes_on)
+    ruling_name = re.sub(r"\s+", "-", ruling.by.removeprefix(MODEL)) or "none"
+    return Row(speaker, decider, words, ruling_name, round(ruling.sure, 2), ruling.goes_on)
 
 
-def _stays(row: Row, fresh: Row, cast: Mapping[str, Character], roles: Roles) -> bool:
-    """Whether what is decided of a quotation is not decided anew: what a person said and print
-    says; and what a model said while it is surer than the rules."""
-    if row.by != "model" or fresh.by == "model":
+def _is_row_kept(
+    row: Row, new_row: Row, characters_by_name: Mapping[str, Character], roles: Roles
+) -> bool:
+    """Whether a row of the file is kept: a decision by a person or print, or by a model that is
+    surer than the rules."""
+    if row.by != "model" or new_row.by == "model":
         return row.by in ("you", "print")
-    known = row.speaker in (NOBODY, UNKNOWN) or bool(_named(row, cast, roles))
-    return known and row.sure >= fresh.sure
+    is_known = row.speaker in (NOBODY, UNKNOWN) or bool(
+        _named_characters(row, characters_by_name, roles)
+    )
+    return is_known and row.sure >= new_row.sure
 
 
-def _named(row: Row, cast: Mapping[str, Character], roles: Roles) -> tuple[str, ...]:
-    """Whom a row names: speakers of the project, or characters that are found."""
+def _named_characters(
+    row: Row, characters_by_name: Mapping[str, Character], roles: Roles
+) -> tuple[str, ...]:
+    """The speakers of the project, or the discovered character, that a row names."""
     name = decided.names_in(row.speaker)
-    return roles.named(name) or ((name,) if name in cast else ())
+    return roles.named(name) or ((name,) if name in characters_by_name else ())
 
 
-def _speaker(row: Row, cast: Mapping[str, Character], roles: Roles) -> str | None:
+def _main_speaker(
+    row: Row, characters_by_name: Mapping[str, Character], roles: Roles
+) -> str | None:
+    """The main name of the character that a row names, or None."""
     if row.speaker in (NOBODY, UNKNOWN):
         return None
-    return next((name for name in _named(row, cast, roles) if name in cast), None)
+    return next(
+        (
+            name
+            for name in _named_characters(row, characters_by_name, roles)
+            if name in characters_by_name
+        ),
+        None,
+    )
 
 
-def _strangers(file: Decided, cast: Mapping[str, Character], roles: Roles) -> Iterator[Problem]:
-    """Whom a person's rows name and nobody is called, each once."""
-    found: dict[str, list[int]] = {}
+def _find_unknown_names(
+    file: Decided, characters_by_name: Mapping[str, Character], roles: Roles
+) -> Iterator[Problem]:
+    """Yields a problem for each name in a person's rows that nobody in the cast has."""
+    line_numbers_by_name: dict[str, list[int]] = {}
     for row in file.rows:
-        if row.is_yours and row.speaker not in (NOBODY, UNKNOWN) and not _named(row, cast, roles):
-            found.setdefault(decided.names_in(row.speaker), []).append(row.number)
-    for name, places in found.items():
-        more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-        what = f"“{name}”{more} is not in the cast; if it is somebody's old name, keep it: "
-        yield Problem(file.path, places[0] or None, f"{what}aliases: [{_in_list(name)}]")
+        if (
+            row.is_yours
+            and row.speaker not in (NOBODY, UNKNOWN)
+            and not _named_characters(row, characters_by_name, roles)
+        ):
+            line_numbers_by_name.setdefault(decided.names_in(row.speaker), []).append(row.number)
+    for name, line_numbers in line_numbers_by_name.items():
+        more_note = f" (and {len(line_numbers) - 1} more)" if len(line_numbers) > 1 else ""
+        message = f"“{name}”{more_note} is not in the cast; if it is somebody's old name, keep it: "
+        yield Problem(
+            file.path, line_numbers[0] or None, f"{message}aliases: [{_as_yaml_name(name)}]"
+        )
 
 
-def _lost(file: Decided, words: Sequence[str]) -> Iterator[Problem]:
-    """A person's rows that find no quotation."""
-    for place in sorted(set(range(len(file.rows))) - set(file.matched(words))):
-        row = file.rows[place]
+def _find_unmatched_rows(file: Decided, quoted_texts: Sequence[str]) -> Iterator[Problem]:
+    """Yields a problem for each row of a person that matches no quotation."""
+    for row_index in sorted(set(range(len(file.rows))) - set(file.matched(quoted_texts))):
+        row = file.rows[row_index]
         if row.is_yours:
             yield Problem(file.path, row.number or None, f"{row.words} {LOST}")
 
 
-def _in_list(name: str) -> str:
-    """A name as a list of YAML has it."""
+def _as_yaml_name(name: str) -> str:
+    """A name as written in a YAML list."""
     return name if re.fullmatch(r"[^\W\d][\w .'’-]*", name) else f"“{name}”"
 
 
@@ -428,9 +492,9 @@ def _in_list(name: str) -> str:
 
 
 def write(proposal: Proposal) -> list[Path]:
-    """Write the files of speakers that say something else now; their paths.
+    """Write the files of speakers that have changed, and return their paths.
 
-    Raises StorageError for those that cannot be written, after the others are.
+    Raises StorageError for those that cannot be written, after the others are written.
     """
     paths: list[Path] = []
     faults: list[Problem] = []
@@ -447,29 +511,39 @@ def write(proposal: Proposal) -> list[Path]:
 
 
 def write_chapter(proposal: Proposal, number: int) -> Path | None:
-    """The file of one chapter, if it says something else now. Raises StorageError."""
+    """Write the file of one chapter and return its path, or None if it is unchanged.
+
+    Raises StorageError.
+    """
     file = proposal.files[number]
     return file.path if decided.write(file, proposal.text_of(number)) else None
 
 
 def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Proposal:
-    """The proposal after a person has said who says a quotation, all of its pieces; with what the
-    file of its chapter says by now, which may have been edited meanwhile.
+    """The proposal after a person has named the speaker of a quotation with all its pieces.
 
-    `speaker` is the name of one of the cast, or NOBODY, UNKNOWN.
+    The file of its chapter is read again, since it may have been edited meanwhile. `speaker` is a
+    name in the cast, or NOBODY or UNKNOWN.
     """
     is_name = speaker not in (NOBODY, UNKNOWN)
-    said = decided.column([speaker]) if is_name else speaker
-    places = {id(one): place for place, one in enumerate(group)}
+    speaker_column = decided.column([speaker]) if is_name else speaker
+    piece_numbers = {id(quote): piece_number for piece_number, quote in enumerate(group)}
     quotes = list(proposal.quotes)
-    for n, one in enumerate(quotes):
-        if (place := places.get(id(one))) is not None:
-            row = Row(said, "you", one.row.words, goes_on=place > 0)
-            quotes[n] = replace(one, row=row, speaker=speaker if is_name else None)
+    for index, quote in enumerate(quotes):
+        if (piece_number := piece_numbers.get(id(quote))) is not None:
+            row = Row(speaker_column, "you", quote.row.words, goes_on=piece_number > 0)
+            quotes[index] = replace(quote, row=row, speaker=speaker if is_name else None)
     number = group[0].chapter
-    own = [one for one in quotes if one.chapter == number]
-    words, rows = [one.quoted.text for one in own], [one.row for one in own]
-    said_now = {id(one.quoted) for one in group}
-    places_now = [n for n, one in enumerate(own) if id(one.quoted) in said_now]
-    file = decided.answered(decided.read(proposal.files[number].path), words, rows, places_now)
+    chapter_quotes = [quote for quote in quotes if quote.chapter == number]
+    quoted_texts, rows = (
+        [quote.quoted.text for quote in chapter_quotes],
+        [quote.row for quote in chapter_quotes],
+    )
+    answered_ids = {id(quote.quoted) for quote in group}
+    answered_indices = [
+        index for index, quote in enumerate(chapter_quotes) if id(quote.quoted) in answered_ids
+    ]
+    file = decided.answered(
+        decided.read(proposal.files[number].path), quoted_texts, rows, answered_indices
+    )
     return replace(proposal, quotes=tuple(quotes), files={**proposal.files, number: file})

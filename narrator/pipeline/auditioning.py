@@ -1,6 +1,6 @@
-"""A line in the voice of one of the cast, or in one that they might be given.
+"""Auditions: a line in the voice of a speaker, or in one that they might be given.
 
-What is heard is kept under `build/auditions`, the last few of them, and is nobody's take.
+The last few are kept under `build/auditions`. They are no takes of the book.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from narrator.sound import audio
 from narrator.speech.plan import parameters_of
 from narrator.text.normalize import normalize
 
-MOST = 32
-"""Auditions that are kept."""
-_OURS = re.compile(r"[0-9a-f]{40}\.wav")
-"""What an audition is called, by its key."""
+MAX_AUDITIONS = 32
+"""Number of auditions that are kept."""
+_AUDITION_NAME = re.compile(r"[0-9a-f]{40}\.wav")
+"""Matches the file name of an audition, made from its key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Auditioning:
-    """A line that is being spoken, and where it will be heard."""
+    """A line that is being spoken, and the path of its sound."""
 
     audition: Audition
     path: Path
@@ -49,7 +49,7 @@ class Auditioning:
         return self.audition.answered(request, outcome)
 
     def settled(self) -> dict[str, Any]:
-        """What can be heard, for people. Raises UserError, StorageError."""
+        """Write the sound and return a summary for people. Raises UserError, StorageError."""
         speech, faults = self.audition.heard()
         rate = self.audition.engine.sample_rate
         files.write(self.path, audio.wav(speech.samples, rate))
@@ -63,7 +63,7 @@ class Auditioning:
 
 
 def folder(project: Project) -> Path:
-    """Where auditions lie."""
+    """The folder of auditions."""
     return project.build / "auditions"
 
 
@@ -73,13 +73,13 @@ def begin(
     speaker: str,
     text: str,
     voice: Mapping[str, object],
-    tell: Callable[[str], None],
+    on_message: Callable[[str], None],
 ) -> Auditioning:
-    """What an engine must be asked to speak `text` in a speaker's voice, or in `voice`, which is
-    told as to `edits.voice_edit`.
+    """Prepare an audition of `text` in a speaker's voice, or in `voice`, a change of it as in
+    `edits.voice_edit`.
 
-    Of who holds the lock: a voice without a reference is cast as by a render, and kept for it.
-    Raises UsageError, UserError, ManifestError, StorageError.
+    The caller holds the project's lock: a voice without a reference is cast as by a render, and the
+    reference is kept. Raises UsageError, UserError, ManifestError, StorageError.
     """
     project = manuscript.project
     if voice:
@@ -93,19 +93,19 @@ def begin(
     language = spoken_by.language or voices.language
     if problems := engine.problems({speaker: spoken_by}, [language]):
         raise UserError(problems)
-    imitates = speaker in voices.contents
-    is_cast = not imitates or voices.contents[speaker] is not None
+    needs_reference = speaker in voices.contents
+    has_reference = not needs_reference or voices.contents[speaker] is not None
     line = auditions.line(
         spoken_by,
         normalize(text, language=language, speaker=speaker, lexicon=lexicon_of(project)[0]).text,
         language,
         parameters_of(engine, project.engine_of(speaker).model_dump()),
-        voices.reference(speaker, tell) if imitates and is_cast else None,
-        "reference" if imitates else "zero-shot",
+        voices.reference(speaker, on_message) if needs_reference and has_reference else None,
+        "reference" if needs_reference else "zero-shot",
     )
-    uncast = None if is_cast else voices.role(speaker)
-    audition = Audition(engine, line, uncast, voices.keep)
-    sounds = {
+    uncast_role = None if has_reference else voices.role(speaker)
+    audition = Audition(engine, line, uncast_role, voices.keep)
+    sound_content = {
         "line": line.key,
         "voice": dict(engine.voice_content(spoken_by, language)),
         "cast": voices.files[speaker].stem if speaker in voices.files else None,
@@ -113,15 +113,20 @@ def begin(
         "parameters": dict(line.parameters),
         "seed": line.seed,
     }
-    path = folder(project) / f"{keys.key(sounds)}.wav"
+    path = folder(project) / f"{keys.key(sound_content)}.wav"
     return Auditioning(audition, path)
 
 
-def _forget_oldest(place: Path) -> None:
-    """Of those that are called as auditions are: a link may have led here, to sounds of others.
-    What cannot be removed stays: it does no harm."""
+def _forget_oldest(audition_folder: Path) -> None:
+    """Remove the oldest auditions.
+
+    Only files with names of auditions are removed, since a link may lead to a folder with other
+    sounds. Those that cannot be removed stay, which does no harm.
+    """
     with contextlib.suppress(OSError):
-        ours = (path for path in place.iterdir() if _OURS.fullmatch(path.name))
-        there = sorted(ours, key=lambda path: path.stat().st_mtime_ns)
-        for path in there[:-MOST]:
+        audition_paths = (
+            path for path in audition_folder.iterdir() if _AUDITION_NAME.fullmatch(path.name)
+        )
+        oldest_first = sorted(audition_paths, key=lambda path: path.stat().st_mtime_ns)
+        for path in oldest_first[:-MAX_AUDITIONS]:
             path.unlink()

@@ -1,4 +1,4 @@
-"""The engines of a book: what speaks whom, made from its settings, here or on a cluster.
+"""The engines of a book, made from its settings, here or on a cluster.
 
 Starts none of them.
 """
@@ -25,7 +25,7 @@ from narrator.project.project import Project
 
 
 def is_here(kind: EngineSpec) -> bool:
-    """Whether an engine can be asked which languages it speaks."""
+    """Whether an engine's packages are installed, so that it knows the languages it speaks."""
     try:
         kind.speaks("en")
     except EngineUnavailable:
@@ -35,14 +35,14 @@ def is_here(kind: EngineSpec) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BookEngines:
-    """What speaks a book."""
+    """The engines that speak a book."""
 
     main: Engine
-    """What speaks all that has no engine of its own."""
+    """The engine of all speakers that have none of their own."""
     own: Mapping[str, Engine] = field(default_factory=dict)
-    """By speaker, of those that have another."""
+    """The other engines, by speaker."""
     settings: Sequence[tuple[EngineSettings, Engine]] = ()
-    """Of each engine, what it was made with."""
+    """Each engine with the settings that it was made from."""
 
     def of(self, speaker: str) -> Engine:
         return self.own.get(speaker, self.main)
@@ -53,30 +53,34 @@ class BookEngines:
 
 
 def settings_of(project: Project, *, draft: bool) -> Mapping[str, EngineSettings]:
-    """What each of the cast is spoken by."""
+    """The engine settings of each speaker in the cast."""
     if draft:
         return dict.fromkeys(project.speakers, ENGINES["draft"].settings())
     return {name: project.engine_of(name) for name in project.speakers}
 
 
 def kinds_of(project: Project, *, draft: bool) -> Mapping[str, EngineSpec]:
-    """The same, as far as it is known before an engine is made."""
-    return {name: ENGINES[one.name] for name, one in settings_of(project, draft=draft).items()}
+    """The engine spec of each speaker, available before any engine is made."""
+    return {
+        name: ENGINES[settings.name] for name, settings in settings_of(project, draft=draft).items()
+    }
 
 
 def absent_models(
-    project: Project, *, draft: bool, tell: Callable[[str], None] = quiet
+    project: Project, *, draft: bool, on_message: Callable[[str], None] = quiet
 ) -> list[str]:
-    """What is missing on this machine for the book's engines to speak here, each with the command
-    that fetches it. Engines that speak elsewhere miss nothing."""
+    """Lists the packages and models that the book's engines lack on this machine.
+
+    Each entry names the command that fetches it. Engines that run elsewhere lack nothing.
+    """
     notes: list[str] = []
     for settings in settings_of(project, draft=draft).values():
-        kind = ENGINES[settings.name]
-        if kind.model is None:
+        spec = ENGINES[settings.name]
+        if spec.model is None:
             continue
-        if lacking := kind.missing_packages(settings):
-            notes.append(lacking)
-        models = kind.model.find(settings, project.root, tell)
+        if missing_packages := spec.missing_packages(settings):
+            notes.append(missing_packages)
+        models = spec.model.find(settings, project.root, on_message)
         notes += [model.note for _, model in models if model.path is None]
     return list(dict.fromkeys(notes))
 
@@ -88,9 +92,11 @@ def engine_for(
     tell: Callable[[str], None] = quiet,
     wish: ClusterWish = AS_SET,
 ) -> Engine:
-    """The engine of all that has none of its own; what takes long is told. Raises
-    EngineUnavailable."""
-    return _made(project, _main_settings(project, draft), tell, wish)
+    """Make the engine of all speakers that have none of their own.
+
+    `tell` hears of steps that take long. Raises EngineUnavailable.
+    """
+    return _make_engine(project, _main_settings(project, draft), tell, wish)
 
 
 def engines_for(
@@ -101,140 +107,155 @@ def engines_for(
     known: Sequence[tuple[EngineSettings, Engine]] = (),
     wish: ClusterWish = AS_SET,
 ) -> BookEngines:
-    """The engines that a render would use, on this machine or a cluster's. Raises
-    EngineUnavailable.
+    """The engines that a render would use, on this machine or a cluster.
 
-    Speakers whose engines differ in nothing but what goes with each request share one, as do those
-    that are `known` with their settings.
+    Speakers share an engine if their settings differ only in parameters sent with each request. The
+    engines in `known`, with their settings, are shared in the same way. Raises EngineUnavailable.
     """
     settings = _main_settings(project, draft)
-    main = _alike(known, settings)
-    if main is None:
-        main = engine_for(project, draft=draft, tell=tell, wish=wish)
-    made, own = [(settings, main)], dict[str, Engine]()
+    main_engine = _find_equal_engine(known, settings)
+    if main_engine is None:
+        main_engine = engine_for(project, draft=draft, tell=tell, wish=wish)
+    engines_by_settings, speaker_engines = [(settings, main_engine)], dict[str, Engine]()
     for name, speaker in project.speakers.items() if not draft else ():
         if speaker.engine is None:
             continue
         settings = project.engine_of(name)
-        engine = _alike((*made, *known), settings)
+        engine = _find_equal_engine((*engines_by_settings, *known), settings)
         if engine is None:
-            engine = _made(project, settings, tell, wish)
-        made.append((settings, engine))
-        if engine is not main:
-            own[name] = engine
-    return BookEngines(main, own, made)
+            engine = _make_engine(project, settings, tell, wish)
+        engines_by_settings.append((settings, engine))
+        if engine is not main_engine:
+            speaker_engines[name] = engine
+    return BookEngines(main_engine, speaker_engines, engines_by_settings)
 
 
 def _main_settings(project: Project, draft: bool) -> EngineSettings:
     return ENGINES["draft"].settings() if draft else project.engine
 
 
-def _alike(
-    known: Sequence[tuple[EngineSettings, Engine]], settings: EngineSettings
+def _find_equal_engine(
+    existing_engines: Sequence[tuple[EngineSettings, Engine]], settings: EngineSettings
 ) -> Engine | None:
-    """The engine that these settings would make again."""
-    for others, engine in known:
-        went_with_requests = {*engine.sound_parameters}
-        if type(others) is type(settings) and (
-            others.model_dump(exclude=went_with_requests)
-            == settings.model_dump(exclude=went_with_requests)
+    """The engine among `existing_engines` that these settings would make again."""
+    for engine_settings, engine in existing_engines:
+        request_parameters = {*engine.sound_parameters}
+        if type(engine_settings) is type(settings) and (
+            engine_settings.model_dump(exclude=request_parameters)
+            == settings.model_dump(exclude=request_parameters)
         ):  # fmt: skip
             return engine
     return None
 
 
-def _made(
-    project: Project, settings: EngineSettings, tell: Callable[[str], None], wish: ClusterWish
+def _make_engine(
+    project: Project, settings: EngineSettings, on_message: Callable[[str], None], wish: ClusterWish
 ) -> Engine:
-    """An engine, with what it gave to be remembered when it spoke here last. Raises
-    EngineUnavailable."""
-    kind = ENGINES[settings.name]
-    rows = cache(lambda: _remembered(project, kind.name, tell) or [{}])
+    """Make an engine, with the identity record of its last run here. Raises EngineUnavailable."""
+    spec = ENGINES[settings.name]
+    load_records = cache(lambda: _load_identity_records(project, spec.name, on_message) or [{}])
 
-    def made(memory: Callable[[], object]) -> Engine:
-        home = EngineContext(project.root, project.build / "voices", memory)
-        return kind.make(settings, home, tell)
+    def make_engine(load_identity_record: Callable[[], object]) -> Engine:
+        home = EngineContext(project.root, project.build / "voices", load_identity_record)
+        return spec.make(settings, home, on_message)
 
-    engine = made(lambda: rows()[0])
-    # of several that are called so, the one that its settings know
-    for number in range(1, 0 if is_known(engine) else len(rows())):
-        if is_known(other := made(partial(rows().__getitem__, number))):
-            engine = other
+    engine = make_engine(lambda: load_records()[0])
+    # if several engines have this name, use the record that fits the settings
+    for record_number in range(1, 0 if is_known(engine) else len(load_records())):
+        if is_known(candidate := make_engine(partial(load_records().__getitem__, record_number))):
+            engine = candidate
             break
-    # a draft is spoken in no time: it travels where it is told to
-    is_worth_it = kind.model is not None or wish.address
-    place = wish.place() if kind.runs_on_clusters and is_worth_it else None
-    return engine if place is None else _carried(engine, made, kind, settings, place, tell)
+    # a draft is fast, so it runs on a cluster only if an address is given explicitly
+    may_use_cluster = spec.model is not None or wish.address
+    cluster_place = wish.place() if spec.runs_on_clusters and may_use_cluster else None
+    return (
+        engine
+        if cluster_place is None
+        else _carry_to_cluster(engine, make_engine, spec, settings, cluster_place, on_message)
+    )
 
 
-def _carried(
+def _carry_to_cluster(
     engine: Engine,
-    made: Callable[[Callable[[], object]], Engine],
-    kind: EngineSpec,
+    make_engine: Callable[[Callable[[], object]], Engine],
+    spec: EngineSpec,
     settings: EngineSettings,
-    place: ClusterPlace,
-    tell: Callable[[str], None],
+    cluster_place: ClusterPlace,
+    on_message: Callable[[str], None],
 ) -> Engine:
-    """An engine that a cluster speaks with. One whose model is not here is what it is there, as far
-    as anybody answers. Raises EngineUnavailable where Dask is not installed."""
+    """Wrap an engine so that a cluster speaks with it.
+
+    If the model is not on this machine, the cluster's identity record is used, as far as one
+    answers. Raises EngineUnavailable if Dask is not installed.
+    """
     credentials.require()
     from narrator.engines.cluster.meeting import memory_there
 
-    # what a casting does not ask for is as the engine was set
-    always = {"seed", *engine.casting_parameters} & {*engine.sound_parameters}
-    there = parcels.of_settings(settings, kind, always)
+    # parameters that casting leaves out are set with the engine
+    constant_parameters = {"seed", *engine.casting_parameters} & {*engine.sound_parameters}
+    remote_settings = parcels.of_settings(settings, spec, constant_parameters)
     if not is_known(engine):
         try:
-            memory = memory_there(place, there)
-            engine = made(lambda: memory)
+            identity_record = memory_there(cluster_place, remote_settings)
+            engine = make_engine(lambda: identity_record)
         except EngineUnavailable as error:
-            tell(str(error))
-    return ClusterEngine(engine, there, place)
+            on_message(str(error))
+    return ClusterEngine(engine, remote_settings, cluster_place)
 
 
 def typed(
-    manuscript: Manuscript, chunks: Collection[str], written: Sequence[str], *, draft: bool
+    manuscript: Manuscript, chunks: Collection[str], typed_settings: Sequence[str], *, draft: bool
 ) -> dict[str, Any]:
-    """Settings of the engines that speak chunks, by their ids, as `EngineSpec.parse_overrides`
-    reads them; of all the book's engines where chunks are named otherwise. Raises UsageError."""
-    kinds = kinds_of(manuscript.project, draft=draft)
-    saying = [one.chunk.speaker for one in manuscript.spoken if one.id in chunks] or list(kinds)
-    asked = {kinds[name].name: kinds[name] for name in saying}
-    wrong: UsageError | None = None
-    for kind in asked.values():
+    """Parse settings that were typed for the engines that speak the chunks with these ids.
+
+    If the ids match no chunk, all of the book's engines are tried. The result is that of
+    `EngineSpec.parse_overrides`. Raises UsageError.
+    """
+    specs = kinds_of(manuscript.project, draft=draft)
+    speaker_names = [
+        utterance.chunk.speaker for utterance in manuscript.spoken if utterance.id in chunks
+    ] or list(specs)
+    specs_by_name = {specs[name].name: specs[name] for name in speaker_names}
+    first_error: UsageError | None = None
+    for spec in specs_by_name.values():
         try:
-            return kind.parse_overrides(written)
+            return spec.parse_overrides(typed_settings)
         except UsageError as error:
-            wrong = wrong or error
-    assert wrong is not None
-    raise wrong
+            first_error = first_error or error
+    assert first_error is not None
+    raise first_error
 
 
 def engines_in_words(engines: Mapping[str, Speaks]) -> str:
-    """What speaks, by speaker, each with whom it speaks: "voxcpm2: narrator, bob; draft: Ada"."""
-    found: dict[int, list[str]] = {}
+    """Lists the engines with their speakers: "voxcpm2: narrator, bob; draft: Ada"."""
+    names_by_engine: dict[int, list[str]] = {}
     for name, engine in engines.items():
-        found.setdefault(id(engine), []).append(name)
-    return "; ".join(f"{engines[names[0]].name}: {', '.join(names)}" for names in found.values())
+        names_by_engine.setdefault(id(engine), []).append(name)
+    return "; ".join(
+        f"{engines[names[0]].name}: {', '.join(names)}" for names in names_by_engine.values()
+    )
 
 
 def identity_path(project: Project) -> Path:
-    """What the weights of its engines were when this project was last rendered: a finished book
-    needs no model to be exported again, on any machine. An object, or a list of several."""
+    """The file of the engines' identity records at the last render of this project.
+
+    With it, a finished book is exported again on any machine without its model. It holds an object,
+    or a list of several.
+    """
     return project.build / f"engine-{project.stem}.json"
 
 
-def _remembered(
-    project: Project, engine: str, tell: Callable[[str], None]
+def _load_identity_records(
+    project: Project, engine: str, on_message: Callable[[str], None]
 ) -> list[Mapping[str, Any]]:
-    """What engines of a name gave to be remembered."""
+    """The identity records that engines of this name left at the last render."""
     path = identity_path(project)
-    found: object = {}
+    saved_records: object = {}
     try:
-        found = files.read_json(path)
+        saved_records = files.read_json(path)
     except files.Altered as error:
-        tell(f"{path}: {error}: takes are known again once the model is here")
+        on_message(f"{path}: {error}: takes are known again once the model is here")
     except OSError:
         pass  # never rendered here
-    rows = found if isinstance(found, list) else [found]
+    rows = saved_records if isinstance(saved_records, list) else [saved_records]
     return [row for row in rows if isinstance(row, Mapping) and row.get("name", engine) == engine]

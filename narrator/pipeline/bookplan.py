@@ -1,6 +1,6 @@
-"""The plan of a book: its steps, what of them is there, and why the rest is not.
+"""The plan of a book: its steps, the takes they have, and the reason for each step to render.
 
-Starts no engine, and writes nothing.
+Starts no engine and writes nothing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from narrator.text.sentences import primary
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What of a book a command is about; nothing chosen means all of it."""
+    """The part of a book that a command applies to; an empty selection means all of it."""
 
     chapters: frozenset[int] = frozenset()
     """Counted from 0."""
@@ -72,11 +72,14 @@ class Selection:
 def select(
     manuscript: Manuscript, chapters: Sequence[str], speakers: Sequence[str], force: bool
 ) -> Selection:
-    """Chapters by number ("3"), range ("2-5") or title, speakers by name. Raises UsageError."""
+    """Select chapters by number ("3"), range ("2-5") or title, and speakers by name.
+
+    Raises UsageError.
+    """
     titles = [chapter.title for chapter in manuscript.chapters]
     numbers: set[int] = set()
     for name in chapters:
-        numbers |= _numbers(name, titles)
+        numbers |= _chapter_numbers(name, titles)
     for name in speakers:
         if name not in manuscript.cast:
             guess = nearest(name, list(manuscript.cast))
@@ -85,18 +88,20 @@ def select(
     return Selection(frozenset(numbers), frozenset(speakers), force)
 
 
-def _numbers(name: str, titles: Sequence[str]) -> set[int]:
-    """Chapters, counted from 0, that a name stands for. Raises UsageError."""
-    folded = [title.casefold() for title in titles]
-    if name.casefold() in folded:
-        return {folded.index(name.casefold())}
-    if span := re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", name):
-        first, last = int(span[1]), int(span[2] or span[1])
+def _chapter_numbers(name: str, titles: Sequence[str]) -> set[int]:
+    """The numbers of the chapters that a name stands for, counted from 0. Raises UsageError."""
+    folded_titles = [title.casefold() for title in titles]
+    if name.casefold() in folded_titles:
+        return {folded_titles.index(name.casefold())}
+    if match := re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", name):
+        first, last = int(match[1]), int(match[2] or match[1])
         if 1 <= first <= last <= len(titles):
             return set(range(first - 1, last))
-    inside = [number for number, title in enumerate(folded) if name.casefold() in title]
-    if len(inside) == 1 and len(name) > 2:
-        return set(inside)
+    matching_numbers = [
+        number for number, title in enumerate(folded_titles) if name.casefold() in title
+    ]
+    if len(matching_numbers) == 1 and len(name) > 2:
+        return set(matching_numbers)
     guess = nearest(name, titles)
     hint = f"give 1 to {len(titles)}, a range as 2-3, or a title; for several, --chapter again"
     raise UsageError(f"no chapter '{name}'; " + (f"did you mean '{guess}'?" if guess else hint))
@@ -104,11 +109,11 @@ def _numbers(name: str, titles: Sequence[str]) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class BookPlan:
-    """The steps of a book, what of them is there, and why the rest is not."""
+    """The steps of a book, the takes they have, and the reason for each step to render."""
 
     manuscript: Manuscript
     engine: Engine
-    """What the book is spoken by, but for speakers that have an engine of their own."""
+    """The engine of all speakers that have none of their own."""
     engines: Mapping[str, Engine]
     """By speaker."""
     takes: Takes
@@ -117,7 +122,7 @@ class BookPlan:
     selection: Selection
     voices: Voices
     pins: Mapping[str, Pin]
-    """By the take that they hold."""
+    """Pins by the key of the pinned take."""
 
     @property
     def project(self) -> Project:
@@ -137,54 +142,58 @@ class BookPlan:
 
     @property
     def sample_rate(self) -> int:
-        """Hz of what is made of it: the highest that any of its engines speaks in."""
-        return _rate_of(self.engines, self.manuscript)
+        """Hz of the finished audio: the highest rate of the engines that speak."""
+        return _highest_sample_rate(self.engines, self.manuscript)
 
     @property
     def rates(self) -> Mapping[str, int]:
-        """Hz that each of the cast is spoken in."""
+        """Hz of each speaker's engine."""
         return {name: engine.sample_rate for name, engine in self.engines.items()}
 
     @property
     def speaking(self) -> Sequence[Engine]:
-        """The engines that have anything to say."""
-        return distinct(_saying(self.engines, self.manuscript))
+        """The engines that have anything to speak."""
+        return distinct(_speaking_engines(self.engines, self.manuscript))
 
     @property
     def engine_names(self) -> str:
-        """Of those: "voxcpm2", or "voxcpm2, draft"."""
+        """Names of the engines that speak: "voxcpm2", or "voxcpm2, draft"."""
         return ", ".join(dict.fromkeys(engine.name for engine in self.speaking))
 
     @property
     def folders(self) -> Folders:
-        """A draft of a book that has a real engine has folders of its own."""
+        """The output folders; the draft of a book with a real engine has its own."""
         return Folders(self.project, self.project.has_draft and _are_draft(self.engines))
 
     @property
     def todo(self) -> tuple[Step, ...]:
-        """Selected steps to render, one for each key."""
-        found = {s.key: s for s in self.steps if s in self.selection and self.why[s.key].render}
-        return tuple(found.values())
+        """The selected steps to render, one for each key."""
+        steps_by_key = {
+            step.key: step
+            for step in self.steps
+            if step in self.selection and self.why[step.key].render
+        }
+        return tuple(steps_by_key.values())
 
     @property
     def missing(self) -> list[Step]:
-        """Steps that have no take to deliver."""
+        """The steps without a take that may be delivered."""
         return [step for step in self.steps if self.takes.deliverable(step) is None]
 
     @property
     def doubtful(self) -> list[Step]:
-        """Steps whose takes are the least bad of what was said, in reading order."""
+        """The steps whose only takes failed their checks, in reading order."""
         return [step for step in self.steps if self.takes.is_doubtful(step)]
 
     @property
     def is_pinned_otherwise(self) -> bool:
-        """Whether pins came or went since it was planned. Raises StorageError."""
-        return _by_take(self.store) != self.pins
+        """Whether pins were added or removed since the plan was made. Raises StorageError."""
+        return _pins_by_take(self.store) != self.pins
 
     @property
     def lost(self) -> tuple[Pin, ...]:
-        """Pins of this manifest and its engines whose text is no longer in the book as it was."""
-        held = {step.key for step in self.steps if step.pinned}
+        """Pins of this manifest and its engines whose text has changed or left the book."""
+        pinned_keys = {step.key for step in self.steps if step.pinned}
         names = {engine.name for engine in distinct(self.engines)}
 
         def is_ours(pin: Pin) -> bool:
@@ -194,7 +203,9 @@ class BookPlan:
         return tuple(
             pin
             for pin in self.pins.values()
-            if pin.take not in held and is_ours(pin) and pin.manifest == self.project.path.name
+            if pin.take not in pinned_keys
+            and is_ours(pin)
+            and pin.manifest == self.project.path.name
         )
 
 
@@ -208,148 +219,183 @@ def plan(
     unpinned: Collection[str] = (),
     store: Store | None = None,
 ) -> BookPlan:
-    """Everything that a render would do, without starting an engine.
+    """Plan everything that a render would do, without starting an engine.
 
-    `engines` are those of speakers that have their own; `unpinned` are places whose pins do not
-    count; `store` is one that is open already. Raises ManifestError where an engine cannot speak
-    its part of the cast, StorageError.
+    `engines` holds the engines of speakers that have their own. Pins at the places in `unpinned`
+    are ignored. `store` is a store that is already open. Raises ManifestError if an engine cannot
+    speak its part of the cast, StorageError.
     """
     project = manuscript.project
     engines = {name: engines.get(name, engine) for name in manuscript.cast}
     shapes = demands.shapes(project, manuscript.spoken)
-    demands.check_output(project, _rate_of(engines, manuscript), shapes)
-    if problems := _unspeakable(manuscript, engines):
-        raise ManifestError([_in_manifest(project, problem) for problem in problems])
+    demands.check_output(project, _highest_sample_rate(engines, manuscript), shapes)
+    if problems := _find_engine_problems(manuscript, engines):
+        raise ManifestError([_locate_in_manifest(project, problem) for problem in problems])
     manuscript = spoken_by(manuscript, engines)
     voices = references.settle(project, manuscript.cast, engines)
     store = store or Store.open(project.takes, writing=writing)
-    pins = _by_take(store)
-    kept = [p for p in pins.values() if p.place not in unpinned and store.find(p.take)]
+    pins = _pins_by_take(store)
+    active_pins = [p for p in pins.values() if p.place not in unpinned and store.find(p.take)]
     steps = link(
         manuscript.spoken,
         cast=voices.cast,
         engines=engines,
         rules=partial(chain_rules, project),
-        parameters=cache(lambda number, name: _parameters(project, engines[name], number, name)),
-        # a pin whose take has gone from the disk holds nothing
-        pins={where: pin.take for pin in kept for where in (pin.words, pin.place)},
+        parameters=cache(
+            lambda number, name: _engine_parameters(project, engines[name], number, name)
+        ),
+        # pins whose takes are gone from the disk were dropped above
+        pins={place: pin.take for pin in active_pins for place in (pin.words, pin.place)},
     )
     ledger = ledger_in(ledger_path(project, engines))
     takes = Takes(store, voices.contents, project.manifest.checks.strict)
-    why = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
-    return BookPlan(manuscript, engine, engines, takes, steps, why, selection, voices, pins)
+    reasons = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
+    return BookPlan(manuscript, engine, engines, takes, steps, reasons, selection, voices, pins)
 
 
-def _by_take(store: Store) -> Mapping[str, Pin]:
+def _pins_by_take(store: Store) -> Mapping[str, Pin]:
+    """The pins of a store by the keys of their takes."""
     return {pin.take: pin for pin in store.pins().values()}
 
 
-def _saying(engines: Mapping[str, Engine], manuscript: Manuscript) -> Mapping[str, Engine]:
-    """The engines of who has anything to say; of the whole cast where nobody has."""
-    saying = {one.chunk.speaker for one in manuscript.spoken}
-    return {name: engine for name, engine in engines.items() if name in saying} or engines
+def _speaking_engines(
+    engines: Mapping[str, Engine], manuscript: Manuscript
+) -> Mapping[str, Engine]:
+    """The engines of the speakers with anything to say; all engines if nobody has."""
+    speaker_names = {utterance.chunk.speaker for utterance in manuscript.spoken}
+    return {name: engine for name, engine in engines.items() if name in speaker_names} or engines
 
 
-def _rate_of(engines: Mapping[str, Engine], manuscript: Manuscript) -> int:
-    return max(engine.sample_rate for engine in _saying(engines, manuscript).values())
+def _highest_sample_rate(engines: Mapping[str, Engine], manuscript: Manuscript) -> int:
+    """The highest sample rate, in Hz, of the engines that speak."""
+    return max(engine.sample_rate for engine in _speaking_engines(engines, manuscript).values())
 
 
 def _are_draft(engines: Mapping[str, Engine]) -> bool:
     return all(engine.name == "draft" for engine in engines.values())
 
 
-def _unspeakable(manuscript: Manuscript, engines: Mapping[str, Engine]) -> list[Problem]:
-    """What keeps each engine from speaking its part of the cast."""
-    project, main = manuscript.project, main_language(manuscript)
+def _find_engine_problems(manuscript: Manuscript, engines: Mapping[str, Engine]) -> list[Problem]:
+    """The problems that keep each engine from speaking its part of the cast."""
+    project, book_language = manuscript.project, main_language(manuscript)
     line = project.line("language")
     problems: list[Problem] = []
     for engine in distinct(engines):
-        own = {name for name in engines if engines[name] is engine}
-        voices = {name: voice for name, voice in manuscript.cast.items() if name in own}
+        engine_speakers = {name for name in engines if engines[name] is engine}
+        voices = {name: voice for name, voice in manuscript.cast.items() if name in engine_speakers}
         problems += engine.problems(voices, [])
-        said = {one.language for one in manuscript.spoken if one.chunk.speaker in own}
-        if primary(main) in map(primary, said) and not engine.speaks(main):
+        spoken_languages = {
+            utterance.language
+            for utterance in manuscript.spoken
+            if utterance.chunk.speaker in engine_speakers
+        }
+        if primary(book_language) in map(primary, spoken_languages) and not engine.speaks(
+            book_language
+        ):
             problems += (
-                Problem(project.path, line, f"{problem.message}\n{_others(engine, main)}")
-                for problem in engine.problems({}, [main])
+                Problem(
+                    project.path,
+                    line,
+                    f"{problem.message}\n{_suggest_engine(engine, book_language)}",
+                )
+                for problem in engine.problems({}, [book_language])
             )
     return problems
 
 
-def _others(engine: Engine, language: str) -> str:
-    """What to do about a book whose language an engine does not speak."""
-    others = (kind for kind in ENGINES.values() if kind.name != engine.name and is_here(kind))
-    able = next((kind.name for kind in others if kind.speaks(language)), None)
-    if able is None:
+def _suggest_engine(engine: Engine, language: str) -> str:
+    """Suggests an engine for a book whose language `engine` does not speak."""
+    other_engines = (
+        spec for spec in ENGINES.values() if spec.name != engine.name and is_here(spec)
+    )
+    capable_engine = next((spec.name for spec in other_engines if spec.speaks(language)), None)
+    if capable_engine is None:
         return "no engine here speaks the book's language: set `language` to the nearest that is"
     return (
         "render with --draft, which speaks it"
-        if able == "draft"
-        else f"the engine {able} speaks it"
+        if capable_engine == "draft"
+        else f"the engine {capable_engine} speaks it"
     )
 
 
 def chain_rules(project: Project, chapter: int, speaker: str) -> ChainRules:
-    """The manifest's, then the chapter's, then the speaker's own."""
+    """The chain settings of the manifest, overridden by the chapter's, then the speaker's."""
     rules = project.manifest.chain.model_dump()
-    for own in (project.chapters[chapter].chain, project.speakers[speaker].chain):
-        rules |= own.model_dump(exclude_none=True)
+    for overrides in (project.chapters[chapter].chain, project.speakers[speaker].chain):
+        rules |= overrides.model_dump(exclude_none=True)
     return ChainRules(rules["mode"], rules["max_chunks"])
 
 
-def _in_manifest(project: Project, problem: Problem) -> Problem:
+def _locate_in_manifest(project: Project, problem: Problem) -> Problem:
+    """The problem, located in the manifest if it has no path."""
     return Problem(problem.path or project.path, problem.line, problem.message)
 
 
-def _parameters(project: Project, engine: Engine, chapter: int, speaker: str) -> EngineParameters:
-    """The speaker's engine's, then the chapter's, then what the speaker set."""
-    settings, own = project.engine_of(speaker), project.speakers[speaker].engine
+def _engine_parameters(
+    project: Project, engine: Engine, chapter: int, speaker: str
+) -> EngineParameters:
+    """Engine parameters for a speaker in a chapter.
+
+    Settings of the speaker's engine come first, overridden by the chapter's, then by those that the
+    speaker sets.
+    """
+    settings, speaker_engine = project.engine_of(speaker), project.speakers[speaker].engine
     return parameters_of(
         engine,
         {
             **settings.model_dump(),
             **project.chapters[chapter].engine.of(settings.name),
-            **(own.model_dump(exclude_unset=True) if own else {}),
+            **(speaker_engine.model_dump(exclude_unset=True) if speaker_engine else {}),
         },
     )
 
 
 def ledger_path(project: Project, engines: Mapping[str, Engine]) -> Path:
-    """Of a draft, or of what the book's engines speak, by speaker."""
+    """The file with the steps of the last render by these engines, which go by speaker.
+
+    Drafts have their own.
+    """
     names = [engine.name for engine in distinct(engines) if engine.name != "draft"]
-    book = project.engine.name
-    name = book if book in names else names[0] if names else "draft"
+    book_engine = project.engine.name
+    name = book_engine if book_engine in names else names[0] if names else "draft"
     return project.build / f"ledger-{project.stem}-{name}.json"
 
 
 def ledger_in(path: Path) -> list[dict[str, Any]]:
-    """The steps of a last render; those alone that are whole."""
+    """The steps of the last render; incomplete rows are skipped."""
     rows = files.load_json(path, [])
-    kinds = {"id": str, "speaker": str, "text": str, "key": str, "recipe": dict}
+    field_types = {"id": str, "speaker": str, "text": str, "key": str, "recipe": dict}
     return [
         row
         for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict) and all(isinstance(row.get(k), t) for k, t in kinds.items())
+        if isinstance(row, dict)
+        and all(isinstance(row.get(name), field_type) for name, field_type in field_types.items())
     ]
 
 
 def find_step(book: BookPlan, name: str) -> Step:
-    """A step by its id ("3.12") or the start of its key. Raises UsageError."""
+    """Finds a step by its id ("3.12") or the start of its key. Raises UsageError."""
     return find_steps(book, [name])[0]
 
 
 def find_steps(book: BookPlan, names: Sequence[str]) -> list[Step]:
-    """The steps of several names, as `find_step`. Raises UsageError with all that do not exist."""
-    steps = {name: _step_named(book, name) for name in names}
+    """Finds the steps of several names, like `find_step`.
+
+    Raises UsageError that lists all names without a step.
+    """
+    steps = {name: _find_step_by_name(book, name) for name in names}
     if missing := [name for name, step in steps.items() if step is None]:
-        kind = "chunk" if len(missing) == 1 else "chunks"
-        listed = ", ".join(f"'{name}'" for name in missing)
+        noun = "chunk" if len(missing) == 1 else "chunks"
+        quoted_names = ", ".join(f"'{name}'" for name in missing)
         last = book.steps[-1].id
-        raise UsageError(f"no {kind} {listed}; chunks are named chapter.number, 1.1 to {last}")
+        raise UsageError(
+            f"no {noun} {quoted_names}; chunks are named chapter.number, 1.1 to {last}"
+        )
     return [step for name in names if (step := steps[name]) is not None]
 
 
-def _step_named(book: BookPlan, name: str) -> Step | None:
+def _find_step_by_name(book: BookPlan, name: str) -> Step | None:
+    """Finds a step by its id or by at least 6 characters of its key."""
     for step in book.steps:
         if step.id == name or (len(name) >= 6 and step.key.startswith(name)):
             return step
@@ -357,9 +403,13 @@ def _step_named(book: BookPlan, name: str) -> Step | None:
 
 
 def reasons(book: BookPlan) -> dict[Reason, int]:
-    """How many selected steps there are for each reason."""
+    """Counts the selected steps by the reason to render them or not."""
     counts: dict[Reason, int] = {}
-    for step in {s.key: s for s in book.steps if s in book.selection}.values():
+    for step in {
+        selected_step.key: selected_step
+        for selected_step in book.steps
+        if selected_step in book.selection
+    }.values():
         reason = book.why[step.key].reason
         counts[reason] = counts.get(reason, 0) + 1
     return counts

@@ -1,4 +1,4 @@
-"""What a render would refuse or say of a book, found without an engine.
+"""Finds what a render would refuse or warn of, without an engine.
 
 Writes nothing.
 """
@@ -39,39 +39,38 @@ from narrator.speech.hearing import choosing
 from narrator.speech.plan import Utterance
 from narrator.text.sentences import primary
 
-_MOST_SILENT = 20
-"""Parts without a sound that are named."""
+_MAX_SILENT_PARTS = 20
+"""Number of parts without a sound that are listed."""
 
 
 def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
-    """All that a render would refuse and that no engine is needed to see; what a render would say
-    of the manuscript.
+    """Check a manuscript as far as no engine is needed, and return it as a render would speak it.
 
-    What is odd about text, languages or a voice's clip is told. Raises ManifestError (output),
-    UserError (clips).
+    Oddities of texts, languages and voice clips go to `tell`. Raises ManifestError (refusals of
+    output or engines), UserError (clips).
     """
     project = manuscript.project
-    draft, drafts = ENGINES["draft"], kinds_of(project, draft=True)
-    kinds = kinds_of(project, draft=False)
-    texts = (*oddities(manuscript, draft.spelled_scripts), *doubts(_shapes(manuscript)))
-    for odd in (*project.remarks, *texts, *waiting(project.path)):
-        tell(str(odd))
-    if kinds != drafts:
-        for lacking in _lacking(manuscript, kinds, "`narrator render`"):
-            tell(str(lacking))
-    for lacking in _lacking(manuscript, drafts, "`narrator render --draft`"):
-        tell(str(lacking))
-    for silent in without_sound(manuscript, draft=False):
-        tell(str(silent))
+    draft_spec, draft_specs = ENGINES["draft"], kinds_of(project, draft=True)
+    specs = kinds_of(project, draft=False)
+    texts = (*oddities(manuscript, draft_spec.spelled_scripts), *doubts(_shapes(manuscript)))
+    for oddity in (*project.remarks, *texts, *waiting(project.path)):
+        tell(str(oddity))
+    if specs != draft_specs:
+        for gap in _find_gaps(manuscript, specs, "`narrator render`"):
+            tell(str(gap))
+    for gap in _find_gaps(manuscript, draft_specs, "`narrator render --draft`"):
+        tell(str(gap))
+    for silent_part in without_sound(manuscript, draft=False):
+        tell(str(silent_part))
     shapes = demands.shapes(project, manuscript.spoken)
-    for unasked in (*not_asked(manuscript, draft=False), *unheard(manuscript)):
-        tell(str(unasked))
-    rate = _rate_before(manuscript)
-    demands.check_output(project, rate, shapes)
-    if cost := stereo_cost(manuscript, rate):
+    for unsupported in (*not_asked(manuscript, draft=False), *unheard(manuscript)):
+        tell(str(unsupported))
+    sample_rate = _expected_sample_rate(manuscript)
+    demands.check_output(project, sample_rate, shapes)
+    if cost := stereo_cost(manuscript, sample_rate):
         tell(cost)
-    if refused := list(_refused(manuscript)):
-        raise ManifestError(refused)
+    if refusals := list(_find_refusals(manuscript)):
+        raise ManifestError(refusals)
     problems: list[Problem] = []
     for voice in manuscript.cast.values():
         try:
@@ -80,40 +79,44 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
             problems += error.problems
     if problems:
         raise UserError(problems)
-    return spoken_by(manuscript, _asked(kinds))
+    return spoken_by(manuscript, _available_specs(specs))
 
 
-def _refused(manuscript: Manuscript) -> Iterator[Problem]:
-    """What keeps engines from speaking their parts of the cast."""
+def _find_refusals(manuscript: Manuscript) -> Iterator[Problem]:
+    """Yields the problems that keep engines from speaking their parts of the cast."""
     project = manuscript.project
-    for settings, names in _parts(project).items():
+    for settings, names in _names_by_settings(project).items():
         voices = {name: manuscript.cast[name] for name in names}
-        others = all(project.speakers[name].engine is not None for name in names)
-        loc = ("speakers", project.voice_of(names[0]), "engine") if others else ("engine",)
-        for said in ENGINES[settings.name].problems(settings, voices):
-            whose = next((name for name in names if said.startswith(f"{name}: ")), None)
-            place = ("speakers", project.voice_of(whose)) if whose else loc
-            yield Problem(project.path, project.line(*place), said)
+        have_own_engine = all(project.speakers[name].engine is not None for name in names)
+        engine_location = (
+            ("speakers", project.voice_of(names[0]), "engine") if have_own_engine else ("engine",)
+        )
+        for message in ENGINES[settings.name].problems(settings, voices):
+            named_speaker = next((name for name in names if message.startswith(f"{name}: ")), None)
+            location = (
+                ("speakers", project.voice_of(named_speaker)) if named_speaker else engine_location
+            )
+            yield Problem(project.path, project.line(*location), message)
 
 
-def _parts(project: Project) -> Mapping[EngineSettings, Sequence[str]]:
-    """Who of the cast is spoken by engines of the same settings."""
-    found: dict[EngineSettings, list[str]] = {}
+def _names_by_settings(project: Project) -> Mapping[EngineSettings, Sequence[str]]:
+    """The names of the speakers of each engine, by the engine's settings."""
+    names_by_settings: dict[EngineSettings, list[str]] = {}
     for name, settings in settings_of(project, draft=False).items():
-        found.setdefault(settings, []).append(name)
-    return found
+        names_by_settings.setdefault(settings, []).append(name)
+    return names_by_settings
 
 
-def _rate_before(manuscript: Manuscript) -> int:
-    """Hz of a book, as long as no model says otherwise."""
+def _expected_sample_rate(manuscript: Manuscript) -> int:
+    """The sample rate of a book in Hz, unless a model turns out to have another."""
     settings = settings_of(manuscript.project, draft=False)
-    saying = {one.chunk.speaker for one in manuscript.spoken} or settings.keys()
-    return max(ENGINES[settings[name].name].sample_rate(settings[name]) for name in saying)
+    speaker_names = {utterance.chunk.speaker for utterance in manuscript.spoken} or settings.keys()
+    return max(ENGINES[settings[name].name].sample_rate(settings[name]) for name in speaker_names)
 
 
 @dataclass(frozen=True, slots=True)
-class _Unknown:
-    """An engine that cannot be asked here: it may speak anything."""
+class _UnavailableEngine:
+    """An engine whose packages are missing, so that it is assumed to speak everything."""
 
     name: str
 
@@ -127,195 +130,247 @@ class _Unknown:
         return True
 
 
-def _asked(kinds: Mapping[str, EngineSpec]) -> Mapping[str, Speaks]:
-    here = {kind.name: kind for kind in kinds.values() if is_here(kind)}
-    return {name: here.get(kind.name, _Unknown(kind.name)) for name, kind in kinds.items()}
+def _available_specs(specs: Mapping[str, EngineSpec]) -> Mapping[str, Speaks]:
+    """The engine spec of each speaker, or a stand-in if its packages are missing."""
+    available_specs = {spec.name: spec for spec in specs.values() if is_here(spec)}
+    return {
+        name: available_specs.get(spec.name, _UnavailableEngine(spec.name))
+        for name, spec in specs.items()
+    }
 
 
-def _lacking(
-    manuscript: Manuscript, kinds: Mapping[str, EngineSpec], way: str
+def _find_gaps(
+    manuscript: Manuscript, specs: Mapping[str, EngineSpec], command: str
 ) -> Iterator[Problem]:
-    """What engines, by speaker, would leave out or refuse for its language; `way` asks them."""
-    main, asked = main_language(manuscript), _asked(kinds)
-    saying = {u.chunk.speaker for u in manuscript.spoken if primary(u.language) == primary(main)}
-    silent = {asked[s].name: asked[s] for s in saying if not asked[s].speaks(main)}
-    for name, engine in silent.items():
+    """Yields what engines would leave out, or refuse because of its language.
+
+    `specs` go by speaker; `command` is the command that uses these engines.
+    """
+    main_tag, engines = main_language(manuscript), _available_specs(specs)
+    main_speakers = {
+        utterance.chunk.speaker
+        for utterance in manuscript.spoken
+        if primary(utterance.language) == primary(main_tag)
+    }
+    unable_engines = {
+        engines[speaker].name: engines[speaker]
+        for speaker in main_speakers
+        if not engines[speaker].speaks(main_tag)
+    }
+    for name, engine in unable_engines.items():
         yield Problem(
             manuscript.project.path,
             manuscript.project.line("language"),
-            f"{way} will refuse this book: its main language, “{main}”, is none of the engine's "
-            f"({name}){engine.language_advice(main)}",
+            f"{command} will refuse this book: its main language, “{main_tag}”, is none of the "
+            f"engine's ({name}){engine.language_advice(main_tag)}",
         )
-    for problem in unspoken(spoken_by(manuscript, asked)):
-        yield replace(problem, message=f"{way}: {problem.message}")
+    for problem in unspoken(spoken_by(manuscript, engines)):
+        yield replace(problem, message=f"{command}: {problem.message}")
 
 
 def without_sound(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
-    """What of a text has no sound in an engine that speaks it, each once, at its first place."""
-    kinds = kinds_of(manuscript.project, draft=draft)
-    first: dict[tuple[str, str], Utterance] = {}
-    places: Counter[tuple[str, str]] = Counter()
-    for one in manuscript.spoken:
-        kind = kinds[one.chunk.speaker]
-        for text in kind.silent_parts(one.spoken.text, one.language, one.spoken.pronunciations):
-            first.setdefault((kind.title, text), one)
-            places[kind.title, text] += 1
-    for (title, text), count in places.most_common(_MOST_SILENT):
-        chunk = first[title, text].chunk
+    """Yields the parts of a text without a sound in their engine, each once, at its first place."""
+    specs = kinds_of(manuscript.project, draft=draft)
+    first_utterances: dict[tuple[str, str], Utterance] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for utterance in manuscript.spoken:
+        spec = specs[utterance.chunk.speaker]
+        for text in spec.silent_parts(
+            utterance.spoken.text, utterance.language, utterance.spoken.pronunciations
+        ):
+            first_utterances.setdefault((spec.title, text), utterance)
+            counts[spec.title, text] += 1
+    for (title, text), count in counts.most_common(_MAX_SILENT_PARTS):
+        chunk = first_utterances[title, text].chunk
         piece = next((piece for piece in chunk.pieces if text in piece.text), chunk.pieces[0])
-        more = f" (and {count - 1:,} more)" if count > 1 else ""
+        more_note = f" (and {count - 1:,} more)" if count > 1 else ""
         yield Problem(
             piece.line.path,
             piece.line.number_at(piece.start + max(0, piece.text.find(text))),
-            f"“{quoted(text, 30)}” is left out{more}: {title} has no sound for it; "
+            f"“{quoted(text, 30)}” is left out{more_note}: {title} has no sound for it; "
             "{written|spoken} says what to say instead",
         )
 
 
 def not_asked(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
-    """What the manifest asks for that its engines cannot be asked, each once, with what to do."""
-    project, parts = manuscript.project, _parts(manuscript.project)
-    # neither a draft nor another engine is what the manifest speaks of
+    """Yields the settings of the manifest that its engines lack, each once, with advice."""
+    project, names_by_settings = manuscript.project, _names_by_settings(manuscript.project)
+    # the manifest's settings are not meant for a draft or for another engine
     if project.other_engine or (draft and project.has_draft):
         return
-    cannot = {settings: ENGINES[settings.name].unsupported(settings) for settings in parts}
-    found: dict[str, Problem] = {}
-    for settings, names in parts.items():
-        for name, wish in _wishes(manuscript, settings, names).items():
-            if said := _why_not(settings, name, cannot[settings]):
-                found.setdefault(f"{wish.said}: {said}", wish.problem(project, said))
-    for name, wish in _chapters_wishes(project).items():
-        why = [_why_not(settings, name, cannot[settings]) for settings in parts]
-        if (said := why[0]) and all(why):
-            found.setdefault(f"{wish.said}: {said}", wish.problem(project, said))
-    yield from found.values()
+    unsupported_by_settings = {
+        settings: ENGINES[settings.name].unsupported(settings) for settings in names_by_settings
+    }
+    problems: dict[str, Problem] = {}
+    for settings, names in names_by_settings.items():
+        for name, setting in _settings_of_engine(manuscript, settings, names).items():
+            if reason := _explain_unsupported(settings, name, unsupported_by_settings[settings]):
+                problems.setdefault(
+                    f"{setting.spelling}: {reason}", setting.problem(project, reason)
+                )
+    for name, setting in _settings_of_chapters(project).items():
+        reasons = [
+            _explain_unsupported(settings, name, unsupported_by_settings[settings])
+            for settings in names_by_settings
+        ]
+        if (reason := reasons[0]) and all(reasons):
+            problems.setdefault(f"{setting.spelling}: {reason}", setting.problem(project, reason))
+    yield from problems.values()
 
 
 def unheard(manuscript: Manuscript) -> Iterator[Problem]:
-    """Languages of a book that is to be heard which what listens does not know; nothing where that
-    is not here, as whoever needs it says."""
+    """Yields a problem if the recogniser that checks a book does not know all its languages.
+
+    Yields nothing if the recogniser is not installed, which is reported where it is needed.
+    """
     project = manuscript.project
     with contextlib.suppress(EngineUnavailable):
-        ear = choosing.ear_of(project.manifest.checks, project.root)
-        said = Counter(primary(one.language) for one in manuscript.spoken)
-        lost = {tongue: count for tongue, count in said.items() if ear and not ear.hears(tongue)}
-        if ear and ear.recogniser and lost:
-            names, count = ", ".join(sorted(lost)), sum(lost.values())
+        recogniser = choosing.ear_of(project.manifest.checks, project.root)
+        language_counts = Counter(primary(utterance.language) for utterance in manuscript.spoken)
+        unknown_counts = {
+            language: count
+            for language, count in language_counts.items()
+            if recogniser and not recogniser.hears(language)
+        }
+        if recogniser and recogniser.recogniser and unknown_counts:
+            names, count = ", ".join(sorted(unknown_counts)), sum(unknown_counts.values())
             yield Problem(
                 project.path,
                 project.line("checks"),
-                f"checks: {ear.recogniser.title} does not know {names}: {count} of {said.total()} "
-                "chunks pass unheard; name another `recogniser`",
+                f"checks: {recogniser.recogniser.title} does not know {names}: {count} of "
+                f"{language_counts.total()} chunks pass unheard; name another `recogniser`",
             )
 
 
-def _why_not(settings: EngineSettings, name: str, cannot: Mapping[str, str]) -> str | None:
-    """Why an engine cannot be asked for something, and what is done or to do; None where it can."""
-    if name in cannot or "." in name or name in _OF_VOICES:
-        return cannot.get(name)
+def _explain_unsupported(
+    settings: EngineSettings, name: str, unsupported: Mapping[str, str]
+) -> str | None:
+    """The reason why an engine lacks a setting, with the consequence or advice; None if it has
+    it."""
+    if name in unsupported or "." in name or name in _VOICE_SETTINGS:
+        return unsupported.get(name)
     if name in type(settings).model_fields:
         return None
-    others = [kind.name for kind in ENGINES.values() if name in kind.settings.model_fields]
-    has = "has" if len(others) == 1 else "have"
+    engine_names = [spec.name for spec in ENGINES.values() if name in spec.settings.model_fields]
+    verb = "has" if len(engine_names) == 1 else "have"
     return (
         f"the engine {settings.name} has no such setting, and goes without; "
-        f"{' and '.join(others)} {has} it"
+        f"{' and '.join(engine_names)} {verb} it"
     )
 
 
-_OF_VOICES = ("style", "reference", "description")
+_VOICE_SETTINGS = ("style", "reference", "description")
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
-    """What a manifest sets, as it is spelled there, and its first line where that is known."""
+class _ManifestSetting:
+    """A setting in a manifest, as it is spelled there, with its first line if known."""
 
-    said: str
+    spelling: str
     line: int | None
 
     def problem(self, project: Project, why: str) -> Problem:
-        return Problem(project.path, self.line, f"{self.said}: {why}")
+        return Problem(project.path, self.line, f"{self.spelling}: {why}")
 
 
-def _wishes(
+def _settings_of_engine(
     manuscript: Manuscript, settings: EngineSettings, names: Sequence[str]
-) -> dict[str, _Wish]:
-    """What a manifest sets of an engine, by the names of `EngineSpec.unsupported`, for its part of
-    the cast."""
+) -> dict[str, _ManifestSetting]:
+    """The settings that a manifest has for an engine and its speakers, by setting name.
+
+    The names are those of `EngineSpec.unsupported`.
+    """
     project = manuscript.project
-    found: dict[str, _Wish] = {}
+    settings_by_name: dict[str, _ManifestSetting] = {}
     if settings.name == project.engine.name:
-        for name in _keys_set(project.engine):
-            found[name] = _Wish(f"engine.{name}", project.line("engine", name))
+        for name in _names_of_settings(project.engine):
+            settings_by_name[name] = _ManifestSetting(
+                f"engine.{name}", project.line("engine", name)
+            )
     for speaker in names:
-        own, loc = project.speakers[speaker].engine, ("speakers", project.voice_of(speaker))
-        for name in _keys_set(own) if own else ():
-            said = f"speakers.{loc[1]}.engine.{name}"
-            found.setdefault(name, _Wish(said, project.line(*loc, "engine", name)))
+        speaker_engine, location = (
+            project.speakers[speaker].engine,
+            ("speakers", project.voice_of(speaker)),
+        )
+        for name in _names_of_settings(speaker_engine) if speaker_engine else ():
+            key = f"speakers.{location[1]}.engine.{name}"
+            settings_by_name.setdefault(
+                name, _ManifestSetting(key, project.line(*location, "engine", name))
+            )
     for speaker in names:
         voice = manuscript.cast[speaker]
-        for name in _OF_VOICES:
+        for name in _VOICE_SETTINGS:
             if getattr(voice, name):
                 line = project.line("speakers", voice.speaker)
-                found.setdefault(name, _Wish(name, line))
-    for name, wish in _wishes_of_chunks(manuscript, names):
-        found.setdefault(name, wish)
-    return found
+                settings_by_name.setdefault(name, _ManifestSetting(name, line))
+    for name, setting in _settings_of_chunks(manuscript, names):
+        settings_by_name.setdefault(name, setting)
+    return settings_by_name
 
 
-def _keys_set(settings: EngineSettings) -> list[str]:
-    """What a manifest sets of an engine, and of others beside it."""
+def _names_of_settings(settings: EngineSettings) -> list[str]:
+    """Names of the settings that a manifest has for this engine and for others beside it."""
     return sorted({*settings.model_fields_set, *settings.other_keys} - {"name"})
 
 
-def _wishes_of_chunks(manuscript: Manuscript, names: Sequence[str]) -> Iterator[tuple[str, _Wish]]:
-    """Styles, and how takes carry over, where these have anything to say."""
+def _settings_of_chunks(
+    manuscript: Manuscript, names: Sequence[str]
+) -> Iterator[tuple[str, _ManifestSetting]]:
+    """Yields styles and chain modes that these speakers need."""
     project = manuscript.project
-    own = [one for one in manuscript.spoken if one.chunk.speaker in names]
-    if any(one.chunk.style for one in own):
-        yield "style", _Wish("style", None)
-    for place in sorted({(one.chapter, one.chunk.speaker) for one in own}):
-        mode = chain_rules(project, *place).mode if _sets_mode(project, *place) else "mode"
-        yield f"chain.{mode}", _Wish(f"chain.{mode}", project.line("chain", "mode"))
+    utterances = [utterance for utterance in manuscript.spoken if utterance.chunk.speaker in names]
+    if any(utterance.chunk.style for utterance in utterances):
+        yield "style", _ManifestSetting("style", None)
+    for chapter_speaker in sorted(
+        {(utterance.chapter, utterance.chunk.speaker) for utterance in utterances}
+    ):
+        mode = (
+            chain_rules(project, *chapter_speaker).mode
+            if _sets_mode(project, *chapter_speaker)
+            else "mode"
+        )
+        yield f"chain.{mode}", _ManifestSetting(f"chain.{mode}", project.line("chain", "mode"))
 
 
-def _chapters_wishes(project: Project) -> dict[str, _Wish]:
-    """What chapters set of engines; what some engine of the book can be asked is for that one."""
-    found: dict[str, _Wish] = {}
+def _settings_of_chapters(project: Project) -> dict[str, _ManifestSetting]:
+    """The engine settings of chapters, by setting name."""
+    settings_by_name: dict[str, _ManifestSetting] = {}
     for number in project.numbered:
-        loc = project.chapter_loc(number)
+        location = project.chapter_loc(number)
         for name in sorted(project.chapters[number].engine.keys):
-            found.setdefault(name, _Wish(f"engine.{name}", project.line(*loc, "engine", name)))
-    return found
+            settings_by_name.setdefault(
+                name, _ManifestSetting(f"engine.{name}", project.line(*location, "engine", name))
+            )
+    return settings_by_name
 
 
 def _sets_mode(project: Project, chapter: int, speaker: str) -> bool:
-    """Whether the author chose how takes carry over there."""
-    own = project.chapters[chapter].chain.mode or project.speakers[speaker].chain.mode
-    return own is not None or "mode" in project.manifest.chain.model_fields_set
+    """Whether the author chose the chain mode of a speaker in a chapter."""
+    mode = project.chapters[chapter].chain.mode or project.speakers[speaker].chain.mode
+    return mode is not None or "mode" in project.manifest.chain.model_fields_set
 
 
 def _shapes(manuscript: Manuscript) -> list[Shape]:
-    """The chapters that the manifest lists, as a listener meets them."""
+    """The expected length and number of headings of each chapter in the manifest."""
     seconds = dict.fromkeys(range(len(manuscript.chapters)), 0.0)
-    for one in manuscript.spoken:
-        seconds[one.chapter] += 0.0 if one.with_before else one.expected
+    for utterance in manuscript.spoken:
+        seconds[utterance.chapter] += 0.0 if utterance.with_before else utterance.expected
     shapes = []
     for number in manuscript.project.numbered:
         chapter = manuscript.chapters[number]
         lines = (line for scene in chapter.scenes for line in scene.lines)
-        first = takewhile(lambda line: line.heading, lines)
-        headings = sum(not (line.goes_on or line.with_before) for line in first)
-        shapes.append(Shape(chapter.title, seconds[number], headings))
+        opening_headings = takewhile(lambda line: line.heading, lines)
+        heading_count = sum(not (line.goes_on or line.with_before) for line in opening_headings)
+        shapes.append(Shape(chapter.title, seconds[number], heading_count))
     return shapes
 
 
-def stereo_cost(manuscript: Manuscript, rate: int) -> str | None:
-    """What it costs that music makes a book stereo, in words; None where nothing does.
+def stereo_cost(manuscript: Manuscript, sample_rate: int) -> str | None:
+    """Says what it costs that music makes a book stereo; None if it does not.
 
     Raises ManifestError, StorageError.
     """
     project = manuscript.project
-    channels = layout.channels_of(project, [one.chunk for one in manuscript.spoken])
+    channels = layout.channels_of(project, [utterance.chunk for utterance in manuscript.spoken])
     seconds = demands.seconds_of(project, demands.shapes(project, manuscript.spoken))
-    return demands.stereo_cost(project, rate, channels, seconds)
+    return demands.stereo_cost(project, sample_rate, channels, seconds)

@@ -1,4 +1,4 @@
-"""What a render would cost: time from what this machine showed, disk from takes that are there."""
+"""The cost of a render: time from this machine's measured speed, disk space from existing takes."""
 
 from __future__ import annotations
 
@@ -20,23 +20,27 @@ from narrator.speech.plan import Step
 
 
 def kept_as(engine: Engine) -> str:
-    """What an engine's speed is kept under: a cluster's is not this machine's."""
+    """The name under which an engine's speed is saved; clusters have speeds of their own."""
     if isinstance(engine, ClusterEngine):
         return f"{engine.name} at {engine.place.address}"
     return engine.name
 
 
 def speeds_of(project: Project) -> dict[str, float]:
-    """Expected seconds of speech that each engine rendered a second here."""
+    """Expected seconds of speech that each engine renders in a second, as measured here."""
     rows = files.load_json(speed_path(project), {})
     if not isinstance(rows, dict):
         return {}
-    return {k: float(v) for k, v in rows.items() if isinstance(v, int | float) and v > 0}
+    return {
+        name: float(speed)
+        for name, speed in rows.items()
+        if isinstance(speed, int | float) and speed > 0
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class EngineShare:
-    """What engines of one name would speak."""
+    """The part of a render that engines of one name speak."""
 
     engine: str
     seconds: float
@@ -45,103 +49,131 @@ class EngineShare:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a render would cost; None where nothing was measured yet."""
+    """The cost of a render; None for what has not been measured yet."""
 
     seconds: float
-    """Of speech still to be rendered."""
+    """Seconds of speech still to be rendered."""
     wall: float | None
-    """None too where one of several engines was not measured."""
+    """Seconds on the clock; None if one of the engines was not measured."""
     engines: tuple[EngineShare, ...]
-    """What each of the book's engines has to speak of it."""
+    """The part of each engine."""
     disk: int
-    """Bytes of takes, encoded chapters, their samples meanwhile, and finished files to come."""
+    """Bytes of takes, encoded chapters, their samples while encoding, and finished files."""
     files: int
-    """Bytes of the finished files alone."""
+    """Bytes of the finished files."""
     free: int
     sent: int | None = None
-    """Characters that go to an engine elsewhere, each chunk once; None where nothing does."""
+    """Characters sent to a remote engine, each chunk once; None if nothing is sent."""
     price: str = ""
-    """What they cost there, in words, where the manifest says what a million does."""
+    """Their price in words, if the manifest gives a price per million."""
 
 
-def estimate(book: BookPlan, there: Mapping[str, float] = MappingProxyType({})) -> Estimate:
-    """Time from the speed that this machine showed, or a cluster's that is `there`, by what it is
-    kept as; disk from the takes that are there, of the selected chapters alone."""
+def estimate(
+    book: BookPlan, cluster_speeds: Mapping[str, float] = MappingProxyType({})
+) -> Estimate:
+    """Estimate the cost of rendering the selected chapters.
+
+    Time is computed from the measured speed of this machine, or of a cluster's engines in
+    `cluster_speeds`, by their names as in `kept_as`; disk space from the sizes of existing takes.
+    """
     seconds = sum(step.expected for step in book.todo)
-    shares = shares_of(book, book.todo, there)
-    have = [(size, book.store.find(key)) for key, size in book.store.stored()]
-    spoken = sum(r.samples / r.sample_rate for _, r in have if r)
+    shares = shares_of(book, book.todo, cluster_speeds)
+    stored_takes = [(size, book.store.find(key)) for key, size in book.store.stored()]
+    stored_seconds = sum(
+        record.samples / record.sample_rate for _, record in stored_takes if record
+    )
     # FLAC of speech takes a little over half of 16-bit PCM
-    per_second = sum(s for s, _ in have) / spoken if spoken else 1.1 * book.sample_rate
+    bytes_per_second = (
+        sum(s for s, _ in stored_takes) / stored_seconds
+        if stored_seconds
+        else 1.1 * book.sample_rate
+    )
     project = book.project
     chapters = book.selection.chapters
     shapes = demands.shapes(project, book.manuscript.spoken)
     shapes = [shape for shape in shapes if not chapters or shape.number in chapters]
-    whole = demands.seconds_of(project, shapes)
+    total_seconds = demands.seconds_of(project, shapes)
     channels = layout.channels_of(project, [step.chunk for step in book.steps])
-    finished = whole * demands.bytes_per_second(project, book.sample_rate, channels)
-    longest = sorted((shape.speech for shape in shapes), reverse=True)[: encode.WORKERS]
-    raw = sum(longest) * book.sample_rate * channels * 4  # 32-bit samples, while they are encoded
-    sent, price = _sent(book)
+    finished_bytes = total_seconds * demands.bytes_per_second(project, book.sample_rate, channels)
+    longest_chapters = sorted((shape.speech for shape in shapes), reverse=True)[: encode.WORKERS]
+    raw_bytes = (
+        sum(longest_chapters) * book.sample_rate * channels * 4
+    )  # 32-bit samples, while they are encoded
+    characters_sent, price = _remote_cost(book)
     return Estimate(
         seconds=seconds,
         wall=wall_of(shares),
         engines=shares,
         # encoded chapters are kept beside the files that are joined from them
-        disk=round(seconds * per_second + 2 * finished + raw),
-        files=round(finished),
-        free=shutil.disk_usage(_existing(book.project.build)).free,
-        sent=sent,
+        disk=round(seconds * bytes_per_second + 2 * finished_bytes + raw_bytes),
+        files=round(finished_bytes),
+        free=shutil.disk_usage(_nearest_existing_folder(book.project.build)).free,
+        sent=characters_sent,
         price=price,
     )
 
 
 def shares_of(
-    book: BookPlan, steps: Iterable[Step], there: Mapping[str, float] = MappingProxyType({})
+    book: BookPlan,
+    steps: Iterable[Step],
+    cluster_speeds: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[EngineShare, ...]:
-    """What of these steps each engine of a book speaks, and how long that takes; `there` as in
-    `estimate`."""
+    """The part of these steps that each engine speaks, and its time.
+
+    `cluster_speeds` is as in `estimate`.
+    """
     seconds = {engine.name: 0.0 for engine in book.speaking}
-    kept = {engine.name: kept_as(engine) for engine in book.speaking}
+    speed_names = {engine.name: kept_as(engine) for engine in book.speaking}
     for step in steps:
         seconds[step.engine] += step.expected
-    speeds = {**speeds_of(book.project), **there}
+    speeds = {**speeds_of(book.project), **cluster_speeds}
     return tuple(
-        EngineShare(name, own, own / speeds[kept[name]] if kept[name] in speeds else None)
-        for name, own in seconds.items()
+        EngineShare(
+            name,
+            engine_seconds,
+            engine_seconds / speeds[speed_names[name]] if speed_names[name] in speeds else None,
+        )
+        for name, engine_seconds in seconds.items()
     )
 
 
 def wall_of(shares: Sequence[EngineShare]) -> float | None:
-    """Seconds that they take, one after the other; None where one that has to speak was not
-    measured."""
-    walls = [share.wall for share in [one for one in shares if one.seconds] or shares]
-    known = [wall for wall in walls if wall is not None]
-    return sum(known) if len(known) == len(walls) else None
+    """Seconds that all shares take, one after the other.
+
+    None if an engine that has to speak was not measured.
+    """
+    walls = [
+        share.wall
+        for share in [engine_share for engine_share in shares if engine_share.seconds] or shares
+    ]
+    known_walls = [wall for wall in walls if wall is not None]
+    return sum(known_walls) if len(known_walls) == len(walls) else None
 
 
-def _sent(book: BookPlan) -> tuple[int | None, str]:
-    """The characters of what is still to be spoken elsewhere, and what they cost."""
+def _remote_cost(book: BookPlan) -> tuple[int | None, str]:
+    """Counts the characters still to be spoken by remote engines, and says what they cost."""
     costs: dict[str, None] = {}
-    sent: int | None = None
+    total_characters: int | None = None
     for engine in book.speaking:
         if engine.name not in ENGINES:
             continue
-        own = [step for step in book.todo if book.engines[step.chunk.speaker] is engine]
-        characters = sum(len(step.text) for step in own)
+        engine_steps = [step for step in book.todo if book.engines[step.chunk.speaker] is engine]
+        characters = sum(len(step.text) for step in engine_steps)
         name = next(name for name in book.engines if book.engines[name] is engine)
         cost = ENGINES[engine.name].cost(book.project.engine_of(name), characters)
         if cost is not None:
-            sent = (sent or 0) + characters
+            total_characters = (total_characters or 0) + characters
             costs[cost] = None
-    return sent, " and ".join(filter(None, costs))
+    return total_characters, " and ".join(filter(None, costs))
 
 
-def _existing(path: Path) -> Path:
+def _nearest_existing_folder(path: Path) -> Path:
+    """The nearest existing folder of a path."""
     while not path.exists():
         path = path.parent
     return path
 
 
 def speed_path(project: Project) -> Path:
+    """The file of measured speeds."""
     return project.build / "speed.json"

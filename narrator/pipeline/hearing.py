@@ -1,8 +1,9 @@
-"""A book's takes are heard, and their words timed, as they lie in the store; nothing is spoken.
+"""Checks a book's stored takes with a recogniser and times their words; speaks nothing.
 
-What was heard before by the same recogniser is not heard again. A take that does not say its text
-becomes doubtful, as if it had been heard when it was made; one that was doubtful for its words
-alone, and says them, is so no longer. Stopped at any moment, the next pass goes on.
+Takes that the same recogniser has heard before are skipped. A take that does not say its text
+becomes doubtful, as if the recogniser had been used when it was made; a take that was doubtful for
+its words alone, but says them, no longer is. A pass may be stopped at any moment; the next one
+continues.
 """
 
 from __future__ import annotations
@@ -34,139 +35,162 @@ class Misheard:
     faults: tuple[str, ...]
     heard: str
     is_accepted: bool
-    """Whether an author pinned it: it is no longer doubtful."""
+    """Whether an author pinned it, so that it does not count as doubtful."""
 
 
 @dataclass(slots=True)
 class BookHearing:
-    """What came of a pass over a book."""
+    """The outcome of a pass over a book."""
 
     takes: int = 0
-    """That are there, of those asked for."""
+    """Number of takes in the selection."""
     missing: int = 0
-    """Chunks that have none."""
+    """Number of chunks without a take."""
     unknown: int = 0
-    """Takes in languages that the recogniser does not know."""
+    """Number of takes in languages that the recogniser does not know."""
     fresh: int = 0
-    """That were listened to now."""
+    """Number of takes that were listened to in this pass."""
     seconds: float = 0.0
-    """Of sound, of these."""
+    """Seconds of their sound."""
     timed: Counter[str] = field(default_factory=Counter)
-    """Takes whose words are timed, by who timed them; "" for those whose words were not found."""
+    """Number of takes with word times, by what timed them; "" if the words were not found."""
     misheard: list[Misheard] = field(default_factory=list)
     relieved: int = 0
-    """Takes that were doubtful for their words, and are no longer."""
+    """Number of takes that were doubtful for their words, and no longer are."""
     forgotten: int = 0
-    """Damaged rows of what was heard before, which are no longer in their file."""
+    """Number of damaged rows that were removed from the file of recognised text."""
     cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Due:
-    """A take, and what of it is not known yet."""
+class _DueTake:
+    """A take that has not been fully heard or timed."""
 
     step: Step
     take: Record
-    heard: bool
-    times: bool
+    needs_hearing: bool
+    needs_times: bool
 
 
 def hear(
     manuscript: Manuscript,
     engines: BookEngines,
     selection: Selection,
-    ear: Ear,
+    recogniser: Ear,
     *,
     tell: Callable[[float], None],
     cancel: Event,
 ) -> tuple[BookPlan, BookHearing]:
-    """Listen to every take of a selection that was not listened to yet.
+    """Listen to every take of a selection that has not been listened to yet.
 
-    `tell` hears which share of what is to be listened to is done. Raises Locked,
-    EngineUnavailable, ManifestError, StorageError.
+    `tell` receives the share that is done. Raises Locked, EngineUnavailable, ManifestError,
+    StorageError.
     """
     with locked(manuscript.project):
         store = Store.open(manuscript.project.takes, writing=True)
         book = plan(manuscript, engines.main, selection, engines=engines.own, store=store)
-        return book, _hear(book, ear, tell, cancel)
+        return book, _hear_book(book, recogniser, tell, cancel)
 
 
-def _hear(book: BookPlan, ear: Ear, tell: Callable[[float], None], cancel: Event) -> BookHearing:
-    found = BookHearing()
+def _hear_book(
+    book: BookPlan, recogniser: Ear, on_progress: Callable[[float], None], cancel: Event
+) -> BookHearing:
+    book_hearing = BookHearing()
     steps = {step.key: step for step in book.steps if step in book.selection}
     takes: list[tuple[Step, Record]] = []
     for step in steps.values():
         take = book.takes.current(step)
         if take is None:
-            found.missing += 1
+            book_hearing.missing += 1
         else:
             takes.append((step, take))
-    found.takes = len(takes)
-    due = [_Due(step, take, *_due(book, ear, step, take)) for step, take in takes]
-    due = [one for one in due if one.heard or one.times]
-    whole = sum(one.take.seconds for one in due)
-    for some in ear.batches(due):
+    book_hearing.takes = len(takes)
+    due_takes = [
+        _DueTake(step, take, *_find_needs(book, recogniser, step, take)) for step, take in takes
+    ]
+    due_takes = [
+        due_take for due_take in due_takes if due_take.needs_hearing or due_take.needs_times
+    ]
+    total_seconds = sum(due_take.take.seconds for due_take in due_takes)
+    for batch in recogniser.batches(due_takes):
         if cancel.is_set():
             break
-        for take in _listened(book, ear, some):
-            found.fresh += 1
-            found.seconds += take.seconds
-        tell(min(1.0, found.seconds / whole) if whole else 1.0)
-    found.cancelled = cancel.is_set()
+        for take in _hear_batch(book, recogniser, batch):
+            book_hearing.fresh += 1
+            book_hearing.seconds += take.seconds
+        on_progress(min(1.0, book_hearing.seconds / total_seconds) if total_seconds else 1.0)
+    book_hearing.cancelled = cancel.is_set()
     for step, take in takes:
-        _judge(book, ear, step, take, found)
-    is_whole = len(steps) == len({step.key for step in book.steps})
-    if ear.recogniser and is_whole and not found.cancelled:
-        found.forgotten = book.store.heard.forget_damaged()  # all takes have whole rows again
-    return found
+        _judge(book, recogniser, step, take, book_hearing)
+    covers_book = len(steps) == len({step.key for step in book.steps})
+    if recogniser.recogniser and covers_book and not book_hearing.cancelled:
+        # all takes have intact rows again
+        book_hearing.forgotten = book.store.heard.forget_damaged()
+    return book_hearing
 
 
-def _due(book: BookPlan, ear: Ear, step: Step, take: Record) -> tuple[bool, bool]:
-    """Whether a take is to be heard, and whether its words are to be timed."""
-    heard, times = _known(book, ear, step, take)
-    untimed = times is None and ear.aligner(step.language) is not None
-    return heard is None and ear.hears(step.language), untimed
+def _find_needs(book: BookPlan, recogniser: Ear, step: Step, take: Record) -> tuple[bool, bool]:
+    """Whether a take has to be heard, and whether its words have to be timed."""
+    transcript, word_times = _load_heard(book, recogniser, step, take)
+    needs_times = word_times is None and recogniser.aligner(step.language) is not None
+    return transcript is None and recogniser.hears(step.language), needs_times
 
 
-def _known(
-    book: BookPlan, ear: Ear, step: Step, take: Record
+def _load_heard(
+    book: BookPlan, recogniser: Ear, step: Step, take: Record
 ) -> tuple[Transcript | None, WordTimes | None]:
-    heard, times = ear.known(book.store.heard, take.content, step.text, step.language)
-    return heard, book.store.engine_times(take, step.text) or times
+    """The stored transcript and word times of a take, each None if missing."""
+    transcript, word_times = recogniser.known(
+        book.store.heard, take.content, step.text, step.language
+    )
+    return transcript, book.store.engine_times(take, step.text) or word_times
 
 
-def _listened(book: BookPlan, ear: Ear, some: Sequence[_Due]) -> Iterator[Record]:
-    """Takes of a batch that could be read, with what was heard in them kept."""
-    sounds: list[tuple[_Due, SpokenSound]] = []
-    for due in some:
+def _hear_batch(book: BookPlan, recogniser: Ear, batch: Sequence[_DueTake]) -> Iterator[Record]:
+    """Hear a batch of takes, save the results, and yield the takes that could be read."""
+    sounds_of_takes: list[tuple[_DueTake, SpokenSound]] = []
+    for due_take in batch:
         try:
-            samples, rate = book.store.read(due.take.key)
+            samples, rate = book.store.read(due_take.take.key)
         except DamagedTake:  # the next render finds it gone, and speaks it again
             continue
-        sounds.append((due, SpokenSound(samples, rate, due.step.text, due.step.language)))
-    heard = ear.hear([sound if due.heard else None for due, sound in sounds])
-    times = ear.align([sound if due.times else None for due, sound in sounds])
-    for (due, sound), one, timed in zip(sounds, heard, times, strict=True):
-        opinion = Opinion(heard=one, times=timed)
-        ear.keep(book.store.heard, due.take.content, sound.text, sound.language, opinion)
-        yield due.take
+        sounds_of_takes.append(
+            (due_take, SpokenSound(samples, rate, due_take.step.text, due_take.step.language))
+        )
+    transcripts = recogniser.hear(
+        [sound if due_take.needs_hearing else None for due_take, sound in sounds_of_takes]
+    )
+    word_times_of_takes = recogniser.align(
+        [sound if due_take.needs_times else None for due_take, sound in sounds_of_takes]
+    )
+    for (due_take, sound), transcript, word_times in zip(
+        sounds_of_takes, transcripts, word_times_of_takes, strict=True
+    ):
+        opinion = Opinion(heard=transcript, times=word_times)
+        recogniser.keep(
+            book.store.heard, due_take.take.content, sound.text, sound.language, opinion
+        )
+        yield due_take.take
 
 
-def _judge(book: BookPlan, ear: Ear, step: Step, take: Record, found: BookHearing) -> None:
-    heard, times = _known(book, ear, step, take)
-    if times is not None:
-        found.timed[times.by if times.words else ""] += 1
-    if not ear.hears(step.language):
-        found.unknown += ear.recogniser is not None
+def _judge(
+    book: BookPlan, recogniser: Ear, step: Step, take: Record, book_hearing: BookHearing
+) -> None:
+    """Count a take in the outcome of the pass, and update its faults in the store."""
+    transcript, word_times = _load_heard(book, recogniser, step, take)
+    if word_times is not None:
+        book_hearing.timed[word_times.by if word_times.words else ""] += 1
+    if not recogniser.hears(step.language):
+        book_hearing.unknown += recogniser.recogniser is not None
         return
-    if heard is None:  # stopped before, or damaged
+    if transcript is None:  # stopped before, or damaged
         return
     sound_faults = tuple(fault for fault in take.faults if not checks.in_words(fault))
-    faults = tuple(map(str, ear.faults_of(step.text, step.language, heard)))
-    if faults:
-        found.misheard.append(Misheard(step, faults, heard.text, step.pinned))
+    word_faults = tuple(map(str, recogniser.faults_of(step.text, step.language, transcript)))
+    if word_faults:
+        book_hearing.misheard.append(Misheard(step, word_faults, transcript.text, step.pinned))
     elif sound_faults != take.faults:
-        found.relieved += 1
-    if not step.pinned and (*sound_faults, *faults) != take.faults:
-        with contextlib.suppress(DamagedTake):  # as in `_listened`
-            book.store.mark(take.key, (*sound_faults, *faults))
+        book_hearing.relieved += 1
+    if not step.pinned and (*sound_faults, *word_faults) != take.faults:
+        with contextlib.suppress(DamagedTake):  # as in `_hear_batch`
+            book.store.mark(take.key, (*sound_faults, *word_faults))

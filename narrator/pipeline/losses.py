@@ -1,6 +1,6 @@
-"""What a book lost of what was heard in its takes, and of when their words are said.
+"""The losses of recognised text and word times of a book's takes.
 
-Nothing is repaired here: `narrator hear` listens again. Prints nothing.
+Repairs nothing: `narrator hear` listens again. Prints nothing.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from narrator.pipeline.bookplan import BookPlan
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Rows of the file of what was heard, and takes whose words nobody timed."""
+    """Damage in the file of recognised text, and takes without word times."""
 
     path: Path
-    """The file of what was heard."""
+    """The file of recognised text."""
     damaged_rows: int = 0
     unreadable: str = ""
-    """Why the file could not be read."""
+    """The reason why the file could not be read."""
     untimed: int = 0
-    """Takes without word times, of engines of which other takes of the book have them."""
+    """Number of takes without word times, of engines with word times for other takes."""
     takes: int = 0
-    """Of those engines."""
+    """Number of all takes of those engines."""
     option: str = ""
-    """What commands are given for this book: " --draft", or nothing."""
+    """The option that commands need for this book: " --draft" or nothing."""
 
     def messages(self) -> Iterator[str]:
-        """A line for each kind of loss: what is lost, what follows, what to do."""
+        """Yields a line for each kind of loss: what is lost, the consequence, the remedy."""
         if self.unreadable:
             yield f"{self.path}: {self.unreadable}; what was heard in takes is not used"
         if self.damaged_rows:
@@ -48,19 +48,19 @@ class Losses:
 
 
 def losses_of(book: BookPlan) -> Losses:
-    """What is lost of a book as it is. Raises StorageError."""
+    """Finds the losses of a book in its present state. Raises StorageError."""
     store = book.store
-    timed, untimed = Counter[str](), Counter[str]()
+    timed_counts, untimed_counts = Counter[str](), Counter[str]()
     for step in {step.key: step for step in book.steps}.values():
         take = book.takes.current(step)
         if take is not None:
-            (timed if store.is_timed(take, step.text) else untimed)[take.engine] += 1
-    partly = timed.keys() & untimed.keys()
+            (timed_counts if store.is_timed(take, step.text) else untimed_counts)[take.engine] += 1
+    partly_timed_engines = timed_counts.keys() & untimed_counts.keys()
     return Losses(
         store.heard.path,
         store.heard.damaged,
         store.heard.unreadable,
-        sum(untimed[engine] for engine in partly),
-        sum(timed[engine] + untimed[engine] for engine in partly),
+        sum(untimed_counts[engine] for engine in partly_timed_engines),
+        sum(timed_counts[engine] + untimed_counts[engine] for engine in partly_timed_engines),
         book.folders.option,
     )

@@ -1,7 +1,7 @@
-"""book.yaml -> manifest -> script -> chunks: a project's whole text, ready for any engine.
+"""book.yaml -> manifest -> script -> chunks: the text of a project, ready for any engine.
 
-The first steps of the spine, which every command begins with, and what an engine leaves out of it.
-Starts no engine; knows no takes, no files but the project's own.
+These are the first steps of the spine, which every command begins with, and the removal of text
+that an engine cannot speak. Starts no engine; knows no takes, and no files but the project's own.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from narrator.text.slips import Slip
 from narrator.text.tongues import called, strange
 
 LARGEST_TEXT = 64_000_000
-"""Bytes of one chapter; the longest novels have 20 MB."""
+"""Largest chapter file in bytes; the longest novels have 20 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manuscript:
-    """A project's whole text, ready to be spoken by any engine."""
+    """The full text of a project, ready to be spoken by any engine."""
 
     project: Project
     chapters: tuple[Chapter, ...]
@@ -50,37 +50,40 @@ class Manuscript:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """What was read of a project before, for one who reads it again after each edit."""
+    """Caches of what was read of a project, for callers that read it again after each edit."""
 
     scripts: Kept[Chapter] = field(default_factory=Kept)
     spoken: Kept[CutChapter] = field(default_factory=Kept)
 
 
 def paragraphs(project: Project) -> tuple[Chapter, ...]:
-    """The chapters of a project with a line for each paragraph, before they are parted by what is
-    given to others and decided of quotations. Raises ScriptError with all problems at once."""
-    chapters, problems = _paragraphs(project, roles_of(project), Kept())
+    """The chapters of a project with a line for each paragraph.
+
+    They are not yet split by speaker within a paragraph. Raises ScriptError with all problems at
+    once.
+    """
+    chapters, problems = _read_chapters(project, roles_of(project), Kept())
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
     return tuple(chapters)
 
 
-def _paragraphs(
-    project: Project, roles: labels.Roles, kept: Kept[Chapter]
+def _read_chapters(
+    project: Project, roles: labels.Roles, memo: Kept[Chapter]
 ) -> tuple[list[Chapter], list[Problem]]:
-    """The chapters that can be read, and what is wrong with the others."""
+    """The chapters that can be read, and the problems of the others."""
     chapters: list[Chapter] = []
     problems: list[Problem] = []
     for number in range(len(project.chapters)):
         try:
-            chapters.append(paragraphs_of(project, number, roles, kept=kept))
+            chapters.append(paragraphs_of(project, number, roles, memo=memo))
         except ScriptError as error:
             problems += error.problems
     return chapters, problems
 
 
 def read(path: Path, before: Readings | None = None) -> Manuscript:
-    """Manifest -> script -> chunks; of `before`, what has not changed since.
+    """Read a project: manifest -> script -> chunks. Unchanged parts come from `before`.
 
     Raises ManifestError, ScriptError with all problems at once.
     """
@@ -89,52 +92,64 @@ def read(path: Path, before: Readings | None = None) -> Manuscript:
     roles = roles_of(project)
     before = before or Readings()
     before.scripts.begin(roles)
-    chapters, problems = _paragraphs(project, roles, before.scripts)
-    lexicon, faults = lexicon_of(project)
-    problems = [*faults, *problems]
+    chapters, problems = _read_chapters(project, roles, before.scripts)
+    lexicon, lexicon_problems = lexicon_of(project)
+    problems = [*lexicon_problems, *problems]
     if len(chapters) == len(project.chapters):
-        problems += music.problems(project, [chapters[n] for n in project.numbered])
+        problems += music.problems(project, [chapters[number] for number in project.numbered])
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
     chapters = speakers.parted(project, chapters, roles)
     chapters = [music.obeyed(project, chapter) for chapter in chapters]
     try:
-        apart = project.manifest.pauses.line != Pauses().line  # the author's own is to be heard
-        before.spoken.begin((project.lexicon, apart))
-        spoken, whole = utterances(chapters, lexicon=lexicon, apart=apart, kept=before.spoken)
+        has_line_pause = (
+            project.manifest.pauses.line != Pauses().line
+        )  # the author's own is to be heard
+        before.spoken.begin((project.lexicon, has_line_pause))
+        spoken, complete_chapters = utterances(
+            chapters, lexicon=lexicon, apart=has_line_pause, kept=before.spoken
+        )
     except Slow as error:
-        raise ManifestError(_too_slow(project, error)) from None
-    heard = {utterance.chapter for utterance in spoken}
+        raise ManifestError(_describe_slow_pattern(project, error)) from None
+    spoken_chapters = {utterance.chapter for utterance in spoken}
     problems = [
         Problem(
             project.path,
-            project.line(*project.chapter_loc(n)),
+            project.line(*project.chapter_loc(number)),
             f"'{chapter.title}' has nothing to speak",
         )
-        for n, chapter in enumerate(chapters)
-        if n not in heard
+        for number, chapter in enumerate(chapters)
+        if number not in spoken_chapters
     ]
     if problems:
         raise ScriptError(problems)
-    return Manuscript(project, whole, cast, spoken)
+    return Manuscript(project, complete_chapters, cast, spoken)
 
 
 def roles_of(project: Project) -> labels.Roles:
-    """Who may speak in a project's texts, and how they are called."""
-    known: dict[str, str] = {}
-    spelt: dict[str, str] = {}
-    cast = project.speakers.items()
-    names = [(name, name) for name, _ in cast]  # before aliases, which several may share
-    for label, name in (*names, *((one, name) for name, who in cast for one in who.aliases)):
-        known.setdefault(labels.folded(label), name)
-        spelt.setdefault(labels.folded(label), label)
-    languages = {name: who.language for name, who in cast if who.language}
-    return labels.Roles(known, project.narrator, languages, _declared(project), spelt)
+    """The speakers that a project's texts may name, with their aliases and languages."""
+    names_by_label: dict[str, str] = {}
+    spellings: dict[str, str] = {}
+    speaker_entries = project.speakers.items()
+    own_labels = [
+        (name, name) for name, _ in speaker_entries
+    ]  # before aliases, which several may share
+    for label, name in (
+        *own_labels,
+        *((alias, name) for name, speaker in speaker_entries for alias in speaker.aliases),
+    ):
+        names_by_label.setdefault(labels.folded(label), name)
+        spellings.setdefault(labels.folded(label), label)
+    languages = {name: speaker.language for name, speaker in speaker_entries if speaker.language}
+    return labels.Roles(
+        names_by_label, project.narrator, languages, _declared_languages(project), spellings
+    )
 
 
-def _declared(project: Project) -> list[str]:
-    own = (chapter.language for chapter in project.chapters if chapter.language)
-    return list(dict.fromkeys((project.manifest.language, *own)))
+def _declared_languages(project: Project) -> list[str]:
+    """The languages of the manifest and its chapters, each once."""
+    chapter_languages = (chapter.language for chapter in project.chapters if chapter.language)
+    return list(dict.fromkeys((project.manifest.language, *chapter_languages)))
 
 
 def paragraphs_of(
@@ -143,31 +158,31 @@ def paragraphs_of(
     roles: labels.Roles,
     text: str | None = None,
     *,
-    kept: Kept[Chapter] | None = None,
+    memo: Kept[Chapter] | None = None,
 ) -> Chapter:
-    """One chapter of `paragraphs`, or what it would be with another text in its file; `kept` is
-    what was read before.
+    """One chapter of `paragraphs`, or that chapter with another text in its file.
 
-    Raises ScriptError with all of its problems.
+    `memo` caches chapters that were read before. Raises ScriptError with all problems of the
+    chapter.
     """
     settings = project.chapters[number]
     language = settings.language or project.manifest.language
     if settings.file is not None:
         path = project.root / settings.file
         try:
-            data = (
+            content = (
                 files.read_whole(path, LARGEST_TEXT)
                 if text is None
                 else text.encode(errors="surrogateescape")
             )
-            text = script.decode(data, path)
+            text = script.decode(content, path)
         except files.TooLarge:
             raise ScriptError(
                 Problem(path, None, "larger than 64 MB, which no chapter is")
             ) from None
         except OSError as error:
             raise ScriptError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
-        whole = partial(
+        read_chapter = partial(
             script.read_chapter,
             text,
             path=path,
@@ -176,12 +191,12 @@ def paragraphs_of(
             roles=roles,
             speaker=settings.speaker,
         )
-        kept = Kept() if kept is None else kept
-        return kept.get((text, path, settings.title, language, settings.speaker), whole)
+        memo = Kept() if memo is None else memo
+        return memo.get((text, path, settings.title, language, settings.speaker), read_chapter)
     lines: list[tuple[int, str | tuple[str, str]]] = []
     for i, line in enumerate(settings.lines or ()):
-        where = project.line(*project.chapter_loc(number), "lines", i) or 1
-        lines.append((where, line if isinstance(line, str) else next(iter(line.items()))))
+        line_number = project.line(*project.chapter_loc(number), "lines", i) or 1
+        lines.append((line_number, line if isinstance(line, str) else next(iter(line.items()))))
     return script.read_lines(
         lines,
         path=project.path,
@@ -193,26 +208,27 @@ def paragraphs_of(
 
 
 def lexicon_of(project: Project) -> tuple[Lexicon, list[Problem]]:
-    """The lexicon; or one of the entries that work, and what is wrong with the others."""
+    """The valid entries of a project's lexicon, and the problems of the others."""
     lexicon = Lexicon()
     problems: list[Problem] = []
-    for i, entry in enumerate(project.lexicon):
+    for index, entry in enumerate(project.lexicon):
         try:
             lexicon.add(entry)
         except (ValueError, OverflowError) as error:
-            place = i if isinstance(project.manifest.lexicon, tuple) else str(entry.word)
-            problems.append(Problem(project.path, project.line("lexicon", place), str(error)))
+            key = index if isinstance(project.manifest.lexicon, tuple) else str(entry.word)
+            problems.append(Problem(project.path, project.line("lexicon", key), str(error)))
     return lexicon, problems
 
 
-def _too_slow(project: Project, error: Slow) -> Problem:
+def _describe_slow_pattern(project: Project, error: Slow) -> Problem:
+    """The problem of a lexicon pattern that takes too long."""
     patterns = [entry.pattern for entry in project.lexicon]
     loc = ("lexicon", patterns.index(error.pattern)) if error.pattern in patterns else ("lexicon",)
     return Problem(project.path, project.line(*loc), str(error))
 
 
 class Speaks(Protocol):
-    """An engine, or what is known of it before it is made."""
+    """An engine, or what is known about it before it is made."""
 
     @property
     def name(self) -> str: ...
@@ -222,197 +238,239 @@ class Speaks(Protocol):
         ...
 
     def language_advice(self, language: str) -> str:
-        """As `Engine.language_advice`."""
+        """Like `Engine.language_advice`."""
         ...
 
     def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-        """As `Engine.can_say`."""
+        """Like `Engine.can_say`."""
         ...
 
 
-SHARE = 0.2
-"""Of a book's speech that its own language has at least: where it has less, it is not its own."""
+MIN_MAIN_LANGUAGE_SHARE = 0.2
+"""Share of a book's speech from which the declared language counts as its main language."""
 
 
 def main_language(manuscript: Manuscript) -> str:
-    """The language that a book says it is in, or what most of it is in, if next to nothing is."""
-    own = manuscript.project.manifest.language
-    said = _seconds_in(manuscript)
-    ours = sum(time for tag, time in said.items() if primary(tag) == primary(own))
-    return own if ours >= SHARE * sum(said.values()) else max(said, key=said.__getitem__)
+    """The language that the manifest declares; if hardly any text is in it, the language of most
+    text."""
+    declared_language = manuscript.project.manifest.language
+    seconds_by_language = _seconds_by_language(manuscript)
+    declared_seconds = sum(
+        time
+        for tag, time in seconds_by_language.items()
+        if primary(tag) == primary(declared_language)
+    )
+    return (
+        declared_language
+        if declared_seconds >= MIN_MAIN_LANGUAGE_SHARE * sum(seconds_by_language.values())
+        else max(seconds_by_language, key=seconds_by_language.__getitem__)
+    )
 
 
-def _seconds_in(manuscript: Manuscript) -> dict[str, float]:
-    """Expected speech in each language of a book."""
+def _seconds_by_language(manuscript: Manuscript) -> dict[str, float]:
+    """Expected seconds of speech in each language of a book."""
     seconds: dict[str, float] = {}
-    for one in manuscript.spoken:
-        if not one.with_before:
-            seconds[one.language] = seconds.get(one.language, 0.0) + one.expected
+    for utterance in manuscript.spoken:
+        if not utterance.with_before:
+            seconds[utterance.language] = seconds.get(utterance.language, 0.0) + utterance.expected
     return seconds
 
 
 def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscript:
-    """The manuscript without what its engines cannot say, which is left out and listed.
+    """The manuscript without the text that its engines cannot say, which is listed as left out.
 
-    `engines` go by speaker. What is in the main language of the book stays: without it there is
-    none. Raises EngineUnavailable.
+    `engines` go by speaker. Text in the main language of the book stays, since without it nothing
+    is left. Raises EngineUnavailable.
     """
-    main = primary(main_language(manuscript))
+    main_tag = primary(main_language(manuscript))
 
     @cache
-    def lacks(speaker: str, language: str) -> str | None:
+    def missing_language_reason(speaker: str, language: str) -> str | None:
         engine = engines[speaker]
-        if primary(language) == main or engine.speaks(language):
+        if primary(language) == main_tag or engine.speaks(language):
             return None
         advice = engine.language_advice(language)
         return f"in “{language}”, a language that the engine {engine.name} lacks{advice}"
 
-    def why_left_out(one: Utterance) -> str | None:
-        if reason := lacks(one.chunk.speaker, one.language):
+    def left_out_reason(utterance: Utterance) -> str | None:
+        if reason := missing_language_reason(utterance.chunk.speaker, utterance.language):
             return reason
-        engine = engines[one.chunk.speaker]
-        if engine.can_say(one.spoken.text, one.language, one.spoken.pronunciations):
+        engine = engines[utterance.chunk.speaker]
+        if engine.can_say(
+            utterance.spoken.text, utterance.language, utterance.spoken.pronunciations
+        ):
             return None
         return f"without a sound in the engine {engine.name}"
 
-    spoken: list[Utterance] = []
+    utterances: list[Utterance] = []
     chapters = list(manuscript.chapters)
-    for number, own in groupby(manuscript.spoken, key=lambda one: one.chapter):
-        kept, left = divided(list(own), why_left_out)
-        spoken += kept
-        whole = (*chapters[number].left_out, *left)
-        chapters[number] = replace(chapters[number], left_out=whole)
-    return replace(manuscript, chapters=tuple(chapters), spoken=tuple(spoken))
+    for number, chapter_utterances in groupby(
+        manuscript.spoken, key=lambda utterance: utterance.chapter
+    ):
+        kept_utterances, newly_left_out = divided(list(chapter_utterances), left_out_reason)
+        utterances += kept_utterances
+        left_out = (*chapters[number].left_out, *newly_left_out)
+        chapters[number] = replace(chapters[number], left_out=left_out)
+    return replace(manuscript, chapters=tuple(chapters), spoken=tuple(utterances))
 
 
 def unspoken(manuscript: Manuscript) -> list[Problem]:
-    """What `spoken_by` has left out, once for each language."""
-    found: dict[str, list[LeftOut]] = {}
-    for item in dict.fromkeys(item for chapter in manuscript.chapters for item in chapter.left_out):
-        if item.of_line and item.reason != SILENT:
-            found.setdefault(item.reason, []).append(item)
+    """The text that `spoken_by` has left out, one problem for each language."""
+    left_out_by_reason: dict[str, list[LeftOut]] = {}
+    for left_out_text in dict.fromkeys(
+        left_out_text for chapter in manuscript.chapters for left_out_text in chapter.left_out
+    ):
+        if left_out_text.of_line and left_out_text.reason != SILENT:
+            left_out_by_reason.setdefault(left_out_text.reason, []).append(left_out_text)
     main = main_language(manuscript)
     return [
         Problem(
-            items[0].path,
-            items[0].line,
-            f"left out{_more_lines(len(items) - 1)}: {reason}{_instead(items[0].text, main)}",
+            left_out_texts[0].path,
+            left_out_texts[0].line,
+            f"left out{_count_more_lines(len(left_out_texts) - 1)}: {reason}"
+            f"{_advise_reading_as_main(left_out_texts[0].text, main)}",
         )
-        for reason, items in found.items()
+        for reason, left_out_texts in left_out_by_reason.items()
     ]
 
 
-def _instead(text: str, main: str) -> str:
-    """How to have a text read as a book's own language, where it is in its letters."""
-    odd = strange(text, main)
-    if odd and odd.mostly:
+def _advise_reading_as_main(text: str, main: str) -> str:
+    """Advice on how to have a text read in the book's main language, if it uses its letters."""
+    foreign_text = strange(text, main)
+    if foreign_text and foreign_text.mostly:
         return ""
     return f"; to have it read as “{main}”, write [language: {main}] before it"
 
 
-def oddities(manuscript: Manuscript, spells: Collection[str]) -> Iterator[Problem]:
-    """What is odd about the text of a book and keeps nobody from speaking it, each kind once.
+def oddities(manuscript: Manuscript, spelled_alphabets: Collection[str]) -> Iterator[Problem]:
+    """Yields the oddities of a book's text that keep nobody from speaking it, each kind once.
 
-    `spells` are the alphabets of which the draft voice says single letters within other text.
+    `spelled_alphabets` names the alphabets whose letters the draft voice spells out within other
+    text.
     """
     yield from unseen(manuscript)
-    yield from dict.fromkeys(one for chapter in manuscript.chapters for one in chapter.warnings)
+    yield from dict.fromkeys(
+        warning for chapter in manuscript.chapters for warning in chapter.warnings
+    )
     yield from slips(manuscript)
-    said = _seconds_in(manuscript)
-    found: dict[tuple[str, str, str | None], list[Foreign]] = {}
-    for one in dict.fromkeys(one for chapter in manuscript.chapters for one in chapter.foreign):
-        found.setdefault((one.alphabet, one.around, one.said_in), []).append(one)
-    for (alphabet, around, said_in), places in found.items():
-        first, more = places[0], _more_lines(sum(one.count for one in places) - 1)
-        what = f"“{quoted(first.sample, 30)}” is in {called(alphabet)}{more}"
+    seconds_by_language = _seconds_by_language(manuscript)
+    foreign_by_kind: dict[tuple[str, str, str | None], list[Foreign]] = {}
+    for foreign_text in dict.fromkeys(
+        foreign_text for chapter in manuscript.chapters for foreign_text in chapter.foreign
+    ):
+        foreign_by_kind.setdefault(
+            (foreign_text.alphabet, foreign_text.around, foreign_text.said_in), []
+        ).append(foreign_text)
+    for (alphabet, around, said_in), foreign_texts in foreign_by_kind.items():
+        first, more_lines = (
+            foreign_texts[0],
+            _count_more_lines(sum(foreign_text.count for foreign_text in foreign_texts) - 1),
+        )
+        message = f"“{quoted(first.sample, 30)}” is in {called(alphabet)}{more_lines}"
         if said_in is not None:
-            what += f", and is said in “{said_in}”, not in “{around}”: "
-            what += (
+            message += f", and is said in “{said_in}”, not in “{around}”: "
+            message += (
                 f"set `language: {said_in}` in {manuscript.project.path.name}"
-                if 2 * said.get(said_in, 0.0) > sum(said.values())
+                if 2 * seconds_by_language.get(said_in, 0.0) > sum(seconds_by_language.values())
                 else f"write [language: {said_in}] before and [language: off] after such lines, "
                 "or set `language` of chapter or speaker"
             )
-        elif alphabet in spells:
-            what += (
+        elif alphabet in spelled_alphabets:
+            message += (
                 ": within other text the draft voice names such letters one by one; "
                 "{written|spoken} says how they sound"
             )
         else:
             continue
-        yield Problem(first.path, first.line, what)
+        yield Problem(first.path, first.line, message)
 
 
 def _once(chapters: Sequence[Chapter]) -> list[Chapter]:
-    """Chapters without those that read again what another has read."""
-    first: dict[tuple[Path, int, str], Chapter] = {}
+    """The chapters without those that read the same text as an earlier one."""
+    first_by_text: dict[tuple[Path, int, str], Chapter] = {}
     for chapter in chapters:
         line = chapter.scenes[0].lines[0]
-        first.setdefault((line.path, line.line, line.text), chapter)
-    return list(first.values())
+        first_by_text.setdefault((line.path, line.line, line.text), chapter)
+    return list(first_by_text.values())
 
 
-def _more_lines(count: int) -> str:
+def _count_more_lines(count: int) -> str:
     return f" (and {count:,} more line{'s' * (count > 1)})" if count > 0 else ""
 
 
 def unseen(manuscript: Manuscript) -> list[Problem]:
-    """Characters that cannot be seen in texts and the manifest, each once, with its first place."""
-    first: dict[str, tuple[Path, int]] = {}
-    places: Counter[str] = Counter()
-    chapters = (found for chapter in _once(manuscript.chapters) for found in chapter.unseen)
+    """Problems for invisible characters in texts and manifest, each once, with its first place."""
+    first_places: dict[str, tuple[Path, int]] = {}
+    counts: Counter[str] = Counter()
+    chapters = (
+        chapter_characters
+        for chapter in _once(manuscript.chapters)
+        for chapter_characters in chapter.unseen
+    )
     for character, path, line, count in (*manuscript.project.unseen, *chapters):
-        first.setdefault(character, (path, line))
-        places[character] += count
+        first_places.setdefault(character, (path, line))
+        counts[character] += count
     return [
         Problem(
             path,
             line,
-            f"U+{ord(character):04X}{_more(places[character] - 1)}, a character that cannot be "
-            "seen: it is not spoken, and no name of a file holds it",
+            f"U+{ord(character):04X}{_count_more_places(counts[character] - 1)}, a character that "
+            "cannot be seen: it is not spoken, and no name of a file holds it",
         )
-        for character, (path, line) in first.items()
+        for character, (path, line) in first_places.items()
     ]
 
 
 def slips(manuscript: Manuscript) -> list[Problem]:
-    """What was meant as markup and would be spoken: each kind once, with its first place."""
-    first: dict[str, Slip] = {}
-    places: Counter[str] = Counter()
+    """Problems for mistaken markup that would be spoken, each kind once, with its first place."""
+    first_slips: dict[str, Slip] = {}
+    counts: Counter[str] = Counter()
     for chapter in _once(manuscript.chapters):
         for slip in chapter.slips:
-            first.setdefault(slip.matter, slip)
-            places[slip.matter] += 1
+            first_slips.setdefault(slip.matter, slip)
+            counts[slip.matter] += 1
     return [
         Problem(
             slip.path,
             slip.line,
-            f"“{quoted(slip.written)}”{_more(places[matter] - 1)} {matter}{slip.hint}",
+            f"“{quoted(slip.written)}”{_count_more_places(counts[fault] - 1)} {fault}{slip.hint}",
         )
-        for matter, slip in first.items()
+        for fault, slip in first_slips.items()
     ]
 
 
-def _more(places: int) -> str:
+def _count_more_places(places: int) -> str:
     return f" (and in {places:,} more place{'s' * (places > 1)})" if places else ""
 
 
 def source_and_left_out(manuscript: Manuscript) -> dict[str, int]:
-    """Characters of all lines and of what is left out, and of the latter alone.
+    """Counts the characters of all text, and of the text that is left out.
 
-    What several say in unison counts once, and what one of them at least says is not left out.
+    Text that several speakers say in unison counts once. It is not left out if one of them says it.
     """
-    lines = (line for c in manuscript.chapters for s in c.scenes for line in s.lines)
-    unsaid = [i for chapter in manuscript.chapters for i in chapter.left_out if not i.in_part]
-    left_out = sum(characters(item.text) for item in unsaid)
-    twice = sum(characters(item.text) for item in unsaid if item.of_line)
-    said = sum(characters(line.text) for line in lines if not line.with_before)
+    lines = (
+        line
+        for book_chapter in manuscript.chapters
+        for scene in book_chapter.scenes
+        for line in scene.lines
+    )
+    left_out_texts = [
+        candidate
+        for chapter in manuscript.chapters
+        for candidate in chapter.left_out
+        if not candidate.in_part
+    ]
+    left_out_count = sum(characters(left_out_text.text) for left_out_text in left_out_texts)
+    counted_in_lines = sum(
+        characters(left_out_text.text) for left_out_text in left_out_texts if left_out_text.of_line
+    )
+    line_count = sum(characters(line.text) for line in lines if not line.with_before)
     return {
-        "source": said + left_out - twice,
-        "left_out": left_out,
+        "source": line_count + left_out_count - counted_in_lines,
+        "left_out": left_out_count,
     }
 
 
 def characters(text: str) -> int:
-    """Characters but white space: the same however a text is cut."""
+    """Counts the characters that are not white space, which do not depend on how a text is cut."""
     return sum(not character.isspace() for character in text)

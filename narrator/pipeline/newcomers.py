@@ -1,6 +1,6 @@
-"""Characters that were found -> speakers of book.yaml, with voices of their own or shared ones.
+"""Adds the characters that were found in a book to its book.yaml, with own or shared voices.
 
-Proposals: what an author writes into the manifest is never changed, new names are put under it.
+What an author has written into the manifest is never changed; new names are added after it.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from narrator.pipeline.edits.checked import checked
 from narrator.pipeline.edits.edit import Edit, FileChange, exact
 from narrator.project import load
 from narrator.project.project import Project
-from narrator.project.rewriting import NotWritten, inserted
+from narrator.project.rewriting import UnsupportedLayout, inserted
 from narrator.text import decided
 from narrator.text.labels import folded
 from narrator.text.speakers import Character
 
-MOST_VOICES = 12
-"""Characters with voices of their own; listeners tell few more apart."""
-MOST_SHARED = 3
-"""Voices of a pronoun that other characters share."""
-_LINES, _SHARE = 10, 0.01
-"""Lines, or the share of all lines, from which on a character gets a voice of its own."""
+MAX_VOICES = 12
+"""Largest number of characters with own voices; listeners can hardly tell more apart."""
+MAX_SHARED_VOICES = 3
+"""Largest number of shared voices for each pronoun."""
+_MIN_LINES, _MIN_LINE_SHARE = 10, 0.01
+"""Number of lines, or share of all lines, from which a character gets a voice of its own."""
 
-_SHARED = {"she": "women", "he": "men", "": "others"}
-"""Pronoun -> the voice that the others share."""
-_WHO = {"she": "A woman", "he": "A man", "": "A voice"}
+_SHARED_VOICE_NAMES = {"she": "women", "he": "men", "": "others"}
+"""Pronoun -> name of the shared voice."""
+_VOICE_NOUNS = {"she": "A woman", "he": "A man", "": "A voice"}
 _MANNERS = {
     "she": (
         "clear and warm, in her thirties",
@@ -78,192 +78,230 @@ _MANNERS = {
         "grave and measured",
     ),
 }
-"""How voices of a pronoun differ."""
+"""Pronoun -> descriptions that set voices apart."""
 Insertion = tuple[Sequence[str], Mapping[str, object]]
-"""Where in the manifest, and what is put there."""
+"""A place in the manifest, and the entries to put there."""
 
 
 def with_newcomers(proposal: Proposal) -> Project | None:
-    """Put the characters of a proposal that book.yaml lacks under its speakers, with a narrator
-    where there is none, and read it again.
+    """Add the characters that book.yaml lacks to its speakers, and read it again.
 
-    None where it lacks nobody. Raises ManifestError where they cannot be put there, StorageError.
+    Adds a narrator too if there is none. Returns None if no character is missing. Raises
+    ManifestError if they cannot be added, StorageError.
     """
     path = proposal.project.path
     with files.storage(path):
         text = path.read_bytes().decode()
-    grown = _grown(proposal, text)
-    if grown is None:
+    extension = _extend_manifest(proposal, text)
+    if extension is None:
         return None
-    project, text = grown
+    project, text = extension
     files.write(files.behind(path), text.encode())
     return project
 
 
 def cast_edit(project: Project) -> Edit | None:
-    """Those who speak in a book put into book.yaml, and who says what into the files of its
-    chapters, as `narrator cast --write` does; None where all of it is there.
+    """The edit that adds a book's characters to book.yaml, and their quotations to the files of its
+    chapters.
 
-    Raises ManifestError, ScriptError, StorageError.
+    It does the same as `narrator cast --write`. Returns None if nothing is missing. Raises
+    ManifestError, ScriptError, StorageError.
     """
     proposal, changes = propose(project), list[FileChange]()
-    before = exact(project.path) or ""
-    if grown := _grown(proposal, before):
-        more, after = grown
-        changes.append(FileChange(project.path, before, after))
-        proposal = propose(more)
+    old_text = exact(project.path) or ""
+    if extension := _extend_manifest(proposal, old_text):
+        extended_project, new_text = extension
+        changes.append(FileChange(project.path, old_text, new_text))
+        proposal = propose(extended_project)
     for number, file in proposal.files.items():
         if file.rows or file.exists or file.broken:
-            after = decided.written(file, proposal.text_of(number)).decode()
-            changes.append(FileChange(file.path, exact(file.path), after))
-    changes = [one for one in changes if one.before != one.after]
-    count = sum(not one.row.goes_on for one in proposal.quotes)
-    what = f"who says what: {len(proposal.characters)} characters, {count} quotations"
-    return checked(project, Edit(what, tuple(changes))) if changes else None
+            new_text = decided.written(file, proposal.text_of(number)).decode()
+            changes.append(FileChange(file.path, exact(file.path), new_text))
+    changes = [change for change in changes if change.before != change.after]
+    count = sum(not quote.row.goes_on for quote in proposal.quotes)
+    summary = f"who says what: {len(proposal.characters)} characters, {count} quotations"
+    return checked(project, Edit(summary, tuple(changes))) if changes else None
 
 
-def _grown(proposal: Proposal, text: str) -> tuple[Project, str] | None:
-    """The project with those whom book.yaml lacks, and the text of that, which is this one yet.
+def _extend_manifest(proposal: Proposal, text: str) -> tuple[Project, str] | None:
+    """The project with the characters that book.yaml lacks, and the new text of book.yaml.
 
-    None where it lacks nobody. Raises ManifestError where they cannot be put there.
+    `text` is its present text. Returns None if no character is missing. Raises ManifestError if
+    they cannot be added.
     """
     path = proposal.project.path
-    insertions = list(_insertions(proposal))
+    insertions = list(_build_insertions(proposal))
     if not insertions:
         return None
     try:
-        for loc, entries in insertions:
-            text = inserted(text, loc, entries)
-    except NotWritten:
-        what = (
-            f"no names can be put under `{'.'.join(loc)}`: write it as `name: …`, a line for each"
+        for location, entries in insertions:
+            text = inserted(text, location, entries)
+    except UnsupportedLayout:
+        message = (
+            f"no names can be put under `{'.'.join(location)}`: write it as `name: …`, a line for "
+            "each"
         )
-        raise ManifestError(Problem(path, proposal.project.line(*loc), what)) from None
+        raise ManifestError(Problem(path, proposal.project.line(*location), message)) from None
     return load.load(path, text), text
 
 
-def _insertions(proposal: Proposal) -> Iterator[Insertion]:
-    """What is put into the manifest, and where."""
+def _build_insertions(proposal: Proposal) -> Iterator[Insertion]:
+    """Yields the insertions into the manifest."""
     manifest = proposal.project.manifest
-    new = newcomers(proposal)
-    if not (new or manifest.speakers):
+    new_characters = newcomers(proposal)
+    if not (new_characters or manifest.speakers):
         return
-    voices = _voices(proposal, new)
+    own_voice_count = _count_own_voices(proposal, new_characters)
     entries: dict[str, object] = {}
     if "narrator" not in manifest.speakers and proposal.project.narrator == "narrator":
         entries["narrator"] = {}
-    entries |= _with_own_voices(new[:voices])
-    taken = {folded(name) for name in (*manifest.cast, *(one.name for one in new))}
-    for name, kind, played in _shared(proposal, new[voices:]):
-        there = manifest.speakers.get(name)
-        if there is not None and there.plays:
-            yield ("speakers", name, "plays"), played
+    entries |= _build_own_voice_entries(new_characters[:own_voice_count])
+    folded_names = {
+        folded(name) for name in (*manifest.cast, *(character.name for character in new_characters))
+    }
+    for name, pronoun, aliases_by_character in _assign_shared_voices(
+        proposal, new_characters[own_voice_count:]
+    ):
+        shared_speaker = manifest.speakers.get(name)
+        if shared_speaker is not None and shared_speaker.plays:
+            yield ("speakers", name, "plays"), aliases_by_character
         else:
-            entries[_free(name, taken)] = _sharing(kind, played)
+            entries[_find_free_name(name, folded_names)] = _build_shared_voice_entry(
+                pronoun, aliases_by_character
+            )
     _choose_voices(proposal.project, entries)
     if entries:
         yield ("speakers",), entries
-    if new and "cast" not in manifest.dialogue.model_fields_set:
+    if new_characters and "cast" not in manifest.dialogue.model_fields_set:
         yield ("dialogue",), {"cast": "found"}
 
 
 def _choose_voices(project: Project, entries: dict[str, object]) -> None:
-    """Gives new speakers voices of each engine that has some of its own."""
-    people = [
-        Voice(name, pronoun=entry.get("pronoun"), place=place)
-        for place, (name, entry) in enumerate(entries.items())
-        if name != "narrator" and isinstance(entry, dict)
+    """Gives new speakers a voice of each engine that has built-in voices."""
+    new_voices = [
+        Voice(name, pronoun=speaker_entry.get("pronoun"), place=index)
+        for index, (name, speaker_entry) in enumerate(entries.items())
+        if name != "narrator" and isinstance(speaker_entry, dict)
     ]
-    cast = resolve(project)
+    present_cast = resolve(project)
     for spec in ENGINES.values():
-        for name, voice in spec.cast(people, project.manifest.language, cast).items():
-            entry = entries[name]
-            assert isinstance(entry, dict)
-            entry[spec.name] = voice
+        for name, voice in spec.cast(new_voices, project.manifest.language, present_cast).items():
+            speaker_entry = entries[name]
+            assert isinstance(speaker_entry, dict)
+            speaker_entry[spec.name] = voice
 
 
-def _shared(
-    proposal: Proposal, others: Sequence[Character]
+def _assign_shared_voices(
+    proposal: Proposal, characters_without_voice: Sequence[Character]
 ) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
-    """Voices that characters share: their names, their kind, and who has them. Those who talk to
-    each other have different ones, as far as there are enough."""
-    partners = _partners(proposal)
+    """Yields the name, the pronoun and the new characters of each shared voice.
+
+    Characters who talk to each other get different voices, as far as there are enough.
+    """
+    partners = _conversation_partners(proposal)
     speakers = proposal.project.manifest.speakers
-    for kind, base in _SHARED.items():
-        names = [base, *(f"{base} {number}" for number in range(2, MOST_SHARED + 1))]
-        members = {name: set(speakers[name].plays) if name in speakers else set() for name in names}
-        new: dict[str, dict[str, list[str]]] = {name: {} for name in names}
-        for one in (one for one in others if _kind(one) == kind):
-            name = min(names, key=lambda name: len(members[name] & partners[one.name]))
-            members[name].add(one.name)
-            new[name][one.name] = list(one.aliases)
-        for name, played in new.items():
-            if played:
-                yield name, kind, played
+    for pronoun, base_name in _SHARED_VOICE_NAMES.items():
+        names = [
+            base_name,
+            *(f"{base_name} {number}" for number in range(2, MAX_SHARED_VOICES + 1)),
+        ]
+        members_by_voice = {
+            name: set(speakers[name].plays) if name in speakers else set() for name in names
+        }
+        new_by_voice: dict[str, dict[str, list[str]]] = {name: {} for name in names}
+        for character in (
+            character
+            for character in characters_without_voice
+            if _binary_pronoun(character) == pronoun
+        ):
+            name = min(
+                names, key=lambda name: len(members_by_voice[name] & partners[character.name])
+            )
+            members_by_voice[name].add(character.name)
+            new_by_voice[name][character.name] = list(character.aliases)
+        for name, aliases_by_character in new_by_voice.items():
+            if aliases_by_character:
+                yield name, pronoun, aliases_by_character
 
 
-def _partners(proposal: Proposal) -> Mapping[str, set[str]]:
-    """Character -> those whose speech follows or precedes theirs."""
+def _conversation_partners(proposal: Proposal) -> Mapping[str, set[str]]:
+    """The characters whose speech directly follows or precedes each character's."""
     partners: dict[str, set[str]] = defaultdict(set)
-    for (before, *_), (after, *_) in pairwise(together(proposal.quotes)):
-        if before.chapter == after.chapter and before.speaker and after.speaker:
-            partners[before.speaker].add(after.speaker)
-            partners[after.speaker].add(before.speaker)
+    for (quote_before, *_), (quote_after, *_) in pairwise(together(proposal.quotes)):
+        if (
+            quote_before.chapter == quote_after.chapter
+            and quote_before.speaker
+            and quote_after.speaker
+        ):
+            partners[quote_before.speaker].add(quote_after.speaker)
+            partners[quote_after.speaker].add(quote_before.speaker)
     return partners
 
 
-def _with_own_voices(own: Sequence[Character]) -> dict[str, object]:
-    """Speakers with a voice each, described so that no two of a kind are alike for a while."""
-    count = dict.fromkeys(_MANNERS, 0)
+def _build_own_voice_entries(characters_with_voice: Sequence[Character]) -> dict[str, object]:
+    """Entries of speakers with own voices, described so that those of the same pronoun differ."""
+    used_manners = dict.fromkeys(_MANNERS, 0)
     entries: dict[str, object] = {}
-    for one in own:
-        kind = _kind(one)
-        manner = _MANNERS[kind][count[kind] % len(_MANNERS[kind])]
-        count[kind] += 1
-        entries[one.name] = {
-            **({"pronoun": one.pronoun} if one.pronoun else {}),
-            **({"aliases": list(one.aliases)} if one.aliases else {}),
-            "voice": {"description": f"{_WHO[kind]}, {manner}"},
+    for character in characters_with_voice:
+        pronoun = _binary_pronoun(character)
+        manner = _MANNERS[pronoun][used_manners[pronoun] % len(_MANNERS[pronoun])]
+        used_manners[pronoun] += 1
+        entries[character.name] = {
+            **({"pronoun": character.pronoun} if character.pronoun else {}),
+            **({"aliases": list(character.aliases)} if character.aliases else {}),
+            "voice": {"description": f"{_VOICE_NOUNS[pronoun]}, {manner}"},
         }
     return entries
 
 
-def _sharing(kind: str, played: Mapping[str, Sequence[str]]) -> dict[str, object]:
-    """A speaker whose voice characters of one pronoun share."""
+def _build_shared_voice_entry(
+    pronoun: str, aliases_by_character: Mapping[str, Sequence[str]]
+) -> dict[str, object]:
+    """The entry of a speaker whose voice several characters share."""
     return {
-        **({"pronoun": kind} if kind else {}),
-        "plays": played,
-        "voice": {"description": f"{_WHO[kind]}, pleasant and plain"},
+        **({"pronoun": pronoun} if pronoun else {}),
+        "plays": aliases_by_character,
+        "voice": {"description": f"{_VOICE_NOUNS[pronoun]}, pleasant and plain"},
     }
 
 
-def _free(name: str, taken: Collection[str]) -> str:
-    while folded(name) in taken:
+def _find_free_name(name: str, folded_names: Collection[str]) -> str:
+    """The name, with "other" in front until it is not taken."""
+    while folded(name) in folded_names:
         name = f"other {name}"
     return name
 
 
 def newcomers(proposal: Proposal) -> list[Character]:
     """The characters that the manifest lacks and can have, those with most lines first."""
-    taken = {folded(name) for name in (*proposal.project.speakers, "narrator")}
-    known = set(characters(proposal.project))
-    found: list[Character] = []
-    for one in sorted(proposal.characters, key=lambda one: -proposal.lines[one.name]):
-        if one not in known and load.is_label(one.name) and folded(one.name) not in taken:
-            taken.add(folded(one.name))
-            found.append(one)
-    return found
+    folded_names = {folded(name) for name in (*proposal.project.speakers, "narrator")}
+    declared_characters = set(characters(proposal.project))
+    new_characters: list[Character] = []
+    for character in sorted(proposal.characters, key=lambda c: -proposal.lines[c.name]):
+        if (
+            character not in declared_characters
+            and load.is_label(character.name)
+            and folded(character.name) not in folded_names
+        ):
+            folded_names.add(folded(character.name))
+            new_characters.append(character)
+    return new_characters
 
 
-def _voices(proposal: Proposal, new: Sequence[Character]) -> int:
-    """How many of them get a voice of their own."""
-    total = sum(proposal.lines.values())
-    least = min(_LINES, max(1, round(_SHARE * total)))
-    enough = sum(proposal.lines[one.name] >= least for one in new)
-    players = proposal.project.manifest.speakers
-    there = sum(one.name in players for one in characters(proposal.project))
-    return min(enough, max(0, MOST_VOICES - there))
+def _count_own_voices(proposal: Proposal, new_characters: Sequence[Character]) -> int:
+    """The number of new characters that get a voice of their own."""
+    total_lines = sum(proposal.lines.values())
+    min_lines = min(_MIN_LINES, max(1, round(_MIN_LINE_SHARE * total_lines)))
+    frequent_count = sum(
+        proposal.lines[character.name] >= min_lines for character in new_characters
+    )
+    declared_speakers = proposal.project.manifest.speakers
+    voices_in_use = sum(
+        character.name in declared_speakers for character in characters(proposal.project)
+    )
+    return min(frequent_count, max(0, MAX_VOICES - voices_in_use))
 
 
-def _kind(one: Character) -> str:
-    return one.pronoun if one.pronoun in ("she", "he") else ""
+def _binary_pronoun(character: Character) -> str:
+    """The pronoun "she" or "he", or ""."""
+    return character.pronoun if character.pronoun in ("she", "he") else ""

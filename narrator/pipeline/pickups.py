@@ -1,10 +1,11 @@
-"""Pickups: what somebody who listened wants spoken again or otherwise, a list for people.
+"""Pickups: a list for people of passages that should be spoken again or differently.
 
     done,chapter,time,chunk,speaker,source,text,note
     ,3,00:12:34.0,3.12,Ada,chapters/03.md:45,"Take a bow, Ben.",“bow” as in arrow
 
-It lies beside the manifest, and spreadsheets write it as well as we do. A row is found again by its
-words, so edits move nothing; where they have changed it stays, and is said to be lost.
+The list lies beside the manifest and may be edited in a spreadsheet. A row is found by its words,
+so edits elsewhere do not move it. If its words are gone from the book, the row stays and is
+reported as lost.
 """
 
 from __future__ import annotations
@@ -29,23 +30,23 @@ from narrator.project.project import Project
 from narrator.sound.clock import fine_clock
 from narrator.text.markup import squeeze
 
-_LARGEST = 16_000_000
-"""Bytes; a hundred thousand rows have as many."""
-_NEAR = 0.6
-"""Of two texts at least alike, for one to be the other, edited."""
-_AROUND = 40
-"""Chunks before and behind, among which an edited one is looked for."""
-_YES = frozenset("x yes y true 1 done ok ✓ ✔ ja oui sí sì".split())
+_MAX_BYTES = 16_000_000
+"""Bytes of a list, enough for a hundred thousand rows."""
+_MIN_LIKENESS = 0.6
+"""Share of common words from which a text counts as an edited version of another."""
+_SEARCH_RADIUS = 40
+"""Number of passages before and after the expected one that are searched for an edited text."""
+_YES_WORDS = frozenset("x yes y true 1 done ok ✓ ✔ ja oui sí sì".split())
 
 
 @dataclass(frozen=True, slots=True)
 class Pickup:
-    """One row."""
+    """A row of the list."""
 
     chapter: str
-    """Its number, from 1."""
+    """Chapter number, counted from 1."""
     time: str
-    """In its chapter, as it was last made; empty where it was not."""
+    """Time in the sound of its chapter; empty if that has not been made."""
     chunk: str
     speaker: str
     source: str
@@ -54,16 +55,16 @@ class Pickup:
     note: str
     done: bool = False
     is_lost: bool = False
-    """Whether the book has no such text any more."""
+    """Whether the text is gone from the book."""
     more: tuple[tuple[str, str], ...] = ()
-    """Names and cells of columns that somebody added."""
+    """Names and cells of columns added by users."""
 
 
 _COLUMNS = ("done", "chapter", "time", "chunk", "speaker", "source", "text", "note")
 
 
 def path_of(project: Project) -> Path:
-    """The list of a manifest."""
+    """The list of a project's manifest."""
     return project.root / f"{project.stem}.pickups.csv"
 
 
@@ -71,32 +72,37 @@ def path_of(project: Project) -> Path:
 
 
 def read(path: Path) -> tuple[list[Pickup], list[Problem]]:
-    """The rows of a list; what cannot be read of it costs nothing else. None where there is no
-    list. Raises StorageError for one that cannot be read at all."""
+    """Read the rows of a list, with a problem for what cannot be read.
+
+    Both are empty if there is no list. Raises StorageError if the file cannot be read at all.
+    """
     try:
         with files.storage(path):
-            data = files.read_whole(path, _LARGEST)
+            content = files.read_whole(path, _MAX_BYTES)
     except files.TooLarge:
         raise StorageError(f"{path}: larger than 16 MB, which no list of pickups is") from None
     except StorageError:
         if path.exists():
             raise
         return [], []
-    return _rows(decoded(data)[0], path)
+    return _parse_rows(decoded(content)[0], path)
 
 
-def _rows(text: str, path: Path) -> tuple[list[Pickup], list[Problem]]:
-    head, rows = proofnotes.table(text)
-    names = [name.casefold() for name in head]
+def _parse_rows(text: str, path: Path) -> tuple[list[Pickup], list[Problem]]:
+    """Parse a list, whose first row names its columns."""
+    header, rows = proofnotes.table(text)
+    names = [name.casefold() for name in header]
     if not names:
         return [], []
     if not {"note", "text"} <= set(names):
-        what = f"its first line names no columns `text` and `note`: {', '.join(_COLUMNS)}"
-        return [], [Problem(path, 1, what)]
-    return [_row(dict(zip(names, cells, strict=False))) for _, cells in rows], []
+        message = f"its first line names no columns `text` and `note`: {', '.join(_COLUMNS)}"
+        return [], [Problem(path, 1, message)]
+    return [_parse_row(dict(zip(names, cells, strict=False))) for _, cells in rows], []
 
 
-def _row(cells: Mapping[str, str]) -> Pickup:
+def _parse_row(cells: Mapping[str, str]) -> Pickup:
+    """Build a row from its cells by column name."""
+
     def cell(name: str) -> str:
         return cells.get(name, "")
 
@@ -108,38 +114,41 @@ def _row(cells: Mapping[str, str]) -> Pickup:
         source=cell("source"),
         text=cell("text"),
         note=cell("note"),
-        done=cell("done").casefold() in _YES,
+        done=cell("done").casefold() in _YES_WORDS,
         more=tuple((name, text) for name, text in cells.items() if name not in _COLUMNS),
     )
 
 
 def write(path: Path, rows: Sequence[Pickup]) -> None:
-    """Raises StorageError."""
+    """Write the list. Raises StorageError."""
     files.write(path, table_of(rows))
 
 
 def table_of(rows: Sequence[Pickup]) -> bytes:
-    """The bytes of a list."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    others = list(dict.fromkeys(name for row in rows for name, _ in row.more))
-    writer.writerow([*_COLUMNS, *others])
+    """The list as bytes."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
+    extra_columns = list(dict.fromkeys(name for row in rows for name, _ in row.more))
+    writer.writerow([*_COLUMNS, *extra_columns])
     for row in rows:
         cells = {**asdict(row), **dict(row.more), "done": "x" if row.done else ""}
-        writer.writerow([proofnotes.as_text(cells.get(n, "")) for n in (*_COLUMNS, *others)])
-    # spreadsheets know UTF-8 by its mark alone
-    return text.getvalue().encode("utf-8-sig", errors="replace")
+        writer.writerow(
+            [proofnotes.as_text(cells.get(column, "")) for column in (*_COLUMNS, *extra_columns)]
+        )
+    # spreadsheets recognise UTF-8 by its byte order mark only
+    return buffer.getvalue().encode("utf-8-sig", errors="replace")
 
 
-# -- finding them again ----------------------------------------------------------------------------
+# -- finding rows in the book ----------------------------------------------------------------------
 
 
 def pickup(passage: Passage, note: str) -> Pickup:
-    """A new row."""
-    return _placed(Pickup("", "", "", "", "", "", squeeze(note)), passage)
+    """A new row for a note on a passage."""
+    return _place_row(Pickup("", "", "", "", "", "", squeeze(note)), passage)
 
 
-def _placed(row: Pickup, passage: Passage) -> Pickup:
+def _place_row(row: Pickup, passage: Passage) -> Pickup:
+    """The row with the place and words of a passage."""
     return replace(
         row,
         chapter=str(passage.chapter + 1),
@@ -153,120 +162,163 @@ def _placed(row: Pickup, passage: Passage) -> Pickup:
 
 
 def placed(book: BookPlan, rows: Sequence[Pickup]) -> list[Pickup]:
-    """Rows as the book has them now, found by their words: in the chunk of their name, else in the
-    nearest one of their file, whole or edited. What is not found is lost, and stays as it was."""
+    """Find the passages of rows in the book's present state, by their words.
+
+    The chunk that the row names is tried first, then the nearest passage of the same file, with the
+    same words or edited ones. Rows that are not found are marked as lost and otherwise unchanged.
+    """
     timelines = [places.timeline_of(book, number) for number in range(len(book.chapters))]
     passages = list(places.passages(book, timelines).values())
-    finder = _Placing(passages)
+    finder = _PassageFinder(passages)
     return [
-        replace(row, is_lost=True) if place is None else _placed(row, passages[place])
-        for row, place in ((row, finder.place(row)) for row in rows)
+        replace(row, is_lost=True) if index is None else _place_row(row, passages[index])
+        for row, index in ((row, finder.find_index(row)) for row in rows)
     ]
 
 
-class _Placing:
-    """Passages by their words."""
+class _PassageFinder:
+    """Finds the passages of rows by their words."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self.passages = passages
-        self.texts = [squeeze(one.text) for one in passages]
-        self.ids = {one.chunk: place for place, one in enumerate(passages)}
-        self.same: dict[str, list[int]] = {}
-        for place, text in enumerate(self.texts):
-            self.same.setdefault(text, []).append(place)
+        self.texts = [squeeze(passage.text) for passage in passages]
+        self.index_by_chunk = {passage.chunk: index for index, passage in enumerate(passages)}
+        self.indices_by_text: dict[str, list[int]] = {}
+        for index, text in enumerate(self.texts):
+            self.indices_by_text.setdefault(text, []).append(index)
 
-    def place(self, row: Pickup) -> int | None:
-        near = self._expected(row)
-        if exact := self.same.get(row.text):
-            return min(exact, key=lambda place: (not self._in_file(place, row), abs(place - near)))
-        around = range(max(0, near - _AROUND), min(len(self.texts), near + _AROUND + 1))
-        alike = {place: self._alike(place, row) for place in around if self._in_file(place, row)}
-        best = max(alike, key=lambda place: alike[place], default=None)
-        return best if best is not None and alike[best] >= _NEAR else None
+    def find_index(self, row: Pickup) -> int | None:
+        """The index of a row's passage, or None."""
+        expected_index = self._expected_index(row)
+        if exact_indices := self.indices_by_text.get(row.text):
 
-    def _expected(self, row: Pickup) -> int:
-        """Where a row would stand if nothing had been edited."""
-        if row.chunk in self.ids:
-            return self.ids[row.chunk]
-        chapter = [n for n, one in enumerate(self.passages) if str(one.chapter + 1) == row.chapter]
-        return chapter[-1] if chapter else 0
+            def distance(index: int) -> tuple[bool, int]:
+                return not self._is_in_same_file(index, row), abs(index - expected_index)
 
-    def _in_file(self, place: int, row: Pickup) -> bool:
-        return self.passages[place].source.rpartition(":")[0] == row.source.rpartition(":")[0]
+            return min(exact_indices, key=distance)
+        nearby_indices = range(
+            max(0, expected_index - _SEARCH_RADIUS),
+            min(len(self.texts), expected_index + _SEARCH_RADIUS + 1),
+        )
+        likeness_by_index = {
+            index: self._likeness(index, row)
+            for index in nearby_indices
+            if self._is_in_same_file(index, row)
+        }
+        if not likeness_by_index:
+            return None
+        best_index = max(likeness_by_index, key=lambda index: likeness_by_index[index])
+        return best_index if likeness_by_index[best_index] >= _MIN_LIKENESS else None
 
-    def _alike(self, place: int, row: Pickup) -> float:
-        ours, theirs = self.texts[place].split(), row.text.split()
-        return difflib.SequenceMatcher(None, ours, theirs, autojunk=False).ratio()
+    def _expected_index(self, row: Pickup) -> int:
+        """The index of a row's passage if nothing had been edited."""
+        if row.chunk in self.index_by_chunk:
+            return self.index_by_chunk[row.chunk]
+        chapter_indices = [
+            index
+            for index, passage in enumerate(self.passages)
+            if str(passage.chapter + 1) == row.chapter
+        ]
+        return chapter_indices[-1] if chapter_indices else 0
+
+    def _is_in_same_file(self, index: int, row: Pickup) -> bool:
+        """Whether a passage comes from the row's file."""
+        return self.passages[index].source.rpartition(":")[0] == row.source.rpartition(":")[0]
+
+    def _likeness(self, index: int, row: Pickup) -> float:
+        """The share of words that a passage has in common with a row, from 0 to 1."""
+        passage_words, row_words = self.texts[index].split(), row.text.split()
+        return difflib.SequenceMatcher(None, passage_words, row_words, autojunk=False).ratio()
 
 
 # -- changing the list -----------------------------------------------------------------------------
 
 
 def listed(book: BookPlan) -> tuple[list[Pickup], list[Problem]]:
-    """The list as the book is now; what of it cannot be read. Raises StorageError."""
+    """Read the list and find its rows in the book, with the problems of what cannot be read.
+
+    Raises StorageError.
+    """
     rows, problems = read(path_of(book.project))
     return placed(book, rows), problems
 
 
-def add(book: BookPlan, new: Sequence[Pickup]) -> list[Pickup]:
-    """Write more rows into the list; those that it did not have yet.
+def add(book: BookPlan, candidates: Sequence[Pickup]) -> list[Pickup]:
+    """Add rows to the list and return those that it did not have yet.
 
-    Raises UsageError where it has rows that cannot be read, which must not get lost, StorageError.
+    Raises UsageError if the list has rows that cannot be read, which would get lost, StorageError.
     """
-    rows = _whole(book)
-    known = {(row.text, row.note) for row in rows if not row.done}
-    more = [row for row in new if (row.text, row.note) not in known]
-    write(path_of(book.project), sorted(placed(book, [*rows, *more]), key=_order))
-    return more
+    rows = _read_all_rows(book)
+    open_notes = {(row.text, row.note) for row in rows if not row.done}
+    added_rows = [row for row in candidates if (row.text, row.note) not in open_notes]
+    write(path_of(book.project), sorted(placed(book, [*rows, *added_rows]), key=_sort_key))
+    return added_rows
 
 
 def settle(book: BookPlan, chunks: Sequence[str]) -> int:
-    """Mark the rows of chunks as done; how many there were. Raises as `add`."""
-    rows = placed(book, _whole(book))
-    found = [row for row in rows if row.chunk in chunks and not row.done and not row.is_lost]
-    write(path_of(book.project), [replace(row, done=row.done or row in found) for row in rows])
-    return len(found)
+    """Mark the rows of chunks as done and return their number. Raises as `add`."""
+    rows = placed(book, _read_all_rows(book))
+    finished_rows = [
+        row for row in rows if row.chunk in chunks and not row.done and not row.is_lost
+    ]
+    write(
+        path_of(book.project), [replace(row, done=row.done or row in finished_rows) for row in rows]
+    )
+    return len(finished_rows)
 
 
-def tick(book: BookPlan, chunk: str, note: str, done: bool) -> int:
-    """Mark the rows of a chunk with this note as done, or as still to do; how many there were.
-    Raises as `add`."""
-    rows = placed(book, _whole(book))
-    found = [row for row in rows if (row.chunk, row.note) == (chunk, note) and not row.is_lost]
-    write(path_of(book.project), [replace(row, done=done) if row in found else row for row in rows])
-    return len(found)
+def tick(book: BookPlan, chunk: str, note: str, is_done: bool) -> int:
+    """Mark the rows of a chunk with this note as done or to do, and return their number.
+
+    Raises as `add`.
+    """
+    rows = placed(book, _read_all_rows(book))
+    matching_rows = [
+        row for row in rows if (row.chunk, row.note) == (chunk, note) and not row.is_lost
+    ]
+    write(
+        path_of(book.project),
+        [replace(row, done=is_done) if row in matching_rows else row for row in rows],
+    )
+    return len(matching_rows)
 
 
-def remove(book: BookPlan, named: Collection[tuple[str, str]]) -> int:
-    """Take rows off the list, by their chunks and notes: of those that are alike the newest, one
-    for each; how many there were. Raises as `add`."""
-    rows, kept = placed(book, _whole(book)), list[Pickup]()
-    left = Counter((chunk, squeeze(note)) for chunk, note in named)
+def remove(book: BookPlan, names: Collection[tuple[str, str]]) -> int:
+    """Remove rows by their chunks and notes, and return their number.
+
+    Each name removes one row, the newest of several that are alike. Raises as `add`.
+    """
+    rows, kept_rows = placed(book, _read_all_rows(book)), list[Pickup]()
+    remaining_counts = Counter((chunk, squeeze(note)) for chunk, note in names)
     for row in reversed(rows):
         name = row.chunk, squeeze(row.note)
-        if left[name] and not row.is_lost:
-            left[name] -= 1
+        if remaining_counts[name] and not row.is_lost:
+            remaining_counts[name] -= 1
         else:
-            kept.append(row)
-    if len(kept) < len(rows):
-        write(path_of(book.project), kept[::-1])
-    return len(rows) - len(kept)
+            kept_rows.append(row)
+    if len(kept_rows) < len(rows):
+        write(path_of(book.project), kept_rows[::-1])
+    return len(rows) - len(kept_rows)
 
 
-def _whole(book: BookPlan) -> list[Pickup]:
+def _read_all_rows(book: BookPlan) -> list[Pickup]:
+    """The rows of the list. Raises UsageError if any of them cannot be read."""
     rows, problems = read(path_of(book.project))
     if problems:
         raise UsageError(f"{problems[0]}; mend it first")
     return rows
 
 
-def _order(row: Pickup) -> tuple[int, ...]:
+def _sort_key(row: Pickup) -> tuple[int, ...]:
+    """Sort key: the numbers in the id of a row's chunk."""
     return tuple(int(number) for number in re.findall(r"\d{1,9}", row.chunk))
 
 
 def write_labels(rows: Sequence[Pickup], folder: Path) -> list[Path]:
-    """A file of labels for an audio editor, for each chapter that has pickups to do; what is not
-    heard has none. Raises StorageError."""
+    """Write a label file for an audio editor for each chapter with open pickups.
+
+    Chapters without sound have none. Raises StorageError.
+    """
     paths = []
     for chapter, labels in labels_of(rows).items():
         paths.append(folder / f"{chapter} pickups.txt")
@@ -275,7 +327,7 @@ def write_labels(rows: Sequence[Pickup], folder: Path) -> list[Path]:
 
 
 def labels_of(rows: Sequence[Pickup]) -> dict[str, str]:
-    """The labels of each chapter that has pickups to do and is heard, by its number."""
+    """The label file of each chapter with open pickups and with sound, by chapter number."""
     chapters: dict[str, list[str]] = {}
     for row in rows:
         seconds = proofnotes.seconds_of(row.time)
@@ -285,18 +337,18 @@ def labels_of(rows: Sequence[Pickup]) -> dict[str, str]:
     return {chapter: "".join(labels) for chapter, labels in chapters.items()}
 
 
-# -- lists of others -------------------------------------------------------------------------------
+# -- lists from other people -----------------------------------------------------------------------
 
 
 def brought(book: BookPlan, path: Path, chapter: int | None) -> tuple[list[Pickup], list[Problem]]:
-    """The rows of somebody's list, ours or one that `proofnotes` reads, and what of it stands
-    nowhere in the book. `chapter`, counted from 0, is that of times without one.
+    """Read somebody's list, which may be ours or one that `proofnotes` reads.
 
-    Raises StorageError, UsageError.
+    Returns its rows, and problems for lines that cannot be placed in the book. `chapter`, counted
+    from 0, is the chapter of times without one. Raises StorageError, UsageError.
     """
     with files.storage(path):
         try:
-            text, _ = decoded(files.read_whole(path, _LARGEST))
+            text, _ = decoded(files.read_whole(path, _MAX_BYTES))
         except files.TooLarge:
             raise UsageError(f"{path}: larger than 16 MB, which no list of pickups is") from None
     return read_of(book, text, path, chapter)
@@ -305,34 +357,34 @@ def brought(book: BookPlan, path: Path, chapter: int | None) -> tuple[list[Picku
 def read_of(
     book: BookPlan, text: str, path: Path, chapter: int | None
 ) -> tuple[list[Pickup], list[Problem]]:
-    """As `brought`, of a list's text; `path` is what it is called. Raises UsageError."""
-    own, problems = _rows(text, path)
-    if own:
-        return placed(book, own), problems
-    found: list[Pickup] = []
-    faults: list[Problem] = []
-    unread: list[Problem] = []
+    """Like `brought`, for the text of a list; `path` is its name in messages. Raises UsageError."""
+    own_rows, problems = _parse_rows(text, path)
+    if own_rows:
+        return placed(book, own_rows), problems
+    rows: list[Pickup] = []
+    placing_problems: list[Problem] = []
+    unread_lines: list[Problem] = []
     chapter_of = cache(partial(places.HeardChapter, book))
     for note in proofnotes.read(text):
         if note.is_unread:
-            unread.append(Problem(path, note.line, f"no time and no chunk: {note.words}"))
+            unread_lines.append(Problem(path, note.line, f"no time and no chunk: {note.words}"))
             continue
         try:
-            found.append(pickup(_noted(book, note, chapter, chapter_of), note.words))
+            rows.append(pickup(_find_noted_passage(book, note, chapter, chapter_of), note.words))
         except UsageError as error:
-            faults.append(Problem(path, note.line, f"{error}: {note.words}"))
-    if not (found or faults):
+            placing_problems.append(Problem(path, note.line, f"{error}: {note.words}"))
+    if not (rows or placing_problems):
         raise UsageError(f"{path}: no line of it has a time and a note, as in: 3 00:12:34 — note")
-    return found, sorted([*faults, *unread], key=lambda problem: problem.line or 0)
+    return rows, sorted([*placing_problems, *unread_lines], key=lambda problem: problem.line or 0)
 
 
-def _noted(
+def _find_noted_passage(
     book: BookPlan,
     note: proofnotes.Note,
     chapter: int | None,
     chapter_of: Callable[[int], places.HeardChapter],
 ) -> Passage:
-    """What a note is on. Raises UsageError."""
+    """The passage of a note. Raises UsageError."""
     if note.chunk:
         return places.passages_of(book, [find_step(book, note.chunk)])[0]
     number = chapter if note.chapter is None else note.chapter - 1

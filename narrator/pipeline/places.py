@@ -1,7 +1,7 @@
-"""Where a book's text is heard, and what is heard at a place of it.
+"""Places of a book's text in its sound, and the text at a time of the sound.
 
-A chapter's timeline is as it was last made: what was edited since is named as it was, and said to
-be. Reads timelines and lists of files; decodes no sound.
+A chapter's timeline describes its sound as it was last made, so text that was edited since appears
+as it was and is marked as outdated. Reads timelines and lists of files; decodes no sound.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from narrator.speech.plan import Step
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of text: where it stands, and where it is heard."""
+    """A piece of text with its place in the source and in the sound."""
 
     chunk: str
     """Its id, "3.12"."""
@@ -31,31 +31,31 @@ class Passage:
     """Counted from 0."""
     speaker: str
     source: str
-    """file:line, the file as it is found from the project's folder."""
+    """file:line, with the path relative to the project's folder."""
     text: str
     start: float | None
-    """Seconds from the start of its chapter's sound; None where that has not been made."""
+    """Seconds from the start of its chapter's sound; None if that has not been made."""
     stop: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class HeardAt:
-    """What is heard at a place of a chapter."""
+    """The passage at a time of a chapter."""
 
     passage: Passage
-    """As it was when the chapter was made; its chunk is named as it is now."""
+    """The text as it was when the chapter was made, with the present id of its chunk."""
     is_current: bool
-    """Whether the book still has it there, word for word."""
+    """Whether the book still has this text there."""
     is_pause: bool
-    """Whether the place lies in the pause after it, or before the chapter's first words."""
+    """Whether the time lies in the pause after the passage, or before the chapter's first words."""
     word: str = ""
-    """What is said there, as it is written; "" where that is not known."""
+    """The word at that time, as it is written; "" if unknown."""
     timed_by: str = ""
-    """Who says so."""
+    """The engine or aligner that timed the word."""
 
 
 def timeline_of(book: BookPlan, chapter: int) -> Timeline | None:
-    """A chapter's timeline as it was last made; the chapter is counted from 0."""
+    """The timeline of a chapter's present sound, or None. The chapter is counted from 0."""
     try:
         return Timeline.from_json(_timeline_file(book.folders, chapter).read_text("utf-8"))
     except (OSError, ValueError, KeyError, TypeError):
@@ -67,20 +67,20 @@ def _timeline_file(folders: Folders, chapter: int) -> Path:
 
 
 def passages(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, Passage]:
-    """Of every step, by its id. `timelines` are the chapters'."""
-    heard = _heard(timelines)
-    return {step.id: _passage(book, step, heard) for step in book.steps}
+    """The passages of all steps, by their ids; `timelines` are those of the chapters."""
+    spans = _find_spans(timelines)
+    return {step.id: _build_passage(book, step, spans) for step in book.steps}
 
 
 def passages_of(book: BookPlan, steps: Sequence[Step]) -> list[Passage]:
-    """Of some steps."""
+    """The passages of some steps."""
     chapters = dict.fromkeys(step.chapter for step in steps)
-    heard = _heard([timeline_of(book, chapter) for chapter in chapters])
-    return [_passage(book, step, heard) for step in steps]
+    spans = _find_spans([timeline_of(book, chapter) for chapter in chapters])
+    return [_build_passage(book, step, spans) for step in steps]
 
 
-def _heard(timelines: Sequence[Timeline | None]) -> dict[tuple[str, str], tuple[float, float]]:
-    """Chunks and their takes -> seconds from and to which they are heard."""
+def _find_spans(timelines: Sequence[Timeline | None]) -> dict[tuple[str, str], tuple[float, float]]:
+    """The start and end, in seconds, of each chunk in the sound, by its id and its take's key."""
     return {
         (cue.chunk, cue.key): (cue.start / timeline.sample_rate, cue.stop / timeline.sample_rate)
         for timeline in timelines
@@ -89,16 +89,16 @@ def _heard(timelines: Sequence[Timeline | None]) -> dict[tuple[str, str], tuple[
     }
 
 
-def _passage(
-    book: BookPlan, step: Step, heard: Mapping[tuple[str, str], tuple[float, float]]
+def _build_passage(
+    book: BookPlan, step: Step, spans: Mapping[tuple[str, str], tuple[float, float]]
 ) -> Passage:
-    line = step.chunk.pieces[0].line
-    start, stop = heard.get((step.id, step.key), (None, None))
+    source_line = step.chunk.pieces[0].line
+    start, stop = spans.get((step.id, step.key), (None, None))
     return Passage(
         chunk=step.id,
         chapter=step.chapter,
         speaker=step.chunk.speaker,
-        source=f"{within(line.path, book)}:{line.line}",
+        source=f"{within(source_line.path, book)}:{source_line.line}",
         text=step.chunk.text,
         start=start,
         stop=stop,
@@ -106,83 +106,92 @@ def _passage(
 
 
 def within(path: Path, book: BookPlan) -> str:
-    """A file as it is found from the project's folder."""
+    """A path relative to the project's folder, if it lies in it."""
     root = book.project.root
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
-# -- what is heard at a place ----------------------------------------------------------------------
+# -- text at a time --------------------------------------------------------------------------------
 
 
 class HeardChapter:
-    """What is heard in a chapter, as it was last made: its timeline is read once.
+    """The text in a chapter's present sound; reads its timeline once.
 
-    Raises UsageError where the chapter, counted from 0, has no sound.
+    Raises UsageError if the chapter, counted from 0, has no sound.
     """
 
     def __init__(self, book: BookPlan, chapter: int) -> None:
         timeline = timeline_of(book, chapter)
         if timeline is None or not timeline.cues:
-            again = f"`narrator render{book.folders.option}` makes it"
-            draft = replace(book.folders, draft=book.project.has_draft)
-            if draft.option != book.folders.option and _timeline_file(draft, chapter).exists():
-                again += "; the draft voice's is asked for with `--draft`"
-            raise UsageError(f"chapter {chapter + 1} has no sound yet: {again}")
+            hint = f"`narrator render{book.folders.option}` makes it"
+            draft_folders = replace(book.folders, draft=book.project.has_draft)
+            if (
+                draft_folders.option != book.folders.option
+                and _timeline_file(draft_folders, chapter).exists()
+            ):
+                hint += "; the draft voice's is asked for with `--draft`"
+            raise UsageError(f"chapter {chapter + 1} has no sound yet: {hint}")
         self.chapter = chapter
         self.timeline = timeline
         self.starts = [cue.start for cue in timeline.cues]
         self.ids: dict[str, list[str]] = {}
-        """Keys -> what chunks are called now, which may have had other numbers then."""
+        """Present chunk ids by key; when the chapter was made, they may have been different."""
         for step in book.steps:
             if step.chapter == chapter:
                 self.ids.setdefault(step.key, []).append(step.id)
 
     def at(self, seconds: float) -> list[HeardAt]:
-        """What is heard so many seconds after its beginning; several where they speak in unison.
-        Raises UsageError where it is shorter."""
+        """The passages at a time of the chapter; several if they are spoken in unison.
+
+        Raises UsageError if the chapter is shorter.
+        """
         timeline = self.timeline
         if seconds > timeline.seconds:
-            lasts = clock(timeline.seconds)
+            length = clock(timeline.seconds)
             raise UsageError(
-                f"chapter {self.chapter + 1} lasts {lasts}, and has no {clock(seconds)}"
+                f"chapter {self.chapter + 1} lasts {length}, and has no {clock(seconds)}"
             )
-        at = seconds * timeline.sample_rate
-        begun = bisect_right(self.starts, at)
-        together = list(_together(timeline.cues, max(0, begun - 1)))
-        spoken = [cue for cue in together if cue.start <= at < cue.stop]
-        if not spoken:
-            return [self._heard(cue, is_pause=True) for cue in together]
+        sample = seconds * timeline.sample_rate
+        started_count = bisect_right(self.starts, sample)
+        unison_cues = list(_find_unison_cues(timeline.cues, max(0, started_count - 1)))
+        sounding_cues = [cue for cue in unison_cues if cue.start <= sample < cue.stop]
+        if not sounding_cues:
+            return [self._describe_cue(cue, is_pause=True) for cue in unison_cues]
         return [
-            replace(self._heard(cue, is_pause=False), word=word, timed_by=cue.timed_by * bool(word))
-            for cue in spoken
-            for word in [_word(cue, at)]
+            replace(
+                self._describe_cue(cue, is_pause=False),
+                word=word,
+                timed_by=cue.timed_by * bool(word),
+            )
+            for cue in sounding_cues
+            for word in [_find_word(cue, sample)]
         ]
 
-    def _heard(self, cue: Cue, *, is_pause: bool) -> HeardAt:
+    def _describe_cue(self, cue: Cue, *, is_pause: bool) -> HeardAt:
         names = self.ids.get(cue.key, [])
         name = cue.chunk if cue.chunk in names or not names else names[0]
-        passage = _cued(self.chapter, cue, self.timeline.sample_rate, name)
+        passage = _passage_of_cue(self.chapter, cue, self.timeline.sample_rate, name)
         return HeardAt(passage, is_current=bool(names), is_pause=is_pause)
 
 
-def _word(cue: Cue, at: float) -> str:
-    """The word that is said at a sample of a cue, or was the last; "" where none was timed."""
-    number = bisect_right(cue.words, at, key=lambda word: word[2])
-    if not number:
+def _find_word(cue: Cue, sample: float) -> str:
+    """The word at a sample of a cue, or the last one before it; "" if no word was timed."""
+    timed_count = bisect_right(cue.words, sample, key=lambda word: word[2])
+    if not timed_count:
         return ""
-    first, last, _, _ = cue.words[number - 1]
+    first, last, _, _ = cue.words[timed_count - 1]
     return cue.text[first:last].strip(".,;:!?…“”‘’\"'()[]—–- ") or cue.text[first:last]
 
 
-def _together(cues: Sequence[Cue], place: int) -> Iterator[Cue]:
-    """A cue and those in unison with it."""
-    while place and cues[place].with_before:
-        place -= 1
-    yield cues[place]
-    yield from takewhile(lambda cue: cue.with_before, cues[place + 1 :])
+def _find_unison_cues(cues: Sequence[Cue], index: int) -> Iterator[Cue]:
+    """Yields a cue and those in unison with it."""
+    while index and cues[index].with_before:
+        index -= 1
+    yield cues[index]
+    yield from takewhile(lambda cue: cue.with_before, cues[index + 1 :])
 
 
-def _cued(chapter: int, cue: Cue, rate: int, name: str) -> Passage:
+def _passage_of_cue(chapter: int, cue: Cue, rate: int, name: str) -> Passage:
     return Passage(
         chunk=name,
         chapter=chapter,
@@ -195,27 +204,34 @@ def _cued(chapter: int, cue: Cue, rate: int, name: str) -> Passage:
 
 
 def in_book(book: BookPlan, seconds: float) -> tuple[Path, int, float]:
-    """A place in the delivered file that has most chapters: the file, the chapter, counted from 0,
-    and the seconds from its beginning. Raises UsageError where there is none, or it is shorter."""
-    for path, chapters, starts, length in _files(book):
+    """Locates a time in the delivered file with most chapters.
+
+    Returns the file, the chapter, counted from 0, and the seconds from its beginning. Raises
+    UsageError if there is no such file, or it is shorter.
+    """
+    for path, chapters, starts, length in _find_joined_files(book):
         if seconds > length:
             raise UsageError(f"{path.name} lasts {clock(length)}, and has no {clock(seconds)}")
-        place = max(0, bisect_right(starts, seconds) - 1)
-        return path, chapters[place], max(0.0, seconds - starts[place])
+        index = max(0, bisect_right(starts, seconds) - 1)
+        return path, chapters[index], max(0.0, seconds - starts[index])
     raise UsageError(
         "there is no file of several chapters: say which chapter, as in `narrator where 3 12:34`"
     )
 
 
-def _files(book: BookPlan) -> Iterator[tuple[Path, Sequence[int], Sequence[float], float]]:
-    """Delivered files of several chapters, those with most first: where each chapter begins, and
-    how long the file is."""
-    made = products.made_of(book.project)
-    for _, name in sorted((-len(entry.chapters), name) for name, entry in made.items()):
-        entry, path = made[name], book.project.build / name
+def _find_joined_files(
+    book: BookPlan,
+) -> Iterator[tuple[Path, Sequence[int], Sequence[float], float]]:
+    """Yields the delivered files of several chapters, those with most first.
+
+    Each with its chapters, the second at which each begins, and its length in seconds.
+    """
+    products_by_name = products.made_of(book.project)
+    for _, name in sorted((-len(entry.chapters), name) for name, entry in products_by_name.items()):
+        entry, path = products_by_name[name], book.project.build / name
         starts, length = entry.facts.get("starts", ()), entry.facts.get("seconds")
-        sound = path.suffix.casefold() in SOUNDS and path.is_relative_to(book.folders.finished)
-        if not (sound and path.is_file() and isinstance(length, int | float)):
+        is_sound = path.suffix.casefold() in SOUNDS and path.is_relative_to(book.folders.finished)
+        if not (is_sound and path.is_file() and isinstance(length, int | float)):
             continue
         if len(entry.chapters) == len(starts) > 1:
             yield path, entry.chapters, starts, float(length)

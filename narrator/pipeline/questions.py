@@ -1,7 +1,7 @@
-"""Quotations that a person should look at, with who may say them; answers, as edits of the files of
+"""Questions about quotations that a person should check, and answers as edits of the files of
 speakers.
 
-Knows neither keys nor pages: who asks shows them, and may hold the answers back.
+Knows neither keyboards nor pages: the caller shows the questions, and may hold the answers back.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from narrator.text.markup import squeeze
 
 CHOICES = 9
 _CONTEXT = 300
-"""Characters of a paragraph before or after that are given."""
+"""Number of characters shown of the paragraphs before and after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,58 +29,58 @@ class Question:
     """A quotation with all of its pieces."""
 
     id: str
-    """Names its place and words: an older one names nothing once the text was edited."""
+    """Made from its place and words, so it becomes invalid when the text is edited."""
     group: tuple[Quote, ...]
     choices: tuple[tuple[str, float | None], ...]
-    """Who may say it, the likeliest first; how sure that is, where it is known."""
+    """Possible speakers, the likeliest first, with their certainty if known."""
     before: str = field(repr=False)
-    """The end of the paragraph before, after those who speak in it, in parentheses."""
+    """The end of the paragraph before, preceded by its speakers in parentheses."""
     after: str = field(repr=False)
-    """The beginning of the paragraph behind, likewise."""
+    """The beginning of the paragraph after, likewise."""
 
     @property
     def chapter(self) -> int:
-        """Counted from 0, as in the project's chapters."""
+        """Index in the project's chapters."""
         return self.group[0].chapter
 
     @property
     def words(self) -> str:
-        return " … ".join(one.quoted.text for one in self.group)
+        return " … ".join(quote.quoted.text for quote in self.group)
 
     @property
     def paragraph(self) -> str:
-        """That in which it begins."""
+        """The text of the paragraph in which the quotation begins."""
         return self.group[0].quoted.line.text
 
     @property
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """Where its pieces stand in that."""
+        """The start and stop of each piece within that paragraph."""
         line = self.group[0].quoted.line
-        own = (one.quoted for one in self.group if one.quoted.line == line)
-        return tuple((one.start, one.stop) for one in own)
+        pieces = (piece.quoted for piece in self.group if piece.quoted.line == line)
+        return tuple((piece.start, piece.stop) for piece in pieces)
 
 
 def questions(proposal: Proposal, *, in_order: bool = False) -> list[Question]:
-    """What is doubtful in a book, the weakest first, or in the order of the book."""
+    """The doubtful quotations of a book, the least certain first, or in the order of the book."""
     groups = proposal.doubtful
     if in_order:
         groups.sort(key=lambda group: (group[0].chapter, group[0].number))
-    asking = _Background(proposal)
-    return [asking.question(group) for group in groups]
+    background = _Background(proposal)
+    return [background.question(group) for group in groups]
 
 
 def refreshed(proposal: Proposal, old: Sequence[Question]) -> list[Question]:
-    """Questions as they stand after answers to some of them. Raises UsageError."""
-    asking = _Background(proposal)
-    return [asking.question(asking.group(question.id)) for question in old]
+    """The questions after answers to some of them. Raises UsageError."""
+    background = _Background(proposal)
+    return [background.question(background.group(question.id)) for question in old]
 
 
 def answer(proposal: Proposal, question: str, speaker: str) -> tuple[Proposal, Edit]:
-    """The proposal after an answer, and the edit that writes it, all pieces, into the file of its
-    chapter, with what that says by now.
+    """Answer a question; returns the new proposal and the edit of its chapter's file.
 
-    `question` is an id, also of one that is not doubtful; `speaker` names one of the cast, or is
-    NOBODY or UNKNOWN. Raises UsageError, StorageError where the file cannot be read.
+    The edit writes all pieces into the file as it is now. `question` is the id of any quotation,
+    doubtful or not; `speaker` is a name in the cast, or NOBODY or UNKNOWN. Raises UsageError,
+    StorageError if the file cannot be read.
     """
     group = _Background(proposal).group(question)
     if speaker not in (NOBODY, UNKNOWN) and not roles_of(proposal.project).named(speaker):
@@ -90,70 +90,77 @@ def answer(proposal: Proposal, question: str, speaker: str) -> tuple[Proposal, E
         )
     number = group[0].chapter
     path = proposal.files[number].path
-    before = exact(path)
+    old_text = exact(path)
     proposal = answered(proposal, group, speaker)
     if proposal.files[number].broken:
         raise StorageError(f"{path}: cannot be read, and is not replaced; mend or remove it")
-    after = decided.written(proposal.files[number], proposal.text_of(number)).decode()
-    said = {NOBODY: "the narrator says", UNKNOWN: "nobody knows who says"}
-    who = said.get(speaker, f"{speaker} says")
-    what = f"chapter {number + 1}: {who} “{shown(group[0].quoted.text)}”"
-    return proposal, Edit(what, (FileChange(path, before, after),))
+    new_text = decided.written(proposal.files[number], proposal.text_of(number)).decode()
+    phrases = {NOBODY: "the narrator says", UNKNOWN: "nobody knows who says"}
+    phrase = phrases.get(speaker, f"{speaker} says")
+    summary = f"chapter {number + 1}: {phrase} “{shown(group[0].quoted.text)}”"
+    return proposal, Edit(summary, (FileChange(path, old_text, new_text),))
 
 
 class _Background:
-    """What is known of a whole book while its questions are put."""
+    """Facts about the book that all of its questions share."""
 
     def __init__(self, proposal: Proposal) -> None:
         self.proposal = proposal
-        self.places = {id(one): place for place, one in enumerate(proposal.quotes)}
+        self.indices = {id(quote): index for index, quote in enumerate(proposal.quotes)}
         lines = proposal.lines
-        ranked = sorted(proposal.characters, key=lambda one: -lines[one.name])
-        self.most_lines = [one.name for one in ranked]
-        self.said: dict[tuple[int, int, int], dict[str, None]] = {}
-        """Chapter, scene, paragraph -> who speaks in it."""
-        for one in proposal.quotes:
-            where = (one.chapter, one.quoted.scene, one.quoted.place)
-            names = self.said.setdefault(where, {})
-            names.update({one.speaker: None} if one.speaker else {})
+        ranked_characters = sorted(
+            proposal.characters, key=lambda character: -lines[character.name]
+        )
+        self.names_by_lines = [character.name for character in ranked_characters]
+        self.speakers_by_paragraph: dict[tuple[int, int, int], dict[str, None]] = {}
+        """Chapter, scene, paragraph -> names of its speakers, in order."""
+        for quote in proposal.quotes:
+            paragraph = (quote.chapter, quote.quoted.scene, quote.quoted.place)
+            names = self.speakers_by_paragraph.setdefault(paragraph, {})
+            names.update({quote.speaker: None} if quote.speaker else {})
 
     def question(self, group: Sequence[Quote]) -> Question:
-        before, after = self._around(group[0])
+        before, after = self._surroundings(group[0])
         choices = tuple(self._choices(group[0]))
-        return Question(self._id(group), tuple(group), choices, before, after)
+        return Question(self._question_id(group), tuple(group), choices, before, after)
 
-    def group(self, name: str) -> tuple[Quote, ...]:
-        """The quotation of an id. Raises UsageError."""
-        place = name.partition("-")[0]
-        if place.isdecimal() and len(place) < 10:
-            group = next(together(self.proposal.quotes[int(place) :]), ())
-            if group and self._id(group) == name:
+    def group(self, question_id: str) -> tuple[Quote, ...]:
+        """The pieces of the quotation with this id. Raises UsageError."""
+        index = question_id.partition("-")[0]
+        if index.isdecimal() and len(index) < 10:
+            group = next(together(self.proposal.quotes[int(index) :]), ())
+            if group and self._question_id(group) == question_id:
                 return group
         raise UsageError("this quotation is not in the book any more as it was: look again")
 
-    def _id(self, group: Sequence[Quote]) -> str:
-        words = keys.content_of(encoded(group[0].quoted.text))
-        return f"{self.places[id(group[0])]}-{words[:16]}"
+    def _question_id(self, group: Sequence[Quote]) -> str:
+        text_hash = keys.content_of(encoded(group[0].quoted.text))
+        return f"{self.indices[id(group[0])]}-{text_hash[:16]}"
 
-    def _choices(self, one: Quote) -> Iterator[tuple[str, float | None]]:
-        """Who is proposed, then who is likely by this place alone, then whoever says most."""
-        sure = one.row.sure if one.row.by != "you" else None
-        likely: dict[str, float | None] = {one.speaker: sure} if one.speaker else {}
-        for name in (*(name for name, _ in one.others), *self.most_lines):
-            likely.setdefault(name, None)
-        yield from list(likely.items())[:CHOICES]
+    def _choices(self, quote: Quote) -> Iterator[tuple[str, float | None]]:
+        """Yields the proposed speaker, then those likely by this place, then those who speak
+        most."""
+        certainty = quote.row.sure if quote.row.by != "you" else None
+        certainties: dict[str, float | None] = {quote.speaker: certainty} if quote.speaker else {}
+        for name in (*(name for name, _ in quote.others), *self.names_by_lines):
+            certainties.setdefault(name, None)
+        yield from list(certainties.items())[:CHOICES]
 
-    def _around(self, one: Quote) -> tuple[str, str]:
-        """The paragraphs before and after, with those who speak in them."""
-        lines = self.proposal.chapters[one.chapter].scenes[one.quoted.scene].lines
-        before, after = one.quoted.place - 1, one.quoted.place + 1
+    def _surroundings(self, quote: Quote) -> tuple[str, str]:
+        """The paragraphs before and after, each with its speakers."""
+        lines = self.proposal.chapters[quote.chapter].scenes[quote.quoted.scene].lines
+        index_before, index_after = quote.quoted.place - 1, quote.quoted.place + 1
 
-        def named(place: int, text: str) -> str:
-            names = " & ".join(self.said.get((one.chapter, one.quoted.scene, place), ()))
+        def with_speakers(place: int, text: str) -> str:
+            names = " & ".join(
+                self.speakers_by_paragraph.get((quote.chapter, quote.quoted.scene, place), ())
+            )
             return f"({names}) {text}" if names else text
 
-        end = lines[before].text if before >= 0 else ""
-        end = end if len(end) <= _CONTEXT else f"… {end[-_CONTEXT:]}"
-        begin = squeeze(lines[after].text) if after < len(lines) else ""
-        begin = begin if len(begin) <= _CONTEXT else f"{begin[: _CONTEXT - 1]}…"
-        return named(before, end), named(after, begin)
+        text_before = lines[index_before].text if index_before >= 0 else ""
+        text_before = (
+            text_before if len(text_before) <= _CONTEXT else f"… {text_before[-_CONTEXT:]}"
+        )
+        text_after = squeeze(lines[index_after].text) if index_after < len(lines) else ""
+        text_after = text_after if len(text_after) <= _CONTEXT else f"{text_after[: _CONTEXT - 1]}…"
+        return with_speakers(index_before, text_before), with_speakers(index_after, text_after)

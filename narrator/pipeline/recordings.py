@@ -1,8 +1,9 @@
-"""Recordings that no project of ours made, each with its text beside it: heard, and timed.
+"""Checks and times recordings that were not made by narrator, each with its text beside it.
 
-A recording is heard in windows. Which words of the text each window should say follows from what
-was heard in it; where that differs, it is heard once more with them, which tells the recogniser's
-mistakes from the speaker's. Nothing is written.
+A recording is recognised in windows. The text that each window should say follows from what was
+recognised in it. Windows that differ are recognised a second time with their text as a prompt,
+which separates mistakes of the recogniser from those of the speaker. Writes nothing but
+`write_times`.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ from narrator.text.script import read_chapter
 from narrator.text.words import words
 
 SOUNDS = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .oga .ogg .opus .wav".split())
-"""Endings of files that are heard."""
+"""File name endings of recordings."""
 TEXTS = (".txt", ".md")
 RATE = 16_000
-_BEYOND = 20
-"""Words that a window may say more than were heard in it."""
-_LONG = 4.0
-"""Words of a passage that is named whatever else is wrong around it."""
-_LARGEST = 16_000_000
-"""Bytes of a text."""
+_MAX_EXTRA_WORDS = 20
+"""Smallest number of words that a window's text may have beyond those of its transcript."""
+_LONG_PASSAGE_WORDS = 4.0
+"""Cost in words from which a difference is reported whatever else is wrong around it."""
+_MAX_BYTES = 16_000_000
+"""Largest text file in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,43 +56,49 @@ class Recital:
     text: Path
 
 
-def are_there(place: Path) -> bool:
-    """Whether a path means recordings, not a project."""
-    if place.is_dir():
-        return not (place / NAME).exists() and any(map(_is_sound, place.iterdir()))
-    return _is_sound(place)
+def are_there(path: Path) -> bool:
+    """Whether a path leads to recordings rather than to a project."""
+    if path.is_dir():
+        return not (path / NAME).exists() and any(map(_is_sound, path.iterdir()))
+    return _is_sound(path)
 
 
 def _is_sound(path: Path) -> bool:
     return path.suffix.lower() in SOUNDS
 
 
-def recitals(place: Path, text: Path | None = None) -> tuple[list[Recital], list[Path]]:
-    """The recordings of a file or folder, each with its text of the same name beside it (or with
-    `text`, of a single file), and those that have none. Raises UsageError."""
-    if place.is_dir():
+def recitals(location: Path, text: Path | None = None) -> tuple[list[Recital], list[Path]]:
+    """The recordings of a file or folder with their texts, and those without a text.
+
+    A text has the name of its recording, or is `text` for a single file. Raises UsageError.
+    """
+    if location.is_dir():
         if text is not None:
             raise UsageError("--text is for one recording; in a folder each has a text of its name")
-        with files.storage(place):
-            sounds = sorted(filter(_is_sound, place.iterdir()))
+        with files.storage(location):
+            sounds = sorted(filter(_is_sound, location.iterdir()))
         if not sounds:
             raise UsageError(
-                f"{place}: no manifest, and no recordings ({' '.join(sorted(SOUNDS))})"
+                f"{location}: no manifest, and no recordings ({' '.join(sorted(SOUNDS))})"
             )
     else:
-        sounds = [place]
-    found: list[Recital] = []
+        sounds = [location]
+    recitals_with_text: list[Recital] = []
     for sound in sounds:
-        beside = (sound.with_suffix(ending) for ending in TEXTS)
-        own = text or next((path for path in beside if path.is_file()), None)
-        if own is not None:
-            found.append(Recital(sound, own))
-    if not found:
+        candidate_texts = (sound.with_suffix(ending) for ending in TEXTS)
+        own_text = text or next((path for path in candidate_texts if path.is_file()), None)
+        if own_text is not None:
+            recitals_with_text.append(Recital(sound, own_text))
+    if not recitals_with_text:
         raise UsageError(
-            f"{place}: no text beside it ({sounds[0].stem}.txt), so there is nothing to compare "
+            f"{location}: no text beside it ({sounds[0].stem}.txt), so there is nothing to compare "
             "with; --text names one"
         )
-    return found, [one for one in sounds if one not in {own.sound for own in found}]
+    return recitals_with_text, [
+        recording
+        for recording in sounds
+        if recording not in {recital.sound for recital in recitals_with_text}
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +106,13 @@ class WrongPassage:
     """A passage that does not say its text."""
 
     start: float
-    """Second of the recording, near which it is."""
+    """Approximate second of the recording."""
     difference: Difference
 
 
 @dataclass(frozen=True, slots=True)
 class RecitalHeard:
-    """What came of listening to a recording."""
+    """The outcome of listening to a recording."""
 
     recital: Recital
     language: str
@@ -113,109 +120,126 @@ class RecitalHeard:
     text: str
     """As it is spoken."""
     error: float
-    """Words that were heard otherwise, for each of the text."""
+    """Word error rate."""
     wrong: tuple[WrongPassage, ...]
     words: tuple[TimedWord, ...]
-    """Of `text`, as far as they were found."""
+    """The words of `text` that could be timed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RecordingPart:
-    """A window, and what of the text it should say."""
+    """A window of a recording with the part of the text that it should say."""
 
     start: float
     """Second of the recording."""
     first: int
-    """Where its text begins in the whole."""
+    """Offset of its text in the full text."""
     sound: SpokenSound
-    heard: Transcript
+    transcript: Transcript
 
     @property
     def without_sound(self) -> _RecordingPart:
-        """What is kept of it: a recording may last for hours."""
-        none = np.zeros(0, np.float32)
-        return replace(self, sound=replace(self.sound, samples=none))
+        """The part without its samples, since a recording may last for hours."""
+        no_samples = np.zeros(0, np.float32)
+        return replace(self, sound=replace(self.sound, samples=no_samples))
 
 
 def hear(
     recital: Recital,
-    ear: Ear,
+    recogniser: Ear,
     *,
     language: str | None = None,
     tell: Callable[[float], None],
     cancel: Event,
 ) -> RecitalHeard | None:
-    """Listen to one recording; None where it was stopped. `tell` hears the share that is done.
+    """Listen to one recording; None if it was stopped. `tell` receives the share that is done.
 
     Raises UserError, StorageError, EngineUnavailable.
     """
-    text, language = _text_of(recital, ear, language)
-    seconds = _seconds(recital.sound)
-    wrong: list[tuple[_RecordingPart, Difference]] = []
-    timed: list[TimedWord] = []
-    said: list[str] = []
-    parts = _parts(text, language, _heard(recital.sound, language, ear))
-    for some in ear.batches(parts):
+    text, language = _load_spoken_text(recital, recogniser, language)
+    seconds = _recording_seconds(recital.sound)
+    differences: list[tuple[_RecordingPart, Difference]] = []
+    timed_words: list[TimedWord] = []
+    spoken_texts: list[str] = []
+    recording_parts = _split_text(
+        text, language, _recognise_windows(recital.sound, language, recogniser)
+    )
+    for batch in recogniser.batches(recording_parts):
         if cancel.is_set():
             return None
-        end = some[-1].start + len(some[-1].sound.samples) / RATE
-        said += (part.heard.text for part in some)
-        wrong += ((part.without_sound, one) for part, one in _wrong(some, ear))
-        timed += _timed(some, ear)
-        tell(min(1.0, end / max(seconds, end)))
-    if not said:
-        raise UserError(f"{recital.sound}: holds no sound")
-    error = fidelity(text, " ".join(said), language).error
-    passages = tuple(_placed(wrong, timed))
-    return RecitalHeard(recital, language, seconds, text, error, passages, tuple(timed))
-
-
-def _text_of(recital: Recital, ear: Ear, language: str | None) -> tuple[str, str]:
-    """What a recording should say, as it is spoken, and its language. Raises UserError,
-    StorageError."""
-    written = _read(recital.text)
-    language = language or language_of(written) or "en"
-    if not ear.hears(language):
-        by = ear.recogniser.title if ear.recogniser else "what listens"
-        raise UsageError(
-            f"{recital.text}: is in '{language}', which {by} does not know; another --model, or "
-            "--language where that is wrong"
+        end_second = batch[-1].start + len(batch[-1].sound.samples) / RATE
+        spoken_texts += (part.transcript.text for part in batch)
+        differences += (
+            (part.without_sound, difference)
+            for part, difference in _find_differences(batch, recogniser)
         )
-    text = _spoken(written, recital.text, language)
+        timed_words += _time_words(batch, recogniser)
+        tell(min(1.0, end_second / max(seconds, end_second)))
+    if not spoken_texts:
+        raise UserError(f"{recital.sound}: holds no sound")
+    error = fidelity(text, " ".join(spoken_texts), language).error
+    passages = tuple(_place_differences(differences, timed_words))
+    return RecitalHeard(recital, language, seconds, text, error, passages, tuple(timed_words))
+
+
+def _load_spoken_text(recital: Recital, recogniser: Ear, language: str | None) -> tuple[str, str]:
+    """The text of a recording as it is spoken, and its language. Raises UserError, StorageError."""
+    written_text = _read_text(recital.text)
+    language = language or language_of(written_text) or "en"
+    if not recogniser.hears(language):
+        recogniser_title = recogniser.recogniser.title if recogniser.recogniser else "what listens"
+        raise UsageError(
+            f"{recital.text}: is in '{language}', which {recogniser_title} does not know; another "
+            "--model, or --language where that is wrong"
+        )
+    text = _as_spoken(written_text, recital.text, language)
     if not words(text, language):
         raise UserError(f"{recital.text}: holds no words, so there is nothing to compare with")
     return text, language
 
 
-def _heard(path: Path, language: str, ear: Ear) -> Iterator[tuple[SoundWindow, Transcript]]:
-    """Each window of a recording, and what was heard in it."""
-    for batch in ear.batches(_windows(path)):
-        found = ear.hear([SpokenSound(one.samples, RATE, "", language) for one in batch])
-        yield from zip(batch, (one or Transcript("") for one in found), strict=True)
+def _recognise_windows(
+    path: Path, language: str, recogniser: Ear
+) -> Iterator[tuple[SoundWindow, Transcript]]:
+    """Yields each window of a recording with what was recognised in it."""
+    for batch in recogniser.batches(_windows(path)):
+        transcripts = recogniser.hear(
+            [SpokenSound(window.samples, RATE, "", language) for window in batch]
+        )
+        yield from zip(
+            batch, (transcript or Transcript("") for transcript in transcripts), strict=True
+        )
 
 
-def write_times(one: RecitalHeard, folder: Path) -> Path:
-    """The words of a recording and when each is said, as JSON in a folder. Raises StorageError."""
-    path = folder / f"{one.recital.sound.name}.words.json"
+def write_times(heard_recital: RecitalHeard, folder: Path) -> Path:
+    """Write the words of a recording and their times as JSON into a folder.
+
+    Returns the path. Raises StorageError.
+    """
+    path = folder / f"{heard_recital.recital.sound.name}.words.json"
     with files.storage(path):
         folder.mkdir(parents=True, exist_ok=True)
-        data = json.dumps(as_json(one, words=True), ensure_ascii=False, indent=1)
-        files.write(path, data.encode())
+        json_text = json.dumps(as_json(heard_recital, words=True), ensure_ascii=False, indent=1)
+        files.write(path, json_text.encode())
     return path
 
 
-def as_json(one: RecitalHeard, *, words: bool) -> dict[str, Any]:
-    """For programs; times in seconds."""
+def as_json(heard_recital: RecitalHeard, *, words: bool) -> dict[str, Any]:
+    """The outcome as JSON, with times in seconds."""
     timed = [
-        {"word": one.text[w.first : w.last], "start": round(w.start, 3), "stop": round(w.stop, 3)}
-        for w in one.words
+        {
+            "word": heard_recital.text[word.first : word.last],
+            "start": round(word.start, 3),
+            "stop": round(word.stop, 3),
+        }
+        for word in heard_recital.words
     ]
     return {
-        "file": str(one.recital.sound),
-        "text": str(one.recital.text),
-        "language": one.language,
-        "seconds": round(one.seconds, 3),
-        "word_error": one.error,
+        "file": str(heard_recital.recital.sound),
+        "text": str(heard_recital.recital.text),
+        "language": heard_recital.language,
+        "seconds": round(heard_recital.seconds, 3),
+        "word_error": heard_recital.error,
         "wrong": [
             {
                 "at": round(passage.start, 2),
@@ -223,127 +247,164 @@ def as_json(one: RecitalHeard, *, words: bool) -> dict[str, Any]:
                 "meant": passage.difference.meant,
                 "heard": passage.difference.got,
             }
-            for passage in one.wrong
+            for passage in heard_recital.wrong
         ],
         **({"words": timed} if words else {}),
     }
 
 
-def _parts(
-    text: str, language: str, heard: Iterable[tuple[SoundWindow, Transcript]]
+def _split_text(
+    text: str, language: str, windows_heard: Iterable[tuple[SoundWindow, Transcript]]
 ) -> Iterator[_RecordingPart]:
-    """Windows with what of the text each should say: as far as what was heard in it reaches, the
-    last one all that is left."""
-    spans, at = words(text, language), 0
-    rows = iter(heard)
-    row = next(rows, None)
-    while row is not None:
-        (window, one), row = row, next(rows, None)
-        count = len(words(one.text, language))
-        reach = min(len(spans), at + count + max(_BEYOND, count // 2))
-        last = len(spans) if row is None else at
-        if at < reach and row is not None:
-            passage = text[spans[at][0] : spans[reach - 1][1]]
-            last = at + _reached(fidelity(passage, one.text, language), reach - at, language)
-        first, stop = (spans[at][0], spans[last - 1][1]) if at < last else (len(text), len(text))
-        sound = SpokenSound(window.samples, RATE, text[first:stop], language)
-        yield _RecordingPart(window.start, first, sound, one)
-        at = last
+    """Yields the windows with the text that each should say.
+
+    The text of a window ends where that of its transcript does; the last window gets the remainder.
+    """
+    word_spans, next_word = words(text, language), 0
+    window_iterator = iter(windows_heard)
+    current = next(window_iterator, None)
+    while current is not None:
+        (window, transcript), current = current, next(window_iterator, None)
+        count = len(words(transcript.text, language))
+        max_word = min(len(word_spans), next_word + count + max(_MAX_EXTRA_WORDS, count // 2))
+        end_word = len(word_spans) if current is None else next_word
+        if next_word < max_word and current is not None:
+            passage = text[word_spans[next_word][0] : word_spans[max_word - 1][1]]
+            end_word = next_word + _count_reached_words(
+                fidelity(passage, transcript.text, language), max_word - next_word, language
+            )
+        start_offset, stop_offset = (
+            (word_spans[next_word][0], word_spans[end_word - 1][1])
+            if next_word < end_word
+            else (len(text), len(text))
+        )
+        sound = SpokenSound(window.samples, RATE, text[start_offset:stop_offset], language)
+        yield _RecordingPart(window.start, start_offset, sound, transcript)
+        next_word = end_word
 
 
-def _reached(found: Fidelity, size: int, language: str) -> int:
-    """How many words of a passage, which has so many and is too long, were reached."""
-    for one in found.differences:
-        if one.words[1] == size and one.kind in ("missing", "other"):
-            return min(size, one.words[0] + len(words(one.got, language)))
-    return size
+def _count_reached_words(comparison: Fidelity, word_count: int, language: str) -> int:
+    """The number of words reached in a passage, which is too long.
+
+    The passage has `word_count` words.
+    """
+    for difference in comparison.differences:
+        if difference.words[1] == word_count and difference.kind in ("missing", "other"):
+            return min(word_count, difference.words[0] + len(words(difference.got, language)))
+    return word_count
 
 
-def _wrong(
-    parts: Sequence[_RecordingPart], ear: Ear
+def _find_differences(
+    parts: Sequence[_RecordingPart], recogniser: Ear
 ) -> Iterator[tuple[_RecordingPart, Difference]]:
-    """What is wrong with each of a batch, as a second hearing with its text says."""
-    odd = [one for one in parts if _differs(one)]
-    for part, heard in zip(odd, ear.hear([one.sound for one in odd]), strict=True):
-        found = judge(heard or part.heard, part.sound.text, part.sound.language, ear.error)
+    """Yields the differences of each part in a batch, judged after a second hearing with its
+    text."""
+    differing_parts = [part for part in parts if _differs(part)]
+    for part, second_transcript in zip(
+        differing_parts,
+        recogniser.hear([part.sound for part in differing_parts]),
+        strict=True,
+    ):
+        judgement = judge(
+            second_transcript or part.transcript,
+            part.sound.text,
+            part.sound.language,
+            recogniser.error,
+        )
         # a long passage counts though others around it went wrong
-        long = (d for d in found.fidelity.differences if d.kind != "other" and d.cost >= _LONG)
-        named = dict.fromkeys((*found.wrong, *long))
-        for one in named or _all_of(part, heard or part.heard, found):
-            yield part, one
+        long_differences = (
+            candidate
+            for candidate in judgement.fidelity.differences
+            if candidate.kind != "other" and candidate.cost >= _LONG_PASSAGE_WORDS
+        )
+        differences = dict.fromkeys((*judgement.wrong, *long_differences))
+        for difference in differences or _whole_window_difference(
+            part, second_transcript or part.transcript, judgement
+        ):
+            yield part, difference
 
 
-def _all_of(part: _RecordingPart, heard: Transcript, found: Judgement) -> Iterator[Difference]:
-    """A window that is wrong as a whole, though no passage of it is for certain."""
-    if found.odds > 1:
+def _whole_window_difference(
+    part: _RecordingPart, transcript: Transcript, judgement: Judgement
+) -> Iterator[Difference]:
+    """Yields the full window as one difference, if it is wrong but no passage of it for certain."""
+    if judgement.odds > 1:
         text = part.sound.text
-        count = len(words(text, part.sound.language))
-        yield Difference("other", 0, len(text), (0, count), text, heard.text,
-                         min(1.0, found.fidelity.error), found.fidelity.count)  # fmt: skip
+        word_count = len(words(text, part.sound.language))
+        yield Difference("other", 0, len(text), (0, word_count), text, transcript.text,
+                         min(1.0, judgement.fidelity.error), judgement.fidelity.count)  # fmt: skip
 
 
 def _differs(part: _RecordingPart) -> bool:
-    return bool(fidelity(part.sound.text, part.heard.text, part.sound.language).differences)
+    """Whether a part's transcript differs from its text."""
+    return bool(fidelity(part.sound.text, part.transcript.text, part.sound.language).differences)
 
 
-def _timed(parts: Sequence[_RecordingPart], ear: Ear) -> Iterator[TimedWord]:
-    """The words of a batch, as places and seconds of the whole."""
-    for part, times in zip(parts, ear.align([one.sound for one in parts]), strict=True):
-        for one in times.words if times else ():
-            yield TimedWord(part.first + one.first, part.first + one.last,
-                            part.start + one.start, part.start + one.stop)  # fmt: skip
+def _time_words(parts: Sequence[_RecordingPart], recogniser: Ear) -> Iterator[TimedWord]:
+    """The words of a batch, with their offsets in the text and seconds in the recording."""
+    for part, word_times in zip(
+        parts, recogniser.align([part.sound for part in parts]), strict=True
+    ):
+        for word in word_times.words if word_times else ():
+            yield TimedWord(part.first + word.first, part.first + word.last,
+                            part.start + word.start, part.start + word.stop)  # fmt: skip
 
 
-def _placed(
-    wrong: Iterable[tuple[_RecordingPart, Difference]], timed: Sequence[TimedWord]
+def _place_differences(
+    differences: Iterable[tuple[_RecordingPart, Difference]], timed_words: Sequence[TimedWord]
 ) -> Iterator[WrongPassage]:
-    """When each passage is said, or should be, in their order; as near as the words before it are
-    timed."""
-    firsts = [word.first for word in timed]
-    for part, one in sorted(wrong, key=lambda pair: (pair[0].start, pair[1].first)):
-        place = bisect.bisect_right(firsts, part.first + one.first) - 1
-        near = timed[place].start if place >= 0 else part.start
-        yield WrongPassage(max(part.start, near), one)
+    """Yields the passages in their order, each with the second near which it is spoken.
+
+    The time is that of the last timed word before the passage.
+    """
+    word_offsets = [word.first for word in timed_words]
+    for part, difference in sorted(differences, key=lambda pair: (pair[0].start, pair[1].first)):
+        word_index = bisect.bisect_right(word_offsets, part.first + difference.first) - 1
+        last_start = timed_words[word_index].start if word_index >= 0 else part.start
+        yield WrongPassage(max(part.start, last_start), difference)
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
+    """The text of a file. Raises StorageError, UserError."""
     try:
         with files.storage(path):
-            return encoding.decode(files.read_whole(path, _LARGEST)).text
+            return encoding.decode(files.read_whole(path, _MAX_BYTES)).text
     except files.TooLarge:
         raise StorageError(f"{path}: larger than 16 MB, which no text of a recording is") from None
     except encoding.NoText as error:
         raise UserError(f"{path}: {error}") from None
 
 
-def _spoken(written: str, path: Path, language: str) -> str:
-    """A text as it is spoken; of Markdown, what a chapter of it says."""
+def _as_spoken(written_text: str, path: Path, language: str) -> str:
+    """A text as it is spoken; Markdown is read like a chapter."""
     lexicon = Lexicon([])
     paragraphs: list[tuple[str, list[tuple[int, int, str]]]] = [
-        (" ".join(one.split()), []) for one in written.split("\n\n")
+        (" ".join(paragraph.split()), []) for paragraph in written_text.split("\n\n")
     ]
     if path.suffix.lower() == ".md":
-        with contextlib.suppress(ScriptError):  # no script of ours: as it stands
-            chapter = read_chapter(written, path=path, title="", language=language,
+        with contextlib.suppress(ScriptError):  # not a valid chapter: read as plain text
+            chapter = read_chapter(written_text, path=path, title="", language=language,
                                    roles=Roles({}, "narrator"), speaker="narrator")  # fmt: skip
             paragraphs = [
-                (line.text, [(one.start, one.stop, one.spoken) for one in line.says])
+                (line.text, [(say.start, say.stop, say.spoken) for say in line.says])
                 for scene in chapter.scenes
                 for line in scene.lines
             ]
-    said = (
-        normalize(one, language=language, speaker="", lexicon=lexicon, says=says).text
-        for one, says in paragraphs
+    spoken_paragraphs = (
+        normalize(paragraph, language=language, speaker="", lexicon=lexicon, says=says).text
+        for paragraph, says in paragraphs
     )
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, spoken_paragraphs))
 
 
-def _seconds(path: Path) -> float:
+def _recording_seconds(path: Path) -> float:
+    """The length of a recording in seconds."""
     with media.in_words(path), media.sound(path) as container:
         return (container.duration or 0) / 1_000_000
 
 
 def _windows(path: Path) -> Iterator[SoundWindow]:
+    """Yields the windows of a recording."""
     with media.in_words(path), media.sound(path) as container:
         rate = container.streams.audio[0].rate
         yield from windows(audio.resampled(audio.decoded(container), rate, RATE), RATE)

@@ -1,7 +1,7 @@
-"""One chunk's tries: hear them, ask for others, choose one by hand.
+"""The tries of a chunk: listen to them, ask for more, pin one by hand.
 
-A try that an author chooses is pinned: it is kept as a take of its own, whatever else changes,
-until the chunk's text does. A new try asked for with another seed or setting is no part of the
+A try that an author chooses is pinned: it is kept as a take of its own until the text of its chunk
+changes, whatever else does. A new try with another seed or setting has no counterpart in the
 manifest, so it is pinned at once. Knows nothing of the command line.
 """
 
@@ -37,13 +37,13 @@ class Try:
     """One answer of the engine to one chunk."""
 
     number: int
-    """0 is the chunk's own take; the others are numbered from 1."""
+    """0 for the chunk's take; other tries are numbered from 1."""
     record: Record
     in_use: bool
     pinned: bool
 
     whole: bool
-    """Whether it speaks all of the chunk: a chunk that fails is also tried in halves."""
+    """Whether it speaks the full text: a chunk that fails is also tried in halves."""
 
     @property
     def good(self) -> bool:
@@ -51,70 +51,78 @@ class Try:
 
 
 def tries_of(book: BookPlan, step: Step) -> list[Try]:
-    """All that is kept of a chunk, oldest first. Raises StorageError."""
+    """All stored tries of a chunk, in the order of their numbers. Raises StorageError."""
     pin = book.pins.get(step.key)
-    home, chosen = (pin.step, pin.number) if pin else (step.key, 0)
-    found = dict(book.store.tries(home))
-    if take := book.store.find(home):
-        found[0] = take
+    home_key, pinned_number = (pin.step, pin.number) if pin else (step.key, 0)
+    records_by_number = dict(book.store.tries(home_key))
+    if take := book.store.find(home_key):
+        records_by_number[0] = take
     return [
         Try(
             number,
             record,
-            in_use=number == chosen and book.store.find(step.key) is not None,
-            pinned=pin is not None and number == chosen,
+            in_use=number == pinned_number and book.store.find(step.key) is not None,
+            pinned=pin is not None and number == pinned_number,
             whole=record.text == step.text,
         )
-        for number, record in sorted(found.items())
+        for number, record in sorted(records_by_number.items())
     ]
 
 
 def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path) -> list[Path]:
-    """Every try as a WAV file to listen to. Raises StorageError, DamagedTake."""
+    """Write every try to a WAV file to listen to. Raises StorageError, DamagedTake."""
     pin = book.pins.get(step.key)
-    home = pin.step if pin else step.key
-    written = []
-    for one in tries:
+    home_key = pin.step if pin else step.key
+    paths = []
+    for chunk_try in tries:
         samples, rate = (
-            book.store.read_try(home, one.number) if one.number else book.store.read(home)
+            book.store.read_try(home_key, chunk_try.number)
+            if chunk_try.number
+            else book.store.read(home_key)
         )
-        path = folder / f"{step.id} try {one.number}.wav"
+        path = folder / f"{step.id} try {chunk_try.number}.wav"
         with files.storage(path):
             folder.mkdir(parents=True, exist_ok=True)
             files.write(path, audio.wav(samples, rate))
-        written.append(path)
-    return written
+        paths.append(path)
+    return paths
 
 
 def pin(book: BookPlan, step: Step, number: int) -> Pin:
-    """Choose a try for a chunk, of who holds the lock. Raises UsageError, StorageError."""
-    held = held_by(book, step)
-    return _pin(book, step, held.step if held else step.key, number)
+    """Choose a try for a chunk; the caller holds the project's lock. Raises UsageError,
+    StorageError."""
+    current_pin = find_current_pin(book, step)
+    return _pin_stored_try(book, step, current_pin.step if current_pin else step.key, number)
 
 
-def held_by(book: BookPlan, step: Step) -> Pin | None:
-    """What a chunk is pinned to now, which may not be what its plan says. Raises StorageError."""
-    now, planned = book.store.pins(), book.pins.get(step.key)
-    return now.get(step.place, now.get(planned.place) if planned else None)
+def find_current_pin(book: BookPlan, step: Step) -> Pin | None:
+    """The current pin of a chunk in the store, which may differ from its plan's. Raises
+    StorageError."""
+    stored_pins, planned_pin = book.store.pins(), book.pins.get(step.key)
+    return stored_pins.get(step.place, stored_pins.get(planned_pin.place) if planned_pin else None)
 
 
-def _pin(book: BookPlan, step: Step, home: str, number: int) -> Pin:
+def _pin_stored_try(book: BookPlan, step: Step, home_key: str, number: int) -> Pin:
+    """Pin a try that is stored under `home_key`, the key of the step that it was spoken for.
+
+    The try 0 is the take itself. Raises UsageError if there is no such try, StorageError.
+    """
     store = book.store
-    tries = store.tries(home)
+    tries = store.tries(home_key)
     if number and number not in tries:
-        numbers = [*([0] if store.find(home) else []), *sorted(tries)]
-        there = ", ".join(map(str, numbers)) or "none was kept"
-        raise UsageError(f"chunk {step.id} has no try {number}; tries: {there}")
-    if number == 0 and store.find(home) is None:
+        numbers = [*([0] if store.find(home_key) else []), *sorted(tries)]
+        try_numbers = ", ".join(map(str, numbers)) or "none was kept"
+        raise UsageError(f"chunk {step.id} has no try {number}; tries: {try_numbers}")
+    if number == 0 and store.find(home_key) is None:
         raise UsageError(f"chunk {step.id} has no take to pin; render it first")
     if number and tries[number].text != step.text:
         raise UsageError(
             f"try {number} of chunk {step.id} speaks only a part of it: {tries[number].text!r}"
         )
-    chosen = Pin(
+    new_pin = Pin(
         place=step.place,
-        take=keys.key({"format": 1, "pinned": home, "try": number}),
-        step=home,
+        take=keys.key({"format": 1, "pinned": home_key, "try": number}),
+        step=home_key,
         number=number,
         chunk=step.id,
         speaker=step.chunk.speaker,
@@ -123,23 +131,23 @@ def _pin(book: BookPlan, step: Step, home: str, number: int) -> Pin:
         engine=step.engine,
         manifest=book.project.path.name,
     )
-    store.pin(chosen)
-    return chosen
+    store.pin(new_pin)
+    return new_pin
 
 
 def unpin(book: BookPlan, steps: Sequence[Step]) -> list[Step]:
-    """Let the manifest decide again, of who holds the lock; returns the steps that were pinned.
+    """Remove the pins of steps, and return the steps that had one.
 
-    Raises StorageError.
+    The caller holds the project's lock. Raises StorageError.
     """
-    held = [(step, pin) for step in steps if (pin := held_by(book, step))]
-    book.store.unpin(pin.place for _, pin in held)
-    return [step for step, _ in held]
+    pinned_steps = [(step, pin) for step in steps if (pin := find_current_pin(book, step))]
+    book.store.unpin(pin.place for _, pin in pinned_steps)
+    return [step for step, _ in pinned_steps]
 
 
-def forget(book: BookPlan, lost: Sequence[Pin]) -> None:
-    """Drop pins whose text has gone, of who holds the lock. Raises StorageError."""
-    book.store.unpin(one.place for one in lost)
+def forget(book: BookPlan, lost_pins: Sequence[Pin]) -> None:
+    """Remove pins whose text is gone; the caller holds the project's lock. Raises StorageError."""
+    book.store.unpin(pin.place for pin in lost_pins)
 
 
 # -- another try -----------------------------------------------------------------------------------
@@ -147,15 +155,15 @@ def forget(book: BookPlan, lost: Sequence[Pin]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Retaken:
-    """What a chunk got from asking again."""
+    """The new tries of a chunk."""
 
     step: Step
     tries: tuple[tuple[int, Record], ...]
     """Number and record of each new try; those without faults passed their checks."""
     failures: tuple[str, ...]
-    """What the engine said of tries that gave nothing."""
+    """The engine's messages on tries without a take."""
     pinned: int | None
-    """The try that is now in use."""
+    """The number of the try that is now in use."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -186,39 +194,44 @@ def retake(
     cancel: Event,
     engines: Mapping[str, Engine] = MappingProxyType({}),
 ) -> list[Retaken]:
-    """Speak chunks anew, `count` times each, and pin the first try of each that passes its checks.
+    """Speak chunks again, `count` times each, and pin the first try of each that passes its checks.
 
-    `seed` is that of the first try, the others follow it; without one it is drawn. `parameters`
-    stand in for the manifest's; `engines` are those of speakers that have their own. Where `cancel`
-    was set there may be fewer tries. Raises UsageError, Locked, EngineUnavailable, StorageError,
-    DamagedTake.
+    `seed` is the seed of the first try, and the next ones count on from it; without one it is drawn
+    at random. `parameters` override those of the manifest. `engines` holds the engines of speakers
+    that have their own. If `cancel` is set, there may be fewer tries. Raises UsageError, Locked,
+    EngineUnavailable, StorageError, DamagedTake.
     """
     with locked(manuscript.project):
         store = Store.open(manuscript.project.takes, writing=True)
         book = bookplan.plan(manuscript, engine, Selection(), engines=engines, store=store)
-        asked = Retaking.of(
-            book, chunks, count=count, seed=seed, parameters=parameters, tell=observer.starting
+        retake_job = RetakeJob.of(
+            book,
+            chunks,
+            count=count,
+            seed=seed,
+            parameters=parameters,
+            on_message=observer.starting,
         )
-        _speak(asked, observer, cancel)
-        return asked.settled()
+        _speak_requests(retake_job, observer, cancel)
+        return retake_job.settled()
 
 
 @dataclass(slots=True)
-class _Found:
+class _ChunkTries:
     tries: list[tuple[int, Record]]
     failures: list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Retaking:
-    """Chunks that are being spoken anew: what an engine is asked, and what came of it."""
+class RetakeJob:
+    """Chunks to be spoken again, with the requests for an engine and their outcomes."""
 
     book: BookPlan
     steps: Sequence[Step]
     requests: Sequence[Request]
-    _found: Mapping[str, _Found]
-    _usual: Mapping[str, render.Usual]
-    _ear: Ear | None
+    _tries_by_key: Mapping[str, _ChunkTries]
+    _speaker_stats: Mapping[str, render.Usual]
+    _recogniser: Ear | None
 
     @classmethod
     def of(
@@ -229,116 +242,134 @@ class Retaking:
         count: int,
         seed: int | None,
         parameters: Mapping[str, Any],
-        tell: Callable[[str], None],
-    ) -> Retaking:
-        """As `retake`, of who holds the lock and writes the store of the plan."""
+        on_message: Callable[[str], None],
+    ) -> RetakeJob:
+        """Prepare the requests of `retake`.
+
+        The caller holds the project's lock and writes the store of the plan.
+        """
         places = {step.place for step in bookplan.find_steps(book, chunks)}
-        held = {book.pins[s.key].place for s in book.steps if s.pinned and s.place in places}
-        if held:
+        pinned_places = {
+            book.pins[step_of_book.key].place
+            for step_of_book in book.steps
+            if step_of_book.pinned and step_of_book.place in places
+        }
+        if pinned_places:
             book = bookplan.plan(
                 book.manuscript, book.engine, Selection(), engines=book.engines, store=book.store,
-                unpinned=held,
+                unpinned=pinned_places,
             )  # fmt: skip
-        # steps that share a take are one
+        # steps that share a take are spoken once
         steps = list({step.key: step for step in book.steps if step.place in places}.values())
         requests = [
             request
             for step in steps
-            for request in _requests(book, step, count, seed, parameters, tell)
+            for request in _build_requests(book, step, count, seed, parameters, on_message)
         ]
-        found = {step.key: _Found([], []) for step in steps}
-        usual = render.usual_of(book.steps, book.takes.current)
-        ear = choosing.ear_of(book.project.manifest.checks, book.project.root)
-        return cls(book, steps, requests, found, usual, ear)
+        tries_by_key = {step.key: _ChunkTries([], []) for step in steps}
+        speaker_stats = render.usual_of(book.steps, book.takes.current)
+        recogniser = choosing.ear_of(book.project.manifest.checks, book.project.root)
+        return cls(book, steps, requests, tries_by_key, speaker_stats, recogniser)
 
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
-        """Judge and keep what the engine said; nothing is to be asked next. Raises StorageError."""
-        speech, kept = outcome.speech, self._found[request.key]
+        """Judge and keep a try. Never asks for a further request. Raises StorageError."""
+        speech, chunk_tries = outcome.speech, self._tries_by_key[request.key]
         if speech is None:
-            kept.failures.append(str(outcome.failure))
+            chunk_tries.failures.append(str(outcome.failure))
             return ()
         checks, engine = self.book.project.manifest.checks, self.engine_of(request)
-        medians = self._usual.get(request.voice.speaker, render.Usual()).medians()
+        medians = self._speaker_stats.get(request.voice.speaker, render.Usual()).medians()
         rules = Rules(checks.tries, checks.loudness)
         verdict = examined(speech, request, engine, rules, *medians)
-        if self._ear and not verdict.faults:
-            (opinion,) = self._ear.listen([sound_of(speech, request, engine)], [verdict])
+        if self._recogniser and not verdict.faults:
+            (opinion,) = self._recogniser.listen([sound_of(speech, request, engine)], [verdict])
             verdict = replace(verdict, faults=opinion.faults)
-        one = keep_try(self.book.store, request, speech, verdict, engine)
-        if one is None:
-            kept.failures.append("; ".join(map(str, verdict.faults)))
+        numbered_record = keep_try(self.book.store, request, speech, verdict, engine)
+        if numbered_record is None:
+            chunk_tries.failures.append("; ".join(map(str, verdict.faults)))
         else:
-            kept.tries.append(one)
+            chunk_tries.tries.append(numbered_record)
         return ()
 
     def engine_of(self, request: Request) -> Engine:
         return self.book.engines[request.voice.speaker]
 
     def settled(self) -> list[Retaken]:
-        """What came of each chunk; the first of its tries that passed its checks is pinned.
+        """Pin the first try of each chunk that passed its checks, and return all tries.
 
         Raises UsageError, StorageError.
         """
-        return [_settled(self.book, step, self._found[step.key]) for step in self.steps]
+        return [_pin_best_try(self.book, step, self._tries_by_key[step.key]) for step in self.steps]
 
 
-def _requests(
+def _build_requests(
     book: BookPlan,
     step: Step,
     count: int,
     seed: int | None,
     parameters: Mapping[str, Any],
-    tell: Callable[[str], None],
+    on_message: Callable[[str], None],
 ) -> list[Request]:
+    """The requests for `count` new tries of a step. Raises UsageError."""
     prompt, engine = None, book.engines[step.chunk.speaker]
     if "seed" not in engine.sound_parameters:
         raise UsageError(f"{engine.name} has one reading of a text: another try would be the same")
-    if unknown := set(parameters) - set(engine.sound_parameters):
-        raise UsageError(f"the engine {engine.name} has no {', '.join(sorted(unknown))}")
+    if unknown_parameters := set(parameters) - set(engine.sound_parameters):
+        raise UsageError(f"the engine {engine.name} has no {', '.join(sorted(unknown_parameters))}")
     if step.parent:
         if book.store.find(step.parent) is None and book.store.flag(step.parent) is None:
             raise UsageError(
                 f"chunk {step.id} continues one that has no take yet; run `narrator render` first"
             )
-        if parent := prompting(step, book.store.find):
-            prompt = prompt_of(book.store, step.parent, parent, step.expected, engine)
+        if prompting_take := prompting(step, book.store.find):
+            prompt = prompt_of(book.store, step.parent, prompting_take, step.expected, engine)
     reference = None
     if step.chunk.speaker in book.voices.contents:
-        reference = book.voices.reference(step.chunk.speaker, tell)
-    # a number that people can read, and ask for again
-    first = secrets.randbelow(1_000_000) if seed is None else seed
+        reference = book.voices.reference(step.chunk.speaker, on_message)
+    # short enough for people to read and type again
+    first_seed = secrets.randbelow(1_000_000) if seed is None else seed
     return [
         request_of(
             step, engine, step.text, step.expected, prompt, reference,
-            attempt=n, seed=first, parameters=parameters,
+            attempt=attempt, seed=first_seed, parameters=parameters,
         )
-        for n in range(count)
+        for attempt in range(count)
     ]  # fmt: skip
 
 
-def _speak(asked: Retaking, observer: Observer, cancel: Event) -> None:
-    engines = {one.voice.speaker: asked.engine_of(one) for one in asked.requests}
+def _speak_requests(retake_job: RetakeJob, observer: Observer, cancel: Event) -> None:
+    """Speak the requests of all engines, one engine after the other."""
+    engines = {
+        request.voice.speaker: retake_job.engine_of(request) for request in retake_job.requests
+    }
     for engine in distinct(engines):
-        own = [one for one in asked.requests if engines[one.voice.speaker] is engine]
-        _speak_by(engine, own, asked, observer, cancel)
+        engine_requests = [
+            request for request in retake_job.requests if engines[request.voice.speaker] is engine
+        ]
+        _speak_with_engine(engine, engine_requests, retake_job, observer, cancel)
 
 
-def _speak_by(
-    engine: Engine, own: Sequence[Request], asked: Retaking, observer: Observer, cancel: Event
+def _speak_with_engine(
+    engine: Engine,
+    engine_requests: Sequence[Request],
+    retake_job: RetakeJob,
+    observer: Observer,
+    cancel: Event,
 ) -> None:
-    """What is one engine's; nothing here keeps its session until the next one's turn."""
-    make_room(engine, distinct(asked.book.engines))
+    """Speak the requests of one engine. Its session ends before the next engine's begins."""
+    make_room(engine, distinct(retake_job.book.engines))
     with closing(engine.start(observer.starting)) as session:
-        for request, outcome in speak(session, own, tick=observer.tick, cancel=cancel):
-            asked.answered(request, outcome)
+        for request, outcome in speak(session, engine_requests, tick=observer.tick, cancel=cancel):
+            retake_job.answered(request, outcome)
 
 
-def _settled(book: BookPlan, step: Step, found: _Found) -> Retaken:
-    good = [number for number, record in found.tries if not record.faults]
-    if good:
+def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> Retaken:
+    """Pin the first try that passed its checks. Raises UsageError, StorageError."""
+    good_numbers = [number for number, record in chunk_tries.tries if not record.faults]
+    if good_numbers:
         try:
-            _pin(book, step, step.key, good[0])
+            _pin_stored_try(book, step, step.key, good_numbers[0])
         except DamagedTake as error:
             raise UsageError(f"chunk {step.id}: {error}") from None
-    pinned = good[0] if good else None
-    return Retaken(step, tuple(found.tries), tuple(found.failures), pinned)
+    pinned_number = good_numbers[0] if good_numbers else None
+    return Retaken(step, tuple(chunk_tries.tries), tuple(chunk_tries.failures), pinned_number)

@@ -1,7 +1,7 @@
-"""What somebody has heard and found good: chunks, each with the take that was heard.
+"""Marks of chunks that somebody has listened to and approved, each with the take they heard.
 
-`build/reviewed-STEM.json` holds keys and contents of takes, so that a chunk that is spoken anew is
-not reviewed any more, and one whose take comes back is.
+`build/reviewed-STEM.json` holds keys and contents of takes. A chunk that is spoken again is no
+longer reviewed, but is again when its earlier take comes back.
 """
 
 from __future__ import annotations
@@ -15,43 +15,47 @@ from narrator.pipeline.edits.history import held
 from narrator.project.project import Project
 from narrator.speech.plan import Step
 
-_DIGITS = 16
-"""Of a take's content that are kept."""
+_HASH_DIGITS = 16
+"""Number of digits stored of a take's content hash."""
 
 
 def path_of(project: Project) -> Path:
-    """The marks of a manifest."""
+    """The file of a manifest's marks."""
     return project.build / f"reviewed-{project.stem}.json"
 
 
 def reviewed(book: BookPlan) -> set[str]:
-    """The keys of the steps whose takes, as they are now, were reviewed."""
-    known = _known(path_of(book.project))
-    return {step.key for step in book.steps if known.get(step.key, "-") == _content(book, step)}
+    """The keys of the steps whose present takes were reviewed."""
+    reviewed_takes = _load_marks(path_of(book.project))
+    return {
+        step.key
+        for step in book.steps
+        if reviewed_takes.get(step.key, "-") == _take_hash(book, step)
+    }
 
 
-def mark(book: BookPlan, steps: Iterable[Step], yes: bool) -> None:
-    """Mark takes as reviewed, or as not; chunks without a take stay as they are.
+def mark(book: BookPlan, steps: Iterable[Step], is_reviewed: bool) -> None:
+    """Mark takes as reviewed, or remove the marks; chunks without a take stay as they are.
 
     Raises Locked, StorageError.
     """
     path = path_of(book.project)
     with held(path.parent / "edits"):
-        known = dict(_known(path))
+        reviewed_takes = dict(_load_marks(path))
         for step in steps:
-            if content := _content(book, step):
-                known[step.key] = content
-            if not yes:
-                known.pop(step.key, None)
-        files.save_json(path, known)
+            if take_hash := _take_hash(book, step):
+                reviewed_takes[step.key] = take_hash
+            if not is_reviewed:
+                reviewed_takes.pop(step.key, None)
+        files.save_json(path, reviewed_takes)
 
 
-def _known(path: Path) -> Mapping[str, str]:
-    data = files.load_json(path, {})
-    return data if isinstance(data, dict) else {}
+def _load_marks(path: Path) -> Mapping[str, str]:
+    loaded = files.load_json(path, {})
+    return loaded if isinstance(loaded, dict) else {}
 
 
-def _content(book: BookPlan, step: Step) -> str:
-    """Of the take that a step has now; empty where it has none."""
+def _take_hash(book: BookPlan, step: Step) -> str:
+    """The start of the content hash of a step's present take; empty if it has none."""
     take = book.takes.current(step)
-    return "" if take is None else take.content[:_DIGITS]
+    return "" if take is None else take.content[:_HASH_DIGITS]

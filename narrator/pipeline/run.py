@@ -1,8 +1,8 @@
 """The spine: book.yaml -> manifest -> script -> chunks -> plan -> render -> assemble -> export.
 
-Every command is a prefix of it: `check` stops after the text, `plan` before the engine starts,
-`render` goes to the end, `export` begins with a full store. It opens files and calls the rooms in
-order; what each of them decides is theirs. Prints nothing.
+Every command runs a prefix of it: `check` stops after the text, `plan` before the engine starts,
+`render` runs to the end, and `export` starts from a full store. This module opens files and calls
+the rooms in order; each room makes its own decisions. Prints nothing.
 """
 
 from __future__ import annotations
@@ -47,42 +47,42 @@ from narrator.speech.plan import Step, ledger_of
 
 @dataclass(slots=True)
 class Report:
-    """What a run did and what is there now."""
+    """The outcome of a run and the state of the book after it."""
 
     plan: BookPlan
     result: render.Result
     finished: finish.Finished | None = None
     incomplete: tuple[int, ...] = ()
-    """Chapters that have no files, because takes of them are missing."""
+    """Chapters without files, because some of their takes are missing."""
     lacking: int = 0
-    """Steps that were asked for and have no take that may be delivered."""
+    """Number of requested steps without a take that may be delivered."""
     doubtful: tuple[Step, ...] = ()
-    """Steps whose takes failed their checks and are delivered, or hold a chapter back where the
-    manifest is strict."""
+    """Steps whose takes failed their checks. They are delivered anyway, or hold back their chapter
+    if the manifest is strict."""
     log: Path | None = None
     log_fault: str = ""
-    """Why lines of the log are missing."""
+    """The reason why lines of the log are missing."""
     damage: tuple[str, ...] = ()
-    """Small files and encoded chapters that were altered on disk, and what was done."""
+    """A message for each small file or encoded chapter altered on disk, with the remedy."""
     superseded: tuple[tuple[Path, Path], ...] = ()
-    """Files that were delivered and are no more, and where they lie now."""
+    """Old and new path of each file that was delivered before and has been moved aside."""
     earlier: tuple[Path, ...] = ()
-    """Files of an earlier run, where this one had nothing to deliver."""
+    """Files of an earlier run, if this one had nothing to deliver."""
     stages: dict[str, float] = field(default_factory=dict)
     """Wall time in seconds: plan, render, finish."""
     accounting: Accounting = field(default_factory=Accounting)
     losses: tuple[str, ...] = ()
-    """What is lost of what was heard in takes and of their word times, and what to do."""
+    """A message for each loss of recognised text or word times of takes, with the remedy."""
 
     @property
     def complete(self) -> bool:
-        """Whether all that was asked for is there."""
-        spoken = not self.lacking and not self.result.flags and self.accounting.balanced
-        return not self.result.cancelled and spoken and not self.doubtful
+        """Whether everything that was requested has been delivered."""
+        is_all_spoken = not self.lacking and not self.result.flags and self.accounting.balanced
+        return not self.result.cancelled and is_all_spoken and not self.doubtful
 
     @property
     def failures(self) -> list[Problem]:
-        """Why files are missing."""
+        """The reasons why files are missing."""
         return self.finished.failures if self.finished else []
 
     @property
@@ -105,63 +105,71 @@ def run(
 ) -> Report:
     """Plan, render (unless `speak` is off), assemble, export.
 
-    `engines` are those of speakers that have their own; the others speak with `engine`. `aside` is
-    spoken beside the render; where takes were pinned meanwhile, what continues them is rendered
-    before files are made. Raises Locked, EngineUnavailable, StorageError, UsageError. Whatever
-    happens, takes that passed their checks are kept, and no file for listeners is half written.
+    `engines` holds the engines of speakers that have their own; all others speak with `engine`.
+    `aside` supplies requests that are spoken between those of the render. If takes are pinned
+    meanwhile, the chunks that continue them are rendered before any files are made. Raises Locked,
+    EngineUnavailable, StorageError, UsageError. Whatever happens, takes that passed their checks
+    are kept, and no file for listeners is left half written.
     """
     project = manuscript.project
     with locked(project), logging_to(project) as logbook:
-        began = time.monotonic()
+        start_time = time.monotonic()
         book = plan(manuscript, engine, selection, engines=engines, writing=True)
-        planned = time.monotonic()
+        plan_time = time.monotonic()
         _prepare(project, observer)
         if speak:
-            book = _cast(book, observer, cancel)
+            book = _cast_missing_voices(book, observer, cancel)
         observer.planned(book)
         if not speak:
-            _refuse_unspoken(book)
+            _require_takes(book)
         else:
-            _remember(book)
+            _save_plan_record(book)
         report = Report(book, render.Result(), log=logbook.path)
         report.result.cancelled = cancel.is_set()
         while True:
             store = report.plan.store
-            damaged, misled = len(store.damaged), store.misled
+            damaged_before, misled_before = len(store.damaged), store.misled
             try:
                 if speak and not report.result.cancelled:
                     _render(report.plan, report.result, observer, cancel, aside)
-                    if _pinned_meanwhile(report):
-                        report.plan = _planned_anew(report.plan, observer)
+                    if _have_pins_changed(report):
+                        report.plan = _replan(report.plan, observer)
                         continue
-                _finish(report, observer, cancel)
+                _deliver(report, observer, cancel)
                 break
-            except DamagedTake as error:  # it was whole when the plan was made
+            except DamagedTake as error:  # it was intact when the plan was made
                 log.warning("%s", error)
-                if store.misled == misled and (not speak or len(store.damaged) == damaged):
+                if store.misled == misled_before and (
+                    not speak or len(store.damaged) == damaged_before
+                ):
                     raise
                 report.plan = plan(manuscript, engine, selection, engines=engines, store=store)
-        result = report.result
+        render_result = report.result
         report.stages = {
-            "plan": round(planned - began, 2),
-            "render": round(result.wall, 2),
-            "finish": round(time.monotonic() - planned - result.wall, 2),
+            "plan": round(plan_time - start_time, 2),
+            "render": round(render_result.wall, 2),
+            "finish": round(time.monotonic() - plan_time - render_result.wall, 2),
         }
         report.damage = tuple(logbook.damage)
         report.losses = tuple(losses_of(report.plan).messages())
         for message in report.losses:
             log.warning("%s", message)
-        _keep(report)
+        _save_report(report)
         report.log_fault = logbook.fault
         return report
 
 
 def _prepare(project: Project, observer: Observer) -> None:
-    """What killed runs left half written goes. Music is measured: a file that is no sound must not
-    be found after hours of speech. Raises ManifestError, StorageError."""
-    texts = {(project.root / one.file).parent for one in project.chapters if one.file}
-    timelines = (project.build / "timeline").glob("*")
-    for folder in (project.root, *texts, project.build, *timelines):
+    """Remove the partial files of killed runs and measure the music.
+
+    Music is measured first, so that a file without sound is not discovered after hours of speech.
+    Raises ManifestError, StorageError.
+    """
+    text_folders = {
+        (project.root / chapter.file).parent for chapter in project.chapters if chapter.file
+    }
+    timeline_folders = (project.build / "timeline").glob("*")
+    for folder in (project.root, *text_folders, project.build, *timeline_folders):
         files.sweep(folder)
     references.sweep(project)
     if project.manifest.music:
@@ -169,86 +177,115 @@ def _prepare(project: Project, observer: Observer) -> None:
         music.tunes(project, partial(observer.exporting, "measure music"))
 
 
-def _remember(book: BookPlan) -> None:
-    """What the next plan is compared with. Raises StorageError."""
+def _save_plan_record(book: BookPlan) -> None:
+    """Save the steps and engine identities that the next plan is compared with. Raises
+    StorageError."""
     if all(map(is_known, distinct(book.engines))):
         files.save_json(ledger_path(book.project, book.engines), ledger_of(book.steps))
-        memories = [memory for one in distinct(book.engines) if (memory := one.identity_record())]
-        if memories:
-            whole = memories[0] if len(memories) == 1 else memories
-            files.save_json(identity_path(book.project), whole)
+        identity_records = [
+            identity_record
+            for engine in distinct(book.engines)
+            if (identity_record := engine.identity_record())
+        ]
+        if identity_records:
+            saved_identity = identity_records[0] if len(identity_records) == 1 else identity_records
+            files.save_json(identity_path(book.project), saved_identity)
 
 
-def _keep(report: Report) -> None:
-    """The run as report.json and in the log. Raises StorageError."""
-    facts = summary(report)
-    said = json.dumps(facts, ensure_ascii=False)
-    files.write(products.own(report.plan.project, "report"), said.encode(errors="surrogatepass"))
-    for row in facts["doubtful"]:
+def _save_report(report: Report) -> None:
+    """Write the report of the run to report.json and the log. Raises StorageError."""
+    report_summary = summary(report)
+    report_json = json.dumps(report_summary, ensure_ascii=False)
+    files.write(
+        products.own(report.plan.project, "report"), report_json.encode(errors="surrogatepass")
+    )
+    for row in report_summary["doubtful"]:
         log.warning("doubtful %s %s: %s", row["chunk"], row["source"], "; ".join(row["faults"]))
-    log.info("end: %s", said)
+    log.info("end: %s", report_json)
 
 
-def _cast(book: BookPlan, observer: Observer, cancel: Event) -> BookPlan:
-    """The plan after every voice that is needed and has no reference yet was cast."""
+def _cast_missing_voices(book: BookPlan, observer: Observer, cancel: Event) -> BookPlan:
+    """Cast every required voice without a reference, and return the new plan."""
     speakers = dict.fromkeys(step.chunk.speaker for step in book.todo)
-    contents = book.voices.contents
-    uncast = [name for name in speakers if name in contents and contents[name] is None]
+    reference_contents = book.voices.contents
+    uncast = [
+        name for name in speakers if name in reference_contents and reference_contents[name] is None
+    ]
     if not uncast or cancel.is_set():
         return book
     for engine in distinct({name: book.engines[name] for name in uncast}):
-        own = [name for name in uncast if book.engines[name] is engine]
+        engine_speakers = [name for name in uncast if book.engines[name] is engine]
         make_room(engine, distinct(book.engines))
-        references.cast_missing(book.voices, engine, own, tell=observer.starting, cancel=cancel)
+        references.cast_missing(
+            book.voices, engine, engine_speakers, tell=observer.starting, cancel=cancel
+        )
     return plan(book.manuscript, book.engine, book.selection, engines=book.engines, writing=True)
 
 
-def _finish(report: Report, observer: Observer, cancel: Event) -> None:
-    """Files of every chosen chapter whose takes are all there; of the book, if all are."""
+def _deliver(report: Report, observer: Observer, cancel: Event) -> None:
+    """Deliver the files of every chosen chapter that has all its takes, and of the book if no takes
+    are missing."""
     book = report.plan
-    chosen, missing, shelf = book.selection.chapters, book.missing, products.shelf_of(book)
-    every, lacking = layout.spoken_chapters(book), {step.chapter for step in missing}
-    wanted = {n for n in every if not chosen or n in chosen}
-    report.accounting = account(book, missing)
-    report.incomplete = tuple(sorted(wanted & lacking))
-    report.lacking = sum(step in book.selection for step in missing)
-    # what listeners have already is delivered with the rest, as it is now; a book that is complete
-    # is delivered whole, whatever part of it was asked for
-    had = products.delivered(book.project, shelf) & every if missing else every
-    delivered = (wanted | had) - lacking
-    asked = {step.id for step in missing if step in book.selection}
+    selected_chapters, missing_steps, output_manifest = (
+        book.selection.chapters,
+        book.missing,
+        products.shelf_of(book),
+    )
+    spoken_chapters, incomplete_chapters = (
+        layout.spoken_chapters(book),
+        {step.chapter for step in missing_steps},
+    )
+    requested_chapters = {
+        n for n in spoken_chapters if not selected_chapters or n in selected_chapters
+    }
+    report.accounting = account(book, missing_steps)
+    report.incomplete = tuple(sorted(requested_chapters & incomplete_chapters))
+    report.lacking = sum(step in book.selection for step in missing_steps)
+    # chapters that listeners already have are delivered again with their current takes; a complete
+    # book is delivered in full, whichever part of it was requested
+    delivered_before = (
+        products.delivered(book.project, output_manifest) & spoken_chapters
+        if missing_steps
+        else spoken_chapters
+    )
+    deliverable_chapters = (requested_chapters | delivered_before) - incomplete_chapters
+    requested_missing_ids = {step.id for step in missing_steps if step in book.selection}
     report.doubtful = tuple(
-        step for step in book.doubtful if step.chapter in delivered or step.id in asked
+        step
+        for step in book.doubtful
+        if step.chapter in deliverable_chapters or step.id in requested_missing_ids
     )
     if report.result.cancelled:
         return
-    report.finished = finish.finish(book, sorted(delivered), shelf, observer, cancel)
+    report.finished = finish.finish(
+        book, sorted(deliverable_chapters), output_manifest, observer, cancel
+    )
     if report.finished:
-        products.settle(book, report.finished, shelf)
+        products.settle(book, report.finished, output_manifest)
     elif not cancel.is_set():
         report.earlier = tuple(book.folders.sounds())
-    report.superseded += tuple(shelf.moved)
+    report.superseded += tuple(output_manifest.moved)
     report.result.cancelled = cancel.is_set()
 
 
-def _pinned_meanwhile(report: Report) -> bool:
-    """Whether pins came or went while their book was rendered. Raises StorageError."""
+def _have_pins_changed(report: Report) -> bool:
+    """Whether pins were added or removed during the render. Raises StorageError."""
     return not report.result.cancelled and report.plan.is_pinned_otherwise
 
 
-def _planned_anew(book: BookPlan, observer: Observer) -> BookPlan:
-    """With the pins that there are now. Raises StorageError."""
-    made = plan(
+def _replan(book: BookPlan, observer: Observer) -> BookPlan:
+    """Plan the book again with its current pins. Raises StorageError."""
+    new_plan = plan(
         book.manuscript, book.engine, book.selection, engines=book.engines, store=book.store
     )
-    _remember(made)
-    observer.planned(made)
-    return made
+    _save_plan_record(new_plan)
+    observer.planned(new_plan)
+    return new_plan
 
 
 def _render(
     book: BookPlan,
-    result: render.Result,
+    render_result: render.Result,
     observer: Observer,
     cancel: Event,
     aside: render.Aside | None,
@@ -256,83 +293,94 @@ def _render(
     project, selection = book.project, book.selection
     steps = [step for step in book.steps if step in selection]
     checks = project.manifest.checks
-    used = distinct(book.engines)
-    identities = "; ".join(str(engine.identity()) for engine in used)
+    engines_in_use = distinct(book.engines)
+    identities = "; ".join(str(engine.identity()) for engine in engines_in_use)
     log.info("engine %s; %d steps, %d to render", identities, len(steps), len(book.todo))
-    if len(used) > 1:
+    if len(engines_in_use) > 1:
         log.info("speakers by engine: %s", engines_in_words(book.engines))
     render.render(
         steps,
         book.engines,
         book.takes,
-        result,
-        # read when it is first wanted, and kept for the run
+        render_result,
+        # read on first use and cached for the run
         reference=cache(partial(book.voices.reference, tell=observer.starting)),
         rules=requests.Rules(checks.tries, checks.loudness),
-        forced=lambda step: selection.force and step.key not in result.renewed,
+        forced=lambda step: selection.force and step.key not in render_result.renewed,
         observer=Logged(observer),
         cancel=cancel,
         ear=choosing.ear_of(checks, project.root),
         aside=aside,
     )
-    speeds, kept = speeds_of(project), {one.name: kept_as(one) for one in used}
-    for name, work in result.work.items():
-        if work.rendered >= 5:  # fewer takes say nothing of the machine
-            # against what was expected, so that estimates of the same measure come out right
-            speeds[kept[name]] = round(work.expected / work.wall, 3)
+    speeds, speed_names = (
+        speeds_of(project),
+        {book_engine.name: kept_as(book_engine) for book_engine in engines_in_use},
+    )
+    for name, work in render_result.work.items():
+        if work.rendered >= 5:  # fewer takes are no measure of the machine
+            # expected rather than actual seconds, since estimates are in expected seconds too
+            speeds[speed_names[name]] = round(work.expected / work.wall, 3)
             files.save_json(speed_path(project), speeds)
 
 
-def _refuse_unspoken(book: BookPlan) -> None:
-    """Raises UsageError where chosen chapters lack takes: an export does not make them, and what
-    listeners have must not give way to less."""
-    chosen = book.selection.chapters
-    lacking = {
+def _require_takes(book: BookPlan) -> None:
+    """Raises UsageError if chosen chapters lack takes.
+
+    An export does not render, and files that listeners already have must not be replaced by fewer.
+    """
+    selected_chapters = book.selection.chapters
+    incomplete_chapters = {
         step.chapter
         for step in book.steps
-        if (not chosen or step.chapter in chosen) and book.takes.current(step) is None
+        if (not selected_chapters or step.chapter in selected_chapters)
+        and book.takes.current(step) is None
     }
-    if lacking:
+    if incomplete_chapters:
         raise UsageError(
-            f"{chapters_lack(lacking)} takes: `narrator render{book.folders.option}` makes them; "
-            "`--chapter` exports others"
+            f"{chapters_lack(incomplete_chapters)} takes: "
+            f"`narrator render{book.folders.option}` makes them; `--chapter` exports others"
         )
 
 
 def chapters_lack(chapters: Collection[int]) -> str:
-    """ "chapter 2 lacks" or "chapters 2, 4 lack"; counted from 0."""
+    """Says which chapters lack something: "chapter 2 lacks" or "chapters 2, 4 lack".
+
+    The numbers in `chapters` are counted from 0.
+    """
     names = ", ".join(str(number + 1) for number in sorted(chapters))
     return f"chapter {names} lacks" if len(chapters) == 1 else f"chapters {names} lack"
 
 
 def summary(report: Report) -> dict[str, Any]:
-    """A run as JSON: counts, measured loudness, files, and what is missing."""
-    result, steps = report.result, {step.key: step for step in report.plan.steps}
+    """The report of a run as JSON: counts, measured loudness, files and missing parts."""
+    render_result, steps = report.result, {step.key: step for step in report.plan.steps}
     return {
         "title": report.plan.project.manifest.title,
         "engine": report.plan.engine.name,
-        "engines": {name: one.name for name, one in report.plan.engines.items()},
+        "engines": {name: engine.name for name, engine in report.plan.engines.items()},
         "chunks": len(steps),
-        "rendered": result.rendered,
-        "speech_seconds": round(result.seconds, 1),
-        "wall_seconds": round(result.wall, 1),
-        "real_time_factor": round(result.seconds / result.wall, 1) if result.rendered else None,
-        "slots": result.slots,
-        "engine_busy": round(result.busy, 3),
-        "engine_note": result.note,
-        "retries": result.retries,
+        "rendered": render_result.rendered,
+        "speech_seconds": round(render_result.seconds, 1),
+        "wall_seconds": round(render_result.wall, 1),
+        "real_time_factor": round(render_result.seconds / render_result.wall, 1)
+        if render_result.rendered
+        else None,
+        "slots": render_result.slots,
+        "engine_busy": round(render_result.busy, 3),
+        "engine_note": render_result.note,
+        "retries": render_result.retries,
         "lost_pins": [
             {"chunk": pin.chunk, "speaker": pin.speaker, "text": pin.text}
             for pin in report.plan.lost
         ],
-        "given_up": [_fault_row(steps[key], faults) for key, faults in result.flags.items()],
+        "given_up": [_fault_row(steps[key], faults) for key, faults in render_result.flags.items()],
         "doubtful": [
             _fault_row(step, record.faults)
             for step in report.doubtful
             if (record := report.plan.store.find(step.key))
         ],
         "incomplete_chapters": [n + 1 for n in report.incomplete],
-        "cancelled": result.cancelled,
+        "cancelled": render_result.cancelled,
         "damaged_takes": list(report.plan.store.damaged),
         "damaged_rows": report.plan.store.misled,
         "losses": list(report.losses),
@@ -346,10 +394,10 @@ def summary(report: Report) -> dict[str, Any]:
 
 
 def _fault_row(step: Step, faults: Sequence[str]) -> dict[str, Any]:
-    line = step.chunk.pieces[0].line
+    source_line = step.chunk.pieces[0].line
     return {
         "chunk": step.id,
-        "source": f"{line.path.name}:{line.line}",
+        "source": f"{source_line.path.name}:{source_line.line}",
         "text": step.chunk.text,
         "faults": list(faults),
     }

@@ -1,4 +1,4 @@
-"""A run's surroundings: one at a time a project, with a log, and somebody who is told."""
+"""The surroundings of a run: a lock for each project, a log, and an observer of its progress."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ log = logging.getLogger("narrator")
 
 
 class Observer(render.RenderObserver, finish.FinishObserver, Protocol):
-    """Who is told of a run's progress."""
+    """Receives a run's progress."""
 
     def planned(self, book: BookPlan) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """Tells the log what the observer is told."""
+    """Writes events to the log and passes them on to the observer."""
 
     observer: Observer
 
@@ -61,9 +61,9 @@ class Logged:
         log.error("given up %s %s: %s", step.id, step.key, "; ".join(faults))
         self.observer.flagged(step, faults)
 
-    def starting(self, what: str) -> None:
-        log.info("%s", what)
-        self.observer.starting(what)
+    def starting(self, message: str) -> None:
+        log.info("%s", message)
+        self.observer.starting(message)
 
     def running(self, slots: int, busy: float, note: str) -> None:
         self.observer.running(slots, busy, note)
@@ -74,8 +74,11 @@ class Logged:
 
 @contextlib.contextmanager
 def locked(project: Project, patience: float = 0.0) -> Iterator[None]:
-    """One render a project. The lock goes with the process, however that ends; a thread that has it
-    may take it again. Another's is waited for as long as `patience`, in seconds."""
+    """Hold the project's lock, so that only one render at a time works on it.
+
+    The lock ends with the process, however that ends. A thread that holds it may take it again.
+    Waits up to `patience` seconds for a lock of somebody else. Raises Locked, StorageError.
+    """
     try:
         project.build.mkdir(parents=True, exist_ok=True)
         lock = FileLock(project.build.resolve() / ".lock", timeout=0, is_singleton=True)
@@ -97,7 +100,10 @@ def locked(project: Project, patience: float = 0.0) -> Iterator[None]:
 
 
 class _Logbook(logging.Handler):
-    """A run's log on disk. What it has no room for is lost: the log is no part of the work."""
+    """The log of a run on disk.
+
+    Lines that cannot be written are dropped, since the work must not fail because of its log.
+    """
 
     def __init__(self, path: Path) -> None:
         """Raises OSError."""
@@ -105,7 +111,7 @@ class _Logbook(logging.Handler):
         self.path, self.fault = path, ""
         self.damage: dict[str, None] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("ab", buffering=0)  # nothing waits that could fail later
+        self._file = path.open("ab", buffering=0)  # no buffer that could fail to be written later
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -124,7 +130,7 @@ class _Logbook(logging.Handler):
 
 @contextlib.contextmanager
 def logging_to(project: Project) -> Iterator[_Logbook]:
-    """A log of every run stays in `build/logs`. Raises StorageError."""
+    """Log the run to a new file in `build/logs`, where all are kept. Raises StorageError."""
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
     path = project.build / "logs" / f"{stamp}-{os.getpid()}.log"
     with files.storage(path):
@@ -132,13 +138,13 @@ def logging_to(project: Project) -> Iterator[_Logbook]:
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     log.propagate = False
-    began = time.monotonic()
+    start_time = time.monotonic()
     try:
         yield handler
     except BaseException as error:
         log.error("stopped: %s: %s", type(error).__name__, error)
         raise
     finally:
-        log.info("%.1f s", time.monotonic() - began)
+        log.info("%.1f s", time.monotonic() - start_time)
         log.removeHandler(handler)
         handler.close()

@@ -1,6 +1,7 @@
-"""Words of a book that nobody has said how to speak, and no list of words knows.
+"""Finds words of a book whose pronunciation nothing defines.
 
-What the lexicon, a mark in the text or a rule of the language reads is known.
+Words are known if they are in a word list, in the lexicon, marked in the text, or read by a rule of
+the language.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from narrator.text.normalize import TYPOGRAPHY, Change
 
 @dataclass(slots=True)
 class UnknownWord:
-    """A word, however its letters are written, in one language."""
+    """A word in one language, in all its spellings."""
 
     language: str
     first: Utterance
-    """Where it is first said."""
+    """The first utterance with the word."""
     at: int
     """Offset in that chunk's text."""
     written: Counter[str] = field(default_factory=Counter)
-    """How it is written, and how often."""
+    """Number of occurrences of each spelling."""
 
     @property
     def word(self) -> str:
-        """As it is mostly written."""
+        """The most frequent spelling."""
         return self.written.most_common(1)[0][0]
 
     @property
@@ -38,29 +39,36 @@ class UnknownWord:
 
 
 def unknown(manuscript: Manuscript) -> tuple[list[UnknownWord], list[str]]:
-    """Unknown words, the most frequent first; and languages of the book that have no list.
+    """Unknown words, the most frequent first, and languages of the book without a word list.
 
-    Raises EnvironmentFailed without the lists.
+    Raises EnvironmentFailed if the lists are not installed.
     """
     wordlist.require()
-    found: dict[tuple[str, str], UnknownWord] = {}
-    without: dict[str, None] = {}
-    for one, *_ in together(manuscript.spoken):  # what several say in unison counts once
-        if not wordlist.has(one.language):
-            without[one.language] = None
+    words_by_key: dict[tuple[str, str], UnknownWord] = {}
+    unlisted_languages: dict[str, None] = {}
+    for utterance, *_ in together(manuscript.spoken):  # text in unison counts once
+        if not wordlist.has(utterance.language):
+            unlisted_languages[utterance.language] = None
             continue
-        read = [change for change in one.spoken.changes if _is_read(change)]
-        for at, word in wordlist.strangers(one.chunk.text, one.language):
-            if word in one.spoken.pronunciations:
+        spoken_changes = [change for change in utterance.spoken.changes if _is_read(change)]
+        for offset, spelling in wordlist.strangers(utterance.chunk.text, utterance.language):
+            if spelling in utterance.spoken.pronunciations:
                 continue
-            if any(change.start < at + len(word) and at < change.stop for change in read):
+            if any(
+                change.start < offset + len(spelling) and offset < change.stop
+                for change in spoken_changes
+            ):
                 continue
-            key = (one.language, word.casefold())
-            found.setdefault(key, UnknownWord(one.language, one, at)).written[word] += 1
-    return sorted(found.values(), key=lambda word: -word.count), list(without)
+            key = (utterance.language, spelling.casefold())
+            words_by_key.setdefault(
+                key, UnknownWord(utterance.language, utterance, offset)
+            ).written[spelling] += 1
+    return sorted(words_by_key.values(), key=lambda word: -word.count), list(unlisted_languages)
 
 
 def _is_read(change: Change) -> bool:
-    """Whether somebody or a rule has said how words are spoken, not only how they are written."""
-    same = change.written.casefold() == change.spoken.casefold()
-    return change.rule not in TYPOGRAPHY and (not same or change.rule in ("lexicon", "say"))
+    """Whether a change defines how words are spoken, not only how they are written."""
+    has_same_letters = change.written.casefold() == change.spoken.casefold()
+    return change.rule not in TYPOGRAPHY and (
+        not has_same_letters or change.rule in ("lexicon", "say")
+    )

@@ -1,7 +1,7 @@
-"""What of a project may go: takes that no manifest in its folder refers to, and files that were
-delivered and are no more.
+"""Finds and removes unused files of a project: takes that no manifest in its folder refers to, and
+delivered files that were replaced.
 
-Errs on the side of keeping: takes of an engine that cannot be asked here stay.
+When in doubt, files are kept: takes of an engine whose packages are missing stay.
 """
 
 from __future__ import annotations
@@ -22,69 +22,76 @@ from narrator.speech.store import Store
 
 
 def unreferenced(project: Project) -> list[tuple[str, int]]:
-    """Takes, with their sizes, that no manifest in the project's folder refers to.
+    """Keys and sizes of takes that no manifest in the project's folder refers to.
 
-    A manifest's takes are those of its own engines and of the draft voice. Raises ManifestError
-    where one of the folder's manifests is not valid: its takes would look unused. So does
-    StorageError say of a ledger that was altered.
+    The takes of a manifest are those of its own engines and of the draft voice. Raises
+    ManifestError if one of the folder's manifests is invalid, since its takes would seem unused,
+    and StorageError if a ledger was altered.
     """
-    used: set[str] = set()
-    engines: set[str] = set()
-    unknown: set[str] = set()
+    used_keys: set[str] = set()
+    engine_names: set[str] = set()
+    unknown_engines: set[str] = set()
     for path in sorted(project.root.glob("*.y*ml")):
         if path != project.path and not load.is_manifest(path):
             continue
-        for book in _plans(path, unknown):
-            engines |= {engine.name for engine in distinct(book.engines)}
-            used |= {step.key for step in book.steps}
-    engines -= unknown
-    used |= _in_ledgers(project)
+        for book in _plan_with_all_engines(path, unknown_engines):
+            engine_names |= {engine.name for engine in distinct(book.engines)}
+            used_keys |= {step.key for step in book.steps}
+    engine_names -= unknown_engines
+    used_keys |= _find_keys_in_ledgers(project)
     store = Store.open(project.takes)
     for pin in store.pins().values():
-        used |= {pin.take, pin.step}
+        used_keys |= {pin.take, pin.step}
     sizes = dict(store.stored())
     for key, size in store.tried().items():
         sizes[key] = sizes.get(key, 0) + size
     return [
         (key, size)
         for key, size in sizes.items()
-        # takes of an engine that is not installed here cannot be told apart: they stay
-        if key not in used and _spoken_by(store, key) in engines | {None}
+        # takes of an engine that is not installed here are kept
+        if key not in used_keys and _engine_name(store, key) in engine_names | {None}
     ]
 
 
-def _in_ledgers(project: Project) -> set[str]:
-    """Takes that other manifests of the folder, by whatever name, were last rendered with."""
-    there = {name for path in project.root.iterdir() for name in (path.stem, path.name)}
-    used: set[str] = set()
+def _find_keys_in_ledgers(project: Project) -> set[str]:
+    """Keys of the takes that other manifests of the folder were last rendered with."""
+    manifest_names = {name for path in project.root.iterdir() for name in (path.stem, path.name)}
+    used_keys: set[str] = set()
     for ledger in project.build.glob("ledger-*.json"):
         stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
-        if stem != project.stem and stem in there:
-            used |= {row["key"] for row in _whole(ledger)}
-    return used
+        if stem != project.stem and stem in manifest_names:
+            used_keys |= {row["key"] for row in _read_ledger(ledger)}
+    return used_keys
 
 
-def _plans(path: Path, unknown: set[str]) -> Iterator[bookplan.BookPlan]:
-    """What a manifest asks of its own engines and of the draft voice, as far as they are here; the
-    others' names go to `unknown`."""
+def _plan_with_all_engines(path: Path, unknown_engines: set[str]) -> Iterator[bookplan.BookPlan]:
+    """Yields the plans of a manifest with its own engines and with the draft voice.
+
+    Names of engines that are not available are added to `unknown_engines`.
+    """
     manuscript = manuscripts.read(path)
     project, cast = manuscript.project, manuscript.cast
     for draft in (False, True):
         try:
             engines = bookengines.engines_for(project, draft=draft)
         except EngineUnavailable:
-            names = {one.name for one in bookengines.settings_of(project, draft=draft).values()}
-            unknown |= names
+            engine_names = {
+                settings.name for settings in bookengines.settings_of(project, draft=draft).values()
+            }
+            unknown_engines |= engine_names
             continue
-        used = distinct({name: engines.of(name) for name in cast})
-        lacking = {engine.name for engine in used if not is_known(engine)}
-        unknown |= lacking
-        if len(lacking) < len(used):
+        engines_in_use = distinct({name: engines.of(name) for name in cast})
+        unavailable_names = {engine.name for engine in engines_in_use if not is_known(engine)}
+        unknown_engines |= unavailable_names
+        if len(unavailable_names) < len(engines_in_use):
             yield bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.own)
 
 
-def _whole(ledger: Path) -> list[dict[str, Any]]:
-    """The steps of a last render. Raises StorageError where some may be missing: takes would go."""
+def _read_ledger(ledger: Path) -> list[dict[str, Any]]:
+    """The steps of a last render.
+
+    Raises StorageError if some may be missing, since their takes would be removed.
+    """
     with files.storage(ledger):
         try:
             files.read_json(ledger)
@@ -96,15 +103,17 @@ def _whole(ledger: Path) -> list[dict[str, Any]]:
     return bookplan.ledger_in(ledger)
 
 
-def _spoken_by(store: Store, key: str) -> str | None:
-    """The engine of a take or of its tries; None where what is there is damaged."""
+def _engine_name(store: Store, key: str) -> str | None:
+    """The engine of a take or of its tries; None if they are damaged."""
     record = store.find(key) or next(iter(store.tries(key).values()), None)
     return record.engine if record else None
 
 
 def collect(project: Project) -> tuple[int, int, int]:
-    """Delete unreferenced takes and superseded files; the number of takes, their bytes, and those
-    of the files. Raises Locked, ManifestError, StorageError.
+    """Delete unreferenced takes and superseded files.
+
+    Returns the number of takes, their bytes, and the bytes of the files. Raises Locked,
+    ManifestError, StorageError.
     """
     with session.locked(project):
         unused = [key for key, _ in unreferenced(project)]

@@ -1,6 +1,7 @@
-"""A project on disk: `book.yaml` read strictly, its models, its messages, where its files lie.
+"""A project on disk: `book.yaml` read strictly, its models, its messages, and the paths of its
+files.
 
-A key of the manifest belongs here, with its meaning, its bounds and what is said where it is wrong;
-so do the figures of platforms and of loudness targets, which are what a manifest can name. What
-follows from a key is done elsewhere. Knows nothing of what chapters say.
+A key of the manifest belongs here, with its meaning, its limits and its error messages; so do the
+requirements of platforms and loudness targets, which a manifest can name. The effects of a key
+belong elsewhere. Knows nothing of the text of chapters.
 """

@@ -1,7 +1,7 @@
-"""`engine` in a manifest: a name, or settings of the engine that they name.
+"""The key `engine` of a manifest: a name, or a name with the settings of that engine.
 
-Each engine validates its own settings. A manifest may also hold keys that only other engines have,
-since a book can be tried with one after another: these are checked, and then they are not used.
+Each engine validates its own settings. A manifest may also contain keys of other engines, since a
+book may be tried with several: these are validated, but not used.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ DEFAULT_ENGINE = next(iter(ENGINES.values()))
 
 @dataclass(frozen=True, slots=True)
 class ChapterEngine:
-    """Engine settings that a chapter has of its own."""
+    """Engine settings of a chapter."""
 
     keys: frozenset[str] = frozenset()
     by_engine: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Values by their keys, for each engine that has them."""
+    """Settings by key, for each engine that has them."""
     errors: Mapping[str, ValidationError] = field(default_factory=dict)
-    """By the name of an engine that has a key, but not with this value."""
+    """Errors by the name of an engine for which a setting is invalid."""
 
     def of(self, engine: str) -> Mapping[str, Any]:
-        """The settings that an engine has."""
+        """The settings that apply to an engine."""
         return self.by_engine.get(engine, MappingProxyType({}))
 
 
-def _join(errors: Iterable[ValidationError], prefix: tuple[str | int, ...] = ()) -> ValidationError:
+def _join_errors(
+    errors: Iterable[ValidationError], prefix: tuple[str | int, ...] = ()
+) -> ValidationError:
     lines: list[InitErrorDetails] = [
         InitErrorDetails(
             type=(
@@ -57,10 +59,10 @@ def _join(errors: Iterable[ValidationError], prefix: tuple[str | int, ...] = ())
 
 
 def _specs_with(key: str, names: str = "settings") -> list[EngineSpec]:
-    return [spec for spec in ENGINES.values() if key in _keys(spec, names)]
+    return [spec for spec in ENGINES.values() if key in _key_names(spec, names)]
 
 
-def _keys(spec: EngineSpec, names: str) -> Iterable[str]:
+def _key_names(spec: EngineSpec, names: str) -> Iterable[str]:
     return spec.settings.model_fields if names == "settings" else spec.chapter_settings
 
 
@@ -71,76 +73,87 @@ def _validate(spec: EngineSpec, settings: Mapping[str, Any]) -> EngineSettings |
         return error
 
 
-def _parse_engine(value: Any, handler: object) -> EngineSettings:
-    """The settings of the engine that a value names. Raises ValidationError."""
-    if isinstance(value, EngineSettings):
-        return value
-    if not isinstance(value, dict):
-        if value is None or not isinstance(value, str):
-            return DEFAULT_ENGINE.settings.model_validate(value)
-        return ENGINES[_ENGINE_NAME.validate_python(value)].settings.model_validate({"name": value})
+def _parse_engine(choice: Any, handler: object) -> EngineSettings:
+    """The settings of the engine that a manifest's value names. Raises ValidationError."""
+    if isinstance(choice, EngineSettings):
+        return choice
+    if not isinstance(choice, dict):
+        if choice is None or not isinstance(choice, str):
+            return DEFAULT_ENGINE.settings.model_validate(choice)
+        return ENGINES[_ENGINE_NAME.validate_python(choice)].settings.model_validate(
+            {"name": choice}
+        )
     errors = list[ValidationError]()
-    name = value.get("name", DEFAULT_ENGINE.name)
+    name = choice.get("name", DEFAULT_ENGINE.name)
     try:
         spec = ENGINES[_ENGINE_NAME.validate_python(name)]
     except ValidationError as error:
-        raise _join([error], ("name",)) from None
+        raise _join_errors([error], ("name",)) from None
     other_keys = [
-        key for key in value if key not in spec.settings.model_fields and _specs_with(key)
+        key for key in choice if key not in spec.settings.model_fields and _specs_with(key)
     ]
-    settings = _validate(spec, {key: value[key] for key in value if key not in other_keys})
+    settings = _validate(spec, {key: choice[key] for key in choice if key not in other_keys})
     if isinstance(settings, ValidationError):
         errors.append(settings)
     for key in other_keys:
-        results = [_validate(other, {key: value[key]}) for other in _specs_with(key)]
-        failures = [result for result in results if isinstance(result, ValidationError)]
-        if len(failures) == len(results):
+        parsed_settings = [
+            _validate(other_spec, {key: choice[key]}) for other_spec in _specs_with(key)
+        ]
+        failures = [parsed for parsed in parsed_settings if isinstance(parsed, ValidationError)]
+        if len(failures) == len(parsed_settings):
             errors.append(failures[0])
     if errors or isinstance(settings, ValidationError):
-        raise _join(errors)
+        raise _join_errors(errors)
     settings._other_keys = tuple(other_keys)
     return settings
 
 
-def _parse_chapter_engine(value: Any, handler: object) -> ChapterEngine:
-    """What a chapter sets, for each engine that has it. Raises ValidationError for a key that no
-    engine lets a chapter set, and for a value that none of those engines takes."""
-    if isinstance(value, ChapterEngine):
-        return value
-    if not isinstance(value, dict):
-        raise _join([_failure(_ChapterKeys, value)])
+def _parse_chapter_engine(choice: Any, handler: object) -> ChapterEngine:
+    """The settings of a chapter, for each engine that has them.
+
+    Raises ValidationError for a key that chapters cannot set for any engine, and for a value that
+    is invalid for all engines with this key.
+    """
+    if isinstance(choice, ChapterEngine):
+        return choice
+    if not isinstance(choice, dict):
+        raise _join_errors([_failure(_ChapterKeys, choice)])
     by_engine: dict[str, dict[str, Any]] = {}
     refusals: dict[str, ValidationError] = {}
     errors: list[ValidationError] = []
-    for key, setting in value.items():
+    for key, setting in choice.items():
         specs = _specs_with(key, "chapter")
         if not specs:
             errors.append(_failure(_ChapterKeys, {key: setting}))
-        results = {spec.name: _validate(spec, {key: setting}) for spec in specs}
-        failures = {n: r for n, r in results.items() if isinstance(r, ValidationError)}
+        parsed_by_engine = {spec.name: _validate(spec, {key: setting}) for spec in specs}
+        failures = {
+            engine_name: parsed_setting
+            for engine_name, parsed_setting in parsed_by_engine.items()
+            if isinstance(parsed_setting, ValidationError)
+        }
         if setting is None:
-            continue  # as if it were not set
+            continue  # same as not set
         if specs and len(failures) == len(specs):
             errors.append(next(iter(failures.values())))
         refusals |= failures
-        for name, result in results.items():
-            if not isinstance(result, ValidationError):
-                by_engine.setdefault(name, {})[key] = getattr(result, key)
+        for name, parsed in parsed_by_engine.items():
+            if not isinstance(parsed, ValidationError):
+                by_engine.setdefault(name, {})[key] = getattr(parsed, key)
     if errors:
-        raise _join(errors)
-    return ChapterEngine(frozenset(value), by_engine, refusals)
+        raise _join_errors(errors)
+    return ChapterEngine(frozenset(choice), by_engine, refusals)
 
 
 def name_of(choice: Any) -> Any:
-    """The engine that a manifest's `engine` names, not validated yet."""
+    """The engine name in a manifest's `engine`, not validated yet."""
     name = choice.get("name") if isinstance(choice, dict) else choice
     return DEFAULT_ENGINE.name if name is None else name
 
 
 def complete_names(manifest: Any) -> Any:
-    """A manifest's values in which each speaker's engine has a name: the book's where it has none.
+    """A manifest with the book's engine name added to engine settings of speakers without one.
 
-    They are not validated yet: what is no manifest is returned as it is.
+    Its values are not validated yet; anything that is no manifest is returned unchanged.
     """
     if not isinstance(manifest, dict) or not isinstance(manifest.get("speakers"), dict):
         return manifest
@@ -149,36 +162,36 @@ def complete_names(manifest: Any) -> Any:
         return manifest
     speakers = dict(manifest["speakers"])
     for speaker, settings in speakers.items():
-        own = settings.get("engine") if isinstance(settings, dict) else None
-        if isinstance(own, dict) and "name" not in own:
-            speakers[speaker] = {**settings, "engine": {"name": name, **own}}
+        speaker_engine = settings.get("engine") if isinstance(settings, dict) else None
+        if isinstance(speaker_engine, dict) and "name" not in speaker_engine:
+            speakers[speaker] = {**settings, "engine": {"name": name, **speaker_engine}}
     return {**manifest, "speakers": speakers}
 
 
 def check_chapters(chapters: Sequence[ChapterEngine], engines: Collection[str]) -> None:
-    """Raises ValidationError for settings of chapters that an engine of the book does not take."""
+    """Raises ValidationError for chapter settings that are invalid for one of these engines."""
     errors = [
-        _join([error], ("chapters", number, "engine"))
+        _join_errors([error], ("chapters", number, "engine"))
         for number, chapter in enumerate(chapters)
         for engine, error in chapter.errors.items()
         if engine in engines
     ]
     if errors:
-        raise _join(errors)
+        raise _join_errors(errors)
 
 
-def _failure(model: type[Strict], value: Any) -> ValidationError:
+def _failure(model: type[Strict], invalid_input: Any) -> ValidationError:
     try:
-        model.model_validate(value)
+        model.model_validate(invalid_input)
     except ValidationError as error:
         return error
-    raise AssertionError(f"{model.__name__} takes {value!r}")
+    raise AssertionError(f"{model.__name__} takes {invalid_input!r}")
 
 
 def _chapter_field(key: str) -> Any:
-    """The types that a key has in the engines that let a chapter set it; for the schema."""
+    """The type of a key that chapters can set, as a union over engines; for the schema."""
     fields = [spec.settings.model_fields[key] for spec in _specs_with(key, "chapter")]
-    types = [Annotated[one.annotation, *one.metadata] for one in fields]
+    types = [Annotated[model_field.annotation, *model_field.metadata] for model_field in fields]
     return reduce(or_, types) | None
 
 

@@ -1,4 +1,4 @@
-"""The facts of a book, as its manifest tells them: for tags, names of files, feeds and credits."""
+"""The facts of a book in its manifest, for tags, file names, feeds and credits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from narrator.project.schema import Manifest, Series
 
 @dataclass(frozen=True, slots=True)
 class BookFacts:
-    """Who wrote a book and what it is. Empty strings and tuples stand for what is not known."""
+    """Title, authors and other facts of a book. Unknown ones are empty strings or tuples."""
 
     title: str
     authors: tuple[str, ...] = ()
@@ -45,11 +45,11 @@ class BookFacts:
 
     @property
     def day(self) -> str:
-        """The date, where it says more than the year."""
+        """The date, if it is more precise than a year."""
         return self.date if self.date != self.year else ""
 
     def in_names(self) -> dict[str, str]:
-        """What names of files can hold, by the fields of their templates."""
+        """Facts for templates of file names, by field name."""
         return {
             "title": self.title,
             "author": self.author,
@@ -62,7 +62,7 @@ class BookFacts:
         }
 
     def in_credits(self) -> dict[str, str]:
-        """What spoken credits can name, by the fields of their templates."""
+        """Facts for templates of spoken credits, by field name."""
         return {
             "title": self.title,
             "subtitle": self.subtitle,
@@ -77,11 +77,11 @@ class BookFacts:
 
 
 def facts_of(manifest: Manifest, root: Path) -> BookFacts:
-    """Those of a manifest that lies in the folder `root`."""
+    """The facts in a manifest of the folder `root`."""
     series = manifest.series
     if isinstance(series, str):
         series = Series(name=series)
-    numbers = {scheme.casefold(): value for scheme, value in manifest.identifiers.items()}
+    identifiers = {scheme.casefold(): number for scheme, number in manifest.identifiers.items()}
     return BookFacts(
         title=manifest.title,
         authors=manifest.author,
@@ -95,7 +95,7 @@ def facts_of(manifest: Manifest, root: Path) -> BookFacts:
         genre=manifest.genre or "",
         copyright=manifest.copyright or "",
         language=manifest.language,
-        isbn=numbers.get("isbn", ""),
-        asin=numbers.get("asin", ""),
+        isbn=identifiers.get("isbn", ""),
+        asin=identifiers.get("asin", ""),
         cover=root / manifest.cover if manifest.cover else None,
     )

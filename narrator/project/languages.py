@@ -1,6 +1,6 @@
-"""Tags of languages (BCP 47): whether a text is one, and which was meant by one that is none.
+"""Language tags (BCP 47): validates them, and guesses which one a text was meant to be.
 
-Knows names of languages as people write them, not what engines speak.
+Knows names of languages as people write them, not the languages of engines.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from narrator.errors import nearest
 
 TAG = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$"
 
-_CALLED = {
+_LANGUAGE_NAMES = {
     "ar": "arabic arabisch arabe العربية",
     "cs": "czech cestina tschechisch tcheque cz",
     "cy": "welsh cymraeg",
@@ -58,80 +58,88 @@ _CALLED = {
     "vi": "vietnamese tieng-viet",
     "zh": "chinese mandarin 中文 chinesisch chinois cn",
 }
-"""Tag -> names in that language, in English and in others, and countries that are taken for
-languages: without accents, in lower case."""
+"""Tag -> names of the language in itself, in English and in other languages, and names of countries
+that are often used instead: without accents, in lower case."""
 
-_LONG = (
+_THREE_LETTER_CODES = (
     "ara ar ces cs cze cs cym cy wel cy dan da deu de ger de ell el gre el eng en spa es eus "
     "eu baq eu fin fi fra fr fre fr gle ga heb he hin hi hun hu ind id isl is ice is ita it "
     "jpn ja khm km kor ko lat la lao lo msa ms may ms mya my bur my nld nl dut nl nor no pol "
     "pl por pt ron ro rum ro rus ru swe sv swa sw tha th tgl tl tur tr ukr uk vie vi zho zh "
     "chi zh"
 ).split()
-"""Codes of three letters (ISO 639-2), each with the one of two that tags have in its place."""
-_SHORT = dict(zip(_LONG[::2], _LONG[1::2], strict=True))
+"""Three-letter codes (ISO 639-2), each followed by the two-letter code that tags use instead."""
+_TWO_LETTER_CODES = dict(zip(_THREE_LETTER_CODES[::2], _THREE_LETTER_CODES[1::2], strict=True))
 
 
-_AROUND = " \"'“”„‘’«».,"
+_SURROUNDING_MARKS = " \"'“”„‘’«».,"
 
 
-def _folded(name: str) -> str:
+def _normalize_name(name: str) -> str:
     plain = unicodedata.normalize("NFKD", name.casefold())
-    kept = "".join(c for c in plain if not unicodedata.combining(c) or c > "\u0600")
-    return re.sub(r"[\s_-]+", "-", kept.strip(_AROUND))
+    unaccented = "".join(
+        character
+        for character in plain
+        if not unicodedata.combining(character) or character > "\u0600"
+    )
+    return re.sub(r"[\s_-]+", "-", unaccented.strip(_SURROUNDING_MARKS))
 
 
-_MEANT = {_folded(name): tag for tag, names in _CALLED.items() for name in names.split()}
+_TAG_BY_NAME = {
+    _normalize_name(name): tag for tag, names in _LANGUAGE_NAMES.items() for name in names.split()
+}
 
 
 def called(name: str) -> str | None:
-    """The tag of a language that is called so; None where none is."""
-    return _MEANT.get(_folded(name))
+    """The tag of the language with this name, or None."""
+    return _TAG_BY_NAME.get(_normalize_name(name))
 
 
 def meant_by(text: str) -> str | None:
-    """The tag that was meant by a text that is none, or that no language has; None where it is one,
-    or where nothing is known of it."""
+    """The tag that was probably meant by an invalid one; None if it is valid, or no guess is
+    possible."""
     if tag := called(text):
         return tag
-    folded = _folded(text)
-    plain = re.sub(r"[\s_]+", "-", text.strip(_AROUND))
+    folded = _normalize_name(text)
+    plain = re.sub(r"[\s_]+", "-", text.strip(_SURROUNDING_MARKS))
     if re.fullmatch(TAG, plain):
         code, *parts = plain.split("-")
-        known = _MEANT.get(code.lower(), code).partition("-")[0]
-        whole = "-".join([known, *map(_as_usual, parts)])
-        return None if whole.lower() == text.lower() else whole
+        language_code = _TAG_BY_NAME.get(code.lower(), code).partition("-")[0]
+        full_tag = "-".join([language_code, *map(_with_usual_case, parts)])
+        return None if full_tag.lower() == text.lower() else full_tag
     first, _, region = folded.partition("-")
-    if first in _MEANT:  # "English (UK)"
-        base, region = _MEANT[first].partition("-")[0], region.strip("()")
+    if first in _TAG_BY_NAME:  # "English (UK)"
+        base, region = _TAG_BY_NAME[first].partition("-")[0], region.strip("()")
         region = {"uk": "GB", "usa": "US"}.get(region, region.upper())
         return f"{base}-{region}" if re.fullmatch(r"[A-Z]{2}", region) else base
-    guess = nearest(folded, list(_MEANT)) if len(folded) > 3 else None
-    return _MEANT[guess] if guess else None
+    guess = nearest(folded, list(_TAG_BY_NAME)) if len(folded) > 3 else None
+    return _TAG_BY_NAME[guess] if guess else None
 
 
 def mended(text: str) -> str:
-    """A tag that a manifest takes, of one that a book was published with, as far as it is known."""
+    """The valid form of a tag from elsewhere, as far as it can be guessed."""
     try:
         return checked(text)
     except ValueError:
         return meant_by(text) or text
 
 
-def _as_usual(part: str) -> str:
-    """A region in capitals, a script with one."""
+def _with_usual_case(part: str) -> str:
+    """A part of a tag in its usual case: regions in capitals, scripts with one."""
     return part.upper() if len(part) == 2 else part.title() if len(part) == 4 else part
 
 
 def checked(text: str) -> str:
-    """A tag of a language, of two letters where it has such. Raises ValueError in words for what is
-    none."""
+    """A valid tag, with a two-letter language code where there is one.
+
+    Raises ValueError with a message for people.
+    """
     if re.fullmatch(TAG, text):
-        code, dash, rest = text.partition("-")
-        if code.lower() in _SHORT:
-            return _SHORT[code.lower()] + dash + rest
-    meant = meant_by(text)
-    if meant is None and re.fullmatch(TAG, text):
+        code, separator, suffix = text.partition("-")
+        if code.lower() in _TWO_LETTER_CODES:
+            return _TWO_LETTER_CODES[code.lower()] + separator + suffix
+    intended_tag = meant_by(text)
+    if intended_tag is None and re.fullmatch(TAG, text):
         return text
-    hint = f"did you mean '{meant}'?" if meant else "write en, en-GB or de"
+    hint = f"did you mean '{intended_tag}'?" if intended_tag else "write en, en-GB or de"
     raise ValueError(f"'{quoted(text)}' is no tag of a language; {hint}")

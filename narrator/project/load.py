@@ -1,6 +1,6 @@
-"""book.yaml -> a project, with all of its problems in one report.
+"""Loads a project from book.yaml, with all problems in one report.
 
-Holds one value against another, and against the files that it names.
+Checks values of the manifest against each other, and against the files that it names.
 """
 
 from __future__ import annotations
@@ -32,65 +32,71 @@ from narrator.text.decided import place_of
 
 
 def load(path: Path, text: str | None = None) -> Project:
-    """Read and validate a manifest, or what it would be with this text.
+    """Read and validate a manifest, optionally with this text instead of its own.
 
     Raises ManifestError with every problem found.
     """
     path = manifest_at(path)
-    reader, written = read_yaml(path, text)
+    reader, own_values = read_yaml(path, text)
     lines, problems = reader.lines, reader.problems
     engine = other_engine.chosen()
-    data = other_engine.replace_engine(written, engine) if engine else written
+    values = other_engine.replace_engine(own_values, engine) if engine else own_values
     try:
-        manifest = Manifest.model_validate(data)
+        manifest = Manifest.model_validate(values)
     except ValidationError as error:
         problems += problems_of(path, lines, error)
-        rest = without_faults(data, error)
-        if rest is not None:
-            problems += _cross_checks(Project(path, path.parent / "build", rest, lines)).problems
-        raise ManifestError(_in_order(problems, reader.remarks)) from None
-    unseen = tuple((c, path, line, n) for c, (line, n) in reader.unseen.items())
+        valid_manifest = without_faults(values, error)
+        if valid_manifest is not None:
+            problems += _run_cross_checks(
+                Project(path, path.parent / "build", valid_manifest, lines)
+            ).problems
+        raise ManifestError(_sort_problems(problems, reader.remarks)) from None
+    unseen = tuple(
+        (character, path, line, count) for character, (line, count) in reader.unseen.items()
+    )
     project = Project(
         path,
         build_folder(path.parent),
         manifest,
         lines,
         unseen,
-        other_engine="" if data is written else engine,
+        other_engine="" if values is own_values else engine,
     )
-    checks = _cross_checks(project)
+    checks = _run_cross_checks(project)
     problems += checks.problems
     if problems:
-        raise ManifestError(_in_order(problems, reader.remarks))
-    remarks = sorted([*reader.remarks, *checks.remarks], key=_order)
+        raise ManifestError(_sort_problems(problems, reader.remarks))
+    remarks = sorted([*reader.remarks, *checks.remarks], key=_sort_key)
     return replace(project, remarks=tuple(remarks))
 
 
-def _in_order(problems: Iterable[Problem], remarks: Iterable[Problem]) -> list[Problem]:
-    """Problems by their lines, each with what may be its cause."""
+def _sort_problems(problems: Iterable[Problem], remarks: Iterable[Problem]) -> list[Problem]:
+    """Problems in the order of their lines, with remarks on the same lines as possible causes."""
     lines = {problem.line for problem in problems}
     causes = [remark for remark in remarks if remark.line in lines]
-    return sorted({*problems, *causes}, key=_order)
+    return sorted({*problems, *causes}, key=_sort_key)
 
 
 def load_speech(path: Path | None) -> SpeechSettings:
-    """What a manifest says of its language and engine, while the voices that it names are still to
-    be made; the defaults without one. Raises ManifestError."""
-    data = {} if path is None else read_yaml(path)[1]
+    """The language and engine of a manifest whose voices may not exist yet.
+
+    The defaults without a manifest. Raises ManifestError.
+    """
+    values = {} if path is None else read_yaml(path)[1]
     if engine := other_engine.chosen():
-        data = other_engine.replace_engine(data, engine)
+        values = other_engine.replace_engine(values, engine)
     try:
-        return SpeechSettings.model_validate(data)
+        return SpeechSettings.model_validate(values)
     except ValidationError:
         if path is not None:
-            load(path)  # says all that is wrong
+            load(path)  # raises an error with all problems
         raise
 
 
 def is_manifest(path: Path) -> bool:
-    """Whether a YAML file means to be a narrator manifest; in doubt it does."""
+    """Whether a YAML file seems to be a narrator manifest; true if in doubt."""
     if path.exists() and not path.is_file():
-        return False  # a folder, a device; a pipe would be waited for
+        return False  # a folder or a device; reading a pipe would block
     try:
         return "chapters" in read_yaml(path)[1]
     except ManifestError:
@@ -100,22 +106,22 @@ def is_manifest(path: Path) -> bool:
             return True
 
 
-def _order(problem: Problem) -> tuple[int, str]:
+def _sort_key(problem: Problem) -> tuple[int, str]:
     return (problem.line or 0, problem.message)
 
 
 def preset_path(root: Path, name: str) -> Path | None:
-    """A voice preset by its name: the project's own, else the user's library's."""
+    """The path of a voice preset: in the project, or else in the user's library."""
     for folder in (root / "voices", files.library() / "voices"):
         path = folder / f"{name}.voice"
-        with contextlib.suppress(OSError, ValueError):  # a name that no file system takes
+        with contextlib.suppress(OSError, ValueError):  # an invalid file name
             if Path(name).name == name and path.is_file():
                 return path
     return None
 
 
-def _cross_checks(project: Project) -> _CrossChecks:
-    """One value held against another, and against the files that it names."""
+def _run_cross_checks(project: Project) -> _CrossChecks:
+    """Check values against each other, and against the files that they name."""
     checks = _CrossChecks(project)
     checks.speakers()
     checks.texts()
@@ -127,310 +133,369 @@ def _cross_checks(project: Project) -> _CrossChecks:
     return checks
 
 
-_IMAGES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
-"""What JPEG and PNG begin with."""
+_IMAGE_SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
+"""The first bytes of JPEG and PNG files."""
 
 
 class _CrossChecks:
-    """What is wrong with a manifest whose values are each right by themselves."""
+    """Finds the problems of a manifest whose single values are all valid."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self.manifest = project.manifest
         self.problems: list[Problem] = []
         self.remarks: list[Problem] = []
-        self._allowed = list(self._folders())
+        self._allowed = list(self._find_allowed_folders())
 
-    # -- what is said --
+    # -- reporting --
 
-    def _wrong(self, message: str, *loc: str | int) -> None:
+    def _add_problem(self, message: str, *loc: str | int) -> None:
         self.problems.append(Problem(self.project.path, self.project.line(*loc), message))
 
     def _guess(self, name: str, choices: Iterable[str]) -> str | None:
-        """The nearest of them; none any more where the report is long already."""
+        """The most similar of these names; None if the report has many guesses already."""
         return nearest(name, list(choices)) if len(self.problems) < GUESSES else None
 
-    def _known(self, kind: str, name: str, choices: Collection[str], *loc: str | int) -> None:
+    def _require_known(
+        self, kind: str, name: str, choices: Collection[str], *loc: str | int
+    ) -> None:
         if name in choices:
             return
         guess = self._guess(name, choices)
-        declare = f"declare it under `{kind}s`"
+        advice = f"declare it under `{kind}s`"
         if kind == "voice":
-            declare += ", or make a preset: narrator voices add, narrator voices design"
-            owner = next((e for e in ENGINES.values() if name in e.voice_names), None)
-            if owner:
+            advice += ", or make a preset: narrator voices add, narrator voices design"
+            engine = next((spec for spec in ENGINES.values() if name in spec.voice_names), None)
+            if engine:
                 guess = None
-                declare = f"one of {owner.title}'s is `{owner.name}: {{voice: {name}}}`, no `voice`"
-        hint = f"did you mean '{guess}'?" if guess else declare
-        self._wrong(f"unknown {kind} '{quoted(name)}'; {hint}", *loc)
+                advice = (
+                    f"one of {engine.title}'s is `{engine.name}: {{voice: {name}}}`, no `voice`"
+                )
+        hint = f"did you mean '{guess}'?" if guess else advice
+        self._add_problem(f"unknown {kind} '{quoted(name)}'; {hint}", *loc)
 
-    def _known_speaker(self, name: str | None, *loc: str | int) -> None:
+    def _require_speaker(self, name: str | None, *loc: str | int) -> None:
         if name is not None:
-            self._known("speaker", name, self.project.speakers.keys(), *loc)
+            self._require_known("speaker", name, self.project.speakers.keys(), *loc)
 
     def _exists(self, name: str | None, *loc: str | int) -> bool:
-        """Whether a file is named, and is there: in the project or a folder that is allowed."""
+        """Whether a file is named, and exists in the project or an allowed folder.
+
+        Adds a problem if it is named but missing.
+        """
         if name is None:
             return False
         target = self.project.root / name
         guess = None
         if not self._is_allowed(name, *loc):
             return False
-        with contextlib.suppress(OSError, ValueError, RuntimeError):  # no folder, no name, a circle
+        with contextlib.suppress(
+            OSError, ValueError, RuntimeError
+        ):  # no folder, an invalid name, a circle of links
             if target.is_file():
                 return True
             if kind := files.not_a_file(target):
-                self._wrong(f"it is {kind}, not a file: {quoted(name, 400)}", *loc)
+                self._add_problem(f"it is {kind}, not a file: {quoted(name, 400)}", *loc)
                 return False
             guess = self._guess(target.name, (path.name for path in target.parent.iterdir()))
         hint = f"; did you mean '{Path(name).with_name(guess)}'?" if guess else ""
-        if re.search(r"[\\\0-\x1f]", name):  # of Windows, or what a \n in double quotes became
+        if re.search(r"[\\\0-\x1f]", name):  # from Windows, or the result of \n in double quotes
             hint = "; write / between folders, and no \\"
-        self._wrong(f"no such file: {quoted(name, 400)}{hint}", *loc)
+        self._add_problem(f"no such file: {quoted(name, 400)}{hint}", *loc)
         return False
 
     def _is_allowed(self, name: str, *loc: str | int) -> bool:
-        """Whether a file would be in the project or a folder that is allowed."""
+        """Whether a path is in the project or an allowed folder; adds a problem if not."""
         with contextlib.suppress(OSError, ValueError, RuntimeError):
-            if stray := _stray(self.project, name, self._allowed):
-                self._wrong(stray, *loc)
+            if reason := _find_stray_reason(self.project, name, self._allowed):
+                self._add_problem(reason, *loc)
                 return False
         return True
 
-    def _template(self, text: str | None, fields: Collection[str], *loc: str) -> None:
+    def _check_template(self, text: str | None, fields: Collection[str], *loc: str) -> None:
         for field in re.findall(r"\{(\w*)\}", text or ""):
             if field not in fields:
                 names = ", ".join(f"{{{name}}}" for name in fields)
-                self._wrong(f"{'.'.join(loc)}: no field {{{quoted(field)}}}; use {names}", *loc)
+                self._add_problem(
+                    f"{'.'.join(loc)}: no field {{{quoted(field)}}}; use {names}", *loc
+                )
 
-    # -- what is checked --
+    # -- checks --
 
-    def _folders(self) -> Iterator[Path]:
-        """Where the project's files may be: its own folder, and those under `outside`."""
+    def _find_allowed_folders(self) -> Iterator[Path]:
+        """Yields the allowed folders: the project's own, and those under `outside`."""
         yield self.project.root.resolve()
-        for i, folder in enumerate(self.manifest.outside):
-            place = self.project.root / folder
-            if _is_folder(place):
-                yield place.resolve()
+        for index, folder in enumerate(self.manifest.outside):
+            path = self.project.root / folder
+            if _is_folder(path):
+                yield path.resolve()
             else:
-                self._wrong(f"no such folder: {quoted(folder, 400)}", "outside", i)
+                self._add_problem(f"no such folder: {quoted(folder, 400)}", "outside", index)
 
     def speakers(self) -> None:
-        """The cast and its voices."""
-        self._names()
+        """Check the speakers and their voices."""
+        self._check_names()
         for name, speaker in self.manifest.speakers.items():
             if isinstance(speaker.voice, str):
                 if preset_path(self.project.root, speaker.voice) is None:
                     voices = self.manifest.voices.keys()
-                    self._known("voice", speaker.voice, voices, "speakers", name, "voice")
+                    self._require_known("voice", speaker.voice, voices, "speakers", name, "voice")
             elif speaker.voice is not None:
                 self._exists(speaker.voice.reference, "speakers", name, "voice", "reference")
         for name, voice in self.manifest.voices.items():
             self._exists(voice.reference, "voices", name, "reference")
-        self._known_speaker(self.manifest.narrator, "narrator")
+        self._require_speaker(self.manifest.narrator, "narrator")
         if self.manifest.dialogue.first_person is not None:  # a name or an alias
-            self._known_speaker(self.project.first_person, "dialogue", "first_person")
+            self._require_speaker(self.project.first_person, "dialogue", "first_person")
 
-    def _names(self) -> None:
-        """What everybody is called: no two the same, but for aliases, which may be shared."""
-        names: dict[str, str] = {}
+    def _check_names(self) -> None:
+        """Check that names are unique; only aliases may be shared."""
+        names_by_label: dict[str, str] = {}
         for name in self.manifest.speakers:
-            self._name(name, names, name)
+            self._add_name(name, names_by_label, name)
         for name, speaker in self.manifest.speakers.items():
             for label in speaker.plays:
                 player = self.project.voice_of(label)
                 if label in self.manifest.speakers or player == name:
-                    self._name(label, names, name, "plays")
+                    self._add_name(label, names_by_label, name, "plays")
                 else:
-                    what = f"'{quoted(label)}' is played by '{quoted(player)}' already"
-                    self._wrong(what, "speakers", name, "plays")
+                    message = f"'{quoted(label)}' is played by '{quoted(player)}' already"
+                    self._add_problem(message, "speakers", name, "plays")
         for name in self.project.speakers:
             if not is_label(name):
-                what = "a speaker's name may not hold any of : ( ) [ ] { } *"
-                self._wrong(f"{what}: '{quoted(name)}'", "speakers", name)
-        self._note_shared_aliases(names)
+                message = "a speaker's name may not hold any of : ( ) [ ] { } *"
+                self._add_problem(f"{message}: '{quoted(name)}'", "speakers", name)
+        self._note_shared_aliases(names_by_label)
 
-    def _name(self, label: str, names: dict[str, str], *loc: str) -> None:
-        """Give a name that nobody has yet."""
-        other = names.get(_folded(label))
-        if other is not None:
-            what = f"'{quoted(label)}' already names the speaker '{quoted(other)}'"
-            self._wrong(what, "speakers", *loc)
-        names.setdefault(_folded(label), label)
+    def _add_name(self, label: str, names_by_label: dict[str, str], *loc: str) -> None:
+        """Add a name, with a problem if somebody has it already."""
+        existing_name = names_by_label.get(_fold(label))
+        if existing_name is not None:
+            message = f"'{quoted(label)}' already names the speaker '{quoted(existing_name)}'"
+            self._add_problem(message, "speakers", *loc)
+        names_by_label.setdefault(_fold(label), label)
 
-    def _note_shared_aliases(self, names: Mapping[str, str]) -> None:
-        """Names that more than one may be called by, of which a label is the first one's."""
-        aliases: dict[str, str] = {}
-        shared: dict[str, tuple[str, str]] = {}
-        unread: list[tuple[str, str]] = []
+    def _note_shared_aliases(self, names_by_label: Mapping[str, str]) -> None:
+        """Remark on aliases that cannot be labels, and on aliases that several share.
+
+        As a label, a shared alias stands for the first of its speakers.
+        """
+        first_names_by_alias: dict[str, str] = {}
+        sharing_names: dict[str, tuple[str, str]] = {}
+        unusable_aliases: list[tuple[str, str]] = []
         for name, speaker in self.project.speakers.items():
-            unread += [(name, label) for label in speaker.aliases if not is_label(label)]
+            unusable_aliases += [(name, label) for label in speaker.aliases if not is_label(label)]
             for label in speaker.aliases:
-                first = names.get(_folded(label)) or aliases.setdefault(_folded(label), name)
-                if first != name:
-                    shared.setdefault(label, (first, name))
-        if unread:
-            name, label = unread[0]
-            more = f" (and {len(unread) - 1} more like it)" if len(unread) > 1 else ""
-            what = f"the alias '{quoted(label)}'{more} is no label: none has : ( ) [ ] {{ }} or *"
+                first_name = names_by_label.get(_fold(label)) or first_names_by_alias.setdefault(
+                    _fold(label), name
+                )
+                if first_name != name:
+                    sharing_names.setdefault(label, (first_name, name))
+        if unusable_aliases:
+            name, label = unusable_aliases[0]
+            more_note = (
+                f" (and {len(unusable_aliases) - 1} more like it)"
+                if len(unusable_aliases) > 1
+                else ""
+            )
+            message = (
+                f"the alias '{quoted(label)}'{more_note} is no label: none has : ( ) [ ] {{ }} or *"
+            )
             line = self.project.line("speakers", name)
-            self.remarks.append(Problem(self.project.path, line, what))
-        if shared:
-            label, (first, name) = next(iter(shared.items()))
-            more = f" (and {len(shared) - 1} more like it)" if len(shared) > 1 else ""
-            both = f"'{quoted(first)}' and '{quoted(name)}'"
-            what = f"'{quoted(label)}' is a name of {both}{more}: a label is the first one's"
+            self.remarks.append(Problem(self.project.path, line, message))
+        if sharing_names:
+            label, (first_name, name) = next(iter(sharing_names.items()))
+            more_note = (
+                f" (and {len(sharing_names) - 1} more like it)" if len(sharing_names) > 1 else ""
+            )
+            both_names = f"'{quoted(first_name)}' and '{quoted(name)}'"
+            message = (
+                f"'{quoted(label)}' is a name of {both_names}{more_note}: a label is the first "
+                "one's"
+            )
             line = self.project.line("speakers", name)
-            self.remarks.append(Problem(self.project.path, line, what))
+            self.remarks.append(Problem(self.project.path, line, message))
 
     def texts(self) -> None:
-        """The chapters and the lexicon."""
-        for i, chapter in enumerate(self.manifest.chapters):
-            if self._exists(chapter.file, "chapters", i, "file"):
-                self._is_allowed(str(place_of(Path(chapter.file or ""))), "chapters", i, "file")
-            self._known_speaker(chapter.speaker, "chapters", i, "speaker")
-        self._note_doubles()
+        """Check the chapters and the lexicon."""
+        for index, chapter in enumerate(self.manifest.chapters):
+            if self._exists(chapter.file, "chapters", index, "file"):
+                self._is_allowed(str(place_of(Path(chapter.file or ""))), "chapters", index, "file")
+            self._require_speaker(chapter.speaker, "chapters", index, "speaker")
+        self._note_duplicates()
         self._note_shared_rows()
-        for i, entry in enumerate(self.project.lexicon):
-            self._known_speaker(entry.speaker, "lexicon", i, "speaker")
+        for index, entry in enumerate(self.project.lexicon):
+            self._require_speaker(entry.speaker, "lexicon", index, "speaker")
         self._exists(self.manifest.source, "source")
 
-    def _note_doubles(self) -> None:
-        """Chapters that speak the same file, or that listeners cannot tell apart."""
+    def _note_duplicates(self) -> None:
+        """Remark on chapters with the same file or the same title."""
         chapters = self.manifest.chapters
-        titles = {i: " ".join(one.title.split()).casefold() for i, one in enumerate(chapters)}
-        texts = {i: os.path.normpath(one.file) for i, one in enumerate(chapters) if one.file}
-        for what, mend, values, key in (
-            ("file", "it is spoken again", texts, "file"),
-            ("title", "listeners see them by their titles", titles, "title"),
+        folded_titles = {
+            index: " ".join(chapter.title.split()).casefold()
+            for index, chapter in enumerate(chapters)
+        }
+        text_paths = {
+            index: os.path.normpath(chapter.file)
+            for index, chapter in enumerate(chapters)
+            if chapter.file
+        }
+        for noun, consequence, values_by_index, key in (
+            ("file", "it is spoken again", text_paths, "file"),
+            ("title", "listeners see them by their titles", folded_titles, "title"),
         ):
-            groups: dict[str, list[int]] = {}
-            for i, value in values.items():
-                groups.setdefault(value, []).append(i)
-            for group in groups.values():
-                if len(group) > 1:
-                    shown = quoted(str(getattr(chapters[group[0]], key)))
-                    numbers = ", ".join(str(i + 1) for i in group[:20])
-                    line = self.project.line("chapters", group[1], key)
-                    said = f"chapters {numbers} have the same {what}, '{shown}': {mend}"
-                    self.remarks.append(Problem(self.project.path, line, said))
+            indices_by_text: dict[str, list[int]] = {}
+            for index, text in values_by_index.items():
+                indices_by_text.setdefault(text, []).append(index)
+            for indices in indices_by_text.values():
+                if len(indices) > 1:
+                    shared_value = quoted(str(getattr(chapters[indices[0]], key)))
+                    numbers = ", ".join(str(index + 1) for index in indices[:20])
+                    line = self.project.line("chapters", indices[1], key)
+                    message = (
+                        f"chapters {numbers} have the same {noun}, '{shared_value}': {consequence}"
+                    )
+                    self.remarks.append(Problem(self.project.path, line, message))
 
     def _note_shared_rows(self) -> None:
-        """Texts whose names differ in their endings alone, and that have one file of speakers."""
-        first: dict[Path, Path] = {}
-        for i, chapter in enumerate(self.manifest.chapters):
+        """Remark on texts that share a file of speakers, since their names differ only in the
+        ending."""
+        first_texts: dict[Path, Path] = {}
+        for index, chapter in enumerate(self.manifest.chapters):
             text = Path(os.path.normpath(chapter.file or ""))
-            rows = place_of(text)
-            if chapter.file and (other := first.setdefault(rows, text)) != text:
-                both = f"'{quoted(str(other))}' and '{quoted(str(text))}'"
-                what = f"{both} have one file of speakers, '{quoted(str(rows))}': rename one"
-                line = self.project.line("chapters", i, "file")
-                self.remarks.append(Problem(self.project.path, line, what))
+            speaker_file = place_of(text)
+            if chapter.file and (first_text := first_texts.setdefault(speaker_file, text)) != text:
+                both_names = f"'{quoted(str(first_text))}' and '{quoted(str(text))}'"
+                rows_file = quoted(str(speaker_file))
+                message = f"{both_names} have one file of speakers, '{rows_file}': rename one"
+                line = self.project.line("chapters", index, "file")
+                self.remarks.append(Problem(self.project.path, line, message))
 
     def music(self) -> None:
-        first: dict[str, int] = {}
-        for i, piece in enumerate(self.manifest.music):
-            self._exists(piece.file, "music", i, "file")
-            name = piece.name or f"[{i}]"
-            if (other := first.setdefault(name.casefold(), i)) != i:
-                what = f"music '{quoted(name)}' stands twice; first in music[{other + 1}]"
-                self._wrong(what, "music", i, "name")
+        first_indices: dict[str, int] = {}
+        for index, piece in enumerate(self.manifest.music):
+            self._exists(piece.file, "music", index, "file")
+            name = piece.name or f"[{index}]"
+            if (first_index := first_indices.setdefault(name.casefold(), index)) != index:
+                message = f"music '{quoted(name)}' stands twice; first in music[{first_index + 1}]"
+                self._add_problem(message, "music", index, "name")
 
     def cover(self) -> None:
         cover = self.manifest.cover
         if cover is not None and self._exists(cover, "cover"):
             with (self.project.root / cover).open("rb") as file:
                 magic = file.read(8)
-            if not magic.startswith(_IMAGES):
-                self._wrong(f"the cover is no JPEG or PNG image: {quoted(cover, 200)}", "cover")
+            if not magic.startswith(_IMAGE_SIGNATURES):
+                self._add_problem(
+                    f"the cover is no JPEG or PNG image: {quoted(cover, 200)}", "cover"
+                )
 
     def profiles(self) -> None:
-        """The project's own: their names, which name folders too, and names of files."""
-        first: dict[str, str] = {}
+        """Check the project's own profiles: their names, and templates of file names."""
+        first_names: dict[str, str] = {}
         fields = self.project.facts.in_names().keys()
-        for name, own in self.manifest.profiles.items():
+        for name, profile_settings in self.manifest.profiles.items():
             loc = ("profiles", name)
-            other = first.setdefault(name.casefold(), name)
+            first_name = first_names.setdefault(name.casefold(), name)
             if name.casefold() in profiles.PROFILES:
-                self._wrong(f"'{name}' is a platform's profile: give yours another name", *loc)
-            elif other != name:
-                both = f"'{quoted(name)}' and '{quoted(other)}'"
-                self._wrong(f"{both} would share a folder: give one another name", *loc)
+                self._add_problem(
+                    f"'{name}' is a platform's profile: give yours another name", *loc
+                )
+            elif first_name != name:
+                both_names = f"'{quoted(name)}' and '{quoted(first_name)}'"
+                self._add_problem(f"{both_names} would share a folder: give one another name", *loc)
             if re.search(r'[<>:"/\\|?*\s.]', name) or seen(name) != name:
-                what = f"a profile names a folder: letters, digits, - and _, not '{quoted(name)}'"
-                self._wrong(what, *loc)
-            self._template(own.book_name, fields, *loc, "book_name")
-            more = (*fields, "number", "chapter", "name")
-            self._template(own.chapter_name, more, *loc, "chapter_name")
+                message = (
+                    f"a profile names a folder: letters, digits, - and _, not '{quoted(name)}'"
+                )
+                self._add_problem(message, *loc)
+            self._check_template(profile_settings.book_name, fields, *loc, "book_name")
+            chapter_fields = (*fields, "number", "chapter", "name")
+            self._check_template(
+                profile_settings.chapter_name, chapter_fields, *loc, "chapter_name"
+            )
 
     def output(self) -> None:
-        """Where it is delivered to, under which name, and the sample."""
+        """Check the profiles, the file name and the sample."""
         output = self.manifest.output
-        self._template(output.name, self.project.facts.in_names().keys(), "output", "name")
+        self._check_template(output.name, self.project.facts.in_names().keys(), "output", "name")
         for name in output.profile or ():
             choices = [*profiles.PROFILES, *self.manifest.profiles]
             if name not in choices:
-                what = unknown_profile(name, choices, "your own go under `profiles`")
-                self._wrong(what, "output", "profile")
+                message = unknown_profile(name, choices, "your own go under `profiles`")
+                self._add_problem(message, "output", "profile")
         titles = [chapter.title for chapter in self.manifest.chapters]
         sample = output.sample or Sample()
         numbers = {str(number) for number in range(1, len(titles) + 1)}
         if sample.chapter not in numbers:
-            self._known("chapter", sample.chapter, titles, "output", "sample", "chapter")
-        for profile in self._delivered():
+            self._require_known("chapter", sample.chapter, titles, "output", "sample", "chapter")
+        for profile in self._output_profiles():
             if profile.sample is not None and sample.seconds < profile.sample[0]:
-                what = (
+                message = (
                     f"profile {profile.name} asks for a sample of {profile.sample[0]:g} s or more: "
                     f"raise output.sample.seconds, which is {sample.seconds:g}"
                 )
-                self._wrong(what, "output", "sample", "seconds")
+                self._add_problem(message, "output", "sample", "seconds")
 
-    def _delivered(self) -> Iterator[Profile]:
-        """The profiles that are delivered to, as far as there are such."""
+    def _output_profiles(self) -> Iterator[Profile]:
+        """Yields the profiles in `output` that exist."""
         for name in self.manifest.output.profile or ():
             with contextlib.suppress(KeyError):
                 yield self.project.profile(name)
 
     def credits(self) -> None:
-        spoken = self.manifest.credits
-        if spoken is None:
-            for profile in self._delivered():
+        credit_settings = self.manifest.credits
+        if credit_settings is None:
+            for profile in self._output_profiles():
                 if profile.credits:
-                    what = (
+                    message = (
                         f"profile {profile.name} asks for opening and closing credits: add "
                         "`credits: {}`, or your own under it"
                     )
-                    self._wrong(what, "output", "profile")
+                    self._add_problem(message, "output", "profile")
             return
-        self._known_speaker(spoken.speaker, "credits", "speaker")
-        if spoken.speaker is None and self.project.narrator is None:
-            self._wrong("nobody speaks the credits: name a `speaker`", "credits")
+        self._require_speaker(credit_settings.speaker, "credits", "speaker")
+        if credit_settings.speaker is None and self.project.narrator is None:
+            self._add_problem("nobody speaks the credits: name a `speaker`", "credits")
         try:
             credits(self.project)
         except KeyError as error:
             names = ", ".join(f"{{{name}}}" for name in self.project.facts.in_credits())
-            self._wrong(f"credits: no field {{{quoted(error.args[0])}}}; use {names}", "credits")
+            self._add_problem(
+                f"credits: no field {{{quoted(error.args[0])}}}; use {names}", "credits"
+            )
         except LookupError as error:
             key = {"narrator": "narrated_by", "part": "series", "year": "date"}
             name = error.args[0]
-            what = f"the credits name {{{name}}}, but the manifest has no `{key.get(name, name)}`"
-            self._wrong(what, "credits")
+            message = (
+                f"the credits name {{{name}}}, but the manifest has no `{key.get(name, name)}`"
+            )
+            self._add_problem(message, "credits")
 
 
-def unknown_profile(name: str, choices: Sequence[str], own: str) -> str:
-    """What is said of a profile that does not exist; `own`: where one's own ones are."""
-    called = {"amazon": "acx", "audible": "acx", "itunes": "apple-podcasts", "ebu": "ebu-r128"}
-    guess = called.get(name.casefold()) or nearest(name, choices)
+def unknown_profile(name: str, choices: Sequence[str], own_profiles_hint: str) -> str:
+    """The message for a profile that does not exist.
+
+    `own_profiles_hint` says where the user's profiles are.
+    """
+    profiles_by_platform = {
+        "amazon": "acx",
+        "audible": "acx",
+        "itunes": "apple-podcasts",
+        "ebu": "ebu-r128",
+    }
+    guess = profiles_by_platform.get(name.casefold()) or nearest(name, choices)
     hint = f"did you mean '{guess}'? There" if guess else "there"
-    return f"unknown profile '{quoted(name)}'; {hint} are {', '.join(map(quoted, choices))}; {own}"
+    profile_names = ", ".join(map(quoted, choices))
+    return f"unknown profile '{quoted(name)}'; {hint} are {profile_names}; {own_profiles_hint}"
 
 
 def is_label(name: str) -> bool:
-    """Whether a name can stand before a colon, for its speaker."""
-    return bool(seen(name).strip()) and not any(c in name for c in ":()[]{}\n*")
+    """Whether a name can stand before a colon as the label of its speaker."""
+    return bool(seen(name).strip()) and not any(character in name for character in ":()[]{}\n*")
 
 
-def _folded(label: str) -> str:
+def _fold(label: str) -> str:
     return seen(label).casefold()
 
 
@@ -442,29 +507,30 @@ def _is_folder(path: Path) -> bool:
 
 
 def stray(project: Project, name: str) -> str | None:
-    """What is said of a file that is, as the links are now, neither in the project nor in a folder
-    that it allows; None where it is."""
-    outside = (project.root / folder for folder in project.manifest.outside)
-    allowed = [place.resolve() for place in (project.root, *filter(_is_folder, outside))]
+    """The reason why a file, with links resolved, is in no allowed folder; None if it is in one."""
+    outside_folders = (project.root / folder for folder in project.manifest.outside)
+    allowed_folders = [
+        place.resolve() for place in (project.root, *filter(_is_folder, outside_folders))
+    ]
     try:
-        return _stray(project, name, allowed)
+        return _find_stray_reason(project, name, allowed_folders)
     except (OSError, ValueError, RuntimeError):  # no name, a circle of links
         return f"no such file: {quoted(name, 400)}"
 
 
-def _stray(project: Project, name: str, allowed: Iterable[Path]) -> str | None:
-    """Raises OSError, ValueError, RuntimeError."""
-    real = (project.root / name).resolve()
-    inside = any(real.is_relative_to(place) for place in allowed)
-    return None if inside else _outside(name, real)
+def _find_stray_reason(project: Project, name: str, allowed_folders: Iterable[Path]) -> str | None:
+    """The reason why a file is in no allowed folder. Raises OSError, ValueError, RuntimeError."""
+    real_path = (project.root / name).resolve()
+    is_inside = any(real_path.is_relative_to(folder) for folder in allowed_folders)
+    return None if is_inside else _describe_outside_file(name, real_path)
 
 
-def _outside(name: str, real: Path) -> str:
-    """What is said of a file that is not the project's, in its folder or by a link."""
-    written = Path(name)
-    linked = not (written.is_absolute() or ".." in written.parts)
-    folder = quoted(str(real.parent if linked else written.parent), 400)
+def _describe_outside_file(name: str, real_path: Path) -> str:
+    """The message for a file outside of the project, by its path or by a link."""
+    path = Path(name)
+    is_linked = not (path.is_absolute() or ".." in path.parts)
+    folder = quoted(str(real_path.parent if is_linked else path.parent), 400)
     return (
-        f"{quoted(name, 400)} {'leads' if linked else 'lies'} outside of the project: copy it into "
-        f"the project, or allow its folder: outside: [{folder}]"
+        f"{quoted(name, 400)} {'leads' if is_linked else 'lies'} outside of the project: copy it "
+        f"into the project, or allow its folder: outside: [{folder}]"
     )

@@ -1,7 +1,7 @@
-"""YAML that cannot be read -> what was most likely meant, in words, with the line as it should be.
+"""Explains YAML that cannot be read: what was probably meant, with the corrected line.
 
-A mend is tried before it is told: with it, the part of the file around the fault can be read. Knows
-YAML, not what a manifest's keys mean.
+A mend is tested before it is suggested: with it, the part of the file around the fault can be read.
+Knows YAML, not the meaning of a manifest's keys.
 """
 
 from __future__ import annotations
@@ -12,26 +12,28 @@ from dataclasses import dataclass
 
 import yaml
 
-_WINDOW = 300
-"""Lines around a fault that are read again for each mend that is tried."""
-_LONGEST = 2000
-"""Characters of a line that is mended."""
-_KEY = re.compile(r"(?P<before>\s*(?:- +)*)(?P<key>[\w.-]+|\"[^\"]*\"|'[^']*')(?P<colon>\s*: +)")
-"""What stands before a value: indentation, dashes, a key."""
-_TOP = re.compile(r"[^\s#\-\]}]")
-"""What a line with a key at the top begins with."""
-_ITEM = re.compile(r"(?P<before>\s*(?:- +)+)")
+_MAX_LINES = 300
+"""Largest number of lines around a fault that are parsed again for each mend."""
+_MAX_LINE_LENGTH = 2000
+"""Longest line that is mended, in characters."""
+_KEY_PREFIX = re.compile(
+    r"(?P<before>\s*(?:- +)*)(?P<key>[\w.-]+|\"[^\"]*\"|'[^']*')(?P<colon>\s*: +)"
+)
+"""The text before a value: indentation, dashes, and a key."""
+_TOP_LEVEL_START = re.compile(r"[^\s#\-\]}]")
+"""The first character of a line with a top-level key."""
+_ENTRY_PREFIX = re.compile(r"(?P<before>\s*(?:- +)+)")
 _FLOW_VALUE = re.compile(r"(?<=: )(?P<value>[^\[\]{}'\",]+?)(?=\s*[,}\]])")
-_TAB = "a tab, where YAML wants spaces;"
-_CURLY = "“”„‟‘’‚‛«»‹›"
+_TAB_FAULT = "a tab, where YAML wants spaces;"
+_FOREIGN_QUOTES = "“”„‟‘’‚‛«»‹›"
 
 
 @dataclass(frozen=True, slots=True)
 class _Mend:
-    """A line that would be right, and what is wrong with the one there is."""
+    """A corrected line, with the fault of the present one."""
 
     number: int
-    """Of the line, from 0."""
+    """Index of the line, from 0."""
     line: str
     wrong: str
 
@@ -41,286 +43,357 @@ class _Mend:
 
 
 def explain(text: str, error: yaml.MarkedYAMLError) -> tuple[int | None, str]:
-    """The line of what is wrong, from 1, and what to do about it."""
+    """The line of a fault, counted from 1, and what to do about it."""
     mark = error.problem_mark or error.context_mark
     if mark is None:
         return None, error.problem or "not valid YAML"
     if "found another document" in str(error.problem):
-        second = "a second document begins here (---): a manifest is one, take the line out"
-        return mark.line + 1, second
+        message = "a second document begins here (---): a manifest is one, take the line out"
+        return mark.line + 1, message
     lines = text.splitlines()
-    for mend in _mends(lines, _suspects(lines, error, mark.line)):
+    for mend in _generate_mends(lines, _find_suspects(lines, error, mark.line)):
         if _is_mended(lines, mend, mark.line):
             return mend.number + 1, str(mend)
-    return _in_words(lines, error, mark)
+    return _rephrase(lines, error, mark)
 
 
-def explain_text(text: str, otherwise: str) -> tuple[int, str]:
-    """The same of a file that can be read, but as one long text: a mend, or what else is said."""
+def explain_text(text: str, fallback_message: str) -> tuple[int, str]:
+    """The same for a file that can be read, but only as one long text.
+
+    If no mend works, the message is `fallback_message`.
+    """
     lines = text.splitlines()
-    first = next((n for n, line in enumerate(lines) if _has_content(line)), 0)
-    for mend in _mends(lines, [first]):
-        if mend.number == first and _reads([mend.line]):
-            return first + 1, str(mend)
-    return first + 1, otherwise
+    first_index = next((index for index, line in enumerate(lines) if _has_content(line)), 0)
+    for mend in _generate_mends(lines, [first_index]):
+        if mend.number == first_index and _is_valid([mend.line]):
+            return first_index + 1, str(mend)
+    return first_index + 1, fallback_message
 
 
-def _suspects(lines: list[str], error: yaml.MarkedYAMLError, place: int) -> list[int]:
-    """Lines in which the mistake may be: where it was noticed, where what it is in began, and what
-    stands before."""
-    place = min(place, len(lines) - 1)
-    before = next((n for n in range(place - 1, -1, -1) if _has_content(lines[n])), None)
-    began = error.context_mark.line if error.context_mark else None
-    found = [n for n in (place, began, before) if n is not None and 0 <= n < len(lines)]
-    found = [n for n in found if _has_content(lines[n]) and len(lines[n]) < _LONGEST]
-    return list(dict.fromkeys(found))
+def _find_suspects(lines: list[str], error: yaml.MarkedYAMLError, noticed_index: int) -> list[int]:
+    """The lines that may contain the mistake.
+
+    They are the line where it was noticed, the line where its context began, and the line before.
+    """
+    noticed_index = min(noticed_index, len(lines) - 1)
+    previous_index = next(
+        (index for index in range(noticed_index - 1, -1, -1) if _has_content(lines[index])), None
+    )
+    context_index = error.context_mark.line if error.context_mark else None
+    candidates = [
+        index
+        for index in (noticed_index, context_index, previous_index)
+        if index is not None and 0 <= index < len(lines)
+    ]
+    candidates = [
+        index
+        for index in candidates
+        if _has_content(lines[index]) and len(lines[index]) < _MAX_LINE_LENGTH
+    ]
+    return list(dict.fromkeys(candidates))
 
 
 def _has_content(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
-# -- trying ----------------------------------------------------------------------------------------
+# -- testing mends ---------------------------------------------------------------------------------
 
 
-def _is_mended(lines: list[str], mend: _Mend, place: int) -> bool:
-    """Whether the part of the file up to the fault can be read with a mend, and could not before.
+def _is_mended(lines: list[str], mend: _Mend, noticed_index: int) -> bool:
+    """Whether a mend makes the part of the file up to the fault readable.
 
-    A top-level key begins such a part, or, of long lists, an item.
+    The part begins at a top-level key or, within long lists, at an entry.
     """
-    first, last = min(mend.number, place), max(mend.number, place)
-    if last - first > _WINDOW or max(map(len, lines[first : last + 1])) > _LONGEST:
+    first_index, last_index = min(mend.number, noticed_index), max(mend.number, noticed_index)
+    if (
+        last_index - first_index > _MAX_LINES
+        or max(map(len, lines[first_index : last_index + 1])) > _MAX_LINE_LENGTH
+    ):
         return False
-    alone = _TOP.match(lines[first]) and not _reads(lines[first : last + 1])
-    above = range(first if alone else first - 1, -1, -1)
-    begin = next((n for n in above if _TOP.match(lines[n])), 0)
-    if first - begin > _WINDOW:
-        item = re.compile(rf"\s{{0,{_indent(lines[first])}}}- ")
-        begin = next((n for n in range(first - 1, begin, -1) if item.match(lines[n])), begin)
-        if first - begin > _WINDOW:
+    is_separate = _TOP_LEVEL_START.match(lines[first_index]) and not _is_valid(
+        lines[first_index : last_index + 1]
+    )
+    indices_above = range(first_index if is_separate else first_index - 1, -1, -1)
+    begin_index = next(
+        (index for index in indices_above if _TOP_LEVEL_START.match(lines[index])), 0
+    )
+    if first_index - begin_index > _MAX_LINES:
+        entry_start = re.compile(rf"\s{{0,{_indentation(lines[first_index])}}}- ")
+        begin_index = next(
+            (
+                index
+                for index in range(first_index - 1, begin_index, -1)
+                if entry_start.match(lines[index])
+            ),
+            begin_index,
+        )
+        if first_index - begin_index > _MAX_LINES:
             return False
-    part = lines[begin : last + 1]
-    after = [mend.line if n == mend.number else line for n, line in enumerate(part, begin)]
-    return not _reads(part) and _reads(after)
+    part_lines = lines[begin_index : last_index + 1]
+    mended_lines = [
+        mend.line if index == mend.number else line
+        for index, line in enumerate(part_lines, begin_index)
+    ]
+    return not _is_valid(part_lines) and _is_valid(mended_lines)
 
 
-def _reads(lines: list[str]) -> bool:
-    """Whether lines can be read as YAML, no key of them twice."""
+def _is_valid(lines: list[str]) -> bool:
+    """Whether lines are valid YAML without duplicate keys."""
     try:
         node = yaml.compose("\n".join(lines), yaml.SafeLoader)
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
         return False
-    return not isinstance(node, yaml.ScalarNode) and not _is_doubled(node)
+    return not isinstance(node, yaml.ScalarNode) and not _has_duplicate_keys(node)
 
 
-def _is_doubled(node: yaml.Node | None) -> bool:
+def _has_duplicate_keys(node: yaml.Node | None) -> bool:
     if isinstance(node, yaml.SequenceNode):
-        return any(map(_is_doubled, node.value))
+        return any(map(_has_duplicate_keys, node.value))
     if not isinstance(node, yaml.MappingNode):
         return False
     keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-    return len(set(keys)) < len(keys) or any(_is_doubled(value) for _, value in node.value)
+    return len(set(keys)) < len(keys) or any(_has_duplicate_keys(child) for _, child in node.value)
 
 
-# -- what may have been meant ----------------------------------------------------------------------
+# -- mends -----------------------------------------------------------------------------------------
 
 
-def _mends(lines: list[str], suspects: list[int]) -> Iterator[_Mend]:
-    """What may have been meant, the likeliest first."""
+def _generate_mends(lines: list[str], suspects: list[int]) -> Iterator[_Mend]:
+    """Yields possible mends, the likeliest first."""
     for rule in _RULES:
         for number in suspects:
             for line, wrong in rule(lines[number]):
                 if line != lines[number]:
                     yield _Mend(number, line, wrong)
     for number in suspects:
-        yield from _indented(lines, number)
+        yield from _mend_indentation(lines, number)
 
 
-def _indent(line: str) -> int:
+def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _tabs(line: str) -> Iterator[tuple[str, str]]:
+def _mend_tabs(line: str) -> Iterator[tuple[str, str]]:
     if "\t" in line.lstrip():
         before = line[: len(line) - len(line.lstrip())]
-        yield before + line[len(before) :].replace("\t", " "), f"{_TAB} write"
+        yield before + line[len(before) :].replace("\t", " "), f"{_TAB_FAULT} write"
 
 
-def _odd_characters(line: str) -> Iterator[tuple[str, str]]:
+def _mend_odd_characters(line: str) -> Iterator[tuple[str, str]]:
     """Characters that look like those of YAML."""
-    for odd, plain, said in (
+    for character, replacement, fault in (
         ("\u00a0", " ", "a space that does not break (U+00A0) is none to YAML; write"),
         ("\u3000", " ", "a wide space (U+3000) is none to YAML; write"),
         ("：", ": ", "： is no colon to YAML; write"),
     ):
-        if odd in line:
-            once = line.replace(odd, plain, 1)
-            yield once.rstrip(), said
-            yield line.replace(odd, plain).rstrip(), said
-    if found := re.match(r"(\s*)[–—•*‣·]\s+(.*)", line):
-        yield f"{found[1]}- {found[2]}", "an item of a list begins with a hyphen; write"
+        if character in line:
+            with_first_replaced = line.replace(character, replacement, 1)
+            yield with_first_replaced.rstrip(), fault
+            yield line.replace(character, replacement).rstrip(), fault
+    if match := re.match(r"(\s*)[–—•*‣·]\s+(.*)", line):
+        yield f"{match[1]}- {match[2]}", "an item of a list begins with a hyphen; write"
 
 
-def _spaces(line: str) -> Iterator[tuple[str, str]]:
-    if found := re.match(r"(\s*(?:- +)*[A-Za-z_]\w*):(?=[^\s:/])(.*)", line):
-        yield f"{found[1]}: {found[2]}", "a space is missing after the colon; write"
+def _mend_spaces(line: str) -> Iterator[tuple[str, str]]:
+    if match := re.match(r"(\s*(?:- +)*[A-Za-z_]\w*):(?=[^\s:/])(.*)", line):
+        yield f"{match[1]}: {match[2]}", "a space is missing after the colon; write"
     if re.search(r"[{,] *[A-Za-z_]\w*:(?=[^\s:/])", line):
-        spaced = re.sub(r"([{,] *[A-Za-z_]\w*):(?=[^\s:/])", r"\1: ", line)
-        yield spaced, "a space is missing after the colon; write"
-    if found := re.match(r"(\s*)-(?=[^\s-])(.*)", line):
-        yield f"{found[1]}- {found[2]}", "a space is missing after the hyphen; write"
-    if found := re.match(r"(\s*(?:- +)*[A-Za-z_]\w*) *= *(.*)", line):
-        yield f"{found[1]}: {found[2]}", "a key is followed by a colon; write"
+        with_spaces = re.sub(r"([{,] *[A-Za-z_]\w*):(?=[^\s:/])", r"\1: ", line)
+        yield with_spaces, "a space is missing after the colon; write"
+    if match := re.match(r"(\s*)-(?=[^\s-])(.*)", line):
+        yield f"{match[1]}- {match[2]}", "a space is missing after the hyphen; write"
+    if match := re.match(r"(\s*(?:- +)*[A-Za-z_]\w*) *= *(.*)", line):
+        yield f"{match[1]}: {match[2]}", "a key is followed by a colon; write"
     if re.fullmatch(r"\s*(?:- +)*[\w-]+", line):
         yield f"{line.rstrip()}:", "the colon is missing; write"
-    if found := re.match(r"(\s*(?:- +)*[a-z_]+) +(.+)", line):
-        yield f"{found[1]}: {found[2]}", "the colon is missing; write"
+    if match := re.match(r"(\s*(?:- +)*[a-z_]+) +(.+)", line):
+        yield f"{match[1]}: {match[2]}", "the colon is missing; write"
     if line.rstrip().endswith((",", ";")):
         yield line.rstrip()[:-1], "nothing parts the lines of YAML but their ends; write"
 
 
-def _slashes(line: str) -> Iterator[tuple[str, str]]:
+def _mend_slashes(line: str) -> Iterator[tuple[str, str]]:
     if "\\" in line and '"' in line:
-        said = "in double quotes, \\ begins a code; write"
-        yield line.replace("\\", "/"), said
+        fault = "in double quotes, \\ begins a code; write"
+        yield line.replace("\\", "/"), fault
         for doubled in (re.sub(r"\\(?![\\\"])", r"\\\\", line), line.replace("\\", r"\\")):
-            yield doubled, said
+            yield doubled, fault
 
 
-def _quotes(line: str) -> Iterator[tuple[str, str]]:
-    """A value whose quotes are not those of YAML, are not closed, or end too soon."""
-    before, value, comment = _parted(line)
-    if not value or value[0] not in f"\"'{_CURLY}":
+def _mend_quotes(line: str) -> Iterator[tuple[str, str]]:
+    """Mends a value with typographic, unclosed or inner quotes."""
+    before, value_text, comment = _split_line(line)
+    if not value_text or value_text[0] not in f"\"'{_FOREIGN_QUOTES}":
         return
-    first, ends = value[0], len(value) > 1 and value[-1] == value[0]
-    if first in _CURLY:
-        plain = value.strip(_CURLY).strip()
-        yield f"{before}{_quoted(plain)}{comment}", f"{first} is no quote to YAML; write"
+    first_character, is_closed = (
+        value_text[0],
+        len(value_text) > 1 and value_text[-1] == value_text[0],
+    )
+    if first_character in _FOREIGN_QUOTES:
+        unquoted = value_text.strip(_FOREIGN_QUOTES).strip()
+        yield (
+            f"{before}{_quote(unquoted)}{comment}",
+            f"{first_character} is no quote to YAML; write",
+        )
         return
-    if value.count(first) == 1:
-        yield f"{line.rstrip()}{first}", "a quote is opened and not closed; write"
+    if value_text.count(first_character) == 1:
+        yield f"{line.rstrip()}{first_character}", "a quote is opened and not closed; write"
         return
-    inside = value[1:-1] if ends else value[1:]
-    said = f"the second {first} ends the text; write"
-    if ends:
-        yield f"{before}{_quoted(inside)}{comment}", said
-    yield f"{before}{_quoted(value)}{comment}", said
+    inside = value_text[1:-1] if is_closed else value_text[1:]
+    fault = f"the second {first_character} ends the text; write"
+    if is_closed:
+        yield f"{before}{_quote(inside)}{comment}", fault
+    yield f"{before}{_quote(value_text)}{comment}", fault
 
 
-def _unquoted(line: str) -> Iterator[tuple[str, str]]:
-    """A value that YAML takes for more than a text."""
-    before, value, comment = _parted(line)
-    closed = (value[:1], value[-1:]) in (("{", "}"), ("[", "]"))
-    if value and value[0] not in "\"'" and not closed:
-        if value[0] in "[{@`*&%!|>?-,]}#":
-            said = f"a text that begins with {value[0]} needs quotes; write"
+def _mend_unquoted(line: str) -> Iterator[tuple[str, str]]:
+    """Mends a text that needs quotes."""
+    before, value_text, comment = _split_line(line)
+    is_collection = (value_text[:1], value_text[-1:]) in (("{", "}"), ("[", "]"))
+    if value_text and value_text[0] not in "\"'" and not is_collection:
+        if value_text[0] in "[{@`*&%!|>?-,]}#":
+            fault = f"a text that begins with {value_text[0]} needs quotes; write"
         else:
-            said = f"a text {'with a colon in it ' * (':' in value)}needs quotes; write"
-        yield f"{before}{_quoted(value)}{comment}", said
-    for found in _FLOW_VALUE.finditer(line):
-        inside = f"{line[: found.start()]}{_quoted(found['value'])}{line[found.end() :]}"
-        first = found["value"][0]
-        what = f"that begins with {first}" if first in "@`*&%!|>?-#" else "with a colon in it"
-        yield inside, f"a text {what} needs quotes; write"
+            fault = f"a text {'with a colon in it ' * (':' in value_text)}needs quotes; write"
+        yield f"{before}{_quote(value_text)}{comment}", fault
+    for match in _FLOW_VALUE.finditer(line):
+        mended_line = f"{line[: match.start()]}{_quote(match['value'])}{line[match.end() :]}"
+        first_character = match["value"][0]
+        description = (
+            f"that begins with {first_character}"
+            if first_character in "@`*&%!|>?-#"
+            else "with a colon in it"
+        )
+        yield mended_line, f"a text {description} needs quotes; write"
 
 
-def _closed(line: str) -> Iterator[tuple[str, str]]:
-    """A list or a mapping on one line whose end is missing, or whose commas are."""
-    opened = [c for c in re.sub(r"\"[^\"]*\"|'[^']*'", "", line) if c in "[]{}"]
-    ends: list[str] = []
-    for c in opened:
-        if c in "[{":
-            ends.append("]" if c == "[" else "}")
-        elif ends and ends[-1] == c:
-            ends.pop()
-    if ends:
-        last = "".join(reversed(ends))
-        yield f"{line.rstrip()}{last}", f"{last} is missing at the end; write"
-    for found in re.finditer(r"(?<=[^\s,{\[:]) +(?=[A-Za-z_]\w*: )", line):
-        once = f"{line[: found.start()]}, {line[found.end() :]}"
-        if "{" in line[: found.start()]:
-            yield once, "a comma is missing; write"
+def _mend_unclosed(line: str) -> Iterator[tuple[str, str]]:
+    """Mends a list or mapping on one line without its end or its commas."""
+    brackets = [bracket for bracket in re.sub(r"\"[^\"]*\"|'[^']*'", "", line) if bracket in "[]{}"]
+    open_ends: list[str] = []
+    for bracket in brackets:
+        if bracket in "[{":
+            open_ends.append("]" if bracket == "[" else "}")
+        elif open_ends and open_ends[-1] == bracket:
+            open_ends.pop()
+    if open_ends:
+        missing_ends = "".join(reversed(open_ends))
+        yield f"{line.rstrip()}{missing_ends}", f"{missing_ends} is missing at the end; write"
+    for match in re.finditer(r"(?<=[^\s,{\[:]) +(?=[A-Za-z_]\w*: )", line):
+        mended_line = f"{line[: match.start()]}, {line[match.end() :]}"
+        if "{" in line[: match.start()]:
+            yield mended_line, "a comma is missing; write"
 
 
 _Rule = Callable[[str], Iterator[tuple[str, str]]]
 _RULES: tuple[_Rule, ...] = (
-    _tabs, _odd_characters, _slashes, _spaces, _quotes, _closed, _unquoted,
+    _mend_tabs, _mend_odd_characters, _mend_slashes, _mend_spaces, _mend_quotes, _mend_unclosed,
+    _mend_unquoted,
 )  # fmt: skip
 
 
-def _indented(lines: list[str], number: int) -> Iterator[_Mend]:
-    """A line as far in as one of those above it, or as an item of their list."""
+def _mend_indentation(lines: list[str], number: int) -> Iterator[_Mend]:
+    """Mends the indentation of a line by that of lines above, or by that of their list."""
     line = lines[number]
     content = line.lstrip()
     before = line[: len(line) - len(content)]
-    own = len(before.expandtabs(4))
-    above = [other for other in lines[max(0, number - 50) : number] if _has_content(other)]
-    items = [found.end() for other in above if (found := _ITEM.match(other))]
-    levels = {*items, *map(_indent, above)}
-    levels |= {_indent(other) + 2 for other in above[-1:] if other.rstrip().endswith(":")}
-    ordered = sorted(levels, key=lambda level: (abs(level - own), -level))
-    wrong = _TAB if "\t" in before else f"indented by {_counted(own)}, which fits no line above;"
-    mends = [
-        (level, _Mend(number, " " * level + content, f"{wrong} write it {_counted(level)} in:"))
-        for level in ordered
+    indentation = len(before.expandtabs(4))
+    lines_above = [
+        other_line for other_line in lines[max(0, number - 50) : number] if _has_content(other_line)
     ]
-    if own + 2 in items:  # where their hyphens are
-        yield from (mend for level, mend in mends if level > own)
-        lacking = "an item of a list lacks its hyphen; write"
-        yield _Mend(number, f"{' ' * own}- {content}", lacking)
-        yield from (mend for level, mend in mends if level < own)
+    entry_indentations = [
+        match.end() for other_line in lines_above if (match := _ENTRY_PREFIX.match(other_line))
+    ]
+    possible_indentations = {*entry_indentations, *map(_indentation, lines_above)}
+    possible_indentations |= {
+        _indentation(other_line) + 2
+        for other_line in lines_above[-1:]
+        if other_line.rstrip().endswith(":")
+    }
+    ordered_indentations = sorted(
+        possible_indentations, key=lambda level: (abs(level - indentation), -level)
+    )
+    wrong = (
+        _TAB_FAULT
+        if "\t" in before
+        else f"indented by {_count_spaces(indentation)}, which fits no line above;"
+    )
+    mends_by_indentation = [
+        (
+            new_indentation,
+            _Mend(
+                number,
+                " " * new_indentation + content,
+                f"{wrong} write it {_count_spaces(new_indentation)} in:",
+            ),
+        )
+        for new_indentation in ordered_indentations
+    ]
+    if indentation + 2 in entry_indentations:  # where their hyphens are
+        yield from (
+            mend for new_indentation, mend in mends_by_indentation if new_indentation > indentation
+        )
+        fault = "an item of a list lacks its hyphen; write"
+        yield _Mend(number, f"{' ' * indentation}- {content}", fault)
+        yield from (
+            mend for new_indentation, mend in mends_by_indentation if new_indentation < indentation
+        )
     else:
-        yield from (mend for _, mend in mends)
+        yield from (mend for _, mend in mends_by_indentation)
 
 
-def _counted(spaces: int) -> str:
+def _count_spaces(spaces: int) -> str:
     return f"{spaces} space{'' if spaces == 1 else 's'}"
 
 
-def _parted(line: str) -> tuple[str, str, str]:
-    """What stands before a value, the value, and a comment behind it."""
-    found = _KEY.match(line) or _ITEM.match(line)
-    if found is None:
+def _split_line(line: str) -> tuple[str, str, str]:
+    """Split a line into key, value, and comment."""
+    match = _KEY_PREFIX.match(line) or _ENTRY_PREFIX.match(line)
+    if match is None:
         return line, "", ""
-    before, rest = line[: found.end()], line[found.end() :].rstrip()
-    comment = re.search(r" +# .*$", rest)
-    if comment is None:
-        return before, rest, ""
-    return before, rest[: comment.start()], comment[0]
+    before, remainder = line[: match.end()], line[match.end() :].rstrip()
+    comment_match = re.search(r" +# .*$", remainder)
+    if comment_match is None:
+        return before, remainder, ""
+    return before, remainder[: comment_match.start()], comment_match[0]
 
 
-def _quoted(text: str) -> str:
-    """A text as YAML takes it whatever is in it, readable as far as it goes."""
+def _quote(text: str) -> str:
+    """A text in quotes that YAML accepts, whatever it contains, and as readable as possible."""
     if '"' not in text and "\\" not in text:
         return f'"{text}"'
     return "'" + text.replace("'", "''") + "'"
 
 
-# -- where nothing was found -----------------------------------------------------------------------
+# -- without a mend --------------------------------------------------------------------------------
 
 
-def _in_words(
+def _rephrase(
     lines: list[str], error: yaml.MarkedYAMLError, mark: yaml.Mark
 ) -> tuple[int | None, str]:
-    """What PyYAML says, for people who do not write parsers."""
-    said, context = error.problem or error.context or "not valid YAML", error.context or ""
-    began = error.context_mark.line + 1 if error.context_mark else mark.line + 1
-    if "quoted scalar" in context and "end of stream" in said:
-        return began, "the quote that opens here is not closed"
+    """PyYAML's message, rephrased for people who do not write parsers."""
+    problem, context = error.problem or error.context or "not valid YAML", error.context or ""
+    context_line = error.context_mark.line + 1 if error.context_mark else mark.line + 1
+    if "quoted scalar" in context and "end of stream" in problem:
+        return context_line, "the quote that opens here is not closed"
     if "flow" in context:
-        return min(began, len(lines)), (
+        return min(context_line, len(lines)), (
             "what stands in [ ] or { } here is not closed, lacks a comma, or holds a text that "
             "needs quotes"
         )
-    if "could not find expected ':'" in said:
-        return began, "no key with its value: write `key: value`, a colon and a space after the key"
-    if "mapping values are not allowed" in said or "expected <block end>" in said:
+    if "could not find expected ':'" in problem:
+        return (
+            context_line,
+            "no key with its value: write `key: value`, a colon and a space after the key",
+        )
+    if "mapping values are not allowed" in problem or "expected <block end>" in problem:
         return mark.line + 1, (
             "does not fit what is above it: look at its indentation, at a hyphen that is missing, "
             "and put a text that has a colon or quotes in it in quotes"
         )
-    if r"'\t'" in said:
+    if r"'\t'" in problem:
         return mark.line + 1, "a tab, where YAML wants spaces: put spaces in its place"
-    if "cannot start any token" in said or "alias" in said or "anchor" in said:
-        return mark.line + 1, f"{said}: put the text in quotes"
-    return mark.line + 1, said
+    if "cannot start any token" in problem or "alias" in problem or "anchor" in problem:
+        return mark.line + 1, f"{problem}: put the text in quotes"
+    return mark.line + 1, problem

@@ -1,6 +1,6 @@
 """An engine that speaks a book in place of its own: `--engine kokoro`.
 
-Its name is kept in the environment: processes that this one starts mean the same.
+Its name is kept in the environment, so that processes which this one starts use it as well.
 """
 
 from __future__ import annotations
@@ -15,49 +15,56 @@ from narrator.errors import UsageError, nearest
 from narrator.project.engine_choice import name_of
 
 VARIABLE = "NARRATOR_ENGINE"
-"""Environment variable: what speaks, whatever engine a manifest names."""
+"""Environment variable: the engine that speaks, whatever engine a manifest names."""
 
 
 def speaking_with(name: str | None) -> AbstractContextManager[None]:
-    """Within the block, books are spoken by this engine, or by their own where it is "";
-    None changes nothing. Raises UsageError for an engine that is not known."""
+    """Use this engine for all books within the block, or their own if the name is "".
+
+    None changes nothing. Raises UsageError for an unknown engine.
+    """
     if name:
-        _check(name)
+        _require_known_engine(name)
     return processes.environment(VARIABLE, name)
 
 
 def chosen() -> str:
-    """The engine that speaks every book, or "". Raises UsageError for one that is not known."""
+    """The name of the engine that speaks every book, or "". Raises UsageError if unknown."""
     name = os.environ.get(VARIABLE, "")
     if name:
-        _check(name)
+        _require_known_engine(name)
     return name
 
 
 def option() -> str:
-    """What commands are given so that they mean the same engine: " --engine …", or nothing."""
+    """The option that gives commands the same engine: " --engine …", or nothing."""
     name = os.environ.get(VARIABLE)
     return f" --engine {name}" if name else ""
 
 
 def replace_engine(manifest: Any, name: str) -> Any:
-    """A manifest's values, not validated yet, where all is spoken by the engine of this name; the
-    same values where the book's own engine has this name."""
+    """The values of a manifest, not validated yet, with everything spoken by this engine.
+
+    If the book's own engine has this name, the same values are returned.
+    """
     if not isinstance(manifest, dict) or name_of(manifest.get("engine")) == name:
         return manifest
-    changed = {**manifest, "engine": name}
+    changed_manifest = {**manifest, "engine": name}
     if isinstance(speakers := manifest.get("speakers"), dict):
-        changed["speakers"] = {speaker: _without_engine(own) for speaker, own in speakers.items()}
-    return changed
+        changed_manifest["speakers"] = {
+            speaker: _without_engine(speaker_settings)
+            for speaker, speaker_settings in speakers.items()
+        }
+    return changed_manifest
 
 
 def _without_engine(speaker: Any) -> Any:
     if not isinstance(speaker, dict):
         return speaker
-    return {key: value for key, value in speaker.items() if key != "engine"}
+    return {key: setting for key, setting in speaker.items() if key != "engine"}
 
 
-def _check(name: str) -> None:
+def _require_known_engine(name: str) -> None:
     if name not in ENGINES:
         guess = nearest(name, list(ENGINES))
         hint = f"did you mean {guess}?" if guess else f"there are {', '.join(ENGINES)}"

@@ -1,6 +1,6 @@
-"""Which manifest is meant by what was named: a manifest, its folder, or something near them.
+"""Finds the manifest that a path stands for: a manifest itself, its folder, or something near it.
 
-Knows names of files, nothing of what is in them.
+Knows names of files, nothing of their contents.
 """
 
 from __future__ import annotations
@@ -19,104 +19,118 @@ TEXTS = (".epub", ".md", ".markdown", ".txt", ".text", ".docx", ".odt", ".rtf", 
          ".azw3")  # fmt: skip
 _FOREIGN = (".doc", ".pages", ".kfx", ".lit")
 _SOUNDS = (".m4b", ".m4a", ".mp3", ".wav", ".flac", ".opus", ".ogg", ".aac")
-_LISTED = 5
-"""Names of files that are proposed."""
+_MAX_SUGGESTIONS = 5
+"""Largest number of file names in a suggestion."""
 
 
 def manifest_at(path: Path) -> Path:
-    """The manifest that a path means: itself, or book.yaml in its folder.
+    """The manifest for a path: the path itself, or book.yaml in this folder.
 
-    Raises ManifestError for what is none, with what may have been meant.
+    Raises ManifestError with a suggestion if there is none.
     """
     if path.is_dir():
         if not (path / NAME).exists() and not (path / NAME).is_symlink():
-            raise _error(path, f"no {NAME} in this folder", _near_folder(path))
+            raise _error(path, f"no {NAME} in this folder", _suggest_for_folder(path))
         return path / NAME
     suffix = path.suffix.lower()
     if path.is_file():
         if suffix in TEXTS:
-            raise _error(path, "a text, no manifest", _of_text(path))
+            raise _error(path, "a text, no manifest", _suggest_for_text(path))
         if suffix in _FOREIGN:
-            mend = f"save it as Word (.docx) or EPUB, then: narrator new DIR --from {path}"
-            raise _error(path, "a manuscript, no manifest", mend)
+            advice = f"save it as Word (.docx) or EPUB, then: narrator new DIR --from {path}"
+            raise _error(path, "a manuscript, no manifest", advice)
         if suffix in _SOUNDS:
             raise _error(path, "sound, no manifest", f"`narrator verify {path}` measures it")
         return path
     if path.exists() or path.is_symlink() or "\0" in str(path):
-        return path  # what it is shows when it is read
-    raise _error(path, "no such file", _near_missing(path))
+        return path  # reading it reports the kind
+    raise _error(path, "no such file", _suggest_for_missing(path))
 
 
-def _error(path: Path, wrong: str, mend: str) -> ManifestError:
-    return ManifestError(Problem(path, None, f"{wrong}; {mend}"))
+def _error(path: Path, fault: str, advice: str) -> ManifestError:
+    return ManifestError(Problem(path, None, f"{fault}; {advice}"))
 
 
-_GENERAL = "name a project's folder or its book.yaml, or write one: `narrator new DIR --from BOOK`"
+_GENERAL_ADVICE = (
+    "name a project's folder or its book.yaml, or write one: `narrator new DIR --from BOOK`"
+)
 
 
-def _of_text(path: Path) -> str:
-    if project := _around(path.parent):
+def _suggest_for_text(path: Path) -> str:
+    if project := _find_enclosing_project(path.parent):
         return f"name its project: {project}"
     return f"`narrator new DIR --from {path}` makes a project of it"
 
 
-def _around(folder: Path) -> Path | None:
-    """The project that a folder is in, itself included."""
+def _find_enclosing_project(folder: Path) -> Path | None:
+    """The project that contains a folder, or is the folder itself."""
     with contextlib.suppress(OSError, RuntimeError):
-        for place in (folder, folder / "..", folder / "../.."):
-            if (place / NAME).is_file():
-                return place if place == folder else place.resolve()
+        for candidate in (folder, folder / "..", folder / "../.."):
+            if (candidate / NAME).is_file():
+                return candidate if candidate == folder else candidate.resolve()
     return None
 
 
-def _near_folder(folder: Path) -> str:
-    if project := _around(folder):
+def _suggest_for_folder(folder: Path) -> str:
+    if project := _find_enclosing_project(folder):
         return f"name its project: {project}"
-    for found in (_manifests(folder), _projects(folder)):
-        if found:
-            names = ", ".join(str(path) for path in found[:_LISTED])
-            return f"did you mean {names}?" if len(found) == 1 else f"there are {names}"
-    if text := next(_named(folder, TEXTS), None):
-        return f"`narrator new DIR --from '{text}'` makes a project of a manuscript"
-    return _GENERAL
+    for candidates in (_find_manifests(folder), _find_projects(folder)):
+        if candidates:
+            names = ", ".join(str(path) for path in candidates[:_MAX_SUGGESTIONS])
+            return f"did you mean {names}?" if len(candidates) == 1 else f"there are {names}"
+    if text_path := next(_files_with_suffix(folder, TEXTS), None):
+        return f"`narrator new DIR --from '{text_path}'` makes a project of a manuscript"
+    return _GENERAL_ADVICE
 
 
-def _manifests(folder: Path) -> list[Path]:
+def _find_manifests(folder: Path) -> list[Path]:
     """YAML files that may be manifests."""
-    found = []
-    for path in _named(folder, (".yaml", ".yml")):
+    manifests = []
+    for path in _files_with_suffix(folder, (".yaml", ".yml")):
         with contextlib.suppress(OSError), path.open("rb") as file:
             if b"chapters" in file.read(4_000_000):
-                found.append(path)
-    return found
+                manifests.append(path)
+    return manifests
 
 
-def _projects(folder: Path) -> list[Path]:
-    return sorted(path for path in _inside(folder) if (path / NAME).is_file())
+def _find_projects(folder: Path) -> list[Path]:
+    return sorted(path for path in _list_folder(folder) if (path / NAME).is_file())
 
 
-def _named(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
-    return (p for p in sorted(_inside(folder)) if p.suffix.lower() in suffixes and p.is_file())
+def _files_with_suffix(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
+    return (
+        path
+        for path in sorted(_list_folder(folder))
+        if path.suffix.lower() in suffixes and path.is_file()
+    )
 
 
-def _inside(folder: Path) -> list[Path]:
+def _list_folder(folder: Path) -> list[Path]:
     try:
         return [path for path in folder.iterdir() if not path.name.startswith(".")]
     except OSError:
         return []
 
 
-def _near_missing(path: Path) -> str:
-    """What may have been meant by a name that nothing has."""
+def _suggest_for_missing(path: Path) -> str:
+    """A suggestion for a path that does not exist."""
     if re.fullmatch(r"\d+\.\d+", path.name):
         return f"as a chunk it belongs to `narrator why {path.name}`, `takes`, `retake`, `pin`"
     if path.name == NAME and path.parent.is_dir():
-        return _near_folder(path.parent)
-    around = _inside(path.parent)
-    books = [p.name for p in around if (p / NAME).is_file() or p.suffix in (".yaml", ".yml")]
-    others = [p.name for p in around if p.is_file() and p.suffix.lower() in TEXTS]
+        return _suggest_for_folder(path.parent)
+    siblings = _list_folder(path.parent)
+    project_names = [
+        sibling.name
+        for sibling in siblings
+        if (sibling / NAME).is_file() or sibling.suffix in (".yaml", ".yml")
+    ]
+    text_names = [
+        sibling.name
+        for sibling in siblings
+        if sibling.is_file() and sibling.suffix.lower() in TEXTS
+    ]
     with contextlib.suppress(ValueError):
-        guess = nearest(path.name, books) or nearest(path.name, others)
+        guess = nearest(path.name, project_names) or nearest(path.name, text_names)
         if guess:
             return f"did you mean '{quoted(str(path.with_name(guess)), 200)}'?"
-    return _GENERAL
+    return _GENERAL_ADVICE

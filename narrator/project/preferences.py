@@ -1,9 +1,10 @@
-"""The user's own settings, which no project says: `settings.yaml` in the library.
+"""The user's own settings, in `settings.yaml` of the library.
 
     cluster: tls://studio.local:8786
     build: /Volumes/Large/narrator
 
-What a manifest could name, a stranger's could, too: a cluster runs programs for whoever reaches it.
+These are settings that a manifest must not have, since it may come from a stranger: a cluster runs
+programs for whoever can reach it.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from narrator.project.yaml import read_yaml
 from narrator.settings import Strict, Text
 
 NONE = "none"
-"""In place of an address: this machine."""
-_BEGINS = "settings begin with keys, as `cluster: tls://studio.local:8786`"
+"""The address that stands for this machine."""
+_EXAMPLE_HINT = "settings begin with keys, as `cluster: tls://studio.local:8786`"
 
 
 class ClusterSettings(Strict):
@@ -36,8 +37,8 @@ class ClusterSettings(Strict):
     """Without certificates: all users of this machine can run programs through it."""
 
 
-def _as_address(value: object) -> object:
-    return {"address": value} if isinstance(value, str) else value
+def _as_address(address: object) -> object:
+    return {"address": address} if isinstance(address, str) else address
 
 
 class Preferences(Strict):
@@ -53,42 +54,51 @@ def path() -> Path:
 
 
 def read() -> Preferences:
-    """What the user has set; nothing without a file. Raises ManifestError."""
-    where = path()
-    if not where.exists():
+    """The user's settings; the defaults if there is no file. Raises ManifestError."""
+    settings_path = path()
+    if not settings_path.exists():
         return Preferences()
-    reader, data = read_yaml(where, begins=_BEGINS, may_be_empty=True)
+    reader, settings = read_yaml(settings_path, format_hint=_EXAMPLE_HINT, may_be_empty=True)
     try:
-        return Preferences.model_validate(data)
+        return Preferences.model_validate(settings)
     except ValidationError as error:
-        raise ManifestError(problems_of(where, reader.lines, error, Preferences)) from None
+        raise ManifestError(problems_of(settings_path, reader.lines, error, Preferences)) from None
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterWish:
-    """What a command says of a cluster, of what the user's settings say."""
+    """A command's options for the cluster, which override the user's settings."""
 
     address: str = ""
-    """An address, `none`, or "" where it is said nowhere but in the settings."""
+    """An address, `none`, or "" to use that of the settings."""
     tls: str = ""
     """The folder of a certificate, or ""."""
     insecure: bool = False
     """Without certificates, on this machine."""
 
     def place(self) -> ClusterPlace | None:
-        """Where models speak; None for this machine. Raises UsageError, ManifestError."""
+        """The cluster on which models speak; None for this machine. Raises UsageError,
+        ManifestError."""
         tls = Path(self.tls).expanduser() if self.tls else None
         if self.address:
             return None if self.address == NONE else place_of(self.address, tls, self.insecure)
-        said = read().cluster
-        if said is None or said.address == NONE:
+        cluster_settings = read().cluster
+        if cluster_settings is None or cluster_settings.address == NONE:
             return None
-        own = None if said.tls is None else path().parent / Path(said.tls).expanduser()
+        certificate_folder = (
+            None
+            if cluster_settings.tls is None
+            else path().parent / Path(cluster_settings.tls).expanduser()
+        )
         try:
-            return place_of(said.address, tls or own, self.insecure or said.insecure)
+            return place_of(
+                cluster_settings.address,
+                tls or certificate_folder,
+                self.insecure or cluster_settings.insecure,
+            )
         except UsageError as error:
             raise ManifestError(Problem(path(), None, f"cluster: {error}")) from None
 
 
 AS_SET = ClusterWish()
-"""As the user's settings say."""
+"""A wish that leaves everything to the user's settings."""

@@ -1,7 +1,7 @@
-"""What platforms ask of audio files: figures, layout and names, as data.
+"""Requirements of platforms on audio files: figures, layout and names, as data.
 
-Used from both ends: an export makes files to a profile, `verify` holds files to it. Knows nothing
-of manifests, samples and codecs. Figures marked "secondary" were not read at the platform itself.
+Exports make files by a profile, and `verify` checks files against one. Knows nothing of manifests,
+samples and codecs. Figures marked "secondary" were not read at the platform itself.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from typing import Any, Literal
 from narrator.sound.loudness import Target
 
 Span = tuple[float, float]
-"""Least and most."""
+"""Lowest and highest value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A platform's demands, and how files are made that meet them. None: nothing is asked."""
+    """A platform's requirements, and how files are made that meet them.
+
+    None means no requirement.
+    """
 
     name: str
     formats: tuple[str, ...]
@@ -27,7 +30,7 @@ class Profile:
     kind: Literal["LUFS", "RMS"] = "LUFS"
     """Integrated by ITU-R BS.1770, or RMS over everything, ungated."""
     loudness: float | None = None
-    """What is aimed at; None leaves the sound at its own level."""
+    """Target loudness; None leaves the sound at its own level."""
     tolerance: float = 1.0
     """LU or dB that a file may lie from it."""
     true_peak: float | None = None
@@ -48,30 +51,30 @@ class Profile:
     longest: float | None = None
     """Minutes a file."""
     bitrate: int | None = None
-    """kbit/s of lossy codecs; each codec's own where it is None."""
+    """kbit/s of lossy codecs; None for each codec's default."""
     bitrates: tuple[int, int] | None = None
-    """kbit/s that are accepted, least and most."""
+    """Lowest and highest accepted kbit/s."""
     bitrate_mode: Literal["constant", "variable"] | None = None
     sample_rate: int | None = None
     channels: int | None = None
-    """1 or 2; as the sound has where it is None."""
+    """1 or 2; None for as many as the sound has."""
     alike: bool = False
     """Whether all files of a book must have the same channels and sample rate."""
     credits: bool = False
-    """Whether opening and closing credits are asked for."""
+    """Whether opening and closing credits are required."""
     sample: Span | None = None
-    """Seconds of the retail sample that is asked for."""
+    """Seconds of the required retail sample."""
     tags: tuple[str, ...] = ("title",)
     """Facts that a file must carry, by FFmpeg's names."""
     cover: bool = False
     """Whether a file must carry its cover."""
     cover_square: bool = False
     cover_pixels: tuple[int, int] | None = None
-    """Of its longer side: a smaller one is refused, a larger one is scaled down."""
+    """Range of its longer side: a smaller cover is refused, a larger one is scaled down."""
     marks: bool = False
     """Whether a file of a whole book must have chapter marks."""
     genre: str = "Audiobook"
-    """Where the manifest names none."""
+    """Default genre, if the manifest names none."""
     book_name: str = "{author} - {title}"
     """Template of a book's file, without its ending: facts by name, `/` makes folders."""
     chapter_name: str = "{number} - {chapter}"
@@ -80,17 +83,27 @@ class Profile:
 
     @property
     def target(self) -> Target:
-        """What an encoded chapter must measure: nearer than a file may, since joining moves it.
+        """The loudness target of an encoded chapter.
 
-        RMS counts pauses, so chapters of equal words differ in it: they get nearly all of the room.
+        It is narrower than that of a file, since joining chapters changes their loudness. RMS
+        includes pauses, so chapters with the same speech differ in it and get nearly the full
+        tolerance.
         """
-        ceiling = min((p for p in (self.true_peak, self.peak) if p is not None), default=0.0)
+        ceiling = min(
+            (peak for peak in (self.true_peak, self.peak) if peak is not None), default=0.0
+        )
         if self.loudness is None:
             return Target("as it is", 0.0, -200.0, 200.0, ceiling)
-        half = self.tolerance / 2
-        near = min(0.5, half) if self.kind == "LUFS" else max(self.tolerance - 0.5, half)
+        half_tolerance = self.tolerance / 2
+        tolerance = (
+            min(0.5, half_tolerance)
+            if self.kind == "LUFS"
+            else max(self.tolerance - 0.5, half_tolerance)
+        )
         kind: Literal["LUFS", "dB RMS"] = "LUFS" if self.kind == "LUFS" else "dB RMS"
-        return Target(kind, self.loudness, self.loudness - near, self.loudness + near, ceiling)
+        return Target(
+            kind, self.loudness, self.loudness - tolerance, self.loudness + tolerance, ceiling
+        )
 
 
 ROOM_TONE = -70.0
@@ -190,7 +203,7 @@ EBU_R128 = Profile(
 
 ARCHIVE = Profile(
     # Lossless, at the sound's own rate and level, and nothing laid under it: no room tone either.
-    # Only what would lie over full scale is limited: a file of integers cannot hold it.
+    # Only samples over full scale are limited: a file of integers cannot hold it.
     name="archive",
     formats=("flac",),
     files="both",
@@ -219,7 +232,7 @@ LOUDNESS: Mapping[str, Profile] = {
     # Apple Podcasts.
     "podcast": replace(PLAIN, loudness=-16.0, true_peak=-1.0, genre="Podcast"),
 }
-"""What `output.loudness` can name."""
+"""The targets that `output.loudness` can name."""
 
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile
@@ -236,28 +249,28 @@ NEAR = 1.0
 
 
 def within(span: Span) -> Span:
-    """The seconds of silence to plan for a head or tail, least and most."""
+    """The range of seconds of silence to plan for a head or tail."""
     return round(span[0] + EDGE if span[0] > 0 else 0.0, 3), round(span[1] - EDGE, 3)
 
 
 def custom(name: str, base: str, changes: Mapping[str, Any]) -> Profile:
-    """A profile by another name, with fields changed, and without demands of its base that the
-    changed ones make void: bitrates are MP3's, marks are those of books.
+    """A profile derived from another, with changed fields.
 
-    A bitrate of its own is demanded as such where it is constant and all that is lossy is MP3.
-    Raises KeyError for a base that does not exist.
+    Requirements of the base that the changes make void are dropped: bitrate ranges are for MP3,
+    chapter marks for books. A changed bitrate is required exactly if it is constant and the only
+    lossy format is MP3. Raises KeyError for an unknown base.
     """
-    given = {field.name for field in fields(Profile)} & changes.keys()
-    profile = replace(PROFILES[base], name=name, **{key: changes[key] for key in given})
+    changed_fields = {field.name for field in fields(Profile)} & changes.keys()
+    profile = replace(PROFILES[base], name=name, **{key: changes[key] for key in changed_fields})
     if not _LOSSY & set(profile.formats) <= {"mp3"}:
         # AAC and Opus vary about their bitrate, and no frame of theirs states it
-        mode = profile.bitrate_mode if "bitrate_mode" in given else None
+        mode = profile.bitrate_mode if "bitrate_mode" in changed_fields else None
         profile = replace(profile, bitrates=None, bitrate_mode=mode)
     elif profile.bitrate is None or profile.bitrate_mode == "variable":
         profile = replace(profile, bitrates=None)
-    elif "bitrate" in given and profile.bitrates is not None:
+    elif "bitrate" in changed_fields and profile.bitrates is not None:
         profile = replace(profile, bitrates=(profile.bitrate, profile.bitrate))
-    if "opus" in profile.formats and "sample_rate" not in given and profile.sample_rate:
+    if "opus" in profile.formats and "sample_rate" not in changed_fields and profile.sample_rate:
         profile = replace(profile, sample_rate=48000)  # the one rate that Opus gives back
     if "wav" in profile.formats:  # holds neither
         profile = replace(profile, marks=False, cover=False)
@@ -270,7 +283,7 @@ _LOSSY = {"m4b", "mp3", "opus"}
 
 
 def contradiction(base: str, changes: Mapping[str, Any]) -> str | None:
-    """Why files of a `custom` profile could not pass it, in words; None where they can."""
+    """Why files of a `custom` profile could not meet it, in words; None if they can."""
     profile = custom("", base, changes)
     tone, floor = profile.room_tone, profile.noise_floor
     if tone is not None and floor is not None and tone > floor - NEAR:

@@ -1,7 +1,6 @@
-"""book.yaml -> frozen models, validated before anything runs.
+"""A project: a validated manifest, with its folder and everything that follows from its values.
 
-All problems come in one report, each with file:line; an unknown key names the nearest valid one.
-Knows the shape of a project and where its files lie, nothing of what chapter text says.
+Knows the shape of a project and the paths of its files, nothing of the text of chapters.
 """
 
 from __future__ import annotations
@@ -33,21 +32,21 @@ class Project:
     path: Path
     """The manifest's file."""
     build: Path
-    """Where renders go; git ignores it."""
+    """The folder of renders, ignored by git."""
     manifest: Manifest
     lines: Mapping[Loc, int]
-    """Line numbers of the manifest's values, by where they stand."""
+    """Line numbers of the manifest's values, by location."""
     unseen: tuple[tuple[str, Path, int, int], ...] = ()
-    """Characters in texts of the manifest that cannot be seen: each with the file, the line of its
-    first place, and in how many it stands."""
+    """Invisible characters in texts of the manifest, each with the file, the line of its first
+    place, and the number of places."""
     other_engine: str = ""
     """The engine that speaks in place of the manifest's, or ""."""
     remarks: tuple[Problem, ...] = ()
-    """What is valid in the manifest, but was perhaps meant otherwise."""
+    """Valid values of the manifest that were perhaps meant otherwise."""
     _listed: list[tuple[tuple[ChapterSettings, ...], tuple[Loc, ...]]] = dataclasses.field(
         default_factory=list, init=False, repr=False, compare=False
     )
-    """The chapters and their places, once they were asked for."""
+    """Cache of the chapters and their locations."""
 
     @property
     def root(self) -> Path:
@@ -60,39 +59,44 @@ class Project:
 
     @property
     def stem(self) -> str:
-        """What tells its files in `build` from those of other manifests of its folder: its name
-        without an ending, unless there is one by that name that ends in .yaml."""
+        """A name for the manifest's files in `build`, unique among the manifests of its folder.
+
+        It is the manifest's name without its ending, unless another manifest has the same name and
+        the ending .yaml.
+        """
         twin = self.path.with_suffix(".yaml")
-        alone = self.path.suffix == ".yaml" or not twin.is_file()
-        return self.path.stem if alone else self.path.name
+        is_unique = self.path.suffix == ".yaml" or not twin.is_file()
+        return self.path.stem if is_unique else self.path.name
 
     @property
     def engine(self) -> EngineSettings:
         return self.manifest.engine
 
     def engine_of(self, speaker: str) -> EngineSettings:
-        """What one of the cast is spoken by: the settings of its own engine, or the book's, with
-        what the speaker sets over them."""
-        own = self.speakers[speaker].engine
-        if own is None:
+        """The engine settings of a speaker: its own or the book's, with the speaker's overrides."""
+        speaker_engine = self.speakers[speaker].engine
+        if speaker_engine is None:
             return self.engine
-        if own.name != self.engine.name:
-            return own
-        return self.engine.model_copy(update=own.model_dump(exclude_unset=True))
+        if speaker_engine.name != self.engine.name:
+            return speaker_engine
+        return self.engine.model_copy(update=speaker_engine.model_dump(exclude_unset=True))
 
     @property
     def has_draft(self) -> bool:
-        """Whether a draft of it is another thing than the book: not all is spoken by the draft
-        voice anyhow."""
+        """Whether a draft differs from the book, since not all is spoken by the draft voice
+        anyway."""
         return any(self.engine_of(name).name != "draft" for name in self.speakers)
 
     @property
     def speakers(self) -> Mapping[str, Speaker]:
-        """The cast, and whom it plays; a manifest without one has a single speaker, "narrator"."""
+        """The cast and the characters that it plays.
+
+        A manifest without speakers has a single one, "narrator".
+        """
         return self.manifest.cast or {"narrator": Speaker()}
 
     def voice_of(self, name: str) -> str:
-        """The speaker of the manifest whose voice one of the cast has: its own, or who plays it."""
+        """The speaker with the voice of somebody in the cast: themselves, or who plays them."""
         if name in self.manifest.speakers:
             return name
         players = self.manifest.speakers.items()
@@ -105,18 +109,22 @@ class Project:
             return self.manifest.narrator
         if not self.manifest.speakers or "narrator" in self.manifest.speakers:
             return "narrator"
-        only = list(self.manifest.speakers)
-        return only[0] if len(only) == 1 else None
+        names = list(self.manifest.speakers)
+        return names[0] if len(names) == 1 else None
 
     @property
     def first_person(self) -> str | None:
-        """Who says "I" in the narration, if anybody does."""
-        told = self.manifest.dialogue.first_person
-        if told is None and self.manifest.speakers and self.narrator != "narrator":
+        """The speaker who says "I" in the narration, if there is one."""
+        configured_name = self.manifest.dialogue.first_person
+        if configured_name is None and self.manifest.speakers and self.narrator != "narrator":
             return self.narrator
         cast = self.manifest.cast
-        called = (name for name, who in cast.items() if told in who.aliases)
-        return told if told in cast else next(called, told)
+        names_with_alias = (
+            name for name, speaker in cast.items() if configured_name in speaker.aliases
+        )
+        return (
+            configured_name if configured_name in cast else next(names_with_alias, configured_name)
+        )
 
     @property
     def lexicon(self) -> tuple[LexiconEntry, ...]:
@@ -131,99 +139,99 @@ class Project:
 
     @property
     def chapters(self) -> tuple[ChapterSettings, ...]:
-        """The manifest's chapters, between the spoken credits where there are any."""
+        """The manifest's chapters, between the spoken credits if there are any."""
         return self._chapters()[0]
 
     @property
     def numbered(self) -> list[int]:
-        """The places in `chapters` of those that the manifest lists: credits left out."""
-        return [n for n, loc in enumerate(self._chapters()[1]) if loc[0] == "chapters"]
+        """The indices in `chapters` of the chapters in the manifest, without credits."""
+        return [index for index, loc in enumerate(self._chapters()[1]) if loc[0] == "chapters"]
 
     def chapter_loc(self, number: int) -> Loc:
-        """Where a chapter of `chapters` stands in the manifest."""
+        """The location of a chapter in the manifest."""
         return self._chapters()[1][number]
 
     def _chapters(self) -> tuple[tuple[ChapterSettings, ...], tuple[Loc, ...]]:
         if not self._listed:
-            found = self._with_credits()
-            chapters, places = zip(*found, strict=True)
+            located_chapters = self._with_credits()
+            chapters, places = zip(*located_chapters, strict=True)
             self._listed.append((chapters, places))
         return self._listed[0]
 
     def _with_credits(self) -> list[tuple[ChapterSettings, Loc]]:
-        found: list[tuple[ChapterSettings, Loc]] = [
-            (chapter, ("chapters", i)) for i, chapter in enumerate(self.manifest.chapters)
+        located_chapters: list[tuple[ChapterSettings, Loc]] = [
+            (chapter, ("chapters", index)) for index, chapter in enumerate(self.manifest.chapters)
         ]
-        spoken = self.manifest.credits
-        if spoken is None:
-            return found
-        speaker = spoken.speaker or self.narrator or ""
+        credit_settings = self.manifest.credits
+        if credit_settings is None:
+            return located_chapters
+        speaker = credit_settings.speaker or self.narrator or ""
         opening, closing = credits(self)
         if opening is not None:
             lines = ({speaker: opening},)
-            first = ChapterSettings(title=spoken.opening_title, lines=lines)
-            found.insert(0, (first, ("credits", "opening")))
+            opening_chapter = ChapterSettings(title=credit_settings.opening_title, lines=lines)
+            located_chapters.insert(0, (opening_chapter, ("credits", "opening")))
         if closing is not None:
             lines = ({speaker: closing},)
-            last = ChapterSettings(title=spoken.closing_title, lines=lines)
-            found.append((last, ("credits", "closing")))
-        return found
+            closing_chapter = ChapterSettings(title=credit_settings.closing_title, lines=lines)
+            located_chapters.append((closing_chapter, ("credits", "closing")))
+        return located_chapters
 
     @property
     def deliveries(self) -> tuple[Profile, ...]:
-        """How the book is delivered: to each profile in its own folder, or as `output` says."""
+        """The profiles to deliver: each in its own folder, or one made from `output`."""
         output = self.manifest.output
         if output.profile is not None:
             return tuple(map(self.profile, output.profile))
         if isinstance(output.loudness, str):
-            plain = profiles.LOUDNESS[output.loudness]
+            base_profile = profiles.LOUDNESS[output.loudness]
         else:
-            plain = dataclasses.replace(profiles.PLAIN, loudness=output.loudness)
-        own = dataclasses.replace(
-            plain,
+            base_profile = dataclasses.replace(profiles.PLAIN, loudness=output.loudness)
+        output_profile = dataclasses.replace(
+            base_profile,
             formats=output.formats,
             files=output.files,
-            true_peak=plain.true_peak if output.true_peak is None else output.true_peak,
+            true_peak=base_profile.true_peak if output.true_peak is None else output.true_peak,
             bitrate=output.bitrate,
             sample_rate=output.sample_rate,
             channels=output.channels,
             room_tone=output.room_tone,
             book_name=output.name,
         )
-        return (own,)
+        return (output_profile,)
 
     def profile(self, name: str) -> Profile:
         """A profile by name, the project's own or a platform's. Raises KeyError."""
-        own = self.manifest.profiles.get(name)
-        if own is None:
+        settings = self.manifest.profiles.get(name)
+        if settings is None:
             return profiles.PROFILES[name]
-        return profiles.custom(name, own.base, own.changes)
+        return profiles.custom(name, settings.base, settings.changes)
 
     def line(self, *loc: str | int) -> int | None:
-        """The line of a value, or of the nearest thing around it."""
+        """The line of a value in the manifest, or of the nearest one around it."""
         return line_of(self.lines, loc)
 
 
 def credits(project: Project) -> tuple[str | None, str | None]:
-    """The opening and closing credits as text of the script, facts filled in and escaped.
+    """The opening and closing credits as script text, with facts filled in and escaped.
 
-    None for those that are not spoken. Raises KeyError for a fact that does not exist, and
-    LookupError with its name for one that the manifest does not tell.
+    None for credits that are not spoken. Raises KeyError for an unknown fact, and LookupError with
+    its name for one that the manifest does not have.
     """
-    spoken = project.manifest.credits
-    if spoken is None:
+    credit_settings = project.manifest.credits
+    if credit_settings is None:
         return None, None
     facts = project.facts.in_credits()
 
-    def value(match: re.Match[str]) -> str:
+    def format_fact(match: re.Match[str]) -> str:
         if not facts[match[1]]:
             raise LookupError(match[1])
         return re.sub(r"([\\`*_{}\[\]<>#:|&~])", r"\\\1", facts[match[1]])
 
-    def filled(template: str | None) -> str | None:
+    def fill_template(template: str | None) -> str | None:
         if template is None:
             return None
-        text = re.sub(r"\{(\w+)\}", value, template)
+        text = re.sub(r"\{(\w+)\}", format_fact, template)
         return re.sub(r"^(\d+)([.)])|^([-+])", r"\1\\\2\3", text)  # no list begins here
 
-    return filled(spoken.opening), filled(spoken.closing)
+    return fill_template(credit_settings.opening), fill_template(credit_settings.closing)

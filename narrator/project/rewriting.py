@@ -1,7 +1,8 @@
-"""Values of a YAML file put in, changed, renamed in its text: the author's other lines stay as they
-are, with their comments, order, quotes, spaces, anchors, line ends and byte order mark.
+"""Inserts, changes and renames values in the text of a YAML file.
 
-What is written is read again and compared before it counts. Knows YAML, not what keys mean.
+All other lines of the author stay as they are, with their comments, order, quotes, spaces, anchors,
+line ends and byte order mark. The new text is parsed again and compared before it counts. Knows
+YAML, not the meaning of keys.
 """
 
 from __future__ import annotations
@@ -14,180 +15,198 @@ import yaml
 
 _WIDTH = 96
 
-Where = Sequence[str | int]
-"""Keys of mappings, places in lists."""
+KeyPath = Sequence[str | int]
+"""A path into YAML: keys of mappings and indices of lists."""
 
 
-class NotWritten(Exception):
-    """A text in which a thing is written so that it cannot be changed by itself."""
+class UnsupportedLayout(Exception):
+    """A text whose layout does not allow the change."""
 
 
-def inserted(text: str, path: Where, entries: Mapping[str, object]) -> str:
-    """The text with more entries at the end of the mapping at `path`.
+def inserted(text: str, path: KeyPath, entries: Mapping[str, object]) -> str:
+    """The text with entries added at the end of the mapping at `path`.
 
-    One that is not there at the top is begun above `chapters`. Raises NotWritten.
+    A missing top-level mapping is added above `chapters`. Raises UnsupportedLayout.
     """
 
-    def grow(there: Any) -> Any:
-        there = there or {}
-        if there.keys() & entries.keys():
-            raise NotWritten
-        return there | _plain(_block(entries, 0))
+    def add_entries(mapping: Any) -> Any:
+        mapping = mapping or {}
+        if mapping.keys() & entries.keys():
+            raise UnsupportedLayout
+        return mapping | _load_plain(_dump_block(entries, 0))
 
-    return _rewritten(text, path, lambda found: found.with_entries(path, entries), grow)
+    return _rewrite(text, path, lambda document: document.with_entries(path, entries), add_entries)
 
 
-def appended(text: str, path: Where, item: Mapping[str, object]) -> str:
-    """The text with one more item at the end of the list at `path`. Raises NotWritten."""
-    return _rewritten(
-        text, path, lambda found: found.with_item(path, item), lambda there: [*there, _said(item)]
+def appended(text: str, path: KeyPath, entry: Mapping[str, object]) -> str:
+    """The text with an entry added at the end of the list at `path`. Raises UnsupportedLayout."""
+    return _rewrite(
+        text,
+        path,
+        lambda document: document.with_appended(path, entry),
+        lambda entries: [*entries, _round_trip(entry)],
     )
 
 
-def changed(text: str, path: Where, value: object) -> str:
-    """The text with another value at `path`, which is there or may be put there.
+def changed(text: str, path: KeyPath, new_value: object) -> str:
+    """The text with another value at `path`, which is added if it is missing.
 
-    Raises NotWritten.
+    Raises UnsupportedLayout.
     """
-    at = _known(text, path)
-    if at == len(path):
-        return _rewritten(
-            text, path, lambda found: found.with_value(path, value), lambda _: _said(value)
+    existing_count = _count_existing_keys(text, path)
+    if existing_count == len(path):
+        return _rewrite(
+            text,
+            path,
+            lambda document: document.with_value(path, new_value),
+            lambda _: _round_trip(new_value),
         )
-    at = max(1, at)
-    for key in reversed(path[at:]):
-        value = {key: value}
-    if not isinstance(value, Mapping):
-        raise NotWritten
-    return inserted(text, path[:at], value)
+    existing_count = max(1, existing_count)
+    for key in reversed(path[existing_count:]):
+        new_value = {key: new_value}
+    if not isinstance(new_value, Mapping):
+        raise UnsupportedLayout
+    return inserted(text, path[:existing_count], new_value)
 
 
-def renamed(text: str, path: Where, key: str) -> str:
-    """The text with another key for the value at `path`. Raises NotWritten."""
+def renamed(text: str, path: KeyPath, key: str) -> str:
+    """The text with another key for the value at `path`. Raises UnsupportedLayout."""
 
-    def rename(there: Any) -> Any:
-        return {key if name == path[-1] else name: value for name, value in there.items()}
+    def rename_key(mapping: Any) -> Any:
+        return {key if name == path[-1] else name: child for name, child in mapping.items()}
 
-    return _rewritten(text, path[:-1], lambda found: found.with_key(path, key), rename)
-
-
-# -- what a text says ------------------------------------------------------------------------------
+    return _rewrite(text, path[:-1], lambda document: document.with_key(path, key), rename_key)
 
 
-def _rewritten(
-    text: str, path: Where, write: Callable[[_Text], str], meant: Callable[[Any], Any]
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def _rewrite(
+    text: str, path: KeyPath, write: Callable[[_Text], str], change_value: Callable[[Any], Any]
 ) -> str:
-    """What `write` makes of a text, if that says at `path` what is `meant`, and else the same."""
-    mark = "\ufeff" * text.startswith("\ufeff")
+    """Apply `write` to a text, and check that only the value at `path` has changed.
+
+    Its new value has to be that of `change_value`.
+    """
+    byte_order_mark = "\ufeff" * text.startswith("\ufeff")
     try:
-        body = text.removeprefix(mark)
-        grown = write(_Text(body))
-        before, after = _plain(body), _plain(grown)
-        if _with(before, path, meant) != after:
-            raise NotWritten
+        body = text.removeprefix(byte_order_mark)
+        new_body = write(_Text(body))
+        old_values, new_values = _load_plain(body), _load_plain(new_body)
+        if _replace_at(old_values, path, change_value) != new_values:
+            raise UnsupportedLayout
     except (yaml.YAMLError, ValueError, LookupError, RecursionError, AttributeError, TypeError):
-        raise NotWritten from None
-    return mark + grown
+        raise UnsupportedLayout from None
+    return byte_order_mark + new_body
 
 
-def _with(data: Any, path: Where, meant: Callable[[Any], Any]) -> Any:
-    """Data with something else at a place."""
+def _replace_at(document: Any, path: KeyPath, change_value: Callable[[Any], Any]) -> Any:
+    """Data with the value at a path replaced."""
     if not path:
-        return meant(data)
-    if isinstance(data, list):
-        place = int(path[0])
-        return [_with(v, path[1:], meant) if n == place else v for n, v in enumerate(data)]
-    data = data or {}
-    return {**data, path[0]: _with(data.get(path[0]), path[1:], meant)}
+        return change_value(document)
+    if isinstance(document, list):
+        index = int(path[0])
+        return [
+            _replace_at(child, path[1:], change_value) if child_index == index else child
+            for child_index, child in enumerate(document)
+        ]
+    document = document or {}
+    return {**document, path[0]: _replace_at(document.get(path[0]), path[1:], change_value)}
 
 
-def _plain(text: str) -> Any:
-    """What a text says, all scalars as they are written, and nothing for null."""
+def _load_plain(text: str) -> Any:
+    """The values of a text, with all scalars as written, and None for null."""
     return _without_null(yaml.load(text, yaml.BaseLoader))
 
 
-def _without_null(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {key: _without_null(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_without_null(value) for value in data]
-    return None if data in ("", "~", "null") else data
+def _without_null(document: Any) -> Any:
+    if isinstance(document, dict):
+        return {key: _without_null(child) for key, child in document.items()}
+    if isinstance(document, list):
+        return [_without_null(child) for child in document]
+    return None if document in ("", "~", "null") else document
 
 
-def _said(value: object) -> Any:
-    """What a value says once it is written."""
-    return _plain(yaml.safe_dump({"": value}, allow_unicode=True, width=10**9))[""]
+def _round_trip(value: object) -> Any:
+    """A value as it is read again after it has been written."""
+    return _load_plain(yaml.safe_dump({"": value}, allow_unicode=True, width=10**9))[""]
 
 
-def _known(text: str, path: Where) -> int:
-    """How many of the keys of a path are there. Raises NotWritten."""
+def _count_existing_keys(text: str, path: KeyPath) -> int:
+    """The number of keys of a path that exist. Raises UnsupportedLayout."""
     try:
-        data = _plain(text.removeprefix("\ufeff"))
-        for known, key in enumerate(path):
-            if isinstance(data, dict) and key not in data:
-                return known
-            if data is None:
-                return known
-            data = data[key]
+        node = _load_plain(text.removeprefix("\ufeff"))
+        for depth, key in enumerate(path):
+            if isinstance(node, dict) and key not in node:
+                return depth
+            if node is None:
+                return depth
+            node = node[key]
     except (yaml.YAMLError, ValueError, LookupError, RecursionError, TypeError):
-        raise NotWritten from None
+        raise UnsupportedLayout from None
     return len(path)
 
 
-# -- how it is written -----------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
-def _block(entries: Mapping[str, object], indent: int) -> str:
-    """Entries in lines of their own, what is within their values in one line where it fits."""
-    rows: list[str] = []
-    for key, value in entries.items():
-        flow = None if isinstance(value, dict | list) else False  # None: of what holds no other
+def _dump_block(entries: Mapping[str, object], indent: int) -> str:
+    """Entries in block style; values without nested collections are on one line."""
+    lines: list[str] = []
+    for key, child in entries.items():
+        # None: flow style for collections without others in them
+        flow_style = None if isinstance(child, dict | list) else False
         dumped = yaml.safe_dump(
-            {key: value}, allow_unicode=True, sort_keys=False, width=_WIDTH, default_flow_style=flow
+            {key: child},
+            allow_unicode=True,
+            sort_keys=False,
+            width=_WIDTH,
+            default_flow_style=flow_style,
         )
-        rows += dumped.splitlines()
-    return "".join(f"{' ' * indent}{row}\n" for row in rows)
+        lines += dumped.splitlines()
+    return "".join(f"{' ' * indent}{row}\n" for row in lines)
 
 
-def _flow(value: object) -> str:
-    """A value as it stands between braces or brackets, whose own are not with it."""
+def _dump_flow(value: object) -> str:
+    """A value in flow style, without its own braces or brackets."""
     dumped = yaml.safe_dump(
         value, allow_unicode=True, sort_keys=False, width=10**9, default_flow_style=True
     )
     return dumped.strip()[1:-1]
 
 
-def _scalar(value: object, style: str | None, in_braces: bool) -> str:
-    """A value in one line: a number as one, a text in the quotes that it had."""
-    if isinstance(value, int | float):
+def _dump_scalar(scalar: object, style: str | None, in_braces: bool) -> str:
+    """A value on one line: numbers as numbers, texts in the quotes that they had."""
+    if isinstance(scalar, int | float):
         style = None
     else:
-        value = str(value)
-        style = '"' if "\n" in value else style if style in ("'", '"') else None
+        scalar = str(scalar)
+        style = '"' if "\n" in scalar else style if style in ("'", '"') else None
     dumped = yaml.safe_dump(
-        [value], allow_unicode=True, width=10**9, default_flow_style=in_braces, default_style=style
+        [scalar], allow_unicode=True, width=10**9, default_flow_style=in_braces, default_style=style
     )
     return dumped.strip()[1:-1] if in_braces else dumped.removeprefix("- ").rstrip("\n")
 
 
 class _Composer(yaml.SafeLoader):
-    """Remembers where aliases stand: their nodes are those of what they name."""
+    """Composes YAML nodes and records the places of aliases, whose nodes are those of their
+    anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.aliases: dict[tuple[int, int], tuple[int, int]] = {}
-        """Node around it, and place or key in that -> from and to."""
+        """Parent node, and index or key in it -> start and end of the alias."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event = self.peek_event()
         if isinstance(event, yaml.AliasEvent) and event.start_mark and event.end_mark:
-            place = index if isinstance(index, int) else id(index)
-            self.aliases[id(parent), place] = event.start_mark.index, event.end_mark.index
+            child = index if isinstance(index, int) else id(index)
+            self.aliases[id(parent), child] = event.start_mark.index, event.end_mark.index
         return super().compose_node(parent, index)
 
 
 class _Text:
-    """A text, and the nodes in it."""
+    """A YAML text with its nodes."""
 
     def __init__(self, text: str) -> None:
         self.newline = "\r\n" if "\r\n" in text else "\n"
@@ -198,165 +217,182 @@ class _Text:
         finally:
             composer.dispose()
         if not isinstance(root, yaml.MappingNode):
-            raise NotWritten
+            raise UnsupportedLayout
         self.root = root
         self.aliases = composer.aliases
 
-    # -- what is done
+    # -- changes
 
-    def with_entries(self, path: Where, entries: Mapping[str, object]) -> str:
+    def with_entries(self, path: KeyPath, entries: Mapping[str, object]) -> str:
         if len(path) == 1 and path[0] not in {key.value for key, _ in self.root.value}:
-            return self._begun(str(path[0]), entries)
-        key, node, in_braces = self._at(path)
+            return self._with_new_mapping(str(path[0]), entries)
+        key, node, in_braces = self._find(path)
         if isinstance(node, yaml.MappingNode) and node.value and not node.flow_style:
-            return self._under(node, _block(entries, node.value[0][0].start_mark.column))
+            return self._insert_below(
+                node, _dump_block(entries, node.value[0][0].start_mark.column)
+            )
         if isinstance(node, yaml.MappingNode) and (in_braces or node.value):
-            return self._in_braces(node, _flow(dict(entries)))
+            return self._append_in_braces(node, _dump_flow(dict(entries)))
         if key is None or in_braces:
             return self.with_value(path, entries)
-        return self._instead(key, node, entries)
+        return self._replace_null(key, node, entries)
 
-    def with_item(self, path: Where, item: Mapping[str, object]) -> str:
-        node = self._at(path)[1]
+    def with_appended(self, path: KeyPath, entry: Mapping[str, object]) -> str:
+        node = self._find(path)[1]
         if not isinstance(node, yaml.SequenceNode):
-            raise NotWritten
+            raise UnsupportedLayout
         if node.flow_style:
-            return self._in_braces(node, _flow([dict(item)]))
-        dash = node.start_mark
-        gap = node.value[-1].start_mark.column - dash.column - 1
-        last = node.value[-1]
-        if isinstance(last, yaml.MappingNode) and not last.flow_style:
-            rows = _block(item, 0).splitlines()
+            return self._append_in_braces(node, _dump_flow([dict(entry)]))
+        dash_mark = node.start_mark
+        spaces_after_dash = node.value[-1].start_mark.column - dash_mark.column - 1
+        last_node = node.value[-1]
+        if isinstance(last_node, yaml.MappingNode) and not last_node.flow_style:
+            lines = _dump_block(entry, 0).splitlines()
         else:
-            rows = [f"{{{_flow(dict(item))}}}"]
-        rows = [f"-{' ' * gap}{rows[0]}", *(f" {' ' * gap}{row}" for row in rows[1:])]
-        return self._under(node, "".join(f"{' ' * dash.column}{row}\n" for row in rows))
+            lines = [f"{{{_dump_flow(dict(entry))}}}"]
+        lines = [
+            f"-{' ' * spaces_after_dash}{lines[0]}",
+            *(f" {' ' * spaces_after_dash}{row}" for row in lines[1:]),
+        ]
+        return self._insert_below(
+            node, "".join(f"{' ' * dash_mark.column}{row}\n" for row in lines)
+        )
 
-    def with_value(self, path: Where, value: object) -> str:
-        key, node, in_braces = self._at(path)
+    def with_value(self, path: KeyPath, new_value: object) -> str:
+        key, node, in_braces = self._find(path)
         alias = self._alias(path)
-        if isinstance(value, Mapping):
-            written = f"{{{_flow(dict(value))}}}"
+        if isinstance(new_value, Mapping):
+            new_text = f"{{{_dump_flow(dict(new_value))}}}"
         else:
             style = node.style if isinstance(node, yaml.ScalarNode) and not alias else None
-            if style in ("|", ">") and not in_braces and "\n" in str(value):
-                return self._in_lines(node, str(value))
-            written = _scalar(value, style, in_braces)
+            if style in ("|", ">") and not in_braces and "\n" in str(new_value):
+                return self._replace_block_text(node, str(new_value))
+            new_text = _dump_scalar(new_value, style, in_braces)
         if alias:
             start, stop = alias
         else:
             start, stop = node.start_mark.index, self._end(node, node) + 1
         if key is None or "\n" not in self.text[key.end_mark.index : start]:
-            if stop <= start:  # of null, which has no place of its own
+            if stop <= start:  # null may have no text
                 start = stop = self.text.index(":", key.end_mark.index) + 1 if key else start
-                written = f" {written}"
-            return self.text[:start] + written + self.text[stop:]
+                new_text = f" {new_text}"
+            return self.text[:start] + new_text + self.text[stop:]
         colon = self.text.index(":", key.end_mark.index) + 1
         line = self.text.rfind("\n", 0, start) + 1
-        return f"{self.text[:colon]} {written}{self.text[colon:line]}{self._after(stop)}"
+        return f"{self.text[:colon]} {new_text}{self.text[colon:line]}{self._text_after_line(stop)}"
 
-    def with_key(self, path: Where, name: str) -> str:
-        key, _, in_braces = self._at(path)
+    def with_key(self, path: KeyPath, name: str) -> str:
+        key, _, in_braces = self._find(path)
         if not isinstance(key, yaml.ScalarNode):
-            raise NotWritten
-        written = _scalar(name, key.style, in_braces)
-        return self.text[: key.start_mark.index] + written + self.text[key.end_mark.index :]
+            raise UnsupportedLayout
+        new_key = _dump_scalar(name, key.style, in_braces)
+        return self.text[: key.start_mark.index] + new_key + self.text[key.end_mark.index :]
 
     # -- finding
 
-    def _within(self, node: yaml.Node, name: str | int) -> tuple[yaml.Node, yaml.Node]:
-        """The key and the value of a name in a mapping; of a place in a list the list itself."""
+    def _child(self, node: yaml.Node, name: str | int) -> tuple[yaml.Node, yaml.Node]:
+        """The key and value of a name in a mapping; for an index in a list, the list and the
+        value."""
         if isinstance(node, yaml.SequenceNode) and isinstance(name, int):
             return node, node.value[name]
         if not isinstance(node, yaml.MappingNode):
-            raise NotWritten
-        found: list[tuple[yaml.Node, yaml.Node]] = [p for p in node.value if p[0].value == name]
-        return found[0]
+            raise UnsupportedLayout
+        entries: list[tuple[yaml.Node, yaml.Node]] = [
+            pair for pair in node.value if pair[0].value == name
+        ]
+        return entries[0]
 
-    def _at(self, path: Where) -> tuple[yaml.Node | None, yaml.Node, bool]:
-        """The key, if it has one, and the value at a path; whether they stand in braces."""
+    def _find(self, path: KeyPath) -> tuple[yaml.Node | None, yaml.Node, bool]:
+        """The key (None in lists) and value at a path, and whether they are within braces."""
         node: yaml.Node = self.root
         key: yaml.Node | None = None
         in_braces = False
         for name in path:
             in_braces = in_braces or bool(getattr(node, "flow_style", False))
-            listed = isinstance(node, yaml.SequenceNode)
-            before, node = self._within(node, name)
-            key = None if listed else before
+            is_in_list = isinstance(node, yaml.SequenceNode)
+            key_or_list, node = self._child(node, name)
+            key = None if is_in_list else key_or_list
         return key, node, in_braces
 
-    def _alias(self, path: Where) -> tuple[int, int] | None:
-        """From where to where an alias stands at a path."""
-        parent = self._at(path[:-1])[1]
+    def _alias(self, path: KeyPath) -> tuple[int, int] | None:
+        """The start and end of an alias at a path, or None."""
+        parent = self._find(path[:-1])[1]
         if isinstance(path[-1], int):
             return self.aliases.get((id(parent), path[-1]))
-        return self.aliases.get((id(parent), id(self._within(parent, path[-1])[0])))
+        return self.aliases.get((id(parent), id(self._child(parent, path[-1])[0])))
 
     # -- writing
 
-    def _put(self, at: int, block: str) -> str:
-        return self.text[:at] + block.replace("\n", self.newline) + self.text[at:]
+    def _insert(self, offset: int, block: str) -> str:
+        return self.text[:offset] + block.replace("\n", self.newline) + self.text[offset:]
 
-    def _below(self, index: int) -> int:
-        """Where the line after that of an offset begins."""
-        return self.text.find("\n", index) + 1 or len(self.text)
+    def _next_line(self, offset: int) -> int:
+        """The offset of the line after that of an offset."""
+        return self.text.find("\n", offset) + 1 or len(self.text)
 
-    def _after(self, index: int) -> str:
-        """The text after the line in which an offset lies, which ends something."""
-        return self.text[self._below(index) :]
+    def _text_after_line(self, offset: int) -> str:
+        """The text after the line of an offset."""
+        return self.text[self._next_line(offset) :]
 
-    def _begun(self, name: str, entries: Mapping[str, object]) -> str:
-        """A mapping that was not there: above the chapters and the comments on them, or last."""
+    def _with_new_mapping(self, name: str, entries: Mapping[str, object]) -> str:
+        """Add a new top-level mapping above the chapters and their comments, or at the end."""
         column = self.root.value[0][0].start_mark.column
-        chapters = [key for key, _ in self.root.value if key.value == "chapters"]
-        at = len(self.text)
-        if chapters:
-            at = chapters[0].start_mark.index - column
-            while at and (above := self.text.rfind("\n", 0, at - 1) + 1) < at:
-                if not self.text[above:at].lstrip().startswith("#"):
+        chapter_keys = [key for key, _ in self.root.value if key.value == "chapters"]
+        offset = len(self.text)
+        if chapter_keys:
+            offset = chapter_keys[0].start_mark.index - column
+            while offset and (previous_line := self.text.rfind("\n", 0, offset - 1) + 1) < offset:
+                if not self.text[previous_line:offset].lstrip().startswith("#"):
                     break
-                at = above
-        return self._put(at, f"{' ' * column}{name}:\n{_block(entries, column + 2)}")
+                offset = previous_line
+        return self._insert(offset, f"{' ' * column}{name}:\n{_dump_block(entries, column + 2)}")
 
-    def _instead(self, key: yaml.Node, node: yaml.Node, entries: Mapping[str, object]) -> str:
-        """In place of nothing: of null, or of a pair of braces with nothing in them."""
+    def _replace_null(self, key: yaml.Node, node: yaml.Node, entries: Mapping[str, object]) -> str:
+        """Replace null, or empty braces, by entries."""
         start, stop = node.start_mark.index, node.end_mark.index
         if stop > start:
             self.text = self.text[:start].rstrip(" ") + self.text[stop:]
-        block = _block(entries, key.start_mark.column + 2)
-        return self._put(self._below(key.end_mark.index), block)
+        block = _dump_block(entries, key.start_mark.column + 2)
+        return self._insert(self._next_line(key.end_mark.index), block)
 
-    def _in_braces(self, node: yaml.CollectionNode, written: str) -> str:
-        """At the end of what stands in braces or brackets."""
+    def _append_in_braces(self, node: yaml.CollectionNode, new_entry: str) -> str:
+        """Append to the content of braces or brackets."""
         if not node.value:
-            return self._put(node.end_mark.index - 1, written)
-        last = node.value[-1]
-        at = self._end(*(last if isinstance(last, tuple) else (last, last))) + 1
-        return self._put(at, f", {written}")
+            return self._insert(node.end_mark.index - 1, new_entry)
+        last_entry = node.value[-1]
+        offset = (
+            self._end(*(last_entry if isinstance(last_entry, tuple) else (last_entry, last_entry)))
+            + 1
+        )
+        return self._insert(offset, f", {new_entry}")
 
-    def _under(self, node: yaml.CollectionNode, block: str) -> str:
-        """Under its last entry, and under the comments that stand there as far in."""
-        last = node.value[-1]
-        first = node.value[0][0] if isinstance(node, yaml.MappingNode) else node
-        at = self._below(self._end(*(last if isinstance(last, tuple) else (last, last))))
-        comment = re.compile(rf" {{{first.start_mark.column},}}#")
-        while comment.match(self.text, at):
-            at = self._below(at)
-        return self._put(at, block)
+    def _insert_below(self, node: yaml.CollectionNode, block: str) -> str:
+        """Insert below the last entry, and below comments with at least its indentation."""
+        last_entry = node.value[-1]
+        first_node = node.value[0][0] if isinstance(node, yaml.MappingNode) else node
+        offset = self._next_line(
+            self._end(*(last_entry if isinstance(last_entry, tuple) else (last_entry, last_entry)))
+        )
+        comment = re.compile(rf" {{{first_node.start_mark.column},}}#")
+        while comment.match(self.text, offset):
+            offset = self._next_line(offset)
+        return self._insert(offset, block)
 
-    def _in_lines(self, node: yaml.Node, value: str) -> str:
-        """A text of several lines, in lines of its own as it was."""
+    def _replace_block_text(self, node: yaml.Node, new_value: str) -> str:
+        """Replace a text in block style, which stays in that style."""
         start, stop = node.start_mark.index, self._end(node, node) + 1
-        head, _, body = self.text[start:stop].partition("\n")
-        indent = re.match(r"[\n\r ]*?( *)(?=[^\s]|\Z)", body)
-        inset = indent[1] if indent else ""
-        rows = [f"{inset}{row}".rstrip(" ") for row in value.rstrip("\n").split("\n")]
-        written = "\n".join(["|" + head[1:].rstrip("\r"), *rows])
-        return self.text[:start] + written.replace("\n", self.newline) + self.text[stop:]
+        header, _, body = self.text[start:stop].partition("\n")
+        indent_match = re.match(r"[\n\r ]*?( *)(?=[^\s]|\Z)", body)
+        indentation = indent_match[1] if indent_match else ""
+        lines = [f"{indentation}{row}".rstrip(" ") for row in new_value.rstrip("\n").split("\n")]
+        block = "\n".join(["|" + header[1:].rstrip("\r"), *lines])
+        return self.text[:start] + block.replace("\n", self.newline) + self.text[stop:]
 
     def _end(self, key: yaml.Node, node: yaml.Node) -> int:
         """The offset of the last character of an entry."""
         if isinstance(node, yaml.CollectionNode) and node.value and not node.flow_style:
-            last = node.value[-1]
-            return self._end(*(last if isinstance(last, tuple) else (last, last)))
+            last_entry = node.value[-1]
+            return self._end(
+                *(last_entry if isinstance(last_entry, tuple) else (last_entry, last_entry))
+            )
         return len(self.text[: max(key.end_mark.index, node.end_mark.index)].rstrip()) - 1

@@ -32,17 +32,17 @@ from narrator.settings import Described, Strict, Text, Written, shape_of
 from narrator.text.normalize.lexicon import LexiconEntry
 
 
-def _as_list(value: object) -> object:
-    return value if isinstance(value, tuple) else (value,)
+def _as_list(setting: object) -> object:
+    return setting if isinstance(setting, tuple) else (setting,)
 
 
-def _to_be_seen(text: str) -> str:
-    if not (plain := seen(text)).strip():
+def _require_visible(text: str) -> str:
+    if not (visible_text := seen(text)).strip():
         raise ValueError("holds nothing that can be seen")
-    return plain
+    return visible_text
 
 
-Shown = Annotated[Text, AfterValidator(_to_be_seen)]
+Shown = Annotated[Text, AfterValidator(_require_visible)]
 """A text for tags and names of files, without characters that cannot be seen."""
 Texts = Annotated[
     tuple[Shown, ...],
@@ -52,26 +52,26 @@ Texts = Annotated[
 Seconds = Annotated[float, Field(ge=0, le=60)]
 
 
-def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
-    first: set[str] = set()
-    for value in values:
-        if value.casefold() in first:
-            raise ValueError(f"'{value}' stands twice")
-        first.add(value.casefold())
-    return values
+def _require_distinct(entries: tuple[str, ...]) -> tuple[str, ...]:
+    folded_entries: set[str] = set()
+    for entry in entries:
+        if entry.casefold() in folded_entries:
+            raise ValueError(f"'{entry}' stands twice")
+        folded_entries.add(entry.casefold())
+    return entries
 
 
-Distinct = AfterValidator(_distinct)
+Distinct = AfterValidator(_require_distinct)
 """Of a list in which everything stands once, whatever its case: folders are named by it."""
 
 
-def _dated(text: str) -> str:
+def _require_date(text: str) -> str:
     if not is_date(text):
         raise ValueError(f"must be YYYY, YYYY-MM or YYYY-MM-DD, a day that is, not {text!r}")
     return text
 
 
-Date = Annotated[Text, AfterValidator(_dated)]
+Date = Annotated[Text, AfterValidator(_require_date)]
 
 
 Language = Annotated[
@@ -129,9 +129,11 @@ class Mastering(Strict):
     """How far sharp s sounds are lowered: 0.3 is gentle, up to 4 dB; 1 up to 12 dB."""
 
 
-def _played(value: tuple[str, ...] | dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    _distinct(tuple(value))
-    return dict.fromkeys(value, ()) if isinstance(value, tuple) else value
+def _normalize_plays(
+    characters: tuple[str, ...] | dict[str, tuple[str, ...]],
+) -> dict[str, tuple[str, ...]]:
+    _require_distinct(tuple(characters))
+    return dict.fromkeys(characters, ()) if isinstance(characters, tuple) else characters
 
 
 if TYPE_CHECKING:
@@ -140,14 +142,14 @@ else:
     _Others = Annotated[
         tuple[Text, ...],
         BeforeValidator(
-            lambda value: () if value is None else value,
+            lambda names: () if names is None else names,
             json_schema_input_type=tuple[Text, ...] | None,
         ),
     ]
     Played = Annotated[
         Annotated[tuple[Text, ...], Tag("scalar")] | Annotated[dict[Text, _Others], Tag("mapping")],
         Discriminator(shape_of),
-        AfterValidator(_played),
+        AfterValidator(_normalize_plays),
     ]
 """Characters by name, with their other names."""
 
@@ -196,8 +198,8 @@ class Speaker(_SpeakerOfEngines):
     """The speaker's own filters, instead of `output.mastering`."""
 
 
-def _or_defaults(value: object) -> object:
-    return {} if value is None else value
+def _or_defaults(setting: object) -> object:
+    return {} if setting is None else setting
 
 
 CastMember = Annotated[
@@ -311,13 +313,13 @@ Formats = Annotated[
 ]
 
 
-def _counted(value: object) -> object:
-    return {"mono": 1, "stereo": 2}.get(value, value) if isinstance(value, str) else value
+def _parse_channels(setting: object) -> object:
+    return {"mono": 1, "stereo": 2}.get(setting, setting) if isinstance(setting, str) else setting
 
 
 Channels = Annotated[
     Literal[1, 2],
-    BeforeValidator(_counted, json_schema_input_type=Literal[1, 2, "mono", "stereo"]),
+    BeforeValidator(_parse_channels, json_schema_input_type=Literal[1, 2, "mono", "stereo"]),
 ]
 RoomTone = Annotated[float, Field(ge=-85, le=-50)]
 
@@ -377,7 +379,7 @@ class Output(Strict):
 
     @model_validator(mode="after")
     def _one_way(self) -> Output:
-        others = self.model_fields_set - {
+        output_keys = self.model_fields_set - {
             "profile",
             "sample",
             "mastering",
@@ -385,10 +387,10 @@ class Output(Strict):
             "chunk_ids",
             "highlight",
         }
-        if self.profile is not None and others:
+        if self.profile is not None and output_keys:
             raise ValueError(
-                f"`{min(others)}` has no say beside `profile`: put it into a profile of your own, "
-                "under `profiles`, with a `base`"
+                f"`{min(output_keys)}` has no say beside `profile`: put it into a profile of your "
+                "own, under `profiles`, with a `base`"
             )
         return self
 
@@ -528,8 +530,8 @@ class SpeechSettings(Strict, extra="ignore"):
     engine: EngineChoice = Field(default_factory=DEFAULT_ENGINE.settings)
 
 
-def _lexicon_kind(value: object) -> str:
-    return "mapping" if isinstance(value, dict) else "list"
+def _lexicon_kind(lexicon: object) -> str:
+    return "mapping" if isinstance(lexicon, dict) else "list"
 
 
 LexiconChoice = Annotated[
@@ -581,15 +583,19 @@ class Music(Strict):
 
     @model_validator(mode="after")
     def _fits_its_place(self) -> Music:
-        given = self.model_fields_set
-        others = {"overlap"} if self.place == "bed" else {"scene", "name", "loop"}
-        if wrong := sorted(given & others):
+        set_keys = self.model_fields_set
+        keys_of_other_places = {"overlap"} if self.place == "bed" else {"scene", "name", "loop"}
+        if wrong_keys := sorted(set_keys & keys_of_other_places):
             kind = "a bed" if self.place != "bed" else "an intro or an outro"
-            raise ValueError(f"`{wrong[0]}` is for {kind}, not for `place: {self.place}`")
+            raise ValueError(f"`{wrong_keys[0]}` is for {kind}, not for `place: {self.place}`")
         if self.name is not None:
-            if where := sorted(given & {"chapters", "scene"}):
-                raise ValueError(f"the script says where `name` plays: leave out `{where[0]}`")
-            if self.name.casefold() == "off" or any(c in self.name for c in "[]\\\n"):
+            if excess_keys := sorted(set_keys & {"chapters", "scene"}):
+                raise ValueError(
+                    f"the script says where `name` plays: leave out `{excess_keys[0]}`"
+                )
+            if self.name.casefold() == "off" or any(
+                character in self.name for character in "[]\\\n"
+            ):
                 raise ValueError(f"no name for music: {self.name!r}; [music: off] ends what plays")
         return self
 
@@ -661,25 +667,31 @@ class Manifest(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _complete_engines(cls, values: Any) -> Any:
-        return complete_names(values)
+    def _complete_engines(cls, manifest: Any) -> Any:
+        return complete_names(manifest)
 
     @model_validator(mode="after")
     def _check_chapters(self) -> Manifest:
-        own = {speaker.engine.name for speaker in self.speakers.values() if speaker.engine}
-        check_chapters([chapter.engine for chapter in self.chapters], {self.engine.name, *own})
+        speaker_engines = {
+            speaker.engine.name for speaker in self.speakers.values() if speaker.engine
+        }
+        check_chapters(
+            [chapter.engine for chapter in self.chapters], {self.engine.name, *speaker_engines}
+        )
         return self
 
     @cached_property
     def cast(self) -> Mapping[str, Speaker]:
-        """The speakers, and after them those whom they play: with all that is set for who plays
-        them, but for other names."""
-        found = dict(self.speakers)
+        """The speakers, and after them the characters that they play.
+
+        Characters have all settings of their speaker except aliases.
+        """
+        cast = dict(self.speakers)
         for speaker in self.speakers.values():
             for name, aliases in speaker.plays.items():
-                own = {"aliases": aliases, "plays": {}}
-                found.setdefault(name, speaker.model_copy(update=own))
-        return found
+                own_settings = {"aliases": aliases, "plays": {}}
+                cast.setdefault(name, speaker.model_copy(update=own_settings))
+        return cast
 
 
 def schema() -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""YAML as manifests have it: values with their lines, within limits, nothing constructed."""
+"""Reads YAML as used in manifests: values with their lines, within limits, without constructing
+objects."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ from narrator.settings import Decimal, Integer
 
 SIZE_LIMIT = 4_000_000
 NODE_LIMIT = 200_000
-"""Nodes after aliases are followed; a few lines of YAML can otherwise ask for gigabytes."""
+"""Largest number of nodes with aliases expanded; a few lines of YAML could demand gigabytes."""
 NUMBER_LIMIT = 64
-"""Characters of a number. What is longer is read as text: Python needs hours for the longest."""
+"""Longest number in characters; longer ones are read as text, since Python could take hours."""
 
 _TIGHT_COMMENT = re.compile(r"[ \t]+(#\w[^\n\r\0]*)")
 
@@ -28,14 +29,14 @@ Loc = tuple[str | int, ...]
 
 
 class _Loader(yaml.SafeLoader):
-    """Counts what it composes, so that a manifest full of commas does not take minutes."""
+    """Counts nodes, so that a manifest of only commas does not take minutes."""
 
     composed = 0
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.idle: dict[str, int] = {}
-        """Anchors that nothing refers to, and their lines."""
+        """Unused anchors with their lines."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event = self.peek_event()
@@ -52,67 +53,73 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-BEGINS = "a manifest begins with keys, as `title: The Ferry`"
+MANIFEST_HINT = "a manifest begins with keys, as `title: The Ferry`"
 
 
 def read_yaml(
-    path: Path, text: str | None = None, begins: str = BEGINS, *, may_be_empty: bool = False
-) -> tuple[_Nodes, Any]:
-    """What a file says, or would say with this text; `begins` says how one of its kind does.
+    path: Path,
+    text: str | None = None,
+    format_hint: str = MANIFEST_HINT,
+    *,
+    may_be_empty: bool = False,
+) -> tuple[_NodeReader, Any]:
+    """The values of a file, or of this text instead, with the reader that has their lines.
 
-    Raises ManifestError.
+    `format_hint` is a hint on how such files begin. Raises ManifestError.
     """
-    text = _text_of(path) if text is None else text.removeprefix("\ufeff")
-    at = 0
+    text = _read_text(path) if text is None else text.removeprefix("\ufeff")
+    line_number = 0
     try:
         loader = _Loader(text)
         try:
             node = loader.get_single_node()
-            reader = _Nodes(path, loader)
-            nothing: object = {} if may_be_empty else None
-            data = nothing if node is None else reader.value(node, ())
+            reader = _NodeReader(path, loader)
+            empty_value: object = {} if may_be_empty else None
+            values = empty_value if node is None else reader.read_value(node, ())
         finally:
-            at = loader.line + 1
+            line_number = loader.line + 1
             loader.dispose()
     except RecursionError:
-        raise ManifestError(Problem(path, at, "nested too deeply")) from None
+        raise ManifestError(Problem(path, line_number, "nested too deeply")) from None
     except yaml.MarkedYAMLError as error:
         line, message = explain(text, error)
         raise ManifestError(Problem(path, line, quoted(message, 400))) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        found = text[error.position : error.position + 1]
-        message = f"a control character, {found!r}, which YAML does not allow"
-        if (found == "\0" and text[1:2] + text[3:4] == "\0\0") or text.startswith("\0"):
+        character = text[error.position : error.position + 1]
+        message = f"a control character, {character!r}, which YAML does not allow"
+        if (character == "\0" and text[1:2] + text[3:4] == "\0\0") or text.startswith("\0"):
             message = "UTF-16: save the file as UTF-8"
         raise ManifestError(Problem(path, line, message)) from None
     except yaml.YAMLError as error:
         raise ManifestError(Problem(path, None, f"not valid YAML: {error}")) from None
     except (ValueError, OverflowError):  # of chr(), within the scanner
         message = "an escape in quotes (\\U…) that is no character: take it out, or write \\\\"
-        raise ManifestError(Problem(path, at, message)) from None
-    if not isinstance(data, dict):
-        raise ManifestError(_no_mapping(path, text, data, begins))
+        raise ManifestError(Problem(path, line_number, message)) from None
+    if not isinstance(values, dict):
+        raise ManifestError(_describe_no_mapping(path, text, values, format_hint))
     for name, line in loader.idle.items():
-        what = f"`&{quoted(name)}` names what follows, for `*{quoted(name)}`, which nowhere stands"
-        reader.remarks.append(Problem(path, line, f"{what}: {_MEANT_AS_TEXT}"))
-    return reader, data
+        description = (
+            f"`&{quoted(name)}` names what follows, for `*{quoted(name)}`, which nowhere stands"
+        )
+        reader.remarks.append(Problem(path, line, f"{description}: {_QUOTE_HINT}"))
+    return reader, values
 
 
-_MEANT_AS_TEXT = "if it is text, put all of it in quotes"
+_QUOTE_HINT = "if it is text, put all of it in quotes"
 
 
-def _no_mapping(path: Path, text: str, data: object, begins: str) -> Problem:
-    if isinstance(data, str):
-        what = "no manifest: it has no keys with values, as `title: The Ferry`"
-        line, message = explain_text(text, what if begins is BEGINS else begins)
+def _describe_no_mapping(path: Path, text: str, values: object, format_hint: str) -> Problem:
+    if isinstance(values, str):
+        fault = "no manifest: it has no keys with values, as `title: The Ferry`"
+        line, message = explain_text(text, fault if format_hint is MANIFEST_HINT else format_hint)
         return Problem(path, line, quoted(message, 400))
-    what = "empty" if data is None else "not a mapping of keys to values"
-    return Problem(path, 1, f"{what}: {begins}")
+    fault = "empty" if values is None else "not a mapping of keys to values"
+    return Problem(path, 1, f"{fault}: {format_hint}")
 
 
-def _text_of(path: Path) -> str:
-    """Raises ManifestError."""
+def _read_text(path: Path) -> str:
+    """The text of a file. Raises ManifestError."""
     try:
         return files.read_whole(path, SIZE_LIMIT).decode("utf-8-sig")
     except FileNotFoundError:
@@ -130,8 +137,8 @@ def _text_of(path: Path) -> str:
         raise ManifestError(f"no path: {quoted(str(path))}") from None
 
 
-class _Nodes:
-    """Turns YAML nodes into plain values, noting the line of each and keys that stand twice."""
+class _NodeReader:
+    """Turns YAML nodes into plain values; records their lines, problems, and duplicate keys."""
 
     def __init__(self, path: Path, loader: yaml.SafeLoader) -> None:
         self.path = path
@@ -139,13 +146,13 @@ class _Nodes:
         self.lines: dict[Loc, int] = {}
         self.problems: list[Problem] = []
         self.unseen: dict[str, tuple[int, int]] = {}
-        """Character that cannot be seen -> line of its first place, number of places."""
+        """Invisible character -> line of its first place, number of places."""
         self.remarks: list[Problem] = []
-        """What can be read, but was perhaps meant otherwise."""
+        """Valid values that were perhaps meant otherwise."""
         self._count = 0
         self._open: set[int] = set()
 
-    def value(self, node: yaml.Node, loc: Loc) -> Any:
+    def read_value(self, node: yaml.Node, loc: Loc) -> Any:
         line = node.start_mark.line + 1
         self.lines.setdefault(loc, line)
         self._count += 1
@@ -158,14 +165,16 @@ class _Nodes:
         self._open.add(id(node))
         try:
             if isinstance(node, yaml.SequenceNode):
-                return tuple(self.value(item, (*loc, i)) for i, item in enumerate(node.value))
+                return tuple(
+                    self.read_value(child, (*loc, index)) for index, child in enumerate(node.value)
+                )
             return self._mapping(node, loc)
         finally:
             self._open.discard(id(node))
 
     def _mapping(self, node: yaml.Node, loc: Loc) -> dict[Any, Any]:
-        result: dict[Any, Any] = {}
-        first: dict[str, int] = {}
+        mapping: dict[Any, Any] = {}
+        first_lines: dict[str, int] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
@@ -173,83 +182,95 @@ class _Nodes:
                     Problem(self.path, line, "a key must be a single word or text")
                 )
                 continue
-            key = self._readable(key_node, line)
+            key = self._read_text_of(key_node, line)
             if key_node.tag == "tag:yaml.org,2002:merge":
                 message = "`<<` is not read here: write the keys out"
                 self.problems.append(Problem(self.path, line, message))
                 continue
-            if key in first:
-                message = f"'{quoted(key)}' is given twice, first on line {first[key]}; remove one"
+            if key in first_lines:
+                message = (
+                    f"'{quoted(key)}' is given twice, first on line {first_lines[key]}; remove one"
+                )
                 self.problems.append(Problem(self.path, line, message))
                 continue
-            first[key] = line
+            first_lines[key] = line
             self.lines[(*loc, key)] = line
-            result[key] = self.value(value_node, (*loc, key))
-        return result
+            mapping[key] = self.read_value(value_node, (*loc, key))
+        return mapping
 
-    def _readable(self, node: yaml.ScalarNode, line: int) -> str:
-        """A scalar's text; what tags, XML and file names cannot hold is noted, and replaced."""
+    def _read_text_of(self, node: yaml.ScalarNode, line: int) -> str:
+        """A scalar's text, with a problem for characters that tags, XML and file names cannot hold.
+
+        Such characters are replaced; invisible ones are counted.
+        """
         text = str(node.value)
-        for odd in ODD.findall(text):
-            first, count = self.unseen.get(odd, (line, 0))
-            self.unseen[odd] = first, count + 1
-        wrong = [character for character in text if _is_unreadable(character)]
-        if not wrong:
+        for invisible in ODD.findall(text):
+            first, count = self.unseen.get(invisible, (line, 0))
+            self.unseen[invisible] = first, count + 1
+        unreadable = [c for c in text if _is_unreadable(c)]
+        if not unreadable:
             return text
-        found = wrong[0]
-        if "\ud800" <= found <= "\udfff":
+        first_unreadable = unreadable[0]
+        if "\ud800" <= first_unreadable <= "\udfff":
             message = "half of a surrogate pair, which is no character"
         else:
-            message = f"{found!r} in a text, which is no character that can be shown: take it out"
+            message = (
+                f"{first_unreadable!r} in a text, which is no character that can be shown: "
+                "take it out"
+            )
         self.problems.append(Problem(self.path, line, message))
-        return "".join("\ufffd" if _is_unreadable(character) else character for character in text)
+        return "".join("\ufffd" if _is_unreadable(c) else c for c in text)
 
     def _scalar(self, node: yaml.ScalarNode, line: int) -> Any:
-        node.value = self._readable(node, line)
+        node.value = self._read_text_of(node, line)
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
         if kind in ("str", "null") and not node.style:
             self._note_comment(node)
         if kind == "timestamp" or (kind in ("int", "float") and len(node.value) > NUMBER_LIMIT):
             return node.value
         if kind not in ("str", "null", "bool", "int", "float"):
-            raise self._unread(node, line)
+            raise self._unreadable_error(node, line)
         try:
-            value = self.loader.construct_object(node)
+            scalar = self.loader.construct_object(node)
         except (yaml.YAMLError, ValueError, LookupError):
-            raise self._unread(node, line) from None
-        if isinstance(value, int) and not isinstance(value, bool):
-            value = Integer(value)
-            value.written = node.value
-        elif isinstance(value, float):
-            value = Decimal(value)
-            value.written = node.value
-        return value
+            raise self._unreadable_error(node, line) from None
+        if isinstance(scalar, int) and not isinstance(scalar, bool):
+            scalar = Integer(scalar)
+            scalar.written = node.value
+        elif isinstance(scalar, float):
+            scalar = Decimal(scalar)
+            scalar.written = node.value
+        return scalar
 
     def _note_comment(self, node: yaml.ScalarNode) -> None:
-        """`title: Agent #7` is "Agent", and a comment; which usually begins with a space."""
-        mark = node.end_mark
-        if found := _TIGHT_COMMENT.match(mark.buffer or "", mark.pointer):
-            what = f"`{quoted(found[1])}` is a comment to YAML, which nobody reads"
-            self.remarks.append(Problem(self.path, mark.line + 1, f"{what}: {_MEANT_AS_TEXT}"))
+        """Remark on a comment without a space after its #, as in `title: Agent #7`.
 
-    def _unread(self, node: yaml.ScalarNode, line: int) -> ManifestError:
-        """A value that is not what its tag says, whether written (`!!int x`) or found (`<<`)."""
+        YAML reads that as "Agent" and a comment.
+        """
+        mark = node.end_mark
+        if comment_match := _TIGHT_COMMENT.match(mark.buffer or "", mark.pointer):
+            finding = f"`{quoted(comment_match[1])}` is a comment to YAML, which nobody reads"
+            self.remarks.append(Problem(self.path, mark.line + 1, f"{finding}: {_QUOTE_HINT}"))
+
+    def _unreadable_error(self, node: yaml.ScalarNode, line: int) -> ManifestError:
+        """The error for a value that does not fit its tag, explicit (`!!int x`) or implied."""
         kind = quoted(node.tag.replace("tag:yaml.org,2002:", "!!"))
         message = f"cannot read '{quoted(node.value)}' as {kind}: take the tag away, or put the "
         return ManifestError(Problem(self.path, line, f"{message}text in quotes"))
 
 
 def _is_unreadable(character: str) -> bool:
-    """Controls but tab and line breaks, halves of surrogate pairs, and what XML 1.0 has not."""
+    """Whether a character is a control character other than a tab or line break, half of a
+    surrogate pair, or not allowed in XML 1.0."""
     if character in "\t\n\r":
         return False
     return unicodedata.category(character) in ("Cc", "Cs") or character in "\ufffe\uffff"
 
 
 def line_of(lines: Mapping[Loc, int], loc: Loc) -> int | None:
-    """The line of the longest prefix of `loc` that exists; tags of unions are passed over."""
-    found: Loc = ()
+    """The line of the longest prefix of `loc` that exists, with tags of unions skipped."""
+    prefix: Loc = ()
     for part in loc:
-        if (*found, part) in lines:
-            found = (*found, part)
-    return lines.get(found)
+        if (*prefix, part) in lines:
+            prefix = (*prefix, part)
+    return lines.get(prefix)

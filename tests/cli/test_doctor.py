@@ -306,7 +306,7 @@ def test_a_folder_is_named_once(narrator, fit, book, source):
 
 
 def test_every_engine_of_a_book_is_looked_at_once(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(bookengines, "_made", lambda *_: fakes.HumEngine())
+    monkeypatch.setattr(bookengines, "_make_engine", lambda *_: fakes.HumEngine())
     server = '{name: server, url: "http://127.0.0.1:1", model: x}'
     book.write_text(
         books.MANIFEST.replace("narrator: {", "narrator: {engine: {model: ./mine, seed: 3}, ")
@@ -328,7 +328,7 @@ def test_machines_of_a_cluster_are_asked_instead_of_this_one(narrator, fit, book
         return {"studio": "", "mini": "its model is not there"}
 
     monkeypatch.setattr(meeting, "unable_there", unable)
-    monkeypatch.setattr(bookengines, "_made", lambda *_: fakes.HumEngine())
+    monkeypatch.setattr(bookengines, "_make_engine", lambda *_: fakes.HumEngine())
     code, found, _ = narrator("doctor", book, "--cluster", CLUSTER, "--insecure")
     assert code == 0
     assert f"ok    cluster: {CLUSTER}: studio for voxcpm2\n      mini: its model is" in found
@@ -344,7 +344,7 @@ def test_machines_of_a_cluster_are_asked_instead_of_this_one(narrator, fit, book
 )
 def test_a_cluster_that_cannot_speak_a_book_fails(unable, todo, narrator, fit, book, monkeypatch):
     monkeypatch.setattr(meeting, "unable_there", lambda place, settings: unable)
-    monkeypatch.setattr(bookengines, "_made", lambda *_: fakes.HumEngine())
+    monkeypatch.setattr(bookengines, "_make_engine", lambda *_: fakes.HumEngine())
     code, found, _ = narrator("doctor", book, "--cluster", CLUSTER, "--insecure")
     assert code == 3
     assert f"fail  cluster: {CLUSTER}: no machine for voxcpm2\n      {todo}" in found

@@ -115,7 +115,7 @@ def test_a_voice_that_cannot_be_cast_is_said_and_nothing_is_kept(path):
 
 
 def test_the_last_few_are_kept(path, monkeypatch):
-    monkeypatch.setattr(auditioning, "MOST", 2)
+    monkeypatch.setattr(auditioning, "MAX_AUDITIONS", 2)
     names = [heard(path, HumEngine(), text=f"Line {n} of hers.")["name"] for n in (1, 2, 3)]
     left = {one.stem for one in (path.parent / "build" / "auditions").iterdir()}
     assert len(left) == 2
@@ -123,7 +123,7 @@ def test_the_last_few_are_kept(path, monkeypatch):
 
 
 def test_what_is_no_audition_is_not_removed(path, monkeypatch, tmp_path):
-    monkeypatch.setattr(auditioning, "MOST", 1)
+    monkeypatch.setattr(auditioning, "MAX_AUDITIONS", 1)
     music, build = tmp_path / "music", path.parent / "build"
     music.mkdir()
     (music / "mine.wav").write_bytes(b"RIFF")

@@ -401,7 +401,9 @@ def test_takes_of_every_engine_of_a_book_are_kept_by_gc(tmp_path, monkeypatch):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: draft}")
     one, other = HumEngine("voxcpm2"), HumEngine("draft", sound_parameters=())
     monkeypatch.setattr(
-        bookengines, "_made", lambda project, own, tell, wish: other if own.name == "draft" else one
+        bookengines,
+        "_make_engine",
+        lambda project, own, tell, wish: other if own.name == "draft" else one,
     )
     engines = bookengines.engines_for(load(path), draft=False)
     assert books.run(path, engines.main, engines=engines.own)[0].complete
@@ -415,7 +417,9 @@ def test_takes_of_an_engine_that_is_not_known_here_stay(tmp_path, monkeypatch):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: {model: ./other}}")
     one, other = HumEngine("voxcpm2"), HumEngine("voxcpm2", version=2)
     monkeypatch.setattr(
-        bookengines, "_made", lambda project, own, tell, wish: other if "other" in str(own) else one
+        bookengines,
+        "_make_engine",
+        lambda project, own, tell, wish: other if "other" in str(own) else one,
     )
     engines = bookengines.engines_for(load(path), draft=False)
     assert books.run(path, engines.main, engines=engines.own)[0].complete

@@ -165,7 +165,7 @@ def test_who_waits_and_leaves_takes_its_job_along(brief, tmp_path):
 
 def test_who_waits_for_an_owner_takes_its_place_in_turn(brief, tmp_path):
     path = books.brief(tmp_path)
-    with contextlib.ExitStack() as held, mock.patch.object(joining, "_TURN", 0.5):
+    with contextlib.ExitStack() as held, mock.patch.object(joining, "_TAKEOVER_DELAY", 0.5):
         rendering = held.enter_context(Rendering(path, gated()))
         first, second = (
             Coming(path, Job(kind="export", draft=True, chapters=(name,))) for name in "12"

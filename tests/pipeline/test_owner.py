@@ -274,7 +274,7 @@ def test_an_owner_that_has_gone_is_replaced(path):
 
 
 def test_a_render_that_cannot_be_reached_is_done_all_the_same(path):
-    with mock.patch.object(wire, "_listening", side_effect=OSError(24, "too many")):
+    with mock.patch.object(wire, "_open_listener", side_effect=OSError(24, "too many")):
         with again(path) as rendering:
             assert joining.join(project_of(path)) is None
         assert rendering.report.complete
@@ -326,7 +326,7 @@ def test_a_line_without_an_end_ends_its_client_alone(path):
 def test_who_does_not_read_is_sent_away(path):
     large = Job(kind="pin", draft=True, chunks=("x" * 1000,) * 15)
     with (
-        mock.patch.object(wire, "LONGEST", 20_000),
+        mock.patch.object(wire, "MAX_LINE_BYTES", 20_000),
         again(path) as rendering,
         come(path) as line,
         linked(path) as link,
@@ -350,9 +350,9 @@ def come_in(path) -> socket.socket:
 def test_a_thousand_clients_are_more_than_an_owner_takes(path):
     with again(path) as rendering:
         for _ in range(30):
-            for line in [come(path) for _ in range(wire.CLIENTS + 2)]:
+            for line in [come(path) for _ in range(wire.MAX_CLIENTS + 2)]:
                 line.close()
-        many = [come_in(path) for _ in range(wire.CLIENTS)]
+        many = [come_in(path) for _ in range(wire.MAX_CLIENTS)]
         assert gone(come(path))
         for line in many:
             line.close()

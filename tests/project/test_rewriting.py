@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from narrator.project.rewriting import NotWritten, appended, changed, inserted, renamed
+from narrator.project.rewriting import UnsupportedLayout, appended, changed, inserted, renamed
 
 NEW = {"Ada": {"pronoun": "she", "aliases": ["Miss “L”", "x: y"]}, "Yes": {}, "12": {}}
 ROWS = ["Ada:", "  pronoun: she", "  aliases: [Miss “L”, 'x: y']", "'Yes': {}", "'12': {}"]
@@ -86,12 +86,12 @@ def test_lines_end_as_the_authors_do() -> None:
     ["", "- a\n", "speakers: [a]\n", "speakers: &s {a: {}}\nz: *s\n", "speakers: a\n", "{a: 1}\n"],
 )
 def test_a_mapping_that_is_none_stays_as_it_is(text: str) -> None:
-    with pytest.raises(NotWritten):
+    with pytest.raises(UnsupportedLayout):
         inserted(text, ["speakers"], NEW)
 
 
 def test_an_entry_that_is_there_is_not_put_twice() -> None:
-    with pytest.raises(NotWritten):
+    with pytest.raises(UnsupportedLayout):
         inserted("speakers:\n  Ada: {}\n", ["speakers"], {"Ada": {"pronoun": "she"}})
 
 
@@ -225,5 +225,5 @@ def test_a_key_is_renamed(before: str, after: str) -> None:
     ],
 )
 def test_a_value_that_others_share_stays_as_it_is(text: str) -> None:
-    with pytest.raises(NotWritten):
+    with pytest.raises(UnsupportedLayout):
         changed(text, VOICE, NEW_VOICE)

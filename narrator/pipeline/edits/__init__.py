@@ -1,20 +1,20 @@
-"""Edits of a project's own files: made whole or not at all, kept, undone and redone.
+"""Edits of a project's own files: applied completely or not at all, recorded, undone and redone.
 
     edits.apply(project, edits.text_edit(project, edits.paragraph(book, step), "…"))
 
-    edit.py       a change of files, as whole texts
-    history.py    applied, undone, redone; all or none, also after a kill
-    likeness.py   which text of now is the one that was changed
-    checked.py    whether the project can be read after it
+    edit.py       a change of files, as full texts
+    history.py    applies, undoes and redoes edits; all or nothing, even if killed
+    likeness.py   finds the text that was changed among the present ones
+    checked.py    checks that the project can be read after an edit
     texts.py      where a chapter's paragraphs stand in its file or in book.yaml
     aligning.py   where a paragraph's characters stand among its marks
-    marking.py    braces, labels and said words put there
+    marking.py    writes braces, labels and spoken forms
     rows.py       a chapter's file of speakers
     manifest.py   book.yaml
-    words.py, speakers.py, sayings.py, voices.py   what is edited
+    words.py, speakers.py, sayings.py, voices.py   the kinds of edits
 
-Changes of texts, files of speakers and book.yaml, and their history, belong here. Builders write
-nothing, and an edit after which the project could not be read is refused.
+Changes of texts, files of speakers and book.yaml, and their history, belong here. Functions that
+build an edit write nothing, and an edit after which the project could not be read is refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where the characters of a paragraph stand in its source, among marks, links, tags and entities.
+"""Locates the characters of a paragraph in its source, among marks, links, tags and entities.
 
-A guess by the characters alone: it does not read the source as a script is read, so what is made of
-it has to be read again. Time is about proportional to the source.
+This is a guess by the characters alone: the source is not parsed as a script, so any result has to
+be read again. Takes time proportional to the source, roughly.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 
 from narrator.text.labels import LABEL
 
-_TRIES = 8
-"""Steps for each character of a source, after which it is given up."""
-_SKIPPED = (
+_TRIES_PER_CHARACTER = 8
+"""Number of steps for each character of a source before the search gives up."""
+_SKIPPED_PATTERNS = (
     r"[*_`\\>\[\]{}<#|\x01-\x08\x0e-\x1f]",
     r"\{[^\\{}|:：\n]{1,400}[:：][^\S\n]*",  # {Ada (softly):
     r"\|(?:[^{}|\\]|\\.)*\}",  # |spoken}
@@ -22,9 +22,9 @@ _SKIPPED = (
     r"[!^]?\[[^\[\]]*\](?:\([^()]*\))?",  # [pause 1s], [^1], ![image](address)
     r"</?[A-Za-z][^<>]*>|<!--.*?-->",
 )
-_MARKS = tuple(re.compile(one, re.DOTALL) for one in _SKIPPED)
-"""What may stand between two characters, the likelier later."""
-_BEGINNINGS = frozenset("*_`\\>[]{}<#|^!") | frozenset(map(chr, (*range(1, 9), *range(14, 32))))
+_SKIPPED_REGEXES = tuple(re.compile(pattern, re.DOTALL) for pattern in _SKIPPED_PATTERNS)
+"""Patterns for text between two characters of the paragraph, the likeliest last."""
+_SKIPPED_STARTS = frozenset("*_`\\>[]{}<#|^!") | frozenset(map(chr, (*range(1, 9), *range(14, 32))))
 _BREAK = re.compile(r"<br\b[^<>]*>", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _ENTITY = re.compile(r"&#?\w{1,31};")
@@ -35,66 +35,74 @@ Span = tuple[int, int]
 
 
 def aligned(source: str, text: str) -> list[Span] | None:
-    """From and to where in a source each character of a paragraph stands; None where that cannot be
-    told."""
+    """The span in the source of each character of a paragraph; None if it cannot be found."""
     for start in _PARAGRAPHS.finditer(source):
-        if found := _Alignment(source, text).found(start.end()):
-            return found
+        if spans := _Alignment(source, text).search(start.end()):
+            return spans
     return None
 
 
 class _Alignment:
-    """Ways through a source: states are how much of the text was found, and how far."""
+    """A search through a source.
+
+    A state is the number of characters found so far, with the offset behind them in the source.
+    """
 
     def __init__(self, source: str, text: str) -> None:
         self.source = source
         self.text = text
-        self.before: dict[Span, Span] = {}
-        """State -> the one before it."""
+        self.previous_states: dict[Span, Span] = {}
+        """State -> the state before it."""
 
-    def found(self, start: int) -> list[Span] | None:
+    def search(self, start: int) -> list[Span] | None:
+        """Search from an offset; None if the paragraph does not start there."""
         stack = [(0, start)]
-        self.before[0, start] = (-1, -1)
-        left = _TRIES * (len(self.source) + 100)
-        while stack and left:
-            left -= 1
+        self.previous_states[0, start] = (-1, -1)
+        remaining_tries = _TRIES_PER_CHARACTER * (len(self.source) + 100)
+        while stack and remaining_tries:
+            remaining_tries -= 1
             state = stack.pop()
             if state[0] == len(self.text):
                 return self._spans(state)
-            for following in self._steps(*state):
-                if following not in self.before:
-                    self.before[following] = state
+            for following in self._next_states(*state):
+                if following not in self.previous_states:
+                    self.previous_states[following] = state
                     stack.append(following)
         return None
 
     def _spans(self, state: Span) -> list[Span]:
-        """The characters on the way to a state."""
+        """The spans of the characters on the way to a state."""
         spans: list[Span] = []
         while state[0] > 0:
-            before = self.before[state]
-            if before[0] < state[0]:
-                spans.append((before[1], state[1]))
-            state = before
+            previous = self.previous_states[state]
+            if previous[0] < state[0]:
+                spans.append((previous[1], state[1]))
+            state = previous
         return spans[::-1]
 
-    def _steps(self, done: int, at: int) -> Iterator[Span]:
-        """What may come next, the likeliest last."""
-        space = _SPACE.match(self.source, at) or _BREAK.match(self.source, at)
-        skipped = [mark.match(self.source, at) for mark in self._marks(done, at)]
-        if done == 0 or self.text[done - 1].isspace():
-            skipped.append(space)
-        yield from ((done, match.end()) for match in skipped if match)
-        wanted = self.text[done]
-        if entity := _ENTITY.match(self.source, at):
-            said = html.unescape(entity[0])
-            if said == wanted or (said.isspace() and wanted.isspace()):
-                yield done + 1, entity.end()
-        if wanted.isspace() and space:
-            yield done + 1, space.end()
-        elif not wanted.isspace() and self.source.startswith(wanted, at):
-            yield done + 1, at + 1
+    def _next_states(self, found_count: int, offset: int) -> Iterator[Span]:
+        """Yields the possible next states, the likeliest last."""
+        space_match = _SPACE.match(self.source, offset) or _BREAK.match(self.source, offset)
+        skipped_matches = [
+            mark.match(self.source, offset)
+            for mark in self._skippable_patterns(found_count, offset)
+        ]
+        if found_count == 0 or self.text[found_count - 1].isspace():
+            skipped_matches.append(space_match)
+        yield from ((found_count, match.end()) for match in skipped_matches if match)
+        character = self.text[found_count]
+        if entity := _ENTITY.match(self.source, offset):
+            decoded = html.unescape(entity[0])
+            if decoded == character or (decoded.isspace() and character.isspace()):
+                yield found_count + 1, entity.end()
+        if character.isspace() and space_match:
+            yield found_count + 1, space_match.end()
+        elif not character.isspace() and self.source.startswith(character, offset):
+            yield found_count + 1, offset + 1
 
-    def _marks(self, done: int, at: int) -> Sequence[re.Pattern[str]]:
-        """What may stand there and is not heard."""
-        within = _MARKS if self.source[at : at + 1] in _BEGINNINGS else ()
-        return within if done else (*within, LABEL, _ITEM)
+    def _skippable_patterns(self, found_count: int, offset: int) -> Sequence[re.Pattern[str]]:
+        """Patterns that may match at an offset and are not spoken."""
+        inner_patterns = (
+            _SKIPPED_REGEXES if self.source[offset : offset + 1] in _SKIPPED_STARTS else ()
+        )
+        return inner_patterns if found_count else (*inner_patterns, LABEL, _ITEM)

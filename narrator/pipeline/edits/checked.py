@@ -1,4 +1,4 @@
-"""What an edit would make of a project, before it counts: read, and refused if it cannot be."""
+"""Checks that a project could be read after an edit, and refuses the edit otherwise."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from narrator.text.lines import Chapter
 
 
 def checked(project: Project, edit: Edit) -> Edit:
-    """The edit, if the project can be read after it: the manifest, and the chapters that change.
+    """Return the edit if the manifest and the changed chapters can be read after it.
 
     Raises ManifestError, ScriptError with all problems.
     """
-    texts = {change.path: change.after for change in edit.changes if change.before != change.after}
-    own = texts.get(project.path)
-    if own is not None:
-        project = load.load(project.path, own)
+    new_texts = {
+        change.path: change.after for change in edit.changes if change.before != change.after
+    }
+    manifest_text = new_texts.get(project.path)
+    if manifest_text is not None:
+        project = load.load(project.path, manifest_text)
         resolve(project)
-    _, problems = lexicon_of(project) if own is not None else (None, list[Problem]())
+    _, problems = lexicon_of(project) if manifest_text is not None else (None, list[Problem]())
     chapters: dict[int, Chapter] = {}
     roles = roles_of(project)
-    for number, after in _affected(project, texts):
+    for number, after in _find_affected_chapters(project, new_texts):
         try:
             chapters[number] = paragraphs_of(project, number, roles, after)
         except ScriptError as error:
@@ -40,12 +42,12 @@ def checked(project: Project, edit: Edit) -> Edit:
     return edit
 
 
-def _affected(
-    project: Project, texts: Mapping[Path, str | None]
+def _find_affected_chapters(
+    project: Project, new_texts: Mapping[Path, str | None]
 ) -> Iterator[tuple[int, str | None]]:
-    """Chapters that must be read, with the text of those whose file changes."""
+    """Yields the chapters to read, with the new text of those whose file changes."""
     for number, chapter in enumerate(project.chapters):
-        after = None if chapter.file is None else texts.get(project.root / chapter.file)
-        is_in_manifest = project.path in texts and chapter.lines
-        if after is not None or project.manifest.music or is_in_manifest:
-            yield number, after
+        new_text = None if chapter.file is None else new_texts.get(project.root / chapter.file)
+        is_in_manifest = project.path in new_texts and chapter.lines
+        if new_text is not None or project.manifest.music or is_in_manifest:
+            yield number, new_text

@@ -1,6 +1,6 @@
-"""An edit: texts of files as they are, and as they are to be.
+"""An edit: the present texts of files, and their new ones.
 
-Texts are exact: byte order marks, line ends and bytes that are no UTF-8 are written as they were
+Texts are exact: byte order marks, line ends and bytes that are not UTF-8 are written as they were
 read. Knows no history, and not what the files mean.
 """
 
@@ -17,43 +17,45 @@ from narrator.project import load
 from narrator.project.project import Project
 from narrator.text.markup import squeeze
 
-_SHOWN = 40
-"""Characters of a text that an edit is named by."""
-_LARGEST = 64_000_000
-"""Bytes; no file of a project that people edit is larger."""
+_MAX_TITLE_LENGTH = 40
+"""Number of characters shown of a text in the title of an edit."""
+_MAX_BYTES = 64_000_000
+"""Largest file in bytes; no file that people edit is larger."""
 _UNWRITABLE = re.compile("[\\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file: whole texts, as `exact` reads them."""
+    """The change of one file, as full texts in the form of `exact`."""
 
     path: Path
     before: str | None
-    """None: there is no such file."""
+    """None if the file does not exist."""
     after: str | None
+    """None to remove the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What is changed together."""
+    """Changes of files that belong together."""
 
     what: str
-    """For people: chapter 2: “raken” -> “taken”."""
+    """A title for people, such as: chapter 2: “raken” -> “taken”."""
     changes: tuple[FileChange, ...]
 
 
 def own(project: Project, name: str) -> Path:
-    """A file that a project names. Raises UsageError where it lies outside of it by now."""
-    if stray := load.stray(project, name):
-        raise UsageError(Problem(project.path, None, stray))
+    """The path of a file that a project names. Raises UsageError if it lies outside of the
+    project."""
+    if reason := load.stray(project, name):
+        raise UsageError(Problem(project.path, None, reason))
     return project.root / name
 
 
 def exact(path: Path) -> str | None:
-    """The text of a file; None where there is none. Raises StorageError."""
+    """The text of a file; None if it does not exist. Raises StorageError."""
     try:
-        return files.read_whole(path, _LARGEST).decode("utf-8", "surrogateescape")
+        return files.read_whole(path, _MAX_BYTES).decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return None
     except files.TooLarge:
@@ -63,26 +65,25 @@ def exact(path: Path) -> str | None:
 
 
 def encoded(text: str) -> bytes:
-    """The bytes of what `exact` read."""
+    """The bytes of a text in the form of `exact`."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def clean(text: str) -> str:
-    """A text that came from anywhere, as a file can hold it, its lines parted by a line feed."""
+    """A text of any origin in a form that a file can hold, with line feeds as line ends."""
     return text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
 
 
 def one_line(text: str) -> str:
-    """A name, a word or a value that came from anywhere. Raises UsageError for what no file can
-    hold."""
-    if odd := _UNWRITABLE.search(text):
-        what = "a null character" if odd[0] == "\0" else "half of a character"
-        around = quoted(text[max(0, odd.start() - 10) : odd.end() + 10])
-        raise UsageError(f"this has {what} in it, which nothing can have: “{around}”")
+    """A name, word or value of any origin on one line. Raises UsageError if no file can hold it."""
+    if match := _UNWRITABLE.search(text):
+        description = "a null character" if match[0] == "\0" else "half of a character"
+        context = quoted(text[max(0, match.start() - 10) : match.end() + 10])
+        raise UsageError(f"this has {description} in it, which nothing can have: “{context}”")
     return squeeze(text)
 
 
 def shown(text: str) -> str:
-    """A text as an edit is named by it, which has quotation marks of its own."""
-    plain = squeeze(text)
-    return quoted(plain.strip('“”„«»"') or plain, _SHOWN)
+    """A shortened text for the title of an edit, which adds its own quotation marks."""
+    squeezed = squeeze(text)
+    return quoted(squeezed.strip('“”„«»"') or squeezed, _MAX_TITLE_LENGTH)

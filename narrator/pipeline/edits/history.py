@@ -1,12 +1,12 @@
-"""Edits made, undone and redone, in `build/edits/STEM`: all of an edit is there, or none of it.
+"""The history of edits, in `build/edits/STEM`; an edit is applied completely or not at all.
 
-    history.json    the edits in order, how many of them stand, and the one that is being made
-    000012.json     one edit: what was taken out of each file, where, and what was put there
+    history.json    the edits in order, the number in force, and the operation in progress
+    000012.json     one edit: the text removed from each file, its place, and the text put there
 
-What is to be written is noted first, then the files are, then that they are: what a kill cut short
-is taken back when the history is opened again, by the hashes of the files' texts. In a file that a
-person has changed since, an edit is undone only where its lines stand between the same ones, once.
-Knows nothing of what an edit is about.
+The intention is recorded first, then the files are written, then their completion is recorded. An
+operation that was killed is taken back when the history is opened again, by the hashes of the
+files' texts. In a file that was changed by hand since, an edit can be undone only if its lines
+stand between the same neighbours, exactly once. Knows nothing of the meaning of an edit.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from narrator.project import load
 from narrator.project.project import Project
 from narrator.text.decided import place_of
 
-_MOST = 1000
-"""Edits that can be undone; older ones are forgotten."""
+_MAX_EDITS = 1000
+"""Number of edits in the history; older ones are dropped."""
 _NEIGHBOURS = 3
-"""Lines around an edit by which it is found where the file is another one by now."""
-_PATIENCE = 10.0
-"""Seconds that another edit of the project is waited for."""
-_FILE = re.compile(r"\d{6,}\.json")
+"""Number of lines around an edit by which it is found again in a changed file."""
+_LOCK_TIMEOUT = 10.0
+"""Seconds to wait for another edit of the project."""
+_ENTRY_NAME = re.compile(r"\d{6,}\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class PastEdit:
-    """An edit that was made."""
+    """An edit in the history."""
 
     what: str
     time: str
@@ -51,28 +51,28 @@ class PastEdit:
 
 
 def apply(project: Project, edit: Edit) -> None:
-    """Write all of an edit or none of it, and remember it.
+    """Write all of an edit or none of it, and record it.
 
-    Raises Changed where a file is not what the edit was made for, Locked, StorageError.
+    Raises Changed if a file has another text than the edit was made for, Locked, StorageError.
     """
     changes = [change for change in edit.changes if change.before != change.after]
     if changes:
-        with _opened(project) as log:
+        with _open_history(project) as log:
             log.make(edit.what, [_Patch.of(change, project) for change in changes])
 
 
 def undo(project: Project) -> PastEdit | None:
-    """Take the last edit back; None where there is none. Raises Changed, Locked, StorageError."""
-    with _opened(project) as log:
+    """Undo the last edit; None if there is none. Raises Changed, Locked, StorageError."""
+    with _open_history(project) as log:
         return log.undo() if log.state.done else None
 
 
 def redo(project: Project) -> PastEdit | None:
-    """Make the edit again that was undone last; None where there is none.
+    """Redo the edit that was undone last; None if there is none.
 
     Raises Changed, Locked, StorageError.
     """
-    with _opened(project) as log:
+    with _open_history(project) as log:
         return log.redo() if log.state.done < len(log.state.rows) else None
 
 
@@ -80,8 +80,8 @@ def history(project: Project) -> list[PastEdit]:
     """The edits of a project, the oldest first. Raises Locked, StorageError."""
     if not _folder(project).is_dir():
         return []
-    with _opened(project) as log:
-        return [log.past(place) for place in range(len(log.state.rows))]
+    with _open_history(project) as log:
+        return [log.describe(index) for index in range(len(log.state.rows))]
 
 
 # -- one edit of one file --------------------------------------------------------------------------
@@ -89,132 +89,146 @@ def history(project: Project) -> list[PastEdit]:
 
 @dataclass(frozen=True, slots=True)
 class _Patch:
-    """Lines of a file that others take the place of."""
+    """The replacement of some lines of a file by others."""
 
     path: str
-    """As it is found from the project's folder."""
+    """Relative to the project's folder."""
     line: int
-    """Lines before them."""
+    """Number of lines before the replaced ones."""
     at: int
-    """Characters before them."""
+    """Number of characters before the replaced lines."""
     old: str | None
-    """None: there is no file."""
+    """Text of the replaced lines; None if there is no file."""
     new: str | None
     before: str
-    """Hash of the file's whole text; of no file empty."""
+    """Hash of the file's full text; empty if there is no file."""
     after: str
     above: str = ""
-    """A few lines before them, which stay."""
+    """A few unchanged lines before the replaced ones."""
     below: str = ""
 
     @classmethod
     def of(cls, change: FileChange, project: Project) -> _Patch:
-        old, new = (_lines(text) for text in (change.before, change.after))
-        head = _alike(old, new)
-        tail = _alike(old[head:][::-1], new[head:][::-1])
+        """The patch for a change: its first and last changed line with all between them."""
+        old_lines, new_lines = (_split_lines(text) for text in (change.before, change.after))
+        head_count = _count_equal(old_lines, new_lines)
+        tail_count = _count_equal(old_lines[head_count:][::-1], new_lines[head_count:][::-1])
         root, path = project.root, change.path
         return cls(
             (path.relative_to(root) if path.is_relative_to(root) else path).as_posix(),
-            head,
-            sum(map(len, old[:head])),
-            None if change.before is None else "".join(old[head : len(old) - tail]),
-            None if change.after is None else "".join(new[head : len(new) - tail]),
+            head_count,
+            sum(map(len, old_lines[:head_count])),
+            None
+            if change.before is None
+            else "".join(old_lines[head_count : len(old_lines) - tail_count]),
+            None
+            if change.after is None
+            else "".join(new_lines[head_count : len(new_lines) - tail_count]),
             _hash(change.before),
             _hash(change.after),
-            "".join(old[max(0, head - _NEIGHBOURS) : head]),
-            "".join(old[len(old) - tail :][:_NEIGHBOURS]),
+            "".join(old_lines[max(0, head_count - _NEIGHBOURS) : head_count]),
+            "".join(old_lines[len(old_lines) - tail_count :][:_NEIGHBOURS]),
         )
 
     @property
-    def back(self) -> _Patch:
+    def inverse(self) -> _Patch:
+        """The patch that undoes this one."""
         return replace(self, old=self.new, new=self.old, before=self.after, after=self.before)
 
-    def made(self, text: str | None) -> str | None:
-        """The text of the file after it, of what it was made for."""
+    def apply_to(self, text: str | None) -> str | None:
+        """The text of the file after the patch, from the text that it was made for."""
         if self.new is None or text is None:
             return self.new
         return text[: self.at] + self.new + text[self.at + len(self.old or "") :]
 
-    def changed(self, path: Path, text: str | None) -> Changed:
-        """What is said where the file's text is another one."""
-        lines, old = _lines(text), self.old or ""
-        if not old:  # lines that were to be put there
-            at = self._stands(lines) or self.line
-            return Changed(path, "".join(lines[at : at + 1]), self.new or "")
-        there = likest_lines(lines, _lines(old), self.line)
-        return Changed(path, "".join(there), self.new or "")
+    def conflict_error(self, path: Path, text: str | None) -> Changed:
+        """The error for a file with another text."""
+        lines, old = _split_lines(text), self.old or ""
+        if not old:  # an insertion
+            line_number = self._find_line(lines) or self.line
+            return Changed(path, "".join(lines[line_number : line_number + 1]), self.new or "")
+        present_lines = likest_lines(lines, _split_lines(old), self.line)
+        return Changed(path, "".join(present_lines), self.new or "")
 
-    def moved(self, text: str | None) -> _Patch | None:
-        """The same for what the file is by now, if the lines stand there with their neighbours, and
-        only once; None where that is not so."""
-        lines = _lines(text)
-        place = self._stands(lines)
-        if text is None or self.new is None or place is None:
+    def relocate(self, text: str | None) -> _Patch | None:
+        """The patch for the file's present text; None if its lines are not found exactly once.
+
+        The lines have to stand between the same neighbours.
+        """
+        lines = _split_lines(text)
+        line_number = self._find_line(lines)
+        if text is None or self.new is None or line_number is None:
             return None
-        here = replace(self, line=place, at=sum(map(len, lines[:place])), before=_hash(text))
-        return replace(here, after=_hash(here.made(text)))
+        moved_patch = replace(
+            self, line=line_number, at=sum(map(len, lines[:line_number])), before=_hash(text)
+        )
+        return replace(moved_patch, after=_hash(moved_patch.apply_to(text)))
 
-    def _stands(self, lines: Sequence[str]) -> int | None:
-        """Before which line what is replaced stands, with its neighbours and only once."""
-        above = _lines(self.above)
-        block = [*above, *_lines(self.old), *_lines(self.below)]
+    def _find_line(self, lines: Sequence[str]) -> int | None:
+        """The number of lines before the replaced ones; None if they are not found exactly once
+        with their neighbours."""
+        above = _split_lines(self.above)
+        block = [*above, *_split_lines(self.old), *_split_lines(self.below)]
         if self.old is None or not "".join(block).strip():
             return None
-        starts = (n for n, line in enumerate(lines) if line == block[0])
-        found = [n for n in starts if lines[n : n + len(block)] == block]
-        return found[0] + len(above) if len(found) == 1 else None
+        starts = (start for start, line in enumerate(lines) if line == block[0])
+        matching_starts = [start for start in starts if lines[start : start + len(block)] == block]
+        return matching_starts[0] + len(above) if len(matching_starts) == 1 else None
 
 
-def _lines(text: str | None) -> list[str]:
+def _split_lines(text: str | None) -> list[str]:
     return (text or "").splitlines(keepends=True)
 
 
-def _alike(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    """How many are the same from the first on."""
-    both = zip(ours, theirs, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
+def _count_equal(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    """The number of equal elements at the start of both sequences."""
+    pairs = zip(ours, theirs, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _hash(text: str | None) -> str:
     return "" if text is None else keys.content_of(encoded(text))
 
 
-# -- what is remembered ----------------------------------------------------------------------------
+# -- the history -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _HistoryFile:
-    """history.json."""
+    """The content of history.json."""
 
     rows: tuple[tuple[int, str, str], ...] = ()
-    """Number, what and time of each edit."""
+    """Number, title and time of each edit."""
     done: int = 0
-    """How many of them stand; the others were undone."""
+    """Number of edits in force; the others were undone."""
     pending: str = ""
-    """What is being done: `make` the edit after those that stand, `redo` it, or `undo` the last."""
+    """The operation in progress: `make` or `redo` the edit after those in force, or `undo` the last
+    of them."""
 
     @classmethod
     def read(cls, path: Path) -> _HistoryFile:
-        data = files.load_json(path, {})
+        content = files.load_json(path, {})
         try:
-            rows = tuple((int(n), str(what), str(time)) for n, what, time in data["rows"])
-            return cls(rows, min(len(rows), int(data["done"])), str(data["pending"]))
+            rows = tuple(
+                (int(number), str(title), str(time)) for number, title, time in content["rows"]
+            )
+            return cls(rows, min(len(rows), int(content["done"])), str(content["pending"]))
         except (LookupError, TypeError, ValueError):
             return cls()
 
     @property
     def number(self) -> int:
-        """Of the edit that is being made or undone."""
+        """The number of the edit in progress."""
         return self.rows[self.done - (self.pending == _UNDO)][0]
 
     @property
     def after(self) -> _HistoryFile:
-        """With what is being done, done."""
+        """The history with the operation in progress completed."""
         return replace(self, done=self.done + (-1 if self.pending == _UNDO else 1), pending="")
 
     @property
-    def without(self) -> _HistoryFile:
-        """As if it had not been begun."""
+    def without_pending(self) -> _HistoryFile:
+        """The history with the operation in progress dropped."""
         rows = self.rows[: self.done] if self.pending == _MAKE else self.rows
         return replace(self, rows=rows, pending="")
 
@@ -223,19 +237,19 @@ _MAKE, _UNDO, _REDO = "make", "undo", "redo"
 
 
 def path_of(project: Project) -> Path:
-    """The list of a manifest's edits, which changes with each of them."""
+    """The file with the list of a manifest's edits, which changes with each of them."""
     return _folder(project) / "history.json"
 
 
 def _folder(project: Project) -> Path:
-    """Of one manifest: others in the same folder have their own."""
+    """The folder of a manifest's edits; manifests in the same folder have their own."""
     return project.build / "edits" / project.stem
 
 
 @contextlib.contextmanager
-def _opened(project: Project) -> Iterator[_Log]:
-    """The history, nobody else's for so long, with what a kill cut short taken back."""
-    with held(project.build / "edits"):  # of all manifests, which may share texts
+def _open_history(project: Project) -> Iterator[_Log]:
+    """Lock and open the history, with any killed operation taken back."""
+    with held(project.build / "edits"):  # shared by all manifests, which may share texts
         with files.storage(_folder(project)):
             _folder(project).mkdir(exist_ok=True)
         yield _Log(project)
@@ -243,11 +257,11 @@ def _opened(project: Project) -> Iterator[_Log]:
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """A folder of small files of ours, which one process changes at a time, for a moment.
+    """Lock a folder of small files of narrator's for a moment.
 
     Raises Locked, StorageError.
     """
-    lock = FileLock(folder / ".lock", timeout=_PATIENCE)
+    lock = FileLock(folder / ".lock", timeout=_LOCK_TIMEOUT)
     try:
         with files.storage(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -263,7 +277,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 class _Log:
-    """The history of a project while it is held."""
+    """The history of a project while it is locked."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -272,94 +286,98 @@ class _Log:
         if self.state.pending:
             self._recover()
 
-    def past(self, place: int) -> PastEdit:
-        _, what, time = self.state.rows[place]
-        return PastEdit(what, time, undone=place >= self.state.done)
+    def describe(self, index: int) -> PastEdit:
+        _, title, time = self.state.rows[index]
+        return PastEdit(title, time, undone=index >= self.state.done)
 
-    def make(self, what: str, parts: Sequence[_Patch]) -> None:
-        """A new edit; those that were undone are forgotten."""
-        texts = self._texts(parts)
+    def make(self, title: str, patches: Sequence[_Patch]) -> None:
+        """Apply a new edit; undone edits are dropped from the history."""
+        texts = self._read_texts(patches)
         self._sweep()
         number = 1 + max((int(path.stem) for path in self._entries()), default=0)
-        files.save_json(self._entry(number), [asdict(part) for part in parts])
+        files.save_json(self._entry(number), [asdict(patch) for patch in patches])
         time = datetime.now(UTC).isoformat(timespec="seconds")
-        rows = (*self.state.rows[: self.state.done], (number, what, time))[-_MOST:]
-        self._carry_out(_HistoryFile(rows, len(rows) - 1, _MAKE), parts, texts)
+        rows = (*self.state.rows[: self.state.done], (number, title, time))[-_MAX_EDITS:]
+        self._carry_out(_HistoryFile(rows, len(rows) - 1, _MAKE), patches, texts)
 
     def undo(self) -> PastEdit:
-        return self._again(_UNDO)
+        return self._repeat(_UNDO)
 
     def redo(self) -> PastEdit:
-        return self._again(_REDO)
+        return self._repeat(_REDO)
 
-    def _again(self, what: str) -> PastEdit:
-        state = replace(self.state, pending=what)
-        parts = self._as_they_are(state, self._parts(state))
-        self._carry_out(state, parts, self._texts(parts))
-        return self.past(min(state.done, self.state.done))
+    def _repeat(self, operation: str) -> PastEdit:
+        """Undo the last edit, or redo the next one."""
+        state = replace(self.state, pending=operation)
+        patches = self._adapt(state, self._load_patches(state))
+        self._carry_out(state, patches, self._read_texts(patches))
+        return self.describe(min(state.done, self.state.done))
 
-    def _as_they_are(self, state: _HistoryFile, parts: Sequence[_Patch]) -> list[_Patch]:
-        """An edit for files that were changed elsewhere since, which is kept as such: a kill may
-        come. Raises Changed where that cannot be, UserError where nothing could be read then."""
-        texts = [exact(self._path(part)) for part in parts]
-        found, changes = list[_Patch](), list[FileChange]()
-        for part, text in zip(parts, texts, strict=True):
-            here = part if _hash(text) == part.before else part.moved(text)
-            if here is None:
-                raise part.changed(self._path(part), text)
-            found.append(here)
-            changes.append(FileChange(self._path(part), text, here.made(text)))
-        if found != list(parts):
+    def _adapt(self, state: _HistoryFile, patches: Sequence[_Patch]) -> list[_Patch]:
+        """Adapt patches to files that were changed elsewhere, and store the adapted ones.
+
+        They are stored first, in case of a kill. Raises Changed if that is impossible, UserError if
+        the project could not be read after them.
+        """
+        texts = [exact(self._path(patch)) for patch in patches]
+        adapted, changes = list[_Patch](), list[FileChange]()
+        for patch, text in zip(patches, texts, strict=True):
+            adapted_patch = patch if _hash(text) == patch.before else patch.relocate(text)
+            if adapted_patch is None:
+                raise patch.conflict_error(self._path(patch), text)
+            adapted.append(adapted_patch)
+            changes.append(FileChange(self._path(patch), text, adapted_patch.apply_to(text)))
+        if adapted != list(patches):
             checked(self.project, Edit("", tuple(changes)))
-            rows = [part.back if state.pending == _UNDO else part for part in found]
+            rows = [patch.inverse if state.pending == _UNDO else patch for patch in adapted]
             files.save_json(self._entry(state.number), [asdict(row) for row in rows])
-        return found
+        return adapted
 
     # -- writing
 
-    def _texts(self, parts: Sequence[_Patch]) -> list[str | None]:
-        """The texts of files that an edit was made for. Raises Changed."""
-        texts = [exact(self._path(part)) for part in parts]
-        for part, text in zip(parts, texts, strict=True):
-            if _hash(text) != part.before:
-                raise part.changed(self._path(part), text)
+    def _read_texts(self, patches: Sequence[_Patch]) -> list[str | None]:
+        """The texts of the files that patches apply to. Raises Changed."""
+        texts = [exact(self._path(patch)) for patch in patches]
+        for patch, text in zip(patches, texts, strict=True):
+            if _hash(text) != patch.before:
+                raise patch.conflict_error(self._path(patch), text)
         return texts
 
     def _carry_out(
-        self, state: _HistoryFile, parts: Sequence[_Patch], texts: Sequence[str | None]
+        self, state: _HistoryFile, patches: Sequence[_Patch], texts: Sequence[str | None]
     ) -> None:
-        """Do what is pending: write all files, or none."""
+        """Do the pending operation: write all files, or none."""
         self._save(state)
         try:
-            for part, text in zip(parts, texts, strict=True):
-                _write(self._path(part), part.made(text))
+            for patch, text in zip(patches, texts, strict=True):
+                _write(self._path(patch), patch.apply_to(text))
             self._save(state.after)
         except StorageError:
             with contextlib.suppress(StorageError):
-                self._take_back(parts)
+                self._take_back(patches)
             raise
 
     def _recover(self) -> None:
-        """Count what was written to its end, and take back the rest."""
+        """Complete a killed operation if all files were written; otherwise take it back."""
         try:
-            parts = self._parts(self.state)
-            folders = {self._path(part).parent for part in parts}
+            patches = self._load_patches(self.state)
+            folders = {self._path(patch).parent for patch in patches}
         except (LookupError, StorageError):
-            parts, folders = [], set()
+            patches, folders = [], set()
         for folder in folders:
             files.sweep(folder)
-        if parts and all(_hash(exact(self._path(part))) == part.after for part in parts):
+        if patches and all(_hash(exact(self._path(patch))) == patch.after for patch in patches):
             self._save(self.state.after)
         else:
-            self._take_back(parts)
+            self._take_back(patches)
 
-    def _take_back(self, parts: Sequence[_Patch]) -> None:
-        """Undo what of the pending edit is there."""
-        for part in parts:
-            text = exact(self._path(part))
-            if _hash(text) == part.after:
-                _write(self._path(part), part.back.made(text))
-        self._save(self.state.without)
+    def _take_back(self, patches: Sequence[_Patch]) -> None:
+        """Undo the part of the pending edit that was written."""
+        for patch in patches:
+            text = exact(self._path(patch))
+            if _hash(text) == patch.after:
+                _write(self._path(patch), patch.inverse.apply_to(text))
+        self._save(self.state.without_pending)
 
     def _save(self, state: _HistoryFile) -> None:
         files.save_json(path_of(self.project), asdict(state))
@@ -367,17 +385,19 @@ class _Log:
 
     # -- files
 
-    def _path(self, part: _Patch) -> Path:
-        """The file of a part: one of the project's folder, or of its chapters.
+    def _path(self, patch: _Patch) -> Path:
+        """The path of a patch's file, which is in the project's folder or of its chapters.
 
-        Raises StorageError for another: a history may come from anywhere.
+        Raises StorageError for other files, since a history may come from anywhere.
         """
-        path = self.project.root / part.path
-        chapters = [self.project.root / c.file for c in self.project.chapters if c.file]
-        allowed = load.stray(self.project, part.path) is None
-        inside = path.resolve().is_relative_to(self.project.root.resolve())
-        known = inside or path in (*chapters, *map(place_of, chapters))
-        if path != self.project.path and not (allowed and known):
+        path = self.project.root / patch.path
+        chapters = [
+            self.project.root / chapter.file for chapter in self.project.chapters if chapter.file
+        ]
+        is_allowed = load.stray(self.project, patch.path) is None
+        is_inside = path.resolve().is_relative_to(self.project.root.resolve())
+        is_known = is_inside or path in (*chapters, *map(place_of, chapters))
+        if path != self.project.path and not (is_allowed and is_known):
             raise StorageError(f"{path}: none of this project's files")
         return path
 
@@ -386,24 +406,24 @@ class _Log:
 
     def _entries(self) -> list[Path]:
         with files.storage(self.folder):
-            return [path for path in self.folder.iterdir() if _FILE.fullmatch(path.name)]
+            return [path for path in self.folder.iterdir() if _ENTRY_NAME.fullmatch(path.name)]
 
-    def _parts(self, state: _HistoryFile) -> list[_Patch]:
-        """What is pending. Raises StorageError."""
+    def _load_patches(self, state: _HistoryFile) -> list[_Patch]:
+        """The patches of the pending operation. Raises StorageError."""
         path = self._entry(state.number)
         try:
             rows: list[dict[str, Any]] = files.read_json(path)
-            parts = [_Patch(**row) for row in rows]
+            patches = [_Patch(**row) for row in rows]
         except (OSError, TypeError, files.Altered) as error:
             raise StorageError(f"{path}: cannot be read, so nothing is undone: {error}") from None
-        return [part.back for part in parts] if state.pending == _UNDO else parts
+        return [patch.inverse for patch in patches] if state.pending == _UNDO else patches
 
     def _sweep(self) -> None:
-        """Remove edits that nothing leads to any more."""
+        """Remove files of edits that are no longer in the history."""
         files.sweep(self.folder)
-        kept = {self._entry(number) for number, _, _ in self.state.rows}
+        current_entries = {self._entry(number) for number, _, _ in self.state.rows}
         with files.storage(self.folder):
-            for path in set(self._entries()) - kept:
+            for path in set(self._entries()) - current_entries:
                 path.unlink()
 
 

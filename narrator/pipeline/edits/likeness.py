@@ -1,4 +1,4 @@
-"""Which of the texts that stand somewhere now is the one that stood there. Knows no files."""
+"""Finds a text again that has been edited or moved. Knows no files."""
 
 from __future__ import annotations
 
@@ -6,41 +6,47 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-_WORDS = re.compile(r"\w+|[^\w\s]")
-_LEAST = 0.5
-"""Share of words that a text has kept, or it is another one."""
-_NEAR, _MOST = 1000, 400
-"""Texts that are looked at, and words of each."""
-_AROUND, _COMPARED = 2000, 50
-"""Lines before and after a place that are looked at, and lines of a block that are compared."""
+_WORD = re.compile(r"\w+|[^\w\s]")
+_MIN_LIKENESS = 0.5
+"""Share of words that have to be the same in a text for it to be an edited version."""
+_MAX_TEXTS, _MAX_WORDS = 1000, 400
+"""Number of texts that are compared, and of words in each."""
+_SEARCH_RADIUS, _MAX_COMPARED_LINES = 2000, 50
+"""Number of lines searched before and after the expected one, and compared in each block."""
 
 
-def likest(texts: Sequence[str], wanted: str, at: int) -> int | None:
-    """The place of a text, or of the one that is most like it: the nearest of several; None where
-    none is."""
-    order = sorted(range(len(texts)), key=lambda n: abs(n - at))
-    same = next((n for n in order if texts[n] == wanted), None)
-    if same is not None or not wanted.strip():
-        return same
-    best, found = _LEAST, None
+def likest(texts: Sequence[str], original: str, expected_index: int) -> int | None:
+    """The index of a text, or else of the one most like it; None if there is none.
+
+    Of several equal texts, the one nearest to index `expected_index` counts.
+    """
+    nearest_first = sorted(range(len(texts)), key=lambda n: abs(n - expected_index))
+    same_index = next((index for index in nearest_first if texts[index] == original), None)
+    if same_index is not None or not original.strip():
+        return same_index
+    best_ratio, best_index = _MIN_LIKENESS, None
     matcher = SequenceMatcher(None, autojunk=False)
-    matcher.set_seq2(_words(wanted))
-    for n in order[:_NEAR]:
-        matcher.set_seq1(_words(texts[n]))
-        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best:
+    matcher.set_seq2(_split_words(original))
+    for index in nearest_first[:_MAX_TEXTS]:
+        matcher.set_seq1(_split_words(texts[index]))
+        if matcher.real_quick_ratio() > best_ratio and matcher.quick_ratio() > best_ratio:
             ratio = matcher.ratio()
-            best, found = (ratio, n) if ratio > best else (best, found)
-    return found
+            if ratio > best_ratio:
+                best_ratio, best_index = ratio, index
+    return best_index
 
 
-def likest_lines(rows: Sequence[str], wanted: Sequence[str], at: int) -> Sequence[str]:
-    """What lines, of which the first was at a place, have become; none where they are gone."""
-    first, size = max(0, at - _AROUND), min(len(wanted), _COMPARED)
-    starts = range(first, min(len(rows), at + _AROUND))
-    blocks = ["".join(rows[n : n + size]) for n in starts]
-    n = likest(blocks, "".join(wanted[:size]), at - first)
-    return [] if n is None else rows[first + n : first + n + len(wanted)]
+def likest_lines(
+    rows: Sequence[str], original_lines: Sequence[str], expected_index: int
+) -> Sequence[str]:
+    """The present state of lines that began at index `expected_index`; empty if they are gone."""
+    first = max(0, expected_index - _SEARCH_RADIUS)
+    compared_count = min(len(original_lines), _MAX_COMPARED_LINES)
+    starts = range(first, min(len(rows), expected_index + _SEARCH_RADIUS))
+    blocks = ["".join(rows[start : start + compared_count]) for start in starts]
+    start = likest(blocks, "".join(original_lines[:compared_count]), expected_index - first)
+    return [] if start is None else rows[first + start : first + start + len(original_lines)]
 
 
-def _words(text: str) -> list[str]:
-    return _WORDS.findall(text[: _MOST * 10])[:_MOST]
+def _split_words(text: str) -> list[str]:
+    return _WORD.findall(text[: _MAX_WORDS * 10])[:_MAX_WORDS]

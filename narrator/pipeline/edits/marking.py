@@ -1,8 +1,7 @@
-"""Marks put into a chapter's text, or changed: braces that give words to somebody, labels, and what
-words are said as.
+"""Writes marks into a chapter's text: braces with speakers, labels, and spoken forms of words.
 
-Where words stand among a paragraph's markup is guessed; what is written is read again, and counts
-where the chapter is the same but for what was meant. Knows no steps and no files.
+The place of words among a paragraph's markup is guessed. The new text is read again, and counts
+only if the chapter is the same except for the intended change. Knows no steps and no files.
 """
 
 from __future__ import annotations
@@ -18,172 +17,226 @@ from narrator.text.labels import LABEL, Attribution
 from narrator.text.lines import Given, Line, Say
 from narrator.text.markup import squeeze
 
-_HEAD = re.compile(r"\{[^\\{}|:：\n]{1,400}[:：][^\S\n]*")
-_PREFIX = re.compile(r"(?:[^\S\n]*(?:>|[-*+](?=\s)|\d{1,9}[.)](?=\s)))*")
-_NUMBERS = re.compile(r"(?:\d{1,9}[.)]\s*)+")
+_BRACE_WITH_SPEAKERS = re.compile(r"\{[^\\{}|:：\n]{1,400}[:：][^\S\n]*")
+_LIST_PREFIX = re.compile(r"(?:[^\S\n]*(?:>|[-*+](?=\s)|\d{1,9}[.)](?=\s)))*")
+_LIST_NUMBER = re.compile(r"(?:\d{1,9}[.)]\s*)+")
 
 Way = tuple[str, int, int]
 """A new text of a source, and which of the words at its place it is meant for."""
 
 
-def given(text: ChapterText, place: Place, span: tuple[int, int], to: Attribution) -> ChapterText:
-    """The chapter with words of a paragraph in braces that give them to others.
+def put_in_braces(
+    text: ChapterText, place: Place, span: tuple[int, int], attribution: Attribution
+) -> ChapterText:
+    """The chapter with words of a paragraph put into braces with their speakers.
 
-    Raises UsageError where that cannot be written.
+    Raises UsageError if that cannot be written.
     """
     line, source = text.line(place), text.source(place)
-    start, stop = _trimmed(line.text, *span)
-    number = _NUMBERS.match(line.text)
-    starts = [start] if start or not number else [start, number.end()]
+    start, stop = _trim_span(line.text, *span)
+    list_number = _LIST_NUMBER.match(line.text)
+    starts = [start] if start or not list_number else [start, list_number.end()]
     for begin in starts:
-        new = Given(begin, stop, *to)
-        meant = replace(line, given=_sorted([*line.given, new]))
-        for left, right in _spans(source.text, line.text, begin, stop):
-            words = source.text[left:right]
-            written = f"{source.text[:left]}{{{head(to)} {words}}}{source.text[right:]}"
-            if found := _read(text, place, source, written, meant):
-                return found
-    raise _in_vain(text, line, f"put {{{head(to)} …}} around the words")
+        new_stretch = Given(begin, stop, *attribution)
+        intended_line = replace(line, given=_sort_stretches([*line.given, new_stretch]))
+        for start_offset, end_offset in _find_spans(source.text, line.text, begin, stop):
+            words = source.text[start_offset:end_offset]
+            before, after = source.text[:start_offset], source.text[end_offset:]
+            new_source = f"{before}{{{format_label(attribution)} {words}}}{after}"
+            if changed := _apply_if_intended(text, place, source, new_source, intended_line):
+                return changed
+    raise _cannot_write_error(text, line, f"put {{{format_label(attribution)} …}} around the words")
 
 
-def given_otherwise(
-    text: ChapterText, place: Place, old: Given, to: Attribution
+def replace_speakers_in_braces(
+    text: ChapterText, place: Place, old_stretch: Given, attribution: Attribution
 ) -> ChapterText | None:
-    """The chapter with other names in braces that are there; None where there are none."""
+    """The chapter with other speakers in existing braces; None if there are none."""
     line, source = text.line(place), text.source(place)
-    others = list(line.given)
-    others.remove(old)
-    meant = replace(line, given=_sorted([*others, replace(old, speakers=to[0], style=to[1])]))
-    for mark in _HEAD.finditer(source.text):
-        written = f"{source.text[: mark.start()]}{{{head(to)} {source.text[mark.end() :]}"
-        if found := _read(text, place, source, written, meant):
-            return found
+    other_stretches = list(line.given)
+    other_stretches.remove(old_stretch)
+    intended_line = replace(
+        line,
+        given=_sort_stretches(
+            [*other_stretches, replace(old_stretch, speakers=attribution[0], style=attribution[1])]
+        ),
+    )
+    for brace_match in _BRACE_WITH_SPEAKERS.finditer(source.text):
+        before, after = source.text[: brace_match.start()], source.text[brace_match.end() :]
+        new_source = f"{before}{{{format_label(attribution)} {after}"
+        if changed := _apply_if_intended(text, place, source, new_source, intended_line):
+            return changed
     return None
 
 
-def labelled(text: ChapterText, place: Place, to: Attribution) -> ChapterText | None:
-    """The chapter with another label before a paragraph; None where it has none.
+def replace_label(text: ChapterText, place: Place, attribution: Attribution) -> ChapterText | None:
+    """The chapter with another label before a paragraph; None if it has no label.
 
-    Where no narrator speaks what has no label, what follows may become the new speaker's too.
+    In books without a narrator, paragraphs after it without a label may get the new speaker as
+    well.
     """
     line, source = text.line(place), text.source(place)
-    speakers, style = to
-    inner = [one for one in line.given if not _is_unison(one, line)]
-    unison = [Given(0, len(line.text), speakers, style)] if len(speakers) > 1 else []
-    meant = replace(line, speaker=speakers[0], style=style, given=(*unison, *inner))
+    speakers, style = attribution
+    inner_stretches = [stretch for stretch in line.given if not _is_unison(stretch, line)]
+    unison_stretches = [Given(0, len(line.text), speakers, style)] if len(speakers) > 1 else []
+    intended_line = replace(
+        line, speaker=speakers[0], style=style, given=(*unison_stretches, *inner_stretches)
+    )
     if len(source.item) == 5:
-        found = text.labelled(source, head(to)[:-1])
-        return found if _is_meant(text, found, place, meant, others=False) else None
-    prefix = _PREFIX.match(source.text)
-    begin = prefix.end() if prefix else 0
-    label = LABEL.match(source.text, begin)
-    if label is None or not text.roles.named(squeeze(label["name"])):
+        changed = text.with_label(source, format_label(attribution)[:-1])
+        return (
+            changed
+            if _is_intended_change(text, changed, place, intended_line, must_keep_speakers=False)
+            else None
+        )
+    prefix_match = _LIST_PREFIX.match(source.text)
+    begin = prefix_match.end() if prefix_match else 0
+    label_match = LABEL.match(source.text, begin)
+    if label_match is None or not text.roles.named(squeeze(label_match["name"])):
         return None
-    space = source.text[begin : label.start("name")]
-    colon = head(to)[:-1] + label["colon"]
-    written = f"{source.text[:begin]}{space}{colon}{source.text[label.end() :]}"
-    return _read(text, place, source, written, meant, others=False)
+    spacing = source.text[begin : label_match.start("name")]
+    label_with_colon = format_label(attribution)[:-1] + label_match["colon"]
+    new_source = (
+        f"{source.text[:begin]}{spacing}{label_with_colon}{source.text[label_match.end() :]}"
+    )
+    return _apply_if_intended(
+        text, place, source, new_source, intended_line, must_keep_speakers=False
+    )
 
 
-def said(text: ChapterText, place: Place, span: tuple[int, int], spoken: str) -> ChapterText:
-    """The chapter with words of a paragraph said otherwise. Raises UsageError."""
+def set_spoken_form(
+    text: ChapterText, place: Place, span: tuple[int, int], spoken_form: str
+) -> ChapterText:
+    """The chapter with another spoken form for words of a paragraph. Raises UsageError."""
     line, source = text.line(place), text.source(place)
     start, stop = span
-    others = [one for one in line.says if (one.start, one.stop) != span]
-    if any(one.start < stop and start < one.stop for one in others):
+    other_forms = [form for form in line.says if (form.start, form.stop) != span]
+    if any(form.start < stop and start < form.stop for form in other_forms):
         words = line.text[start:stop]
         raise UsageError(f"“{words}” is part of what is said otherwise already: edit the text")
-    is_new = len(others) == len(line.says)
-    says = sorted([*others, Say(start, stop, squeeze(spoken))], key=lambda one: one.start)
-    meant = replace(line, says=tuple(says))
-    escaped = re.sub(r"[\\{}|]", r"\\\g<0>", squeeze(spoken))
-    plain = re.sub(r"[\\{}|]", r"\\\g<0>", line.text[start:stop])
-    for left, right in _spans(source.text, line.text, start, stop):
-        for words in dict.fromkeys((source.text[left:right], plain)):
-            before, after = source.text[:left], source.text[right:]
+    is_new = len(other_forms) == len(line.says)
+    says = sorted([*other_forms, Say(start, stop, squeeze(spoken_form))], key=lambda say: say.start)
+    intended_line = replace(line, says=tuple(says))
+    escaped = re.sub(r"[\\{}|]", r"\\\g<0>", squeeze(spoken_form))
+    escaped_words = re.sub(r"[\\{}|]", r"\\\g<0>", line.text[start:stop])
+    for start_offset, end_offset in _find_spans(source.text, line.text, start, stop):
+        for words in dict.fromkeys((source.text[start_offset:end_offset], escaped_words)):
+            text_before, text_after = source.text[:start_offset], source.text[end_offset:]
             if is_new:
-                written = f"{before}{{{words}|{escaped}}}{after}"
+                new_source = f"{text_before}{{{words}|{escaped}}}{text_after}"
             else:
-                rest = re.sub(r"\A\|(?:[^{}|\\]|\\.)*\}", "", after, flags=re.DOTALL)
-                written = f"{before}{words}|{escaped}}}{rest}"
-            if found := _read(text, place, source, written, meant):
-                return found
-    raise _in_vain(text, line, f"write {{{plain}|{escaped}}}")
+                remainder = re.sub(r"\A\|(?:[^{}|\\]|\\.)*\}", "", text_after, flags=re.DOTALL)
+                new_source = f"{text_before}{words}|{escaped}}}{remainder}"
+            if changed := _apply_if_intended(text, place, source, new_source, intended_line):
+                return changed
+    raise _cannot_write_error(text, line, f"write {{{escaped_words}|{escaped}}}")
 
 
-def head(to: Attribution) -> str:
+def format_label(attribution: Attribution) -> str:
     """A label, with its colon."""
-    speakers, style = to
+    speakers, style = attribution
     return f"{' & '.join(speakers)}{f' ({style})' if style else ''}:"
 
 
-def _trimmed(text: str, start: int, stop: int) -> tuple[int, int]:
+def _trim_span(text: str, start: int, stop: int) -> tuple[int, int]:
     words = text[start:stop]
     return start + len(words) - len(words.lstrip()), stop - (len(words) - len(words.rstrip()))
 
 
-def _sorted(given: Sequence[Given]) -> tuple[Given, ...]:
-    return tuple(sorted(given, key=lambda one: (one.start, -one.stop)))
+def _sort_stretches(stretches: Sequence[Given]) -> tuple[Given, ...]:
+    return tuple(sorted(stretches, key=lambda given: (given.start, -given.stop)))
 
 
-def _is_unison(one: Given, line: Line) -> bool:
-    """Whether a label gives a paragraph to several."""
-    return (one.start, one.stop) == (0, len(line.text)) and one.speakers[0] == line.speaker
+def _is_unison(stretch: Given, line: Line) -> bool:
+    """Whether a stretch stands for a label with several speakers."""
+    return (stretch.start, stretch.stop) == (0, len(line.text)) and stretch.speakers[
+        0
+    ] == line.speaker
 
 
-def _in_vain(text: ChapterText, line: Line, what: str) -> UsageError:
-    where = Problem(text.path, line.line, f"this cannot be written by itself here: {what} yourself")
-    return UsageError(where)
+def _cannot_write_error(text: ChapterText, line: Line, advice: str) -> UsageError:
+    problem = Problem(
+        text.path, line.line, f"this cannot be written by itself here: {advice} yourself"
+    )
+    return UsageError(problem)
 
 
-def _spans(source: str, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Where words of a paragraph may stand in its source: with the marks around them, or without,
-    at either end."""
-    found = aligned(source, text)
-    if found is None:
+def _find_spans(source: str, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yields the possible spans of words in the source, with or without the marks around them."""
+    character_spans = aligned(source, text)
+    if character_spans is None:
         return
-    left, right = found[start][0], found[stop - 1][1]
-    before = source[found[start - 1][1] if start else 0 : left]
-    after = source[right : found[stop][0] if stop < len(text) else len(source)]
-    wide = left - len(re.split(r"\s", before)[-1]), right + len(re.split(r"\s", after)[0])
-    yield from dict.fromkeys([(left, right), wide, (left, wide[1]), (wide[0], right)])
+    start_offset, end_offset = character_spans[start][0], character_spans[stop - 1][1]
+    text_before = source[character_spans[start - 1][1] if start else 0 : start_offset]
+    text_after = source[end_offset : character_spans[stop][0] if stop < len(text) else len(source)]
+    wide_span = (
+        start_offset - len(re.split(r"\s", text_before)[-1]),
+        end_offset + len(re.split(r"\s", text_after)[0]),
+    )
+    yield from dict.fromkeys(
+        [
+            (start_offset, end_offset),
+            wide_span,
+            (start_offset, wide_span[1]),
+            (wide_span[0], end_offset),
+        ]
+    )
 
 
 # -- read again ------------------------------------------------------------------------------------
 
 
-def _read(
+def _apply_if_intended(
     text: ChapterText,
     place: Place,
     source: Source,
-    written: str,
-    meant: Line,
+    new_source: str,
+    intended_line: Line,
     *,
-    others: bool = True,
+    must_keep_speakers: bool = True,
 ) -> ChapterText | None:
-    """The chapter with this text, if it says then what is meant."""
+    """The chapter with this text, if that makes the intended change and no other.
+
+    With `must_keep_speakers` false, speakers of other lines may change.
+    """
     try:
-        found = text.written(source, written)
+        changed = text.with_text(source, new_source)
     except UserError:
         return None
-    return found if _is_meant(text, found, place, meant, others=others) else None
+    return (
+        changed
+        if _is_intended_change(
+            text, changed, place, intended_line, must_keep_speakers=must_keep_speakers
+        )
+        else None
+    )
 
 
-def _is_meant(
-    before: ChapterText, after: ChapterText, place: Place, meant: Line, *, others: bool
+def _is_intended_change(
+    before: ChapterText,
+    after: ChapterText,
+    place: Place,
+    intended_line: Line,
+    *,
+    must_keep_speakers: bool,
 ) -> bool:
-    """Whether a chapter is the same but for one line; with `others`, who speaks the rest, too."""
-    key: Callable[[Line], Line] = _without_rows if others else _without_speaker
-    ours, theirs = before.chapter.scenes, after.chapter.scenes
-    if [len(scene.lines) for scene in ours] != [len(scene.lines) for scene in theirs]:
+    """Whether two chapters differ in one line only, which has to be the intended one.
+
+    With `must_keep_speakers` false, speakers of other lines may differ.
+    """
+    normalize: Callable[[Line], Line] = _without_rows if must_keep_speakers else _without_speaker
+    old_scenes, new_scenes = before.chapter.scenes, after.chapter.scenes
+    if [len(scene.lines) for scene in old_scenes] != [len(scene.lines) for scene in new_scenes]:
         return False
-    for n, (old, new) in enumerate(zip(ours, theirs, strict=True)):
-        for m, (one, other) in enumerate(zip(old.lines, new.lines, strict=True)):
-            if Place(n, m) == place:
-                same = _without_language(other) == _without_language(meant)
+    for scene_number, (old_scene, new_scene) in enumerate(zip(old_scenes, new_scenes, strict=True)):
+        for line_number, (old_line, new_line) in enumerate(
+            zip(old_scene.lines, new_scene.lines, strict=True)
+        ):
+            if Place(scene_number, line_number) == place:
+                is_same = _without_language(new_line) == _without_language(intended_line)
             else:
-                same = key(one) == key(other)
-            if not same:
+                is_same = normalize(old_line) == normalize(new_line)
+            if not is_same:
                 return False
     return True
 

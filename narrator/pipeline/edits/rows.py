@@ -1,6 +1,6 @@
-"""The file of speakers of one chapter: a person's answers put into it; rows follow their words.
+"""Changes in the file of speakers of one chapter: answers of a person, and rows that follow edits.
 
-Knows rows and quotations, nothing of how they are found to be whose.
+Knows rows and quotations, nothing of how speakers are found.
 """
 
 from __future__ import annotations
@@ -18,70 +18,95 @@ from narrator.text.stretches import Quoted
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The file of a chapter's speakers as it is now, and the quotations of its text."""
+    """The present file of a chapter's speakers, with the quotations of its text."""
 
     file: Decided
     before: str | None
-    """Its text, exactly."""
+    """The exact text of the file."""
     chapter: str
     """Name of the chapter's file."""
     quotations: Sequence[Quoted]
 
     @property
     def words(self) -> list[str]:
-        return [one.text for one in self.quotations]
+        return [quotation.text for quotation in self.quotations]
 
-    def found(self) -> list[Row | None]:
+    def matched_rows(self) -> list[Row | None]:
         """The row of each quotation."""
-        return [None if n is None else self.file.rows[n] for n in self.file.matched(self.words)]
+        return [
+            None if row_index is None else self.file.rows[row_index]
+            for row_index in self.file.matched(self.words)
+        ]
 
-    def pieces(self, places: Collection[int]) -> list[range]:
-        """The quotations to which some pieces belong, each with all of its pieces."""
-        found, groups = self.found(), list[range]()
-        for n, quotation in enumerate(self.quotations):
-            row, before = found[n], found[n - 1] if n else None
+    def pieces(self, piece_indices: Collection[int]) -> list[range]:
+        """The quotations with any of these pieces, each with all of its pieces."""
+        matched_rows, groups = self.matched_rows(), list[range]()
+        for index, quotation in enumerate(self.quotations):
+            row, previous_row = matched_rows[index], matched_rows[index - 1] if index else None
             goes_on = quotation.goes_on if row is None else row.goes_on
-            same = row is None or before is None or row.speaker == before.speaker
-            if groups and goes_on and same:
-                groups[-1] = range(groups[-1].start, n + 1)
+            has_same_speaker = (
+                row is None or previous_row is None or row.speaker == previous_row.speaker
+            )
+            if groups and goes_on and has_same_speaker:
+                groups[-1] = range(groups[-1].start, index + 1)
             else:
-                groups.append(range(n, n + 1))
-        return [group for group in groups if any(place in group for place in places)]
+                groups.append(range(index, index + 1))
+        return [
+            group for group in groups if any(piece_index in group for piece_index in piece_indices)
+        ]
 
     def answered(self, group: Sequence[int], speaker: str) -> Decided:
-        """The file after a person has said who says a quotation: names as `column` writes them,
-        or NOBODY."""
-        fresh: list[Row | None] = [None] * len(self.quotations)
-        for n, place in enumerate(group):
-            words = decided.shortened(self.quotations[place].text)
-            fresh[place] = Row(speaker, "you", words, goes_on=n > 0)
-        return decided.answered(self.file, self.words, fresh, group)
+        """The file after a person has named the speaker of a quotation.
 
-    def without(self, places: Collection[int]) -> Decided:
+        `speaker` holds names in the form of `column`, or is NOBODY.
+        """
+        new_rows: list[Row | None] = [None] * len(self.quotations)
+        for piece_number, index in enumerate(group):
+            short_words = decided.shortened(self.quotations[index].text)
+            new_rows[index] = Row(speaker, "you", short_words, goes_on=piece_number > 0)
+        return decided.answered(self.file, self.words, new_rows, group)
+
+    def without_rows(self, quotation_indices: Collection[int]) -> Decided:
         """The file without the rows of some quotations."""
-        gone = {self.file.matched(self.words)[place] for place in places}
-        rows = tuple(_given_up(row) if n in gone else row for n, row in enumerate(self.file.rows))
-        left = [w for n, w in enumerate(self.words) if n not in places]
-        return decided.renewed(replace(self.file, rows=rows), left, [None] * len(left))
+        removed_rows = {self.file.matched(self.words)[index] for index in quotation_indices}
+        rows = tuple(
+            _make_removable(row) if n in removed_rows else row
+            for n, row in enumerate(self.file.rows)
+        )
+        remaining_texts = [
+            quoted_text for n, quoted_text in enumerate(self.words) if n not in quotation_indices
+        ]
+        return decided.renewed(
+            replace(self.file, rows=rows), remaining_texts, [None] * len(remaining_texts)
+        )
 
-    def following(self, quotations: Sequence[Quoted]) -> Decided:
-        """The file where these are the quotations after an edit of the text: what was decided of
-        one that was edited stays with it, however much of it is new."""
-        old, new = self.words, [one.text for one in quotations]
-        head = _alike(old, new)
-        tail = _alike(old[head:][::-1], new[head:][::-1])
-        if len(old) != len(new):
+    def with_new_quotations(self, quotations: Sequence[Quoted]) -> Decided:
+        """The file for the quotations after an edit of the text.
+
+        The row of an edited quotation stays with it, however much of its text is new.
+        """
+        old_texts, new_texts = self.words, [quotation.text for quotation in quotations]
+        unchanged_start = _count_equal(old_texts, new_texts)
+        unchanged_end = _count_equal(
+            old_texts[unchanged_start:][::-1], new_texts[unchanged_start:][::-1]
+        )
+        if len(old_texts) != len(new_texts):
             return self.file
-        places, after = self.file.matched(old), self.file.matched(new)
+        old_row_indices, new_row_indices = (
+            self.file.matched(old_texts),
+            self.file.matched(new_texts),
+        )
         rows = list(self.file.rows)
-        for n in range(head, len(old) - tail):
-            place = places[n]
-            if place is not None and after[n] != place:
-                rows[place] = replace(rows[place], words=decided.shortened(new[n]))
+        for index in range(unchanged_start, len(old_texts) - unchanged_end):
+            row_index = old_row_indices[index]
+            if row_index is not None and new_row_indices[index] != row_index:
+                rows[row_index] = replace(
+                    rows[row_index], words=decided.shortened(new_texts[index])
+                )
         return replace(self.file, rows=tuple(rows))
 
     def change(self, file: Decided) -> FileChange:
-        """Raises StorageError where a file is in the way that could not be read."""
+        """The change that writes the file. Raises StorageError if the present one is unreadable."""
         if file == self.file:
             return FileChange(self.file.path, self.before, self.before)
         after = decided.written(file, self.chapter).decode()
@@ -89,8 +114,7 @@ class Rows:
 
 
 def rows_of(project: Project, number: int, quotations: Sequence[Quoted]) -> Rows:
-    """What is decided of a chapter's quotations, which has a file of its own. Raises
-    StorageError, UsageError."""
+    """The rows of a chapter that has a file of its own. Raises StorageError, UsageError."""
     name = project.chapters[number].file or ""
     path = own(project, str(decided.place_of(Path(name))))
     before = exact(path)
@@ -98,24 +122,24 @@ def rows_of(project: Project, number: int, quotations: Sequence[Quoted]) -> Rows
     return Rows(file, before, Path(name).name, quotations)
 
 
-def _given_up(row: Row) -> Row:
-    """A row that goes when its quotation is not there."""
+def _make_removable(row: Row) -> Row:
+    """The row in a form that is removed if its quotation is gone."""
     return replace(row, by="rule", name="none", words="")
 
 
-def _alike(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    """How many are the same from the first on."""
-    both = enumerate(zip(ours, theirs, strict=False))
-    return next((n for n, pair in both if pair[0] != pair[1]), min(len(ours), len(theirs)))
+def _count_equal(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    """The number of equal elements at the start of both sequences."""
+    pairs = enumerate(zip(ours, theirs, strict=False))
+    return next((index for index, pair in pairs if pair[0] != pair[1]), min(len(ours), len(theirs)))
 
 
-def overlapping(
+def overlapping_quotations(
     quotations: Sequence[Quoted], scene: int, line: int, span: tuple[int, int]
 ) -> Iterator[int]:
-    """Those of which some letters stand in a part of a paragraph."""
-    for n, one in enumerate(quotations):
-        start, stop = max(one.start, span[0]), min(one.stop, span[1])
-        if (one.scene, one.place) == (scene, line) and any(
-            map(str.isalnum, one.line.text[start:stop])
+    """Yields the indices of quotations with letters in a part of a paragraph."""
+    for index, quotation in enumerate(quotations):
+        start, stop = max(quotation.start, span[0]), min(quotation.stop, span[1])
+        if (quotation.scene, quotation.place) == (scene, line) and any(
+            map(str.isalnum, quotation.line.text[start:stop])
         ):
-            yield n
+            yield index

@@ -1,4 +1,4 @@
-"""Edits of how a word is said: where it stands, or everywhere."""
+"""Edits of how a word is spoken, in one place or everywhere."""
 
 from __future__ import annotations
 
@@ -14,86 +14,98 @@ from narrator.pipeline.edits.manifest import appended, changed, manifest_text
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.project import rewriting
 from narrator.project.project import Project
-from narrator.project.rewriting import NotWritten
+from narrator.project.rewriting import UnsupportedLayout
 from narrator.speech.plan import Step
 from narrator.text.chunks import Piece
 from narrator.text.markup import squeeze
 
-_LONGEST = 100
-"""Characters of a word in the lexicon: keys of YAML end somewhere."""
+_MAX_WORD_LENGTH = 100
+"""Longest word in the lexicon, in characters, since YAML limits the length of keys."""
 
 
 def say_edit(project: Project, word: str, spoken: str, *, chunk: Step | None = None) -> Edit:
-    """A word said otherwise: wherever it stands in a chunk, else everywhere, by the lexicon.
+    """The edit that gives a word another spoken form, in a chunk or everywhere by the lexicon.
 
     Raises Changed, ManifestError, ScriptError, StorageError, UsageError.
     """
-    word, spoken = (squeeze(seen(one_line(one))) for one in (word, spoken))
+    word, spoken = (squeeze(seen(one_line(argument))) for argument in (word, spoken))
     if not (word and spoken):
         raise UsageError("which word, and how is it spoken? Neither may be empty")
     if not any(map(str.isalnum, word)):
         raise UsageError(f"a word needs a letter or a digit, and “{shown(word)}” has none")
-    if chunk is None and len(word) > _LONGEST:
-        what = f"a word of the lexicon has {_LONGEST} characters at most, this one {len(word)}"
-        raise UsageError(what)
-    said = f"“{shown(word)}” is said “{shown(spoken)}”"
+    if chunk is None and len(word) > _MAX_WORD_LENGTH:
+        message = (
+            f"a word of the lexicon has {_MAX_WORD_LENGTH} characters at most, this one {len(word)}"
+        )
+        raise UsageError(message)
+    summary = f"“{shown(word)}” is said “{shown(spoken)}”"
     if chunk is None:
-        change = _in_lexicon(project, word, spoken)
-        return checked(project, Edit(said, (change,)))
+        change = _change_lexicon(project, word, spoken)
+        return checked(project, Edit(summary, (change,)))
     text = chapter_text(project, chunk.chapter)
-    found = [place for piece in chunk.chunk.pieces for place in _places(text, piece, word)]
-    if not found:
+    occurrences = [place for piece in chunk.chunk.pieces for place in _find_word(text, piece, word)]
+    if not occurrences:
         raise UsageError(f"“{shown(word)}” does not stand in chunk {chunk.id}")
-    for place, span in found:
-        text = marking.said(text, place, span, spoken)
-    return checked(project, Edit(f"chapter {chunk.chapter + 1}: {said}", (text.change,)))
+    for place, span in occurrences:
+        text = marking.set_spoken_form(text, place, span, spoken)
+    return checked(project, Edit(f"chapter {chunk.chapter + 1}: {summary}", (text.change,)))
 
 
-def _places(text: ChapterText, piece: Piece, word: str) -> Iterator[tuple[Place, tuple[int, int]]]:
-    """Where a word stands in what a chunk says of a line."""
+def _find_word(
+    text: ChapterText, piece: Piece, word: str
+) -> Iterator[tuple[Place, tuple[int, int]]]:
+    """Yields the places of a word in the part of a line that a chunk says."""
     place, begin = text.find(piece.line), piece.line.begin
-    before, after = (r"(?<!\w)" * word[0].isalnum(), r"(?!\w)" * word[-1].isalnum())
-    pattern = before + re.escape(word).replace(r"\ ", r"\s+") + after
+    boundary_before, boundary_after = (
+        r"(?<!\w)" * word[0].isalnum(),
+        r"(?!\w)" * word[-1].isalnum(),
+    )
+    pattern = boundary_before + re.escape(word).replace(r"\ ", r"\s+") + boundary_after
     for flags in (0, re.IGNORECASE):
-        found = [
-            mark
-            for mark in re.finditer(pattern, piece.line.text, flags)
-            if piece.start <= mark.start() and mark.end() <= piece.stop
+        matches = [
+            match
+            for match in re.finditer(pattern, piece.line.text, flags)
+            if piece.start <= match.start() and match.end() <= piece.stop
         ]
-        if found:
+        if matches:
             break
-    for mark in found:
-        yield place, (begin + mark.start(), begin + mark.end())
+    for match in matches:
+        yield place, (begin + match.start(), begin + match.end())
 
 
-def _in_lexicon(project: Project, word: str, spoken: str) -> FileChange:
-    """book.yaml with an entry for a word, its own where it has one. Raises ManifestError."""
-    before = manifest_text(project)
+def _change_lexicon(project: Project, word: str, spoken_form: str) -> FileChange:
+    """The change of book.yaml that adds a lexicon entry for a word or changes its entry.
+
+    Raises ManifestError.
+    """
+    old_text = manifest_text(project)
     lexicon = project.manifest.lexicon
     if not isinstance(lexicon, tuple):
-        known = [one for one in lexicon if one.casefold() == word.casefold()]
-        after = changed(before, ("lexicon", next(iter(known), word)), spoken, project)
+        existing_keys = [key for key in lexicon if key.casefold() == word.casefold()]
+        new_text = changed(
+            old_text, ("lexicon", next(iter(existing_keys), word)), spoken_form, project
+        )
     elif lexicon:
-        plain = [
-            n
-            for n, entry in enumerate(lexicon)
+        unconditional_entries = [
+            index
+            for index, entry in enumerate(lexicon)
             if (entry.word or "").casefold() == word.casefold()
             and entry.speaker is entry.language is None
             and not entry.case
         ]
-        after = (
-            changed(before, ("lexicon", plain[0], "say"), spoken, project)
-            if plain
-            else appended(before, ("lexicon",), {"word": word, "say": spoken}, project)
+        new_text = (
+            changed(old_text, ("lexicon", unconditional_entries[0], "say"), spoken_form, project)
+            if unconditional_entries
+            else appended(old_text, ("lexicon",), {"word": word, "say": spoken_form}, project)
         )
     else:
-        after = _first_entry(before, word, spoken, project)
-    return FileChange(project.path, before, after)
+        new_text = _add_first_entry(old_text, word, spoken_form, project)
+    return FileChange(project.path, old_text, new_text)
 
 
-def _first_entry(before: str, word: str, spoken: str, project: Project) -> str:
-    """book.yaml with a lexicon where it has none, or an empty list."""
+def _add_first_entry(old_text: str, word: str, spoken_form: str, project: Project) -> str:
+    """The text of book.yaml with a first lexicon entry."""
     try:
-        return rewriting.changed(before, ("lexicon", word), spoken)
-    except NotWritten:
-        return appended(before, ("lexicon",), {"word": word, "say": spoken}, project)
+        return rewriting.changed(old_text, ("lexicon", word), spoken_form)
+    except UnsupportedLayout:
+        return appended(old_text, ("lexicon",), {"word": word, "say": spoken_form}, project)

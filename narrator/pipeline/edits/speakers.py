@@ -1,4 +1,4 @@
-"""Edits of who says what a chunk says."""
+"""Edits of who speaks the text of a chunk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits import marking
 from narrator.pipeline.edits.checked import checked
 from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shown
-from narrator.pipeline.edits.rows import Rows, overlapping, rows_of
+from narrator.pipeline.edits.rows import Rows, overlapping_quotations, rows_of
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.speech.plan import Step
 from narrator.text import decided, stretches
@@ -23,47 +23,52 @@ from narrator.text.markup import squeeze
 def speaker_edit(
     book: BookPlan, step: Step, speaker: str, style: str | None = None, words: str = ""
 ) -> Edit:
-    """Another speaker, or several (`Ada & Ben`), for what a chunk says, or for some words of it.
+    """The edit that gives a chunk, or some words of it, to another speaker.
 
-    A quotation in narration gets them in its row, what has a label or braces in these (a label is
-    for all that stands after it), other words in braces around them. `style` is how they say it,
-    "" for no way of their own, None for what it is now; rows have none, so that braces are written
-    then. Raises Changed, ScriptError, StorageError, UsageError.
+    `speaker` may name several, as in `Ada & Ben`. A quotation in narration gets them in its row;
+    text with a label or braces gets them there, where a label counts for all text after it; other
+    words are put into braces. `style` is the manner of speech, "" for none, None for the present
+    one; since rows have no style, braces are written then. Raises Changed, ScriptError,
+    StorageError, UsageError.
     """
     project = book.project
     style, words = None if style is None else one_line(style), one_line(words)
     text = chapter_text(project, step.chapter)
-    named = _named(text, one_line(speaker))
+    names = _resolve_names(text, one_line(speaker))
     pieces = [
         (text.find(line), (line.begin + start, line.begin + stop), line)
-        for line, start, stop in _parts(step, words)
+        for line, start, stop in _select_lines(step, words)
     ]
-    change = _Speakers(text, named, style)
-    if not change.answer(pieces):
+    speaker_change = _SpeakerChange(text, names, style)
+    if not speaker_change.answer(pieces):
         for place, span, line in pieces:
-            change.give(place, span, line)
-    named_as = " & ".join(named) + (f" ({style})" if style else "")
-    what = f"chapter {step.chapter + 1}: {named_as} says “{shown(words or step.chunk.text)}”"
-    return checked(project, Edit(what, tuple(change.changes())))
+            speaker_change.give(place, span, line)
+    speakers_with_style = " & ".join(names) + (f" ({style})" if style else "")
+    summary = (
+        f"chapter {step.chapter + 1}: {speakers_with_style} says "
+        f"“{shown(words or step.chunk.text)}”"
+    )
+    return checked(project, Edit(summary, tuple(speaker_change.changes())))
 
 
-def _parts(step: Step, words: str) -> list[tuple[Line, int, int]]:
-    """The lines of a chunk, each with what is meant of it. Raises UsageError."""
+def _select_lines(step: Step, words: str) -> list[tuple[Line, int, int]]:
+    """The lines of a chunk, each with the start and stop of the selected words. Raises
+    UsageError."""
     pieces = step.chunk.pieces
     if not (words := squeeze(words)):
         return [(piece.line, piece.start, piece.stop) for piece in pieces]
     for piece in pieces:
-        at = piece.line.text.find(words, piece.start, piece.stop)
-        if at >= 0:
-            return [(piece.line, at, at + len(words))]
+        offset = piece.line.text.find(words, piece.start, piece.stop)
+        if offset >= 0:
+            return [(piece.line, offset, offset + len(words))]
     raise UsageError(f"“{shown(words)}” does not stand in chunk {step.id}")
 
 
-def _named(text: ChapterText, speaker: str) -> tuple[str, ...]:
-    """Whom a name names. Raises UsageError."""
-    named = text.roles.named(squeeze(speaker))
-    if named:
-        return named
+def _resolve_names(text: ChapterText, speaker: str) -> tuple[str, ...]:
+    """The main names of the speakers that a name stands for. Raises UsageError."""
+    names = text.roles.named(squeeze(speaker))
+    if names:
+        return names
     guess = nearest(speaker, list(text.project.speakers))
     cast = f"cast: {', '.join(text.project.speakers)}"
     hint = f"did you mean “{guess}”?" if guess else shown(cast)
@@ -71,15 +76,15 @@ def _named(text: ChapterText, speaker: str) -> tuple[str, ...]:
 
 
 _Piece = tuple[Place, tuple[int, int], Line]
-"""A paragraph, what of it a chunk says, and the line of the book that this is in."""
+"""A paragraph, the span of it that a chunk says, and the line of the book with this span."""
 
 
-class _Speakers:
-    """A chapter's text and its file of speakers while others are given what a chunk says."""
+class _SpeakerChange:
+    """A chapter's text and its file of speakers while speakers are being changed."""
 
-    def __init__(self, text: ChapterText, named: tuple[str, ...], style: str | None) -> None:
+    def __init__(self, text: ChapterText, names: tuple[str, ...], style: str | None) -> None:
         self.text = text
-        self.named = named
+        self.names = names
         self.style = style
         self.rows: Rows | None = None
         self.file: decided.Decided | None = None
@@ -92,83 +97,103 @@ class _Speakers:
     # -- by rows
 
     def answer(self, pieces: Sequence[_Piece]) -> bool:
-        """Give quotations of narration to the speakers, if that is what is meant. Raises
-        UsageError where the narrator says several of them."""
-        narrated = self.named == (self.text.project.narrator,)
-        is_manner = narrated and self.style and all(line.is_narration for _, _, line in pieces)
-        if is_manner or not self.text.is_file:
+        """Change the rows of quotations, if the pieces are quotations in narration.
+
+        Returns whether that was done. Raises UsageError if the narrator says several of them.
+        """
+        is_narrator = self.names == (self.text.project.narrator,)
+        changes_narration_style = (
+            is_narrator and self.style and all(line.is_narration for _, _, line in pieces)
+        )
+        if changes_narration_style or not self.text.is_file:
             return False
         quotations = stretches.quoted(self.text.chapter)
         rows = rows_of(self.text.project, self.text.number, quotations)
-        groups = _meant(rows, pieces)
+        groups = _find_quotations(rows, pieces)
         if not groups:
             return False
         self.rows = rows
         if self.style:
-            self._in_braces(rows, groups)
+            self._put_in_braces(rows, groups)
             return True
-        column = decided.NOBODY if narrated else decided.column(self.named)
+        column = decided.NOBODY if is_narrator else decided.column(self.names)
         for group in groups:
-            self.file = _so_far(rows, self.file).answered(group, column)
+            self.file = _with_file(rows, self.file).answered(group, column)
         return True
 
-    def _in_braces(self, rows: Rows, groups: Sequence[range]) -> None:
-        """Quotations that are said in some way: rows have no style."""
-        places = [n for group in groups for n in group]
-        for n in places:
-            one = rows.quotations[n]
-            to = (self.named, self.style)
-            place = Place(one.scene, one.place)
-            self.text = marking.given(self.text, place, (one.start, one.stop), to)
-        self.file = rows.without(places)
+    def _put_in_braces(self, rows: Rows, groups: Sequence[range]) -> None:
+        """Put quotations into braces, since rows cannot hold a style."""
+        indices = [index for group in groups for index in group]
+        for index in indices:
+            quotation = rows.quotations[index]
+            attribution = (self.names, self.style)
+            place = Place(quotation.scene, quotation.place)
+            self.text = marking.put_in_braces(
+                self.text, place, (quotation.start, quotation.stop), attribution
+            )
+        self.file = rows.without_rows(indices)
 
     # -- by marks
 
     def give(self, place: Place, span: tuple[int, int], line: Line) -> None:
-        """Give what a chunk says of a paragraph to the speakers, by its label or braces or new
-        ones. Raises UsageError."""
-        whole = self.text.line(place)
+        """Give a part of a paragraph to the speakers, by its label, by braces that it has, or by
+        new ones.
+
+        Raises UsageError.
+        """
+        paragraph = self.text.line(place)
         style = line.style if self.style is None else self.style or None
-        to: Attribution = (self.named, style)
-        inner = [g for g in whole.given if g.start <= _first(whole, span) < g.stop]
-        found: ChapterText | None = None
-        if inner:
-            found = self._given_otherwise(place, inner, to)
-        if found is None and not any(not _is_whole(one, whole) for one in inner):
-            found = marking.labelled(self.text, place, to)
-        self.text = found or marking.given(self.text, place, span, to)
+        attribution: Attribution = (self.names, style)
+        enclosing_stretches = [
+            stretch
+            for stretch in paragraph.given
+            if stretch.start <= _first_letter(paragraph, span) < stretch.stop
+        ]
+        changed: ChapterText | None = None
+        if enclosing_stretches:
+            changed = self._replace_in_braces(place, enclosing_stretches, attribution)
+        if changed is None and not any(
+            not _covers_line(inner_stretch, paragraph) for inner_stretch in enclosing_stretches
+        ):
+            changed = marking.replace_label(self.text, place, attribution)
+        self.text = changed or marking.put_in_braces(self.text, place, span, attribution)
 
-    def _given_otherwise(
-        self, place: Place, inner: Sequence[Given], to: Attribution
+    def _replace_in_braces(
+        self, place: Place, enclosing_stretches: Sequence[Given], attribution: Attribution
     ) -> ChapterText | None:
-        """The innermost braces with other names in them."""
-        old = max(inner, key=lambda one: (one.start, -one.stop))
-        return marking.given_otherwise(self.text, place, old, to)
+        """Replace the speakers in the innermost braces."""
+        old = max(enclosing_stretches, key=lambda given: (given.start, -given.stop))
+        return marking.replace_speakers_in_braces(self.text, place, old, attribution)
 
 
-def _meant(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[range]:
-    """The quotations in what a chunk says. Raises UsageError where the narrator says several."""
-    own = [
-        (list(overlapping(rows.quotations, place.scene, place.line, span)), line)
+def _find_quotations(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[range]:
+    """The quotations in the text of a chunk. Raises UsageError if the narrator says several."""
+    indices_by_piece = [
+        (list(overlapping_quotations(rows.quotations, place.scene, place.line, span)), line)
         for place, span, line in pieces
     ]
-    groups = rows.pieces([n for places, _ in own for n in places])
-    if len(groups) > 1 and any(line.is_narration for places, line in own if places):
-        several = ", ".join(f"“{shown(rows.words[group[0]])}”" for group in groups)
-        raise UsageError(f"several are quoted here; say whose words are meant: {several}")
+    groups = rows.pieces(
+        [index for quotation_indices, _ in indices_by_piece for index in quotation_indices]
+    )
+    if len(groups) > 1 and any(
+        line.is_narration for quotation_indices, line in indices_by_piece if quotation_indices
+    ):
+        quotation_list = ", ".join(f"“{shown(rows.words[group[0]])}”" for group in groups)
+        raise UsageError(f"several are quoted here; say whose words are meant: {quotation_list}")
     return groups
 
 
-def _so_far(rows: Rows, file: decided.Decided | None) -> Rows:
-    """The same quotations with what was decided of them so far."""
+def _with_file(rows: Rows, file: decided.Decided | None) -> Rows:
+    """The same quotations with the file as changed so far."""
     return rows if file is None else replace(rows, file=file)
 
 
-def _first(line: Line, span: tuple[int, int]) -> int:
-    """The first letter of a part of a paragraph."""
-    letters = (n for n in range(*span) if line.text[n].isalnum())
+def _first_letter(line: Line, span: tuple[int, int]) -> int:
+    """The offset of the first letter in a part of a paragraph."""
+    letters = (offset for offset in range(*span) if line.text[offset].isalnum())
     return next(letters, span[0])
 
 
-def _is_whole(one: Given, line: Line) -> bool:
-    return (one.start, one.stop) == (0, len(line.text))
+def _covers_line(stretch: Given, line: Line) -> bool:
+    """Whether a stretch covers a full paragraph."""
+    return (stretch.start, stretch.stop) == (0, len(line.text))

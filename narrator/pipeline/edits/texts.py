@@ -1,7 +1,6 @@
-"""The text of a chapter as it is now, in its file or in book.yaml: where a paragraph stands in it,
-and what the chapter would be with another one there.
+"""The present text of a chapter, in its file or in book.yaml: finds and replaces paragraphs in it.
 
-Offsets are into text without markup, as lines have them. Writes nothing.
+Offsets refer to text without markup, as in lines. Writes nothing.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+\Z")
-_ENDS = re.compile(r"\r\n?|\n")
+_LINE_END = re.compile(r"\r\n?|\n")
 
 Item = tuple[str | int, ...]
-"""Where in book.yaml a text stands; empty for a file of its own."""
+"""The place of a text in book.yaml; empty for a text in a file of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A paragraph, or a turn of one: where it is among the lines of its chapter."""
+    """The indices of a paragraph, or of a speaker's turn, among the lines of its chapter."""
 
     scene: int
     line: int
@@ -38,35 +37,35 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a paragraph is written as."""
+    """The text of a paragraph as it is written."""
 
     text: str
-    """With its markup, lines parted by a line feed."""
+    """Text with its markup, with line feeds between lines."""
     first: int
     last: int
-    """Numbers of lines in the file, from 1."""
+    """First and last line number in the file, counted from 1."""
     item: Item = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ChapterText:
-    """A chapter, and the file that its text stands in."""
+    """A chapter, with the file that holds its text."""
 
     project: Project
     number: int
-    """In the project's chapters."""
+    """Index in the project's chapters."""
     roles: Roles
     path: Path
     before: str
-    """The file's whole text as it is, exactly."""
-    whole: str
-    """The same after what was changed so far."""
+    """The exact text of the file."""
+    current_text: str
+    """The text of the file after the changes so far."""
     chapter: Chapter
-    """A line for each paragraph of `whole`."""
+    """A line for each paragraph of `current_text`."""
 
     @property
     def change(self) -> FileChange:
-        return FileChange(self.path, self.before, self.whole)
+        return FileChange(self.path, self.before, self.current_text)
 
     @property
     def is_file(self) -> bool:
@@ -76,72 +75,99 @@ class ChapterText:
         return self.chapter.scenes[place.scene].lines[place.line]
 
     def find(self, line: Line) -> Place:
-        """The paragraph in which a line of a book stands, which may be a part of it.
+        """The paragraph that contains a line of a book.
 
-        Raises Changed where it stands there no more.
+        Raises Changed if it is no longer there.
         """
-        for n, scene in enumerate(self.chapter.scenes):
-            for m, one in enumerate(scene.lines):
-                inside = one.line <= line.line <= max(one.line, one.last)
-                if inside and one.text.startswith(line.text, line.begin):
-                    return Place(n, m)
-        raise Changed(self.path, self._like(line), line.text)
+        for scene_number, scene in enumerate(self.chapter.scenes):
+            for line_number, paragraph in enumerate(scene.lines):
+                is_inside = paragraph.line <= line.line <= max(paragraph.line, paragraph.last)
+                if is_inside and paragraph.text.startswith(line.text, line.begin):
+                    return Place(scene_number, line_number)
+        raise Changed(self.path, self._find_present_text(line), line.text)
 
-    def _like(self, line: Line) -> str:
-        """What a line of a book is written as by now; empty where it is gone."""
-        lines = [one for scene in self.chapter.scenes for one in scene.lines]
-        before = sum(one.line < line.line for one in lines)
-        n = likest([one.text for one in lines], line.text, before)
-        if n is None or not self.is_file:
-            return "" if n is None else lines[n].text
-        return lines_of(self.whole, lines[n].line, max(lines[n].line, lines[n].last))
+    def _find_present_text(self, line: Line) -> str:
+        """The present text of a line of a book; empty if it is gone."""
+        lines = [paragraph for scene in self.chapter.scenes for paragraph in scene.lines]
+        expected_index = sum(paragraph.line < line.line for paragraph in lines)
+        index = likest([paragraph.text for paragraph in lines], line.text, expected_index)
+        if index is None or not self.is_file:
+            return "" if index is None else lines[index].text
+        return lines_of(
+            self.current_text, lines[index].line, max(lines[index].line, lines[index].last)
+        )
 
     def source(self, place: Place) -> Source:
-        """What a paragraph is written as. Raises UsageError for credits."""
+        """The source of a paragraph. Raises UsageError for credits."""
         line = self.line(place)
         if self.is_file:
             last = max(line.line, line.last)
-            return Source(lines_of(self.whole, line.line, last), line.line, last)
-        item = self._item(line)
-        value = self.project.chapters[self.number].lines or ()
-        said = value[int(item[3])]
-        text = said if isinstance(said, str) else said[str(item[4])]
-        return Source(text, line.line, line.line, item)
+            return Source(lines_of(self.current_text, line.line, last), line.line, last)
+        item_location = self._find_item(line)
+        manifest_lines = self.project.chapters[self.number].lines or ()
+        manifest_line = manifest_lines[int(item_location[3])]
+        text = (
+            manifest_line
+            if isinstance(manifest_line, str)
+            else manifest_line[str(item_location[4])]
+        )
+        return Source(text, line.line, line.line, item_location)
 
-    def written(self, source: Source, text: str) -> ChapterText:
-        """The chapter with another text in the place of this one. Raises UserError where it could
-        not be read."""
+    def with_text(self, source: Source, text: str) -> ChapterText:
+        """The chapter with another text for this source.
+
+        Raises UserError if it could not be read.
+        """
         if not source.item:
-            return self._read(with_lines(self.whole, source.first, source.last, text))
-        return self._read(changed(self.whole, source.item, text, self.project))
+            return self._with_current_text(
+                with_lines(self.current_text, source.first, source.last, text)
+            )
+        return self._with_current_text(changed(self.current_text, source.item, text, self.project))
 
-    def labelled(self, source: Source, label: str) -> ChapterText:
-        """The chapter with another label for a text of book.yaml that has one. Raises as above."""
-        return self._read(renamed(self.whole, source.item, label, self.project))
+    def with_label(self, source: Source, label: str) -> ChapterText:
+        """The chapter with another label for a labelled text in book.yaml. Raises like
+        `with_text`."""
+        return self._with_current_text(renamed(self.current_text, source.item, label, self.project))
 
-    def _read(self, whole: str) -> ChapterText:
-        project = self.project if self.is_file else load.load(self.project.path, whole)
-        text = whole if self.is_file else None
+    def _with_current_text(self, current_text: str) -> ChapterText:
+        project = self.project if self.is_file else load.load(self.project.path, current_text)
+        text = current_text if self.is_file else None
         chapter = paragraphs_of(project, self.number, self.roles, text)
-        return replace(self, project=project, whole=whole, chapter=chapter)
+        return replace(self, project=project, current_text=current_text, chapter=chapter)
 
-    def _item(self, line: Line) -> Item:
-        """Where in book.yaml a paragraph stands. Raises UsageError for credits."""
+    def _find_item(self, line: Line) -> Item:
+        """The place of a paragraph in book.yaml. Raises UsageError for credits."""
         loc = self.project.chapter_loc(self.number)
         if loc[0] != "chapters":
-            what = f"the {loc[1]} credits are made of what stands under `credits`: change it there"
-            raise UsageError(Problem(self.path, line.line, what))
-        for n, said in enumerate(self.project.chapters[self.number].lines or ()):
-            if self.project.line(*loc, "lines", n) == line.line and self._says(said, line):
-                return (*loc, "lines", n, *(said if isinstance(said, dict) else ()))
+            message = (
+                f"the {loc[1]} credits are made of what stands under `credits`: change it there"
+            )
+            raise UsageError(Problem(self.path, line.line, message))
+        for index, manifest_line in enumerate(self.project.chapters[self.number].lines or ()):
+            if self.project.line(*loc, "lines", index) == line.line and self._contains(
+                manifest_line, line
+            ):
+                return (
+                    *loc,
+                    "lines",
+                    index,
+                    *(manifest_line if isinstance(manifest_line, dict) else ()),
+                )
         raise Changed(self.path, "", line.text)
 
-    def _says(self, said: str | dict[str, str], line: Line) -> bool:
-        """Whether a text of book.yaml has a paragraph."""
+    def _contains(self, manifest_line: str | dict[str, str], line: Line) -> bool:
+        """Whether a text in book.yaml contains a paragraph."""
         settings = self.project.chapters[self.number]
         try:
-            own = script.read_lines(
-                [(line.line, said if isinstance(said, str) else next(iter(said.items())))],
+            chapter = script.read_lines(
+                [
+                    (
+                        line.line,
+                        manifest_line
+                        if isinstance(manifest_line, str)
+                        else next(iter(manifest_line.items())),
+                    )
+                ],
                 path=self.path,
                 title="",
                 language=self.chapter.language,
@@ -150,12 +176,17 @@ class ChapterText:
             )
         except ScriptError:  # nothing to speak in it
             return False
-        return any(one.text == line.text for scene in own.scenes for one in scene.lines)
+        return any(
+            paragraph.text == line.text for scene in chapter.scenes for paragraph in scene.lines
+        )
 
 
 def chapter_text(project: Project, number: int) -> ChapterText:
-    """A chapter as it is now. Raises Changed, ScriptError, StorageError, ManifestError, UsageError
-    where a link leads out of the project."""
+    """A chapter as it is now.
+
+    Raises Changed, ScriptError, StorageError, ManifestError, UsageError if a link leads out of the
+    project.
+    """
     name = project.chapters[number].file
     path = project.path if name is None else own(project, name)
     text = exact(path)
@@ -169,17 +200,19 @@ def chapter_text(project: Project, number: int) -> ChapterText:
 
 
 def lines_of(text: str, first: int, last: int) -> str:
-    """Lines of a text, numbered from 1, without the end of the last."""
-    rows = [_ENDS.sub("\n", row) for row in _LINE.findall(text)[first - 1 : last]]
+    """The lines `first` to `last` of a text, counted from 1, without the last line end."""
+    rows = [_LINE_END.sub("\n", row) for row in _LINE.findall(text)[first - 1 : last]]
     return "".join(rows).removesuffix("\n").removeprefix("\ufeff" * (first == 1))
 
 
 def with_lines(text: str, first: int, last: int, new: str) -> str:
-    """A text with others in the place of some of its lines, which end as its own do."""
+    """A text with the lines `first` to `last` replaced, in the line ends of the text."""
     rows = _LINE.findall(text)
-    own = rows[first - 1 : last]
-    newline = next(iter(_ENDS.findall("".join(own)) or _ENDS.findall(text)), "\n")
-    mark = "\ufeff" * (first == 1 and text.startswith("\ufeff"))
-    end = _ENDS.search(own[-1]) if own else None
-    new = _ENDS.sub("\n", new).replace("\n", newline) + (end[0] if end else "")
-    return "".join([*rows[: first - 1], mark, new, *rows[last:]])
+    replaced_rows = rows[first - 1 : last]
+    newline = next(iter(_LINE_END.findall("".join(replaced_rows)) or _LINE_END.findall(text)), "\n")
+    byte_order_mark = "\ufeff" * (first == 1 and text.startswith("\ufeff"))
+    last_line_end = _LINE_END.search(replaced_rows[-1]) if replaced_rows else None
+    new = _LINE_END.sub("\n", new).replace("\n", newline) + (
+        last_line_end[0] if last_line_end else ""
+    )
+    return "".join([*rows[: first - 1], byte_order_mark, new, *rows[last:]])

@@ -1,4 +1,4 @@
-"""Edits of whose voice somebody has, and the recordings that they need."""
+"""Edits of the voices of speakers, and the recordings that they need."""
 
 from __future__ import annotations
 
@@ -17,61 +17,72 @@ from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import VoiceSettings
 
-_KINDS = {"preset": {"preset"}, "description": {"description", "seed"},
+_KEYS_BY_SOURCE = {"preset": {"preset"}, "description": {"description", "seed"},
           "reference": {"reference", "transcript"}}  # fmt: skip
-"""What tells a voice, and what may stand beside it."""
-_LARGEST_CLIP = 50_000_000
-"""Bytes of a recording; ten minutes of WAV have as many."""
+"""The key that defines a voice -> the keys that are allowed with it."""
+_MAX_CLIP_BYTES = 50_000_000
+"""Largest recording in bytes: ten minutes of WAV."""
 
 
 def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> Edit:
-    """Another voice for one of the cast: a `preset`, a `description` (with a `seed`), a `reference`
-    with its `transcript`. What book.yaml says of style stays.
+    """The edit that gives a speaker another voice.
 
-    Raises ManifestError, StorageError, UserError for a clip that is refused, UsageError.
+    The voice is a `preset`, a `description` (with a `seed`), or a `reference` with its
+    `transcript`. The style in book.yaml stays. Raises ManifestError, StorageError, UserError for a
+    clip that is refused, UsageError.
     """
-    said = {key: one_line(str(value)) for key, value in voice.items() if value not in ("", None)}
-    kind = next(
-        (kind for kind, keys in _KINDS.items() if kind in said and said.keys() <= keys), None
+    settings = {
+        key: one_line(str(setting)) for key, setting in voice.items() if setting not in ("", None)
+    }
+    source = next(
+        (
+            source
+            for source, keys in _KEYS_BY_SOURCE.items()
+            if source in settings and settings.keys() <= keys
+        ),
+        None,
     )
-    if kind is None or (kind == "reference") != ("transcript" in said):
+    if source is None or (source == "reference") != ("transcript" in settings):
         raise UsageError("a voice is a preset, a description, or a reference and its transcript")
-    if not said.get("seed", "0").isdecimal():
-        raise UsageError(f"a seed is a number, not {shown(said['seed'])}")
+    if not settings.get("seed", "0").isdecimal():
+        raise UsageError(f"a seed is a number, not {shown(settings['seed'])}")
     speaker = one_line(speaker)
-    _require_own(project, speaker)
-    if kind == "reference":
-        _judge(project, speaker, said["reference"], said["transcript"])
-    before = after = manifest_text(project)
+    _require_own_voice(project, speaker)
+    if source == "reference":
+        _require_usable_clip(project, speaker, settings["reference"], settings["transcript"])
+    old_text = new_text = manifest_text(project)
     place = ("speakers", speaker, "voice")
-    for key, value in _values(project, speaker, said):
-        after = changed(after, (*place, key) if key else place, value, project)
-    what = f"{shown(speaker)} has the voice: {shown(said[kind])}"
-    return checked(project, Edit(what, (FileChange(project.path, before, after),)))
+    for key, setting in _build_entries(project, speaker, settings):
+        new_text = changed(new_text, (*place, key) if key else place, setting, project)
+    summary = f"{shown(speaker)} has the voice: {shown(settings[source])}"
+    return checked(project, Edit(summary, (FileChange(project.path, old_text, new_text),)))
 
 
-def _values(
-    project: Project, speaker: str, said: Mapping[str, str]
+def _build_entries(
+    project: Project, speaker: str, settings: Mapping[str, str]
 ) -> Iterator[tuple[str, object]]:
-    """What is written of a voice: value by value where it is one of its kind already."""
-    if "preset" in said:
-        yield "", said["preset"]
+    """Yields the keys and values to write; one by one if the voice is of the same kind already."""
+    if "preset" in settings:
+        yield "", settings["preset"]
         return
     entry = project.manifest.speakers.get(speaker)
-    old = entry.voice if entry else None
-    new: dict[str, object] = {**said, **({"seed": int(said["seed"])} if "seed" in said else {})}
-    if isinstance(old, VoiceSettings):
-        kept = old.model_fields_set - {"style", "seed"}
-        if kept == said.keys() - {"seed"}:
-            yield from new.items()
+    old_voice = entry.voice if entry else None
+    new_voice: dict[str, object] = {
+        **settings,
+        **({"seed": int(settings["seed"])} if "seed" in settings else {}),
+    }
+    if isinstance(old_voice, VoiceSettings):
+        present_keys = old_voice.model_fields_set - {"style", "seed"}
+        if present_keys == settings.keys() - {"seed"}:
+            yield from new_voice.items()
             return
-        if old.style is not None:
-            new["style"] = old.style
-    yield "", new
+        if old_voice.style is not None:
+            new_voice["style"] = old_voice.style
+    yield "", new_voice
 
 
-def _require_own(project: Project, speaker: str) -> None:
-    """Raises UsageError for one who is not in the cast, or whose voice others have."""
+def _require_own_voice(project: Project, speaker: str) -> None:
+    """Raises UsageError for somebody who is not in the cast or shares another's voice."""
     if speaker not in project.speakers:
         guess = nearest(speaker, list(project.speakers))
         hint = f"; did you mean “{guess}”?" if guess else ""
@@ -84,10 +95,10 @@ def _require_own(project: Project, speaker: str) -> None:
         )
 
 
-def _judge(project: Project, speaker: str, name: str, transcript: str) -> None:
-    """Raises UserError for a clip that no voice can be made of."""
-    if stray := load.stray(project, name):
-        raise UsageError(stray)
+def _require_usable_clip(project: Project, speaker: str, name: str, transcript: str) -> None:
+    """Raises UserError if a clip cannot be used as a voice."""
+    if reason := load.stray(project, name):
+        raise UsageError(reason)
     path = project.root / name
     language = project.speakers[speaker].language or project.manifest.language
     clips.load(path, transcript, language)
@@ -98,65 +109,67 @@ def _judge(project: Project, speaker: str, name: str, transcript: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ClipAdded:
-    """A recording that was taken into a project."""
+    """A recording that was copied into a project."""
 
     path: str
-    """As book.yaml names it."""
+    """Its path as in book.yaml."""
     seconds: float
-    """Of speech."""
+    """Seconds of speech."""
     remarks: tuple[str, ...]
-    """What is not as good as it could be; its transcript is not known yet."""
+    """Warnings on its quality; its transcript is not known yet."""
 
 
-def clip_added(project: Project, name: str, data: bytes) -> ClipAdded:
-    """Keep a recording under the project's `voices`, by its name or one like it: nothing that is
-    there is replaced.
+def clip_added(project: Project, name: str, content: bytes) -> ClipAdded:
+    """Save a recording in the project's `voices` folder, under its name or a similar one.
 
-    Raises UserError for what is no sound or cannot be a voice, StorageError.
+    Existing files are not replaced. Raises UserError if it is no sound or cannot be a voice,
+    StorageError.
     """
-    if len(data) > _LARGEST_CLIP:
+    if len(content) > _MAX_CLIP_BYTES:
         raise UserError(
             Problem(None, None, f"{shown(name)}: larger than 50 MB; cut 10 s out of it")
         )
     folder = presets.folder(project.root)
-    if stray := load.stray(project, folder.name):
-        raise UsageError(stray)
-    path = _free(folder, one_line(name), data)
+    if reason := load.stray(project, folder.name):
+        raise UsageError(reason)
+    path = _find_path(folder, one_line(name), content)
     if path.is_file():
-        clip = _judged(path, project)
+        clip = _judge_recording(path, project)
     else:
         with files.replacing(path) as temporary:
-            temporary.write_bytes(data)
-            clip = _judged(temporary, project)
+            temporary.write_bytes(content)
+            clip = _judge_recording(temporary, project)
     remarks = tuple(finding.message for finding in clip.warnings)
     return ClipAdded(path.relative_to(project.root).as_posix(), clip.figures.seconds, remarks)
 
 
-def _judged(path: Path, project: Project) -> clips.Clip:
-    """Raises UserError, which does not name a file that is not there yet."""
+def _judge_recording(path: Path, project: Project) -> clips.Clip:
+    """Judge a recording. Raises UserError without the path, since the file may be temporary."""
     try:
         clip = clips.prepare(clips.read(path), None, project.manifest.language)
         return clips.accepted(clip, path)
     except UserError as error:
-        raise UserError([Problem(None, None, p.message) for p in error.problems]) from None
+        raise UserError(
+            [Problem(None, None, problem.message) for problem in error.problems]
+        ) from None
 
 
-def _free(folder: Path, name: str, data: bytes) -> Path:
-    """A path for a recording: that of the same one, or of none."""
+def _find_path(folder: Path, name: str, content: bytes) -> Path:
+    """A path for a recording that is free, or holds the same recording already."""
     stem, ending = Path(name.replace("\\", "/")).stem, Path(name).suffix.casefold()
     ending = ending if ending[1:].isascii() and ending[1:].isalnum() and len(ending) < 6 else ""
     if ending == presets.SUFFIX:
         raise UserError("a preset is taken in by `narrator voices add`, not as a recording")
-    stem, number = presets.cleaned(stem), 1
+    stem, suffix_number = presets.cleaned(stem), 1
     while True:
-        path = folder / f"{stem}{f' {number}' if number > 1 else ''}{ending}"
+        path = folder / f"{stem}{f' {suffix_number}' if suffix_number > 1 else ''}{ending}"
         with files.storage(path):
-            there = path.exists() or path.is_symlink()
-            if not there or (_is_own(path) and path.read_bytes() == data):
+            is_taken = path.exists() or path.is_symlink()
+            if not is_taken or (_is_regular_file(path) and path.read_bytes() == content):
                 return path
-        number += 1
+        suffix_number += 1
 
 
-def _is_own(path: Path) -> bool:
-    """Whether a file lies here itself, and is none that a link leads to."""
+def _is_regular_file(path: Path) -> bool:
+    """Whether a path is a file itself and not a link."""
     return path.is_file() and not path.is_symlink()

@@ -1,4 +1,4 @@
-"""Edits of what a chunk says: its paragraph, as it is written."""
+"""Edits of the words of a chunk: its paragraph, as it is written."""
 
 from __future__ import annotations
 
@@ -22,95 +22,110 @@ from narrator.text import stretches
 
 @dataclass(frozen=True, slots=True)
 class WrittenParagraph:
-    """What a chunk is written as, in its file as it is now."""
+    """The source of a chunk in its present file."""
 
     chapter: int
     """Counted from 0, as in `project.chapters`."""
     path: Path
     first: int
     last: int
-    """Numbers of lines, from 1."""
+    """First and last line number, counted from 1."""
     text: str
-    """With its markup, lines parted by a line feed; of a line in book.yaml its value."""
+    """Text with its markup, with line feeds between lines; for a line in book.yaml its value."""
     item: Item = ()
-    """Where in book.yaml, for text that stands there."""
+    """The place in book.yaml, for texts that are there."""
 
     @property
     def sha(self) -> str:
-        """Of the text: what an edit was made for."""
+        """Hash of the text, which identifies the text that an edit was made for."""
         return keys.content_of(encoded(self.text))
 
 
 def paragraph(book: BookPlan, step: Step) -> WrittenParagraph:
-    """The paragraph of a chunk, or several that it takes in; of texts in book.yaml the first.
+    """The paragraph of a chunk, with all paragraphs that the chunk covers.
 
-    Raises Changed where the file no longer says what the book says, UsageError for spoken credits,
-    ScriptError, StorageError.
+    Of texts in book.yaml only the first one. Raises Changed if the file no longer says what the
+    book says, UsageError for spoken credits, ScriptError, StorageError.
     """
     text = chapter_text(book.project, step.chapter)
     places = [text.find(piece.line) for piece in step.chunk.pieces]
     sources = [text.source(place) for place in places]
-    first = sources[0]
-    if not first.item:
+    written_source = sources[0]
+    if not written_source.item:
         last = max(source.last for source in sources)
-        first = Source(lines_of(text.whole, first.first, last), first.first, last)
+        written_source = Source(
+            lines_of(text.current_text, written_source.first, last), written_source.first, last
+        )
     return WrittenParagraph(
-        step.chapter, text.path, first.first, first.last, first.text, first.item
+        step.chapter,
+        text.path,
+        written_source.first,
+        written_source.last,
+        written_source.text,
+        written_source.item,
     )
 
 
 def text_edit(project: Project, paragraph: WrittenParagraph, text: str, sha: str = "") -> Edit:
-    """Other words. `sha` is that of the paragraph which a person was shown, if it may be older.
+    """The edit that replaces a paragraph by another text.
 
-    What was decided of a quotation stays with it. Raises Changed, ManifestError, ScriptError,
-    StorageError, UsageError.
+    `sha` is that of the paragraph which a person was shown, if it may be older. Rows of quotations
+    stay with them. Raises Changed, ManifestError, ScriptError, StorageError, UsageError.
     """
     text = clean(text)
     name = project.chapters[paragraph.chapter].file
-    before = exact(paragraph.path if name is None else own(project, name))
-    there = "" if before is None else _there(project, before, paragraph)
-    if before is None or there != paragraph.text or sha not in ("", paragraph.sha):
-        raise Changed(paragraph.path, _like(before or "", paragraph, there), text)
-    if paragraph.item:
-        after = changed(before, paragraph.item, text, project)
-    else:
-        after = with_lines(before, paragraph.first, paragraph.last, text)
-    changes = [FileChange(paragraph.path, before, after)]
-    if not paragraph.item:
-        old = chapter_text(project, paragraph.chapter)
-        new = old.written(Source(paragraph.text, paragraph.first, paragraph.last), text)
-        rows = rows_of(project, paragraph.chapter, stretches.quoted(old.chapter))
-        changes.append(rows.change(rows.following(stretches.quoted(new.chapter))))
-    what = f"chapter {paragraph.chapter + 1}: {_difference(paragraph.text, text)}"
-    return checked(project, Edit(what, tuple(changes)))
-
-
-def _there(project: Project, before: str, paragraph: WrittenParagraph) -> str:
-    """What stands now where a paragraph stood."""
-    if not paragraph.item:
-        return lines_of(before, paragraph.first, paragraph.last)
-    now = load.load(project.path, before)
-    said = (now.chapters[paragraph.chapter].lines or ())[int(paragraph.item[3])]
-    return said if isinstance(said, str) else next(iter(said.values()))
-
-
-def _like(before: str, paragraph: WrittenParagraph, there: str) -> str:
-    """What a paragraph has become, that may stand elsewhere now; empty where it is gone."""
-    if paragraph.item or there == paragraph.text:
-        return there
-    rows = lines_of(before, 1, before.count("\n") + before.count("\r") + 1).split("\n")
-    wanted = paragraph.text.split("\n")
-    found = likest_lines(
-        [f"{row}\n" for row in rows], [f"{row}\n" for row in wanted], paragraph.first - 1
+    old_file_text = exact(paragraph.path if name is None else own(project, name))
+    present_text = (
+        "" if old_file_text is None else _read_present_text(project, old_file_text, paragraph)
     )
-    return "".join(found).removesuffix("\n")
+    if old_file_text is None or present_text != paragraph.text or sha not in ("", paragraph.sha):
+        raise Changed(
+            paragraph.path, _find_moved_text(old_file_text or "", paragraph, present_text), text
+        )
+    if paragraph.item:
+        new_file_text = changed(old_file_text, paragraph.item, text, project)
+    else:
+        new_file_text = with_lines(old_file_text, paragraph.first, paragraph.last, text)
+    changes = [FileChange(paragraph.path, old_file_text, new_file_text)]
+    if not paragraph.item:
+        old_chapter = chapter_text(project, paragraph.chapter)
+        new_chapter = old_chapter.with_text(
+            Source(paragraph.text, paragraph.first, paragraph.last), text
+        )
+        rows = rows_of(project, paragraph.chapter, stretches.quoted(old_chapter.chapter))
+        changes.append(rows.change(rows.with_new_quotations(stretches.quoted(new_chapter.chapter))))
+    summary = f"chapter {paragraph.chapter + 1}: {_summarize_change(paragraph.text, text)}"
+    return checked(project, Edit(summary, tuple(changes)))
 
 
-def _difference(old: str, new: str) -> str:
-    """What was changed, by the words around it that are the same."""
-    ours, theirs = old.split(), new.split()
-    while ours and theirs and ours[0] == theirs[0]:
-        ours, theirs = ours[1:], theirs[1:]
-    while ours and theirs and ours[-1] == theirs[-1]:
-        ours, theirs = ours[:-1], theirs[:-1]
-    return f"“{shown(' '.join(ours))}” -> “{shown(' '.join(theirs))}”"
+def _read_present_text(project: Project, file_text: str, paragraph: WrittenParagraph) -> str:
+    """The text that is now in the place of a paragraph."""
+    if not paragraph.item:
+        return lines_of(file_text, paragraph.first, paragraph.last)
+    current_project = load.load(project.path, file_text)
+    manifest_line = (current_project.chapters[paragraph.chapter].lines or ())[
+        int(paragraph.item[3])
+    ]
+    return manifest_line if isinstance(manifest_line, str) else next(iter(manifest_line.values()))
+
+
+def _find_moved_text(file_text: str, paragraph: WrittenParagraph, present_text: str) -> str:
+    """The present text of a paragraph that may have moved; empty if it is gone."""
+    if paragraph.item or present_text == paragraph.text:
+        return present_text
+    rows = lines_of(file_text, 1, file_text.count("\n") + file_text.count("\r") + 1).split("\n")
+    original_rows = paragraph.text.split("\n")
+    present_lines = likest_lines(
+        [f"{row}\n" for row in rows], [f"{row}\n" for row in original_rows], paragraph.first - 1
+    )
+    return "".join(present_lines).removesuffix("\n")
+
+
+def _summarize_change(old: str, new: str) -> str:
+    """A summary of a change, without the equal words at both ends."""
+    old_words, new_words = old.split(), new.split()
+    while old_words and new_words and old_words[0] == new_words[0]:
+        old_words, new_words = old_words[1:], new_words[1:]
+    while old_words and new_words and old_words[-1] == new_words[-1]:
+        old_words, new_words = old_words[:-1], new_words[:-1]
+    return f"“{shown(' '.join(old_words))}” -> “{shown(' '.join(new_words))}”"

@@ -1,14 +1,14 @@
-"""One owner of a project: who renders it does the jobs of all, and tells them how they go.
+"""The owner of a project: the process that renders it does the jobs of all others as well.
 
-    jobs.py      what one process can ask of another
-    wire.py      how they reach each other: a socket, lines of JSON, limits
-    owner.py     the queue, and who waits for what
-    joining.py   the way to an owner, or to being it
+    jobs.py      requests from one process to another
+    wire.py      the connection: a socket, lines of JSON, limits
+    owner.py     the queue, and who waits for which job
+    joining.py   connects to an owner, or becomes one
     doing.py     how jobs are done: a render, an export, a retake, a pin
-    beside.py    those that are done while a render runs
+    beside.py    jobs that are done while a render runs
     inputs.py    whether a book was edited since it was read
     telling.py   a run's progress as events
-    tally.py     what events add up to, for whoever shows them
+    tally.py     counts events, for whoever shows them
 
-What a run is, is the spine's; nothing here decides how a book sounds.
+What a run does is up to the spine; nothing here decides how a book sounds.
 """

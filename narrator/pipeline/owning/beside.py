@@ -1,8 +1,8 @@
-"""Jobs of others that are done beside a render, between the turns of its engine.
+"""Jobs of clients that are done during a render, between the turns of its engine.
 
-Pins are chosen and dropped at once; what is to be spoken by the same engine, anew or to hear a
-voice, goes to it beside the render's own requests; all other jobs wait for the render's end. What
-was edited meanwhile is read again for those who come, and not for the render. Knows no sockets.
+Pins are set and removed at once. Retakes and auditions for the running engine are spoken between
+the render's own requests. All other jobs wait for the end of the render. If the book has been
+edited meanwhile, it is read again for these jobs, but not for the render. Knows no sockets.
 """
 
 from __future__ import annotations
@@ -25,77 +25,85 @@ from narrator.project.project import Project
 
 
 def settings_of(reading: BookReading, job: Job) -> tuple[int | None, dict[str, Any]]:
-    """Seed and settings of a retake, as its engine has them. Raises UsageError."""
-    written = [f"{name}={value}" for name, value in job.parameters.items()]
-    found = bookengines.typed(reading.manuscript, job.chunks, written, draft=job.draft)
-    return found.pop("seed", job.seed), found
+    """The seed and the engine settings of a retake. Raises UsageError."""
+    typed_settings = [f"{name}={setting}" for name, setting in job.parameters.items()]
+    settings = bookengines.typed(reading.manuscript, job.chunks, typed_settings, draft=job.draft)
+    return settings.pop("seed", job.seed), settings
 
 
-def retaken(ticket: Ticket, made: list[retakes.Retaken]) -> None:
-    failed = any(one.pinned is None for one in made)
-    code = STOPPED if ticket.cancel.is_set() else 1 if failed else 0
-    ticket.ended(code, summary={"retaken": [one.to_json() for one in made]})
+def retaken(ticket: Ticket, retaken_chunks: list[retakes.Retaken]) -> None:
+    """Record the outcome of a retake in its ticket."""
+    has_failures = any(chunk.pinned is None for chunk in retaken_chunks)
+    exit_code = STOPPED if ticket.cancel.is_set() else 1 if has_failures else 0
+    ticket.record_outcome(
+        exit_code, summary={"retaken": [chunk.to_json() for chunk in retaken_chunks]}
+    )
 
 
 def begun(
-    job: Job, reading: BookReading, engines: BookEngines, tell: Callable[[str], None]
+    job: Job, reading: BookReading, engines: BookEngines, on_message: Callable[[str], None]
 ) -> Auditioning:
-    """An audition. Raises as `auditioning.begin`."""
+    """Prepare an audition. Raises as `auditioning.begin`."""
     if job.line is None:
         raise UsageError("an audition is of a line")
     line = job.line
     engine = engines.of(line.speaker)
-    return auditioning.begin(reading.manuscript, engine, line.speaker, line.text, line.voice, tell)
+    return auditioning.begin(
+        reading.manuscript, engine, line.speaker, line.text, line.voice, on_message
+    )
 
 
-def auditioned(ticket: Ticket, made: Auditioning) -> None:
-    """Raises UserError, StorageError."""
+def auditioned(ticket: Ticket, auditioning: Auditioning) -> None:
+    """Record the outcome of an audition in its ticket. Raises UserError, StorageError."""
     if ticket.cancel.is_set():
-        ticket.ended(STOPPED)
+        ticket.record_outcome(STOPPED)
     else:
-        ticket.ended(0, summary={"audition": made.settled()})
+        ticket.record_outcome(0, summary={"audition": auditioning.settled()})
 
 
 def mark(ticket: Ticket, book: BookPlan) -> None:
-    """Of who holds the lock and writes the plan's store. Raises UsageError, StorageError."""
+    """Do a pin or unpin; the caller holds the lock and writes the plan's store. Raises UsageError,
+    StorageError."""
     job = ticket.job
     steps = bookplan.find_steps(book, job.chunks)
     if job.kind == "unpin":
-        lost = () if job.chunks else book.lost
-        retakes.forget(book, lost)
-        held = retakes.unpin(book, steps)
-        unpinned = {step.id: step in held for step in steps}
-        ticket.ended(0, summary={"unpinned": unpinned, "forgotten": len(lost)})
+        lost_pins = () if job.chunks else book.lost
+        retakes.forget(book, lost_pins)
+        pinned_steps = retakes.unpin(book, steps)
+        unpinned = {step.id: step in pinned_steps for step in steps}
+        ticket.record_outcome(0, summary={"unpinned": unpinned, "forgotten": len(lost_pins)})
         return
     if len(steps) != 1 or job.number is None:
         raise UsageError("one chunk is pinned, to the number of one of its tries")
     retakes.pin(book, steps[0], job.number)
-    ticket.ended(0, summary={"pinned": steps[0].id, "number": job.number})
+    ticket.record_outcome(0, summary={"pinned": steps[0].id, "number": job.number})
 
 
-class _ToBeAsked(Protocol):
+class _RequestSource(Protocol):
+    """The source of an errand's requests."""
+
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
-        """What is to be asked next."""
+        """The follow-up requests after an outcome."""
         ...
 
 
 @dataclass(slots=True, eq=False)
 class _Errand:
-    """What a running engine speaks for somebody."""
+    """The requests of one job to a running engine."""
 
     ticket: Ticket
     engine: Engine
-    asked: _ToBeAsked
+    request_source: _RequestSource
     settle: Callable[[], None]
-    """Note how it ended, once all has been answered."""
-    left: int = 0
-    """Requests that have no answer yet."""
+    """Records the outcome, once all requests have been answered."""
+    remaining_requests: int = 0
+    """Number of requests without an answer."""
     failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """The book as those see it who come while it is rendered."""
+    """The book in its present state, as jobs during the render see it."""
 
     reading: BookReading
     book: BookPlan
@@ -104,7 +112,7 @@ class _Snapshot:
 
 @dataclass(slots=True)
 class Beside:
-    """Jobs of others that are done between the turns of a render."""
+    """Jobs of clients that are done between the turns of a render."""
 
     owner: Owner
     reading: BookReading
@@ -112,154 +120,187 @@ class Beside:
     draft: bool
     """Whether the render is a draft."""
     engine: str
-    """What speaks in place of the manifest's engines, or ""."""
+    """Name of an engine that replaces the manifest's engines, or ""."""
     tell: Callable[[str], None]
-    _running: Engine | None = None
-    """The engine whose turn it is, once it has asked for anything."""
+    _running_engine: Engine | None = None
+    """The engine that asked for a request last."""
     _waiting: deque[tuple[_Errand, Request]] = field(default_factory=deque)
-    _flying: dict[str, tuple[_Errand, Request]] = field(default_factory=dict)
-    """By the key that the loop knows them by: a step may be spoken by both at one time."""
-    _views: dict[bool, _Snapshot] = field(default_factory=dict)
-    """By whether they are of the draft voice."""
-    _later: set[str] = field(default_factory=set)
-    """Jobs that prove to be none for an engine that runs."""
-    _count: int = 0
-    _newest: BookReading = field(init=False)
+    _in_flight: dict[str, tuple[_Errand, Request]] = field(default_factory=dict)
+    """Requests by the key that the loop uses; the render may speak the same step meanwhile."""
+    _snapshots: dict[bool, _Snapshot] = field(default_factory=dict)
+    """Snapshots by whether they are drafts."""
+    _postponed_ids: set[str] = field(default_factory=set)
+    """Ids of jobs that turned out not to be for the running engine."""
+    _request_count: int = 0
+    _latest_reading: BookReading = field(init=False)
 
     def __post_init__(self) -> None:
-        self._newest = self.reading
+        self._latest_reading = self.reading
 
     def attend(self, running: BookPlan) -> None:
-        """Begin what waits and can be done now; on the loop's thread."""
-        while ticket := self.owner.take(self._fits):
-            self.owner.begun(ticket, beside=True)
+        """Begin the waiting jobs that can be done now; called on the render's thread."""
+        while ticket := self.owner.take(self._can_run_now):
+            self.owner.begun(ticket, is_concurrent=True)
             try:
-                self._begin(ticket, self._view(ticket.job, running))
+                self._begin(ticket, self._current_snapshot(ticket.job, running))
             except (NarratorError, OSError) as error:
                 self._fail(ticket, error)
 
     def request(self, engine: Engine) -> Request | None:
         """As `render.Aside`."""
-        self._running = engine
-        while (place := self._next_of(engine)) is not None:
-            errand, request = self._waiting[place]
-            del self._waiting[place]
+        self._running_engine = engine
+        while (index := self._find_next_index(engine)) is not None:
+            errand, request = self._waiting[index]
+            del self._waiting[index]
             if errand.failed or errand.ticket.cancel.is_set():
-                self._is_less(errand)
+                self._finish_request(errand)
                 continue
-            self._count += 1
-            name = f"aside {self._count}"
-            self._flying[name] = errand, request
-            return replace(request, key=name)
+            self._request_count += 1
+            key = f"aside {self._request_count}"
+            self._in_flight[key] = errand, request
+            return replace(request, key=key)
         return None
 
-    def _next_of(self, engine: Engine) -> int | None:
-        """The place of the first that waits for an engine."""
+    def _find_next_index(self, engine: Engine) -> int | None:
+        """The index of the first waiting request for an engine."""
         waiting = enumerate(self._waiting)
-        return next((place for place, (errand, _) in waiting if errand.engine is engine), None)
+        return next((index for index, (errand, _) in waiting if errand.engine is engine), None)
 
     def answered(self, request: Request, outcome: Outcome) -> None:
         """As `render.Aside`."""
-        errand, asked = self._flying.pop(request.key)
+        errand, original_request = self._in_flight.pop(request.key)
         if not errand.failed:
             try:
-                self._ask(errand, errand.asked.answered(asked, replace(outcome, key=asked.key)))
+                self._queue_requests(
+                    errand,
+                    errand.request_source.answered(
+                        original_request, replace(outcome, key=original_request.key)
+                    ),
+                )
             except (NarratorError, OSError) as error:
                 errand.failed = True
                 self._fail(errand.ticket, error)
-        self._is_less(errand)
+        self._finish_request(errand)
 
     def give_up(self) -> None:
-        """What is not done when the render has ended waits again, unless it was stopped, too."""
-        unfinished = (one for one, _ in (*self._flying.values(), *self._waiting) if not one.failed)
-        for ticket in reversed(list(dict.fromkeys(one.ticket for one in unfinished))):
+        """Return unfinished jobs to the queue when the render ends; stopped ones end."""
+        unfinished_errands = (
+            errand for errand, _ in (*self._in_flight.values(), *self._waiting) if not errand.failed
+        )
+        for ticket in reversed(list(dict.fromkeys(errand.ticket for errand in unfinished_errands))):
             if ticket.cancel.is_set():
-                ticket.ended(STOPPED)
+                ticket.record_outcome(STOPPED)
                 self.owner.done(ticket)
             else:
                 self.owner.put_back(ticket)
         self._waiting.clear()
-        self._flying.clear()
+        self._in_flight.clear()
 
-    def _fits(self, ticket: Ticket) -> bool:
+    def _can_run_now(self, ticket: Ticket) -> bool:
+        """Whether a job can be done during this render."""
         job, project = ticket.job, self.reading.manuscript.project
-        if job.book != project.path.name or ticket.id in self._later:
+        if job.book != project.path.name or ticket.id in self._postponed_ids:
             return False
         if job.engine != self.engine:
             return False
         if job.kind in ("retake", "audition"):
-            return self._is_spoken_here(project, job) and self._runs_for(self.reading, job)
+            return self._uses_render_engines(project, job) and self._is_engine_running_for(
+                self.reading, job
+            )
         return job.kind in ("pin", "unpin")
 
-    def _runs_for(self, reading: BookReading, job: Job) -> bool:
-        """Whether the engine that runs now is that of all that a job is about."""
+    def _is_engine_running_for(self, reading: BookReading, job: Job) -> bool:
+        """Whether the running engine speaks everything that a job is about."""
         if not self.engines.own or job.draft:
-            return self._running is None or self._running is self.engines.main
+            return self._running_engine is None or self._running_engine is self.engines.main
         if job.line is not None:
-            said = {job.line.speaker}
+            required_speakers = {job.line.speaker}
         else:
-            spoken = reading.manuscript.spoken
-            speakers = {one.id: one.chunk.speaker for one in spoken if one.id in job.chunks}
-            said = {speakers.get(name, "") for name in job.chunks}
-        return "" not in said and all(self.engines.of(name) is self._running for name in said)
+            utterances = reading.manuscript.spoken
+            speakers_by_chunk = {
+                utterance.id: utterance.chunk.speaker
+                for utterance in utterances
+                if utterance.id in job.chunks
+            }
+            required_speakers = {speakers_by_chunk.get(name, "") for name in job.chunks}
+        return "" not in required_speakers and all(
+            self.engines.of(name) is self._running_engine for name in required_speakers
+        )
 
-    def _begin(self, ticket: Ticket, view: _Snapshot) -> None:
-        job, book = ticket.job, view.book
+    def _begin(self, ticket: Ticket, snapshot: _Snapshot) -> None:
+        """Do a job, queue its requests, or put it back for later."""
+        job, book = ticket.job, snapshot.book
         if job.kind in ("pin", "unpin"):
             mark(ticket, book)
             self.owner.done(ticket)
             return
-        engine = self._running or self.engines.main
-        if view.engines is not self.engines or not self._runs_for(view.reading, job):
-            self._later.add(ticket.id)
+        engine = self._running_engine or self.engines.main
+        if snapshot.engines is not self.engines or not self._is_engine_running_for(
+            snapshot.reading, job
+        ):
+            self._postponed_ids.add(ticket.id)
             self.owner.put_back(ticket)
         elif job.kind == "audition":
-            line = begun(job, view.reading, self.engines, self.tell)
-            errand = _Errand(ticket, engine, line, lambda: auditioned(ticket, line))
-            self._ask(errand, line.begin())
+            auditioning = begun(job, snapshot.reading, self.engines, self.tell)
+            errand = _Errand(ticket, engine, auditioning, lambda: auditioned(ticket, auditioning))
+            self._queue_requests(errand, auditioning.begin())
         else:
-            seed, parameters = settings_of(view.reading, job)
-            again = retakes.Retaking.of(
-                book, job.chunks, count=job.count, seed=seed, parameters=parameters, tell=self.tell
+            seed, parameters = settings_of(snapshot.reading, job)
+            retake_job = retakes.RetakeJob.of(
+                book,
+                job.chunks,
+                count=job.count,
+                seed=seed,
+                parameters=parameters,
+                on_message=self.tell,
             )
-            errand = _Errand(ticket, engine, again, lambda: retaken(ticket, again.settled()))
-            self._ask(errand, again.requests)
+            errand = _Errand(
+                ticket, engine, retake_job, lambda: retaken(ticket, retake_job.settled())
+            )
+            self._queue_requests(errand, retake_job.requests)
 
-    def _view(self, job: Job, running: BookPlan) -> _Snapshot:
-        """The book as it is in its files now. A long one takes seconds to be read or planned, in
-        which the engine waits: it is done where the last one will not do."""
-        view = self._views.get(job.draft)
-        if view is None and self._is_spoken_here(self.reading.manuscript.project, job):
-            view = _Snapshot(self.reading, running, self.engines)
-        if view is None or not view.reading.is_current() or _is_past(view.book, job):
-            reading = self._newest = self._newest.again()
-            engines = self._engines(reading.manuscript.project, job)
+    def _current_snapshot(self, job: Job, running: BookPlan) -> _Snapshot:
+        """The book in the present state of its files.
+
+        Reading or planning a long book takes seconds, in which the engine waits, so that the last
+        snapshot is reused while it is valid.
+        """
+        snapshot = self._snapshots.get(job.draft)
+        if snapshot is None and self._uses_render_engines(self.reading.manuscript.project, job):
+            snapshot = _Snapshot(self.reading, running, self.engines)
+        if (
+            snapshot is None
+            or not snapshot.reading.is_current()
+            or _is_outdated(snapshot.book, job)
+        ):
+            reading = self._latest_reading = self._latest_reading.again()
+            engines = self._engines_for(reading.manuscript.project, job)
             book = bookplan.plan(
                 reading.manuscript, engines.main, Selection(), engines=engines.own,
                 store=running.store,
             )  # fmt: skip
-            view = _Snapshot(reading, book, engines)
-        self._views[job.draft] = view
-        return view
+            snapshot = _Snapshot(reading, book, engines)
+        self._snapshots[job.draft] = snapshot
+        return snapshot
 
-    def _is_spoken_here(self, project: Project, job: Job) -> bool:
-        """Whether a job is spoken by the engines of the render."""
-        ours = bookengines.settings_of(self.reading.manuscript.project, draft=self.draft)
-        return bookengines.settings_of(project, draft=job.draft) == ours
+    def _uses_render_engines(self, project: Project, job: Job) -> bool:
+        """Whether the engines of the render speak a job."""
+        render_settings = bookengines.settings_of(self.reading.manuscript.project, draft=self.draft)
+        return bookengines.settings_of(project, draft=job.draft) == render_settings
 
-    def _engines(self, project: Project, job: Job) -> BookEngines:
-        if self._is_spoken_here(project, job):
+    def _engines_for(self, project: Project, job: Job) -> BookEngines:
+        if self._uses_render_engines(project, job):
             return self.engines
         return bookengines.engines_for(project, draft=job.draft, tell=self.tell, wish=wish_of(job))
 
-    def _ask(self, errand: _Errand, requests: Sequence[Request]) -> None:
-        errand.left += len(requests)
+    def _queue_requests(self, errand: _Errand, requests: Sequence[Request]) -> None:
+        errand.remaining_requests += len(requests)
         self._waiting += ((errand, request) for request in requests)
 
-    def _is_less(self, errand: _Errand) -> None:
-        """One request of an errand has its answer, or needs none."""
-        errand.left -= 1
-        if errand.left or errand.failed:
+    def _finish_request(self, errand: _Errand) -> None:
+        """Count a request of an errand as done, and finish the errand after its last one."""
+        errand.remaining_requests -= 1
+        if errand.remaining_requests or errand.failed:
             return
         try:
             errand.settle()
@@ -268,17 +309,21 @@ class Beside:
             self._fail(errand.ticket, error)
 
     def _fail(self, ticket: Ticket, error: NarratorError | OSError) -> None:
-        """Whatever is wrong with somebody's job, the render goes on."""
-        known = error if isinstance(error, NarratorError) else EnvironmentFailed(str(error))
-        ticket.ended(known.exit_code, str(known))
+        """End a job with an error, which does not affect the render."""
+        reported_error = (
+            error if isinstance(error, NarratorError) else EnvironmentFailed(str(error))
+        )
+        ticket.record_outcome(reported_error.exit_code, str(reported_error))
         self.owner.done(ticket)
 
 
-def _is_past(book: BookPlan, job: Job) -> bool:
-    """Whether pins came or went since a plan that a job would be done otherwise with."""
+def _is_outdated(book: BookPlan, job: Job) -> bool:
+    """Whether a plan is outdated for a job, since pins were added or removed."""
     if not book.is_pinned_otherwise:
         return False
     if job.kind == "retake":
         return True
     steps = bookplan.find_steps(book, job.chunks)
-    return not job.chunks or any(one.pinned and not retakes.held_by(book, one) for one in steps)
+    return not job.chunks or any(
+        step.pinned and not retakes.find_current_pin(book, step) for step in steps
+    )

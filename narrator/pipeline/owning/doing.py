@@ -1,4 +1,4 @@
-"""How the jobs of a project are done by its owner, one after another.
+"""Does the jobs of a project for its owner, one after another.
 
 Knows no sockets and no terminal.
 """
@@ -30,86 +30,89 @@ from narrator.project.preferences import ClusterWish
 from narrator.project.project import Project
 from narrator.speech.store import Store
 
-GONE_SOON = 10.0
-"""Seconds that a job waits for one who holds the lock and takes no jobs, as gc."""
+LOCK_PATIENCE = 10.0
+"""Seconds that a job waits for a lock held by a command that takes no jobs, such as gc."""
 
 
 class BetweenJobs:
-    """What stays as it is from job to job: engines as they are loaded, while their settings are the
-    same, and what was read of books."""
+    """Caches that last from job to job: loaded engines and books that were read."""
 
     def __init__(self) -> None:
         self._engines: dict[tuple[Path, str, bool, ClusterWish], BookEngines] = {}
         self._readings: dict[tuple[Path, str], BookReading] = {}
 
     def engines(self, project: Project, job: Job) -> BookEngines:
-        """Raises EngineUnavailable."""
-        place = project.path, job.engine, job.draft, wish_of(job)
-        known = self._engines.get(place)
-        found = bookengines.engines_for(
-            project, draft=job.draft, known=known.settings if known else (), wish=wish_of(job)
+        """The engines for a job, reused if settings are the same. Raises EngineUnavailable."""
+        cache_key = project.path, job.engine, job.draft, wish_of(job)
+        previous_engines = self._engines.get(cache_key)
+        book_engines = bookengines.engines_for(
+            project,
+            draft=job.draft,
+            known=previous_engines.settings if previous_engines else (),
+            wish=wish_of(job),
         )
-        self._engines[place] = found
-        return found
+        self._engines[cache_key] = book_engines
+        return book_engines
 
     def forget_engines(self) -> None:
-        """One that could not be started may be mended."""
+        """Drop all engines, since one that failed to start may be mended."""
         self._engines.clear()
 
     def reading(self, path: Path, job: Job) -> BookReading:
-        """The book as it is now. Raises ManifestError, ScriptError."""
-        place = path, job.engine
-        known = self._readings.get(place)
-        self._readings[place] = known.again() if known else inputs.read(path)
-        return self._readings[place]
+        """The book in its present state. Raises ManifestError, ScriptError."""
+        cache_key = path, job.engine
+        previous_reading = self._readings.get(cache_key)
+        self._readings[cache_key] = (
+            previous_reading.again() if previous_reading else inputs.read(path)
+        )
+        return self._readings[cache_key]
 
 
 def render(
     owner: Owner, ticket: Ticket, reading: BookReading, selection: Selection,
-    engines: BookEngines, shown: Shown,
+    engines: BookEngines, progress_sink: Shown,
 ) -> Report:  # fmt: skip
-    """A render or an export, beside which pins and retakes of others are done.
-
-    Raises as `run.run`.
-    """
-    others = Beside(owner, reading, engines, ticket.job.draft, ticket.job.engine, shown.starting)
-    ticket.covers = _covering(ticket.job, reading, selection)
+    """Render or export, with pins and retakes of others done in between. Raises as `run.run`."""
+    concurrent_jobs = Beside(
+        owner, reading, engines, ticket.job.draft, ticket.job.engine, progress_sink.starting
+    )
+    ticket.covers = _make_cover_predicate(ticket.job, reading, selection)
     try:
         report = run.run(
             reading.manuscript, engines.main, selection, engines=engines.own,
-            observer=Telling(owner, ticket, shown, others.attend), cancel=ticket.cancel,
-            speak=ticket.job.kind == "render", aside=others,
+            observer=Telling(owner, ticket, progress_sink, concurrent_jobs.attend),
+            cancel=ticket.cancel, speak=ticket.job.kind == "render", aside=concurrent_jobs,
         )  # fmt: skip
     finally:
-        others.give_up()
-    failed = "\n".join(map(str, report.failures))
-    ticket.ended(report.exit_code, failed, run.summary(report))
+        concurrent_jobs.give_up()
+    failure_text = "\n".join(map(str, report.failures))
+    ticket.record_outcome(report.exit_code, failure_text, run.summary(report))
     return report
 
 
 def retake(
-    owner: Owner, ticket: Ticket, reading: BookReading, engines: BookEngines, shown: Shown
+    owner: Owner, ticket: Ticket, reading: BookReading, engines: BookEngines, progress_sink: Shown
 ) -> None:
-    """Chunks spoken anew, a row each in its summary. Raises as `retakes.retake`."""
+    """Speak chunks again and list the tries in the ticket's summary. Raises as `retakes.retake`."""
     job = ticket.job
     seed, parameters = beside.settings_of(reading, job)
-    made = retakes.retake(
+    retaken_chunks = retakes.retake(
         reading.manuscript, engines.main, job.chunks, engines=engines.own, count=job.count,
-        seed=seed, parameters=parameters, observer=Telling(owner, ticket, shown),
+        seed=seed, parameters=parameters, observer=Telling(owner, ticket, progress_sink),
         cancel=ticket.cancel,
     )  # fmt: skip
-    beside.retaken(ticket, made)
+    beside.retaken(ticket, retaken_chunks)
 
 
 def audition(
-    owner: Owner, ticket: Ticket, reading: BookReading, engines: BookEngines, shown: Shown
+    owner: Owner, ticket: Ticket, reading: BookReading, engines: BookEngines, progress_sink: Shown
 ) -> None:
-    """A line in somebody's voice. Raises as `auditioning.begin`, EngineUnavailable."""
-    tell = Telling(owner, ticket, shown).starting
-    line = beside.begun(ticket.job, reading, engines, tell)
-    make_room(line.audition.engine, engines.all)
-    auditions.speak_line(line.audition, tell, ticket.cancel)
-    beside.auditioned(ticket, line)
+    """Speak a line in a speaker's voice. Raises as `auditioning.begin`, EngineUnavailable."""
+    on_message = Telling(owner, ticket, progress_sink).starting
+    auditioning = beside.begun(ticket.job, reading, engines, on_message)
+    make_room(auditioning.audition.engine, engines.all)
+    auditions.speak_line(auditioning.audition, on_message, ticket.cancel)
+    beside.auditioned(ticket, auditioning)
 
 
 def mark(ticket: Ticket, reading: BookReading, engines: BookEngines) -> None:
@@ -123,57 +126,64 @@ def mark(ticket: Ticket, reading: BookReading, engines: BookEngines) -> None:
         beside.mark(ticket, book)
 
 
-def do(owner: Owner, ticket: Ticket, root: Path, kept: BetweenJobs, shown: Shown) -> None:
-    """A job of somebody else, from the reading of the book on. Raises NarratorError."""
+def do(owner: Owner, ticket: Ticket, root: Path, caches: BetweenJobs, progress_sink: Shown) -> None:
+    """Do a job of another process, from reading the book on. Raises NarratorError."""
     job = ticket.job
-    with owner.doing(ticket), ExitStack() as held:
+    with owner.doing(ticket), ExitStack() as resources:
         if not job.book or Path(job.book).name != job.book:
             raise UsageError(f"no manifest of {root}: {job.book}")
-        held.enter_context(other_engine.speaking_with(job.engine))
-        reading = kept.reading(root / job.book, job)
+        resources.enter_context(other_engine.speaking_with(job.engine))
+        reading = caches.reading(root / job.book, job)
         manuscript = reading.manuscript
         selection = bookplan.select(manuscript, job.chapters, job.speakers, job.force)
-        engines = kept.engines(manuscript.project, job)
-        held.enter_context(locked(manuscript.project, GONE_SOON))
+        engines = caches.engines(manuscript.project, job)
+        resources.enter_context(locked(manuscript.project, LOCK_PATIENCE))
         if job.kind in ("render", "export"):
-            render(owner, ticket, reading, selection, engines, shown)
+            render(owner, ticket, reading, selection, engines, progress_sink)
         elif job.kind == "retake":
-            retake(owner, ticket, reading, engines, shown)
+            retake(owner, ticket, reading, engines, progress_sink)
         elif job.kind == "audition":
-            audition(owner, ticket, reading, engines, shown)
+            audition(owner, ticket, reading, engines, progress_sink)
         else:
             mark(ticket, reading, engines)
 
 
-def _covering(job: Job, reading: BookReading, selection: Selection) -> Callable[[Job], bool]:
-    """Which other jobs a render does: such of the same book and engine, as it is in its files now,
-    and of no more than it renders."""
+def _make_cover_predicate(
+    job: Job, reading: BookReading, selection: Selection
+) -> Callable[[Job], bool]:
+    """Returns a predicate for the jobs that a render covers.
+
+    Those are jobs for the same book and engines, with no more chapters and speakers than it
+    renders, while the files of the book are unchanged.
+    """
     project = reading.manuscript.project
 
-    def covers(other: Job) -> bool:
-        if other.force or (other.kind, other.book) != (job.kind, project.path.name):
+    def covers(other_job: Job) -> bool:
+        if other_job.force or (other_job.kind, other_job.book) != (job.kind, project.path.name):
             return False
-        if other.engine != job.engine:
+        if other_job.engine != job.engine:
             return False
-        if wish_of(other) != wish_of(job):  # spoken elsewhere
+        if wish_of(other_job) != wish_of(job):  # spoken on another machine
             return False
-        speaks = bookengines.settings_of(project, draft=job.draft)
+        engine_settings = bookengines.settings_of(project, draft=job.draft)
         if (
-            bookengines.settings_of(project, draft=other.draft) != speaks
+            bookengines.settings_of(project, draft=other_job.draft) != engine_settings
             or not reading.is_current()
         ):
             return False
         try:
-            asked = bookplan.select(reading.manuscript, other.chapters, other.speakers, False)
+            other_selection = bookplan.select(
+                reading.manuscript, other_job.chapters, other_job.speakers, False
+            )
         except UsageError:
             return False
-        return _within(asked.chapters, selection.chapters) and _within(
-            asked.speakers, selection.speakers
+        return _includes(other_selection.chapters, selection.chapters) and _includes(
+            other_selection.speakers, selection.speakers
         )
 
     return covers
 
 
-def _within(asked: frozenset[Any], chosen: frozenset[Any]) -> bool:
-    """Whether all that is asked for is chosen, where none stands for all."""
-    return not chosen or (bool(asked) and asked <= chosen)
+def _includes(requested: frozenset[Any], selected: frozenset[Any]) -> bool:
+    """Whether a selection includes all of another; an empty one stands for everything."""
+    return not selected or (bool(requested) and requested <= selected)

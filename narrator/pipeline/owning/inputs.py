@@ -1,6 +1,6 @@
-"""The files that a book is read from, and whether they are as they were when it was.
+"""The files that a book is read from, and whether they have changed since.
 
-Knows their places, nothing of what they say.
+Knows their paths, nothing of their contents.
 """
 
 from __future__ import annotations
@@ -14,44 +14,47 @@ from narrator.pipeline import manuscript as manuscripts
 from narrator.pipeline.manuscript import Manuscript, Readings
 from narrator.text.decided import place_of
 
-_TICK = 20_000_000
-"""Nanoseconds that the times of files may be behind the clock."""
+_CLOCK_TOLERANCE_NS = 20_000_000
+"""Nanoseconds that file times may lag behind the clock."""
 
 State = tuple[int, int, int, int] | None
-"""Of a file: which one, its size, when it was written and changed; None where there is none."""
+"""Inode, size, and times of modification and change of a file; None if it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookReading:
-    """A book as it was read, and the files that it was read from as they were."""
+    """A book as it was read, with the states of its files at that time."""
 
     manuscript: Manuscript
     states: Mapping[Path, State]
     settled: bool
-    """Whether none of them was written while it was read."""
+    """Whether no file was written while the book was read."""
     before: Readings
-    """For who reads it again."""
+    """Caches for reading the book again."""
 
     def again(self) -> BookReading:
-        """The book as it is now. Raises ManifestError, ScriptError."""
+        """The book in its present state. Raises ManifestError, ScriptError."""
         return self if self.is_current() else read(self.manuscript.project.path, self.before)
 
     def is_current(self) -> bool:
-        """Whether reading the files again would give the same."""
-        return self.settled and all(_state(path) == state for path, state in self.states.items())
+        """Whether reading the files again would give the same book."""
+        return self.settled and all(
+            _file_state(path) == state for path, state in self.states.items()
+        )
 
 
 def read(path: Path, before: Readings | None = None) -> BookReading:
-    """As `manuscript.read`. Raises ManifestError, ScriptError."""
-    began = time.time_ns() - _TICK
+    """Read a book like `manuscript.read`. Raises ManifestError, ScriptError."""
+    latest_settled_time = time.time_ns() - _CLOCK_TOLERANCE_NS
     before = before or Readings()
     manuscript = manuscripts.read(path, before)
-    states = {path: _state(path) for path in _files(manuscript)}
-    settled = all(state is None or state[2] < began for state in states.values())
-    return BookReading(manuscript, states, settled, before)
+    states = {path: _file_state(path) for path in _input_paths(manuscript)}
+    is_settled = all(state is None or state[2] < latest_settled_time for state in states.values())
+    return BookReading(manuscript, states, is_settled, before)
 
 
-def _files(manuscript: Manuscript) -> Iterator[Path]:
+def _input_paths(manuscript: Manuscript) -> Iterator[Path]:
+    """Yields the paths of all files that a book is read from."""
     project = manuscript.project
     manifest, root = project.manifest, project.root
     yield project.path
@@ -60,13 +63,13 @@ def _files(manuscript: Manuscript) -> Iterator[Path]:
             yield root / chapter.file
             yield place_of(root / chapter.file)
     yield from (voice.reference for voice in manuscript.cast.values() if voice.reference)
-    others = (manifest.cover, manifest.source, *(music.file for music in manifest.music))
-    yield from (root / name for name in others if name is not None)
+    other_names = (manifest.cover, manifest.source, *(music.file for music in manifest.music))
+    yield from (root / name for name in other_names if name is not None)
 
 
-def _state(path: Path) -> State:
+def _file_state(path: Path) -> State:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -1,6 +1,6 @@
-"""What is asked of whoever owns a project: jobs, and how they are written on a line.
+"""Messages between a client and the owner of a project: jobs, and events as JSON.
 
-Knows what may be asked and which jobs do another's work; nothing of sockets, plans and engines.
+Knows which jobs there are; nothing of sockets, plans and engines.
 """
 
 from __future__ import annotations
@@ -15,48 +15,48 @@ from narrator.project.preferences import ClusterWish
 from narrator.settings import Strict
 
 Event = Mapping[str, Any]
-"""What an owner tells all who listen, a JSON object; `event` says which kind it is."""
+"""A JSON object that an owner sends to its clients; `event` names its kind."""
 Kind = Literal["render", "export", "retake", "pin", "unpin", "audition"]
 Name = Annotated[str, Field(max_length=1000)]
 Names = Annotated[tuple[Name, ...], Field(max_length=100_000)]
 
 STOPPED = 130
-"""How a job ends that was stopped, or withdrawn before it began."""
+"""Exit code of a job that was stopped, or withdrawn before it began."""
 
 
 class AuditionLine(Strict):
-    """What is auditioned."""
+    """A line to audition."""
 
     speaker: Name
     text: Annotated[str, Field(max_length=2000)]
     voice: Mapping[str, Name | int] = Field(default_factory=dict)
-    """One that the speaker might have, as `edits.voice_edit` takes it; without it their own."""
+    """A change of the speaker's voice as in `edits.voice_edit`; without one, their own voice."""
 
 
 class Job(Strict):
-    """Something that is to be done with a book."""
+    """A job on a book."""
 
     kind: Kind
     draft: bool = False
     engine: Name = Field(default_factory=other_engine.chosen)
-    """What speaks in place of the manifest's engines, or ""."""
+    """Name of an engine that replaces the manifest's engines, or ""."""
     chapters: Names = ()
-    """As `--chapter` takes them; with `speakers` and `force` of a render."""
+    """Chapters as in `--chapter`; used by renders, with `speakers` and `force`."""
     speakers: Names = ()
     force: bool = False
     chunks: Names = ()
-    """Ids ("3.12") or keys; of a retake, pin or unpin. Without any, unpin forgets the pins whose
-    text has gone."""
+    """Ids ("3.12") or keys of chunks for a retake, pin or unpin. An unpin without any removes the
+    pins whose text is gone."""
     count: Annotated[int, Field(ge=1, le=32)] = 1
-    """Tries of each chunk; with `seed` and `parameters` of a retake."""
+    """Number of tries of each chunk; used by retakes, with `seed` and `parameters`."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     parameters: Mapping[str, int | float | str | bool] = Field(default_factory=dict)
     number: Annotated[int, Field(ge=0, lt=100_000)] | None = None
-    """Of the try that is pinned."""
+    """Number of the try to pin."""
     line: AuditionLine | None = None
-    """Of an audition."""
+    """The line of an audition."""
     cluster: Name = ""
-    """Who is to speak, with `tls` and `insecure`: as `ClusterWish`."""
+    """The cluster that speaks, with `tls` and `insecure`, as in `ClusterWish`."""
     tls: Name = ""
     insecure: bool = False
     book: str = ""
@@ -68,28 +68,30 @@ def wish_of(job: Job) -> ClusterWish:
 
 
 class Asked(Strict):
-    """A line of a client: a job to do, by an id that the client chose, or one to stop."""
+    """A request of a client: submit a job by an id that the client chose, or stop one."""
 
     do: Literal["submit", "stop"]
     id: Annotated[str, Field(pattern=r"^[0-9a-z]{0,32}$")] = ""
-    """Of a stop, without one: what runs."""
+    """A stop without an id stops the running job."""
     job: Job | None = None
 
 
 def asked(line: bytes) -> Asked:
-    """What a line asks for. Raises ValueError in words."""
+    """Parse a request. Raises ValueError with a message for people."""
     try:
-        found = Asked.model_validate_json(line)
+        request = Asked.model_validate_json(line)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{where}: {first['msg']}" if where else str(first["msg"])) from None
-    if found.do == "submit" and (found.job is None or not found.id):
+        first_error = error.errors(include_url=False, include_input=False)[0]
+        location = ".".join(map(str, first_error["loc"]))
+        raise ValueError(
+            f"{location}: {first_error['msg']}" if location else str(first_error["msg"])
+        ) from None
+    if request.do == "submit" and (request.job is None or not request.id):
         raise ValueError("a job is submitted with its id")
-    return found
+    return request
 
 
 def row(id: str, job: Job, since: float) -> dict[str, Any]:
-    """A job as events have it; `since` in seconds of the clock of the day."""
-    shown = job.model_dump(include={"kind", "draft", "chapters", "speakers", "chunks", "book"})
-    return {"id": id, **shown, "since": round(since, 3)}
+    """A job as events describe it; `since` is in seconds since the epoch."""
+    job_fields = job.model_dump(include={"kind", "draft", "chapters", "speakers", "chunks", "book"})
+    return {"id": id, **job_fields, "since": round(since, 3)}

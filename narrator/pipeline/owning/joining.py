@@ -1,10 +1,10 @@
-"""How to reach whoever owns a project, to have jobs done and to hear how they go.
+"""Connects to the owner of a project, to have jobs done and to follow their progress.
 
     link = join(project) or started(project)
     id = link.submit(Job(kind="retake", draft=True, chunks=("2.14",)))
     for event in link.events(): ...
 
-`engage` is how a command comes to a project: it owns it, or has its job done by who does. Knows
+Commands use `engage`: it makes this process the owner, or has the present owner do the job. Knows
 nothing of how jobs are done.
 """
 
@@ -33,75 +33,79 @@ from narrator.pipeline.owning.tally import Outlook, Shown, Spoken
 from narrator.pipeline.session import locked
 from narrator.project.project import Project
 
-GREETED = 5.0
-"""Seconds within which an owner greets who comes."""
+GREETING_TIMEOUT = 5.0
+"""Seconds within which an owner has to greet a new client."""
 PATIENCE = 2.0
-"""Seconds in which one who has the lock may come to listen, or be done."""
-ENDS = 60.0
-"""Seconds that a process of our own has to store what is finished."""
-_LARGEST = 64_000_000
-"""Bytes of an event."""
-_TURN = 0.5
-"""Seconds after which the next in the queue of an owner who has gone takes the lock."""
+"""Seconds that the holder of the lock has to start listening or to finish."""
+EXIT_TIMEOUT = 60.0
+"""Seconds that a process of ours has to store its finished takes."""
+_MAX_EVENT_BYTES = 64_000_000
+"""Largest event in bytes."""
+_TAKEOVER_DELAY = 0.5
+"""Delay in seconds, for each place in the queue, before a client takes over from a gone owner."""
 BROKEN = (ValueError, TypeError, LookupError, AttributeError)
-"""What reading an event raises that holds something else than it should."""
+"""Exceptions raised by reading a malformed event."""
 
 
 class Link:
-    """A connection to the owner of a project. `submit`, `stop` and `close` may be called from any
-    thread; one thread hears events.
+    """A connection to the owner of a project.
 
-    Every job that is submitted ends by an event "ended" with its id, or goes down with the owner:
-    then `events` ends, and `unfinished` are the jobs to be done by somebody else. Jobs that wait
-    are dropped when their link is closed.
+    `submit`, `stop` and `close` may be called from any thread; one thread reads events. Every
+    submitted job ends with an event "ended" with its id, unless the owner exits: then `events`
+    ends, and the jobs in `unfinished` have to be done by somebody else. Waiting jobs are dropped
+    when their link is closed.
     """
 
     def __init__(
-        self, line: socket.socket, book: str, process: subprocess.Popen[bytes] | None = None
+        self, connection: socket.socket, book: str, process: subprocess.Popen[bytes] | None = None
     ) -> None:
-        """Of a connection to an owner. Raises EOFError, ValueError where that is none."""
-        self._line, self._book, self._process = line, book, process
-        self._heard = bytearray()
+        """Raises EOFError, ValueError if the other side is not an owner."""
+        self._connection, self._book, self._process = connection, book, process
+        self._received = bytearray()
         self._unfinished: dict[str, Job] = {}
-        self._speaking, self._listening = threading.Lock(), threading.Lock()
+        self._send_lock, self._read_lock = threading.Lock(), threading.Lock()
         self._selector = selectors.DefaultSelector()
-        self._selector.register(line, selectors.EVENT_READ)
-        hello = self.read(GREETED)
-        if hello is None or hello.get("event") != "hello" or type(hello.get("pid")) is not int:
+        self._selector.register(connection, selectors.EVENT_READ)
+        greeting = self.read(GREETING_TIMEOUT)
+        if (
+            greeting is None
+            or greeting.get("event") != "hello"
+            or type(greeting.get("pid")) is not int
+        ):
             raise ValueError("no owner of a project")
-        self.hello = hello
-        """What the owner said first: what runs, and what waits."""
-        self.pid: int = hello["pid"]
+        self.hello = greeting
+        """The owner's first event, with the running and the waiting jobs."""
+        self.pid: int = greeting["pid"]
 
     def submit(self, job: Job, id: str = "") -> str:
-        """Ask for a job; its id, a new one unless given.
+        """Submit a job and return its id, which is a new one unless given.
 
-        Raises BrokenPipeError where the owner has gone; then it is none of `unfinished`.
+        Raises BrokenPipeError if the owner has gone; the job is not added to `unfinished` then.
         """
         id = id or secrets.token_hex(8)
         job = job if job.book else job.model_copy(update={"book": self._book})
-        with self._speaking:
+        with self._send_lock:
             self._unfinished[id] = job
             try:
-                self._say({"do": "submit", "id": id, "job": job.model_dump(mode="json")})
+                self._send({"do": "submit", "id": id, "job": job.model_dump(mode="json")})
             except BrokenPipeError:
                 self._unfinished.pop(id, None)
                 raise
         return id
 
     def stop(self, id: str = "") -> None:
-        """Stop a job, or what runs; takes that are finished are kept."""
-        with self._speaking, contextlib.suppress(BrokenPipeError):
-            self._say({"do": "stop", "id": id})
+        """Stop a job, or the running one; finished takes are kept."""
+        with self._send_lock, contextlib.suppress(BrokenPipeError):
+            self._send({"do": "stop", "id": id})
 
-    def _say(self, wish: Event) -> None:
+    def _send(self, request: Event) -> None:
         try:
-            self._line.sendall(wire.line_of(wish))
+            self._connection.sendall(wire.line_of(request))
         except OSError as error:
             raise BrokenPipeError(f"the owner of the project has gone: {error}") from error
 
     def events(self) -> Iterator[Event]:
-        """All that is told from now on, until the owner goes or the link is closed."""
+        """Yields all events from now on, until the owner exits or the link is closed."""
         with contextlib.suppress(EOFError):
             while True:
                 event = self.read()
@@ -109,31 +113,33 @@ class Link:
                     yield event
 
     def read(self, timeout: float | None = None) -> Event | None:
-        """The next event; None where there is none within so many seconds. Raises EOFError."""
-        until = None if timeout is None else time.monotonic() + timeout
-        with self._listening:
-            while (end := self._heard.find(b"\n")) < 0:
-                rest = None if until is None else max(0.0, until - time.monotonic())
-                if not self._more(rest):
+        """The next event; None if there is none within `timeout` seconds. Raises EOFError."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self._read_lock:
+            while (line_end := self._received.find(b"\n")) < 0:
+                remaining_seconds = (
+                    None if deadline is None else max(0.0, deadline - time.monotonic())
+                )
+                if not self._receive(remaining_seconds):
                     return None
-            line = bytes(self._heard[:end])
-            del self._heard[: end + 1]
-        return self._event(line)
+            line = bytes(self._received[:line_end])
+            del self._received[: line_end + 1]
+        return self._parse_event(line)
 
-    def _more(self, timeout: float | None) -> bool:
-        """Whether there was anything to hear. Raises EOFError."""
+    def _receive(self, timeout: float | None) -> bool:
+        """Receive bytes, and return whether there were any in time. Raises EOFError."""
         try:
             if not self._selector.select(timeout):
                 return False
-            data = self._line.recv(65_536)
+            received_bytes = self._connection.recv(65_536)
         except (OSError, ValueError):  # closed meanwhile
-            data = b""
-        self._heard += data
-        if not data or len(self._heard) > _LARGEST:
+            received_bytes = b""
+        self._received += received_bytes
+        if not received_bytes or len(self._received) > _MAX_EVENT_BYTES:
             raise EOFError
         return True
 
-    def _event(self, line: bytes) -> Event | None:
+    def _parse_event(self, line: bytes) -> Event | None:
         try:
             event = json.loads(line)
         except (ValueError, RecursionError):
@@ -146,41 +152,41 @@ class Link:
 
     @property
     def unfinished(self) -> dict[str, Job]:
-        """Jobs that this link submitted and that have not ended, by id, in their order."""
+        """Jobs submitted through this link that have not ended, by id, in their order."""
         return dict(self._unfinished)
 
     def close(self) -> None:
-        """Leave. What was `started` ends; a render of it after what is in flight is stored."""
+        """Close the link. A process of `started` exits, after it has stored takes in progress."""
         with contextlib.suppress(OSError):
-            self._line.shutdown(socket.SHUT_RDWR)  # wakes who listens
-        with self._listening:
+            self._connection.shutdown(socket.SHUT_RDWR)  # wakes the reading thread
+        with self._read_lock:
             self._selector.close()
-            self._line.close()
+            self._connection.close()
         if self._process is not None:
-            _end(self._process)
+            _end_process(self._process)
 
 
 def join(project: Project) -> Link | None:
-    """A link to whoever owns a project; None where nobody does who can be talked to."""
-    return _joined(project, None)
+    """A link to the owner of a project; None if there is none that responds."""
+    return _connect(project, None)
 
 
-def _joined(project: Project, process: subprocess.Popen[bytes] | None) -> Link | None:
-    line = wire.reached(project.build)
-    if line is None:
+def _connect(project: Project, process: subprocess.Popen[bytes] | None) -> Link | None:
+    connection = wire.reached(project.build)
+    if connection is None:
         return None
     try:
-        return Link(line, project.path.name, process)
+        return Link(connection, project.path.name, process)
     except (EOFError, ValueError):
-        line.close()
+        connection.close()
         return None
 
 
 def started(project: Project) -> Link:
-    """A link to the project's owner, a process of its own that waits for jobs if there is none yet.
+    """A link to the project's owner, which is started as a new process if there is none yet.
 
-    It keeps what its engines have loaded from job to job, and holds the project's lock while it has
-    any. It ends with the link. Raises EnvironmentFailed where it cannot be started.
+    That process keeps its engines loaded from job to job, and holds the project's lock during each
+    job. It exits when the link is closed. Raises EnvironmentFailed if it cannot be started.
     """
     if link := join(project):
         return link
@@ -189,22 +195,22 @@ def started(project: Project) -> Link:
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     )
     assert process.stdout is not None
-    process.stdout.readline()  # it listens, or has ended
-    link = _joined(project, process)
+    process.stdout.readline()  # returns when the process listens or has ended
+    link = _connect(project, process)
     if link is None:
-        _end(process)
+        _end_process(process)
         raise EnvironmentFailed(f"{project.build}: nobody comes to own it: `narrator doctor`")
     return link
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let a process of ours store what is finished, and go."""
+def _end_process(process: subprocess.Popen[bytes]) -> None:
+    """Let a process of ours store its finished takes and exit."""
     assert process.stdin is not None
     assert process.stdout is not None
     with contextlib.suppress(OSError):
         process.stdin.close()
     try:
-        process.wait(ENDS)
+        process.wait(EXIT_TIMEOUT)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -216,65 +222,65 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How a job ended that the owner of its project did."""
+    """The outcome of a job that the owner of the project did."""
 
     pid: int
-    """Of the owner; 0 where there was none."""
+    """Process id of the owner; 0 if there was none."""
     exit: int
     error: str = ""
     summary: Mapping[str, Any] = field(default_factory=dict)
     left: bool = False
-    """Whether it goes on without us."""
+    """Whether the job goes on without this process."""
 
 
 @contextlib.contextmanager
 def engage(
     project: Project,
     job: Job,
-    shown: Shown,
+    progress_sink: Shown,
     cancel: threading.Event,
     joined: threading.Event,
 ) -> Iterator[Owner | Answer]:
-    """The project, to do a job with while the block lasts; or how its owner has done the job.
+    """Yields the project's owner, which is this process, or the outcome of the job from another.
 
-    A job that is done already is joined, another one waits for its turn; `joined` is set as long as
-    to stop now would leave it to go on. Where the owner goes before the end, we take its place.
-    Raises Locked, StorageError.
+    A job that the running one covers joins it; others wait for their turn. `joined` is set while
+    the job would go on even if this process stopped. If the owner exits before the job has ended,
+    this process takes its place. Raises Locked, StorageError.
     """
-    with contextlib.ExitStack() as held:
-        answer = _lock_or_answer(held, project, job, shown, cancel, joined)
+    with contextlib.ExitStack() as resources:
+        answer = _lock_or_answer(resources, project, job, progress_sink, cancel, joined)
         if answer is not None:
             yield answer
             return
         owner = Owner(project.build)
-        held.callback(owner.close)
+        resources.callback(owner.close)
         yield owner
 
 
 def _lock_or_answer(
-    held: contextlib.ExitStack,
+    resources: contextlib.ExitStack,
     project: Project,
     job: Job,
-    shown: Shown,
+    progress_sink: Shown,
     cancel: threading.Event,
     joined: threading.Event,
 ) -> Answer | None:
-    """None where the lock is ours, and held."""
-    turn = time.monotonic()
+    """The outcome of the job, or None once this process holds the lock."""
+    takeover_time = time.monotonic()
     while not cancel.is_set():
         if link := join(project):
             with contextlib.closing(link):
-                following = _Following(link, job, shown, cancel, joined)
+                following = _JobFollower(link, job, progress_sink, cancel, joined)
                 answer = following.answer()
             joined.clear()
             if answer:
                 return answer
-            turn = time.monotonic() + _TURN * len(following.before)
-        elif time.monotonic() >= turn:
+            takeover_time = time.monotonic() + _TAKEOVER_DELAY * len(following.before)
+        elif time.monotonic() >= takeover_time:
             try:
-                held.enter_context(locked(project))
-            except Locked:  # maybe by one who does not listen yet, or who is leaving
-                if time.monotonic() >= turn + PATIENCE:
+                resources.enter_context(locked(project))
+            except Locked:  # perhaps by a process that does not listen yet, or is about to exit
+                if time.monotonic() >= takeover_time + PATIENCE:
                     raise
             else:
                 return None
@@ -282,125 +288,130 @@ def _lock_or_answer(
     return Answer(0, STOPPED)
 
 
-class _Following:
-    """A job that is left to the owner of its project, and what is heard of it."""
+class _JobFollower:
+    """Follows a job that is left to the owner of its project."""
 
     def __init__(
         self,
         link: Link,
         job: Job,
-        shown: Shown,
+        progress_sink: Shown,
         cancel: threading.Event,
         joined: threading.Event,
     ) -> None:
-        self._link, self._job, self._shown = link, job, shown
+        self._link, self._job, self._progress_sink = link, job, progress_sink
         self._cancel, self._joined = cancel, joined
         self._id = ""
-        self._stopped = self._queued = self._waits = False
-        self._patience = time.monotonic() + PATIENCE
+        self._is_stop_requested = self._was_queued = self._is_waiting = False
+        self._notice_time = time.monotonic() + PATIENCE
         self.before: list[str] = []
-        """Jobs that wait before ours."""
+        """Ids of the jobs that wait before ours."""
 
     def answer(self) -> Answer | None:
-        """How it ended; None where the owner has gone before."""
+        """The outcome of the job; None if the owner exits before."""
         try:
             self._id = self._link.submit(self._job)
-            self._see()
+            self._show_greeting()
             while True:
                 event = self._link.read(0.25)
-                answer = self._hear(event) if event else None
-                self._say_that_we_wait()
+                answer = self._handle_event(event) if event else None
+                self._notify_waiting()
                 if answer is None and self._cancel.is_set():
-                    answer = self._leave()
+                    answer = self._stop_or_leave()
                 if answer:
                     return answer
         except (EOFError, BrokenPipeError):
             return None
 
-    def _see(self) -> None:
-        """What was there when we came."""
-        hello = self._link.hello
+    def _show_greeting(self) -> None:
+        """Show what was going on when we connected."""
+        greeting = self._link.hello
         with contextlib.suppress(*BROKEN):
-            self.before = [str(row["id"]) for row in hello["queue"]]
-            if hello["outlook"]:
-                show({"event": "planned", "outlook": hello["outlook"]}, self._shown)
-            if hello["progress"]:
-                show(hello["progress"], self._shown)
+            self.before = [str(row["id"]) for row in greeting["queue"]]
+            if greeting["outlook"]:
+                show({"event": "planned", "outlook": greeting["outlook"]}, self._progress_sink)
+            if greeting["progress"]:
+                show(greeting["progress"], self._progress_sink)
 
-    def _leave(self) -> Answer | None:
-        """What is stopped of ours ends by an event; what others do as well goes on."""
+    def _stop_or_leave(self) -> Answer | None:
+        """Stop the job, or leave it if it goes on for others.
+
+        A stopped job ends with an event; a joined one gives an answer at once.
+        """
         if self._joined.is_set():
             return Answer(self._link.pid, STOPPED, left=True)
-        if not self._stopped:
-            self._stopped = True
+        if not self._is_stop_requested:
+            self._is_stop_requested = True
             self._link.stop(self._id)
         return None
 
-    def _hear(self, event: Event) -> Answer | None:
-        kind, job = event.get("event"), event.get("job")
+    def _handle_event(self, event: Event) -> Answer | None:
+        event_kind, job = event.get("event"), event.get("job")
         id = str(job.get("id")) if isinstance(job, Mapping) else str(job)
-        if kind == "ended" and id == self._id:
-            return _answer(self._link.pid, event)
-        if kind == "refused":
+        if event_kind == "ended" and id == self._id:
+            return _parse_answer(self._link.pid, event)
+        if event_kind == "refused":
             raise EnvironmentFailed(f"process {self._link.pid} does not take the job: is it older?")
-        if kind == "joined":
+        if event_kind == "joined":
             self._joined.set()
-            self._shown.starting(f"joined process {self._link.pid}, which does this already")
-        elif kind in ("queued", "started", "ended"):
-            self._moved(str(kind), id)
+            self._progress_sink.starting(
+                f"joined process {self._link.pid}, which does this already"
+            )
+        elif event_kind in ("queued", "started", "ended"):
+            self._update_queue(str(event_kind), id)
         else:
-            show(event, self._shown)
+            show(event, self._progress_sink)
         return None
 
-    def _moved(self, kind: str, id: str) -> None:
-        """The queue has changed."""
-        if kind == "queued" and id == self._id:
-            self._waits = self._queued = True
-        elif kind == "queued" and not self._queued:
+    def _update_queue(self, event_kind: str, id: str) -> None:
+        """Update our view of the queue."""
+        if event_kind == "queued" and id == self._id:
+            self._is_waiting = self._was_queued = True
+        elif event_kind == "queued" and not self._was_queued:
             self.before.append(id)
-        elif kind == "started" and id == self._id:
-            self._waits = False
-        elif kind != "queued" and id in self.before:
+        elif event_kind == "started" and id == self._id:
+            self._is_waiting = False
+        elif event_kind != "queued" and id in self.before:
             self.before.remove(id)
 
-    def _say_that_we_wait(self) -> None:
-        """Once, where it takes long."""
-        if self._waits and time.monotonic() >= self._patience:
-            self._patience = math.inf
-            self._shown.starting(f"waiting for process {self._link.pid}, which is at work")
+    def _notify_waiting(self) -> None:
+        """Say so once if waiting takes long."""
+        if self._is_waiting and time.monotonic() >= self._notice_time:
+            self._notice_time = math.inf
+            self._progress_sink.starting(f"waiting for process {self._link.pid}, which is at work")
 
 
-def _answer(pid: int, event: Event) -> Answer:
-    code, summary = event.get("exit"), event.get("summary")
+def _parse_answer(pid: int, event: Event) -> Answer:
+    exit_code, summary = event.get("exit"), event.get("summary")
     return Answer(
         pid,
-        code if type(code) is int else EnvironmentFailed.exit_code,
+        exit_code if type(exit_code) is int else EnvironmentFailed.exit_code,
         str(event.get("error") or ""),
         summary if isinstance(summary, dict) else {},
     )
 
 
-def show(event: Event, shown: Shown) -> None:
-    """What an event says of a render; nothing where it is none, or of another version."""
+def show(event: Event, progress_sink: Shown) -> None:
+    """Show an event of a render; other events and those of other versions are ignored."""
     with contextlib.suppress(*BROKEN):
         match event.get("event"):
             case "planned":
-                shown.planned(Outlook.from_json(event["outlook"]))
+                progress_sink.planned(Outlook.from_json(event["outlook"]))
             case "rendered":
-                shown.rendered(Spoken.from_json(event))
+                progress_sink.rendered(Spoken.from_json(event))
             case "retried":
-                shown.retried(Spoken.from_json(event))
+                progress_sink.retried(Spoken.from_json(event))
             case "flagged":
-                shown.flagged(Spoken.from_json(event))
+                progress_sink.flagged(Spoken.from_json(event))
             case "progress":
-                _show_progress(event, shown)
+                _show_progress(event, progress_sink)
 
 
-def _show_progress(event: Event, shown: Shown) -> None:
+def _show_progress(event: Event, progress_sink: Shown) -> None:
     if event["phase"] == "starting":
-        shown.starting(str(event["what"]))
+        progress_sink.starting(str(event["what"]))
     elif event["phase"] == "render":
-        shown.running(int(event["slots"]), float(event["busy"]), str(event["note"]))
-        shown.tick()
+        progress_sink.running(int(event["slots"]), float(event["busy"]), str(event["note"]))
+        progress_sink.tick()
     else:
-        shown.exporting(str(event["what"]), int(event["done"]), int(event["of"]))
+        progress_sink.exporting(str(event["what"]), int(event["done"]), int(event["of"]))

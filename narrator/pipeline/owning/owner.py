@@ -1,8 +1,8 @@
-"""Who owns a project: one process, which does the jobs of all and tells them how they go.
+"""The owner of a project: one process, which does the jobs of all clients and reports on them.
 
-It is found by `build/.owner` and heard through a socket; the jobs of others wait in a queue, in the
-order in which they came. A job that does what is being done already joins it. Knows nothing of how
-a job is done, nor of the project's lock, which is held while one is.
+It is found by `build/.owner` and reached through a socket. Jobs wait in a queue in the order of
+their arrival; a job that the running one already covers joins it. Knows nothing of how a job is
+done, nor of the project's lock, which is held during a job.
 """
 
 from __future__ import annotations
@@ -23,64 +23,67 @@ from narrator.pipeline.owning import jobs, wire
 from narrator.pipeline.owning.jobs import STOPPED, Asked, Event, Job
 from narrator.pipeline.owning.wire import Client
 
-MOST_WAITING = 1000
-"""Jobs in the queue."""
-OWN_FAULT = 70
-"""How a job ends that a fault of narrator's own ended."""
+MAX_WAITING_JOBS = 1000
+"""Largest number of jobs in the queue."""
+INTERNAL_ERROR = 70
+"""Exit code of a job that failed because of a bug in narrator."""
 
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """A job that somebody waits for, and how it ended."""
+    """A job with its client, its state and its outcome."""
 
     id: str
     job: Job
     client: Client | None = None
-    """Whose it is; None for this process itself."""
+    """The client that submitted the job; None for this process itself."""
     cancel: Flag = field(default_factory=Flag)
     since: float = field(default_factory=time.time)
     covers: Callable[[Job], bool] = field(default=lambda job: False)
-    """Whether another job need not be done beside this one."""
-    beside: bool = False
-    """Whether it is done while another runs."""
+    """Whether this job does the work of another one as well."""
+    is_concurrent: bool = False
+    """Whether the job is done while another one runs."""
     joined: list[tuple[Client, str]] = field(default_factory=list)
-    """Who waits for it, too, and by which id."""
+    """Clients that wait for it too, each with the id of its own job."""
     outlook: Callable[[], Event | None] = field(default=lambda: None)
     progress: Event | None = None
-    """The last that was told."""
+    """The last progress event."""
     exit: int = 0
     error: str = ""
     summary: Event = field(default_factory=dict)
 
     @property
     def row(self) -> dict[str, Any]:
-        return {**jobs.row(self.id, self.job, self.since), "beside": self.beside}
+        """The job as events describe it."""
+        return {**jobs.row(self.id, self.job, self.since), "beside": self.is_concurrent}
 
-    def ended(self, exit: int, error: str = "", summary: Event | None = None) -> None:
-        """Note how it ended."""
+    def record_outcome(self, exit: int, error: str = "", summary: Event | None = None) -> None:
+        """Record the outcome of the job."""
         self.exit, self.error, self.summary = exit, error, summary or {}
 
 
 class Owner:
-    """Announced in `build` from the first to the last; see `owning`."""
+    """Accepts jobs from other processes, and is announced in `build` until it is closed."""
 
     def __init__(self, build: Path) -> None:
         self._build = build
         self.mutex = threading.RLock()
-        """Held while what those who come are told is changed, and told to those who are there."""
-        self._news = threading.Condition(self.mutex)
+        """Held while the state in greetings changes and while clients are told of the change."""
+        self._queue_changed = threading.Condition(self.mutex)
         self._running: Ticket | None = None
-        self._beside: list[Ticket] = []
+        self._concurrent: list[Ticket] = []
         self._queue: list[Ticket] = []
         self._closing = False
-        self._numbers = iter(range(1, 1 << 62))
-        self._server = self._served()
+        self._job_numbers = iter(range(1, 1 << 62))
+        self._server = self._start_server()
 
-    def _served(self) -> wire.Server | None:
-        """Who cannot be reached works alone."""
+    def _start_server(self) -> wire.Server | None:
+        """Start the server and announce it; None if that fails, and the owner works alone."""
         server = None
         try:
-            server = wire.Server(self.mutex, self._greeting, self._heard, self._left)
+            server = wire.Server(
+                self.mutex, self._build_greeting, self._handle_request, self._handle_disconnect
+            )
             wire.announce(self._build, server.place)
         except OSError as error:
             files.log.warning("nobody can join: %s", files.reason(error))
@@ -90,77 +93,80 @@ class Owner:
         return server
 
     def close(self) -> None:
-        """Part with all clients: what still waits is theirs to do."""
+        """Part with all clients, who have to do their waiting jobs themselves."""
         self.end()
         if self._server is not None:
             wire.withdraw(self._build, self._server.place)
             self._server.close()
 
     def end(self) -> None:
-        """Take no job any more, and stop the one that runs; from any thread."""
-        with self._news:
+        """Stop the running job and take no more; may be called from any thread."""
+        with self._queue_changed:
             self._closing = True
             if self._running is not None:
                 self._running.cancel.set()
-            self._news.notify_all()
+            self._queue_changed.notify_all()
 
     # -- jobs
 
     def own(self, job: Job, cancel: Flag) -> Ticket:
         """A ticket for a job of this process itself."""
-        return Ticket(f"j{next(self._numbers)}", job, cancel=cancel)
+        return Ticket(f"j{next(self._job_numbers)}", job, cancel=cancel)
 
     def waiting(self) -> Iterator[Ticket]:
-        """The jobs of others, one by one, until the end; waits for them."""
+        """Yields the jobs of others one by one; waits for them until the owner ends."""
         while True:
-            with self._news:
+            with self._queue_changed:
                 while not (self._queue or self._closing):
-                    self._news.wait(1.0)
+                    self._queue_changed.wait(1.0)
                 if self._closing:
                     return
                 ticket = self._queue.pop(0)
             yield ticket
 
-    def take(self, fits: Callable[[Ticket], bool]) -> Ticket | None:
-        """The first job that waits and fits, to be done beside the one that runs."""
+    def take(self, is_suitable: Callable[[Ticket], bool]) -> Ticket | None:
+        """Take the first fitting job from the queue, to be done beside the running one."""
         with self.mutex:
-            ticket = next((one for one in self._queue if fits(one)), None)
+            ticket = next(
+                (queued_ticket for queued_ticket in self._queue if is_suitable(queued_ticket)), None
+            )
             if ticket is not None:
                 self._queue.remove(ticket)
         return ticket
 
     def put_back(self, ticket: Ticket) -> None:
-        """What was taken and not done waits again, before all others."""
-        with self._news:
-            ticket.beside = False
-            self._beside.remove(ticket)
+        """Return a job that was taken but not done to the head of the queue."""
+        with self._queue_changed:
+            ticket.is_concurrent = False
+            self._concurrent.remove(ticket)
             self._queue.insert(0, ticket)
             self.tell({"event": "queued", "job": ticket.row})
-            self._news.notify_all()
+            self._queue_changed.notify_all()
 
     @contextlib.contextmanager
-    def doing(self, ticket: Ticket, beside: bool = False) -> Iterator[None]:
-        """While a job is done; how it ended is told, errors included, which go on."""
-        self.begun(ticket, beside)
+    def doing(self, ticket: Ticket, is_concurrent: bool = False) -> Iterator[None]:
+        """Mark a job as running within the block and report its outcome; errors are passed on."""
+        self.begun(ticket, is_concurrent)
         try:
             yield
         except NarratorError as error:
-            ticket.ended(error.exit_code, str(error))
+            ticket.record_outcome(error.exit_code, str(error))
             raise
         except KeyboardInterrupt:
-            ticket.ended(STOPPED)
+            ticket.record_outcome(STOPPED)
             raise
         except BaseException as error:
-            ticket.ended(OWN_FAULT, f"{type(error).__name__}: {error}")
+            ticket.record_outcome(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
             raise
         finally:
             self.done(ticket)
 
-    def begun(self, ticket: Ticket, beside: bool = False) -> None:
+    def begun(self, ticket: Ticket, is_concurrent: bool = False) -> None:
+        """Mark a job as running and report that it started."""
         with self.mutex:
-            ticket.beside, ticket.since = beside, time.time()
-            if beside:
-                self._beside.append(ticket)
+            ticket.is_concurrent, ticket.since = is_concurrent, time.time()
+            if is_concurrent:
+                self._concurrent.append(ticket)
             else:
                 self._running = ticket
                 if self._closing:
@@ -168,27 +174,28 @@ class Owner:
             self.tell({"event": "started", "job": ticket.row})
 
     def done(self, ticket: Ticket) -> None:
-        """Tell everybody how a job ended, and those who joined it that theirs did, too."""
+        """Report the outcome of a job to all clients, and to those who joined it under their
+        ids."""
         with self.mutex:
-            if ticket.beside:
-                self._beside.remove(ticket)
+            if ticket.is_concurrent:
+                self._concurrent.remove(ticket)
             elif ticket is self._running:
                 self._running = None
-            self.tell(_ended(ticket, ticket.id))
+            self.tell(_ended_event(ticket, ticket.id))
             for client, id in ticket.joined:
-                self._tell(_ended(ticket, id), client)
+                self._send(_ended_event(ticket, id), client)
 
     def tell(self, event: Event) -> None:
-        """Tell everybody; never waits."""
-        self._tell(event)
+        """Send an event to all clients; never waits."""
+        self._send(event)
 
-    def _tell(self, event: Event, client: Client | None = None) -> None:
+    def _send(self, event: Event, client: Client | None = None) -> None:
         if self._server is not None:
             self._server.tell(event, client)
 
     # -- clients: on the server's thread, under the mutex
 
-    def _greeting(self) -> Event:
+    def _build_greeting(self) -> Event:
         running = self._running
         return {
             "event": "hello",
@@ -199,62 +206,73 @@ class Owner:
             "progress": running.progress if running else None,
         }
 
-    def _heard(self, client: Client, line: bytes) -> None:
+    def _handle_request(self, client: Client, line: bytes) -> None:
         try:
-            asked = jobs.asked(line)
+            request = jobs.asked(line)
         except ValueError as error:
-            self._tell({"event": "refused", "error": str(error)}, client)
+            self._send({"event": "refused", "error": str(error)}, client)
             return
-        if asked.do == "stop":
-            self._stop(client, asked.id)
-        elif asked.job is not None:
-            self._submitted(client, asked, asked.job)
+        if request.do == "stop":
+            self._stop(client, request.id)
+        elif request.job is not None:
+            self._handle_submission(client, request, request.job)
 
-    def _submitted(self, client: Client, asked: Asked, job: Job) -> None:
-        ticket, running = Ticket(asked.id, job, client), self._running
+    def _handle_submission(self, client: Client, request: Asked, job: Job) -> None:
+        ticket, running = Ticket(request.id, job, client), self._running
         if self._closing:
             return  # its link ends, and it does the job itself
-        if any(one.id == asked.id for one in self._queue) or len(self._queue) >= MOST_WAITING:
-            ticket.ended(EnvironmentFailed.exit_code, "too many jobs wait, or two have one name")
-            self._tell(_ended(ticket, asked.id), client)
+        if (
+            any(queued_ticket.id == request.id for queued_ticket in self._queue)
+            or len(self._queue) >= MAX_WAITING_JOBS
+        ):
+            ticket.record_outcome(
+                EnvironmentFailed.exit_code, "too many jobs wait, or two have one name"
+            )
+            self._send(_ended_event(ticket, request.id), client)
         elif running and not running.cancel.is_set() and running.covers(job):
-            running.joined.append((client, asked.id))
-            self._tell({"event": "joined", "job": asked.id, "to": running.row}, client)
+            running.joined.append((client, request.id))
+            self._send({"event": "joined", "job": request.id, "to": running.row}, client)
         else:
             self._queue.append(ticket)
             self.tell({"event": "queued", "job": ticket.row})
-            self._news.notify_all()
+            self._queue_changed.notify_all()
 
     def _stop(self, client: Client, id: str) -> None:
         running = self._running
         if running is not None and id in ("", running.id):
             running.cancel.set()
             return
-        for ticket in self._beside:
+        for ticket in self._concurrent:
             if ticket.id == id:
                 ticket.cancel.set()
-        for ticket in [one for one in self._queue if one.id == id]:
+        for ticket in [queued_ticket for queued_ticket in self._queue if queued_ticket.id == id]:
             self._withdraw(ticket)
         if running is not None and (client, id) in running.joined:
             running.joined.remove((client, id))
-            left = Ticket(id, running.job, exit=STOPPED)
-            self._tell(_ended(left, id), client)
+            stopped_ticket = Ticket(id, running.job, exit=STOPPED)
+            self._send(_ended_event(stopped_ticket, id), client)
 
     def _withdraw(self, ticket: Ticket) -> None:
         self._queue.remove(ticket)
-        ticket.ended(STOPPED)
+        ticket.record_outcome(STOPPED)
         self.done(ticket)
 
-    def _left(self, client: Client) -> None:
-        """What somebody waited for who has gone is nobody's job any more."""
+    def _handle_disconnect(self, client: Client) -> None:
+        """Withdraw the jobs of a client that has disconnected."""
         if self._running is not None:
-            self._running.joined = [one for one in self._running.joined if one[0] is not client]
-        for ticket in [one for one in self._queue if one.client is client]:
+            self._running.joined = [
+                (joined_client, id)
+                for joined_client, id in self._running.joined
+                if joined_client is not client
+            ]
+        for ticket in [
+            queued_ticket for queued_ticket in self._queue if queued_ticket.client is client
+        ]:
             if not self._closing:
                 self._withdraw(ticket)
 
 
-def _ended(ticket: Ticket, id: str) -> Event:
+def _ended_event(ticket: Ticket, id: str) -> Event:
     return {
         "event": "ended",
         "job": id,

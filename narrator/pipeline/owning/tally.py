@@ -1,7 +1,7 @@
-"""How far a render is: what is counted of it, for whoever is shown it, in this process or another.
+"""Counts the progress of a render, for display in this process or another.
 
-A render's observer is told of steps and records; what people are shown is told of the few values
-here, which go over a line as well. Knows no terminal and no socket.
+A render's observer receives steps and records; a display receives only the few values here, which
+are also sent over the wire. Knows no terminal and no socket.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What there is to render, and what of it is done."""
+    """The work of a render and how much of it is done."""
 
     titles: tuple[str, ...]
-    """Of all chapters."""
+    """Titles of all chapters."""
     total: Mapping[int, int]
     """Chunks to render, by chapter counted from 0."""
     left: float
-    """Expected seconds of what is not done."""
+    """Expected seconds of the chunks that remain."""
     done: Mapping[int, int] = field(default_factory=dict)
     retries: Mapping[int, int] = field(default_factory=dict)
     speech: float = 0.0
-    """Seconds of what was spoken."""
+    """Seconds of rendered speech."""
     expected: float = 0.0
-    """Seconds that were expected of it."""
+    """Expected seconds of the rendered speech."""
     spent: float = 0.0
     """Seconds since it began."""
 
@@ -42,27 +42,27 @@ class Outlook:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Outlook:
-        """Raises KeyError, TypeError, ValueError, AttributeError for what is none."""
+        """Raises KeyError, TypeError, ValueError, AttributeError for other JSON."""
         return cls(
             tuple(map(str, row["titles"])),
-            _counts(row["total"]),
+            _parse_counts(row["total"]),
             float(row["left"]),
-            _counts(row["done"]),
-            _counts(row["retries"]),
+            _parse_counts(row["done"]),
+            _parse_counts(row["retries"]),
             float(row["speech"]),
             float(row["expected"]),
             float(row["spent"]),
         )
 
 
-def _counts(row: Mapping[str, Any]) -> dict[int, int]:
-    """By chapter, whose numbers are texts in JSON."""
+def _parse_counts(row: Mapping[str, Any]) -> dict[int, int]:
+    """Counts by chapter, whose numbers are strings in JSON."""
     return {int(chapter): int(count) for chapter, count in row.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A chunk of a render: done with, or asked again."""
+    """A chunk of a render that is finished or retried."""
 
     chunk: str
     """Its id, "3.12"."""
@@ -72,17 +72,17 @@ class Spoken:
     expected: float
     """Seconds."""
     seconds: float = 0.0
-    """Of its take, if it has one."""
+    """Seconds of its take, if it has one."""
     faults: tuple[str, ...] = ()
     again: bool = False
-    """Whether it was done before: an outlier, or what continues one."""
+    """Whether it was finished before: an outlier, or a chunk that continues one."""
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "faults": list(self.faults)}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Spoken:
-        """Raises KeyError, TypeError, ValueError for what is none."""
+        """Raises KeyError, TypeError, ValueError for other JSON."""
         return cls(
             str(row["chunk"]),
             str(row["key"]),
@@ -95,7 +95,7 @@ class Spoken:
 
 
 class Shown(Protocol):
-    """Who is shown how far a render is, whoever does it."""
+    """Displays the progress of a render, whichever process does it."""
 
     def planned(self, outlook: Outlook) -> None: ...
 
@@ -115,21 +115,21 @@ class Shown(Protocol):
 
 
 def outlook_of(book: BookPlan) -> Outlook:
-    """Of a render that is about to begin."""
+    """The outlook of a render that is about to begin."""
     total = dict(Counter(step.chapter for step in book.todo))
-    left = sum(step.expected for step in book.todo)
-    return Outlook(tuple(chapter.title for chapter in book.chapters), total, left)
+    remaining_seconds = sum(step.expected for step in book.todo)
+    return Outlook(tuple(chapter.title for chapter in book.chapters), total, remaining_seconds)
 
 
 def left_of(share: float, spent: float) -> float | None:
-    """Seconds that something takes yet, once it can be said."""
+    """Seconds that something still takes, or None if it is too early to say."""
     if not 0 < share < 1 or spent < 2:
         return None
     return spent / share * (1 - share)
 
 
 class Tally:
-    """What is counted while a render goes on."""
+    """Counts the progress of a render."""
 
     def __init__(self, now: Clock = time.monotonic) -> None:
         self.now = now
@@ -140,17 +140,17 @@ class Tally:
         self.retries: Counter[int] = Counter()
         self.speech = 0.0
         self.expected = 0.0
-        """Of what is done, as `left`: the estimate's own measure, so that time left is right even
-        where a voice is faster than expected."""
+        """Expected seconds of the finished chunks. Like `left`, it is in expected time, so that the
+        remaining time is right even if a voice is faster than expected."""
         self.left = 0.0
         self.ended: float | None = None
-        """When the last take was in; from there on files are made."""
+        """Time of the last take; from then on files are made."""
         self.making: tuple[str, float] | None = None
-        """The stage that files are in, and since when."""
+        """The stage of making files, and the time at which it began."""
         self.slots = 0
         self.busy = 0.0
         self.note = ""
-        """What the engine says of itself."""
+        """The engine's note on itself."""
 
     def planned(self, outlook: Outlook) -> None:
         self.titles, self.left = outlook.titles, outlook.left
@@ -162,10 +162,10 @@ class Tally:
 
     def rendered(self, chunk: Spoken) -> None:
         self.speech += chunk.seconds
-        self._ended(chunk)
+        self._count_finished(chunk)
 
     def flagged(self, chunk: Spoken) -> None:
-        self._ended(chunk)
+        self._count_finished(chunk)
 
     def retried(self, chunk: Spoken) -> None:
         self.retries[chunk.chapter] += 1
@@ -174,18 +174,18 @@ class Tally:
         self.slots, self.busy, self.note = slots, busy, note
 
     def exporting(self, what: str, done: int, total: int) -> None:
-        now = self.now()
+        time_now = self.now()
         if self.titles:  # all that is spoken is there
-            self.ended = self.ended or now
+            self.ended = self.ended or time_now
         if self.making is None or self.making[0] != what:
-            self.making = (what, now)
+            self.making = (what, time_now)
 
     def making_left(self, done: int, total: int) -> float | None:
-        """Seconds that the files' stage takes yet."""
+        """Seconds that the present stage of file making still takes."""
         spent = self.now() - self.making[1] if self.making else 0.0
         return left_of(done / max(1, total), spent)
 
-    def _ended(self, chunk: Spoken) -> None:
+    def _count_finished(self, chunk: Spoken) -> None:
         if chunk.again:
             return
         self.done[chunk.chapter] += 1
@@ -194,7 +194,7 @@ class Tally:
 
     @property
     def outlook(self) -> Outlook:
-        """As it is now."""
+        """The present progress."""
         return Outlook(
             tuple(self.titles), dict(self.total), self.left, dict(self.done), dict(self.retries),
             self.speech, self.expected, self.now() - self.began,
@@ -202,12 +202,12 @@ class Tally:
 
     @property
     def factor(self) -> float:
-        """Seconds of speech a second of this run."""
+        """Seconds of speech for each second of this run."""
         return self.speech / max(1e-6, (self.ended or self.now()) - self.began)
 
     @property
     def remaining(self) -> float | None:
-        """Seconds until all is spoken, once it can be said."""
+        """Seconds until everything is spoken, or None if it is too early to say."""
         if not self.expected or self.done.total() >= self.total.total():
             return None
         return self.left * max(1e-6, self.now() - self.began) / self.expected

@@ -1,7 +1,7 @@
-"""Lines over a Unix socket: how those who own a project are found, and how clients are served.
+"""Lines of JSON over a Unix socket: finds the owner of a project and serves its clients.
 
-A client may be broken or ill-willed: what it sends that is no line, or no end of one, and what it
-does not read ends its connection, and nothing else. Knows nothing of jobs.
+A client may be broken or malicious: if it sends no valid lines, an endless line, or does not read,
+its connection ends, and nothing else happens. Knows nothing of jobs.
 """
 
 from __future__ import annotations
@@ -25,102 +25,113 @@ from narrator.pipeline.owning.jobs import Event
 
 log = logging.getLogger("narrator")
 
-CLIENTS = 32
-"""At one time; who comes then is sent away."""
-LONGEST = 1_000_000
-"""Bytes of a line that a client may send, and of what may wait until it reads."""
-LINGER = 2.0
+MAX_CLIENTS = 32
+"""Largest number of clients at one time; others are rejected."""
+MAX_LINE_BYTES = 1_000_000
+"""Longest line in bytes that a client may send, and most bytes that may wait for it to read."""
+LINGER_SECONDS = 2.0
 """Seconds that clients have to read the last events."""
-_BUSY = 1.0
-"""Seconds in which an owner that many come to at one time may be reached."""
-_PREFIX = "narrator-"
-_NAME = "owner"
-_LONGEST_PATH = 100
-"""Bytes that the address of a Unix socket may have on all systems, and some to spare."""
+_CONNECT_TIMEOUT = 1.0
+"""Seconds to connect to an owner that many clients connect to at one time."""
+_FOLDER_PREFIX = "narrator-"
+_SOCKET_NAME = "owner"
+_MAX_ADDRESS_BYTES = 100
+"""Bytes that the address of a Unix socket may have on all systems, with a margin."""
 
 
-# -- where an owner is found -----------------------------------------------------------------------
+# -- finding an owner ------------------------------------------------------------------------------
 
 
-def announce(build: Path, place: Path) -> None:
-    """Say in `build` where an owner listens, in the stead of one that has gone. Raises OSError."""
+def announce(build: Path, address: Path) -> None:
+    """Write the address of an owner's socket into `build`, in place of an earlier one.
+
+    Raises OSError.
+    """
     path = build / ".owner"
-    before = announced(build)
+    earlier_address = announced(build)
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
-    said = {"pid": os.getpid(), "host": socket.gethostname(), "socket": str(place)}
+    announcement = {"pid": os.getpid(), "host": socket.gethostname(), "socket": str(address)}
     build.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{os.urandom(8).hex()}.part")
-    number = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(number, "w", encoding="utf-8") as file:
-        json.dump(said, file)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(announcement, file)
     temporary.replace(path)
-    if before is not None and _is_gone(before):
-        _clear(before)
+    if earlier_address is not None and _is_gone(earlier_address):
+        _remove_socket(earlier_address)
 
 
-def withdraw(build: Path, place: Path) -> None:
-    """Take back what was announced, unless another has come since."""
+def withdraw(build: Path, address: Path) -> None:
+    """Remove an announcement, unless another owner has replaced it."""
     with contextlib.suppress(OSError):
-        if announced(build) == place:
+        if announced(build) == address:
             (build / ".owner").unlink()
-    _clear(place)
+    _remove_socket(address)
 
 
 def announced(build: Path) -> Path | None:
-    """Where an owner of this machine and user was to be found, who may have gone.
+    """The announced address of an owner on this machine and of this user; it may have exited.
 
-    The file may be anybody's, as it comes with a project: what it names is a socket of narrator's
-    in a folder that nobody else may enter, or is nothing.
+    The file may come with a project from anywhere. An address counts only if it is a socket of
+    narrator's in a folder that nobody else may enter.
     """
     try:
-        said = json.loads(files.read_whole(build / ".owner", 10_000))
-        place = Path(said["socket"])
-        if said["host"] != socket.gethostname() or place.name != _NAME:
+        announcement = json.loads(files.read_whole(build / ".owner", 10_000))
+        address = Path(announcement["socket"])
+        if announcement["host"] != socket.gethostname() or address.name != _SOCKET_NAME:
             return None
-        folder = place.parent.lstat()
+        folder = address.parent.lstat()
     except (OSError, files.TooLarge, ValueError, TypeError, LookupError, RecursionError):
         return None
-    private = stat.S_ISDIR(folder.st_mode) and not folder.st_mode & 0o077
-    ours = private and folder.st_uid == os.getuid() and place.parent.name.startswith(_PREFIX)
-    return place if ours and place.is_absolute() else None
+    is_private = stat.S_ISDIR(folder.st_mode) and not folder.st_mode & 0o077
+    is_ours = (
+        is_private
+        and folder.st_uid == os.getuid()
+        and address.parent.name.startswith(_FOLDER_PREFIX)
+    )
+    return address if is_ours and address.is_absolute() else None
 
 
 def reached(build: Path) -> socket.socket | None:
-    """A connection to the owner that was announced; None where it does not listen."""
-    place = announced(build)
-    if place is None:
+    """A connection to the announced owner; None if it does not listen."""
+    address = announced(build)
+    if address is None:
         return None
     try:
-        return _connected(place)
+        return _connect(address)
     except OSError:
         return None
 
 
-def _connected(place: Path) -> socket.socket:
-    """Raises OSError; ConnectionRefusedError or FileNotFoundError where nobody listens any more."""
-    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    until = time.monotonic() + _BUSY
+def _connect(address: Path) -> socket.socket:
+    """Connect to an owner.
+
+    Raises OSError; ConnectionRefusedError or FileNotFoundError if nobody listens any more.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    deadline = time.monotonic() + _CONNECT_TIMEOUT
     try:
-        line.settimeout(_BUSY)
+        connection.settimeout(_CONNECT_TIMEOUT)
         while True:
             try:
-                line.connect(os.fspath(place))
+                connection.connect(os.fspath(address))
                 break
-            except BlockingIOError:  # too many come at one time
-                if time.monotonic() >= until:
+            except BlockingIOError:  # too many clients at one time
+                if time.monotonic() >= deadline:
                     raise
                 time.sleep(0.01)
-        line.settimeout(None)
+        connection.settimeout(None)
     except OSError:
-        line.close()
+        connection.close()
         raise
-    return line
+    return connection
 
 
-def _is_gone(place: Path) -> bool:
+def _is_gone(address: Path) -> bool:
+    """Whether nobody listens at an address any more."""
     try:
-        _connected(place).close()
+        _connect(address).close()
     except (ConnectionRefusedError, FileNotFoundError):
         return True
     except OSError:
@@ -128,29 +139,29 @@ def _is_gone(place: Path) -> bool:
     return False
 
 
-def _clear(place: Path) -> None:
+def _remove_socket(address: Path) -> None:
     with contextlib.suppress(OSError):
-        place.unlink(missing_ok=True)
-        place.parent.rmdir()
+        address.unlink(missing_ok=True)
+        address.parent.rmdir()
 
 
-def _listening() -> tuple[socket.socket, Path]:
-    """A socket that nobody else of the machine can reach. Raises OSError."""
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    if len(os.fsencode(folder / _NAME)) > _LONGEST_PATH:
+def _open_listener() -> tuple[socket.socket, Path]:
+    """A socket that no other user of the machine can reach, and its address. Raises OSError."""
+    folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
+    if len(os.fsencode(folder / _SOCKET_NAME)) > _MAX_ADDRESS_BYTES:
         folder.rmdir()
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp"))
-    place = folder / _NAME
+        folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir="/tmp"))
+    address = folder / _SOCKET_NAME
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        listener.bind(os.fspath(place))
-        listener.listen(4 * CLIENTS)
+        listener.bind(os.fspath(address))
+        listener.listen(4 * MAX_CLIENTS)
         listener.setblocking(False)
     except OSError:
         listener.close()
-        _clear(place)
+        _remove_socket(address)
         raise
-    return listener, place
+    return listener, address
 
 
 # -- lines -----------------------------------------------------------------------------------------
@@ -162,71 +173,72 @@ def line_of(event: Event) -> bytes:
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """Somebody who has come to an owner."""
+    """A client of an owner."""
 
     line: socket.socket
     heard: bytearray = field(default_factory=bytearray)
-    """Of a line that has not ended yet."""
+    """Bytes received of a line that has not ended yet."""
     untold: bytearray = field(default_factory=bytearray)
-    """What it has not read yet."""
+    """Bytes that it has not read yet."""
     gone: bool = False
 
     def lines(self) -> Iterator[bytes]:
-        """The whole lines that it has said."""
-        while (end := self.heard.find(b"\n")) >= 0:
-            line = bytes(self.heard[:end])
-            del self.heard[: end + 1]
+        """Yields the complete lines that it has sent."""
+        while (line_end := self.heard.find(b"\n")) >= 0:
+            line = bytes(self.heard[:line_end])
+            del self.heard[: line_end + 1]
             yield line
 
 
 class Server:
-    """The clients of an owner, served by a thread.
+    """Serves the clients of an owner in a thread.
 
-    `greeting` is what somebody who comes is told first, `heard` is given each line that one says,
-    and `left` who has gone; all of them on the server's thread and under `mutex`, which an owner
-    holds as well while it changes what they read. Raises OSError where nothing can listen.
+    `greeting` makes the first event for a new client, `heard` receives each line of a client, and
+    `left` a client that has gone. They are called on the server's thread and under `mutex`, which
+    the owner holds too while it changes the state that they read. Raises OSError if it cannot
+    listen.
     """
 
     def __init__(
         self,
         mutex: threading.RLock,
         greeting: Callable[[], Event],
-        heard: Callable[[Client, bytes], None],
-        left: Callable[[Client], None],
+        on_line: Callable[[Client, bytes], None],
+        on_disconnect: Callable[[Client], None],
     ) -> None:
         self.mutex = mutex
-        self._greeting, self._heard, self._left = greeting, heard, left
-        self._listener, self.place = _listening()
+        self._greeting, self._on_line, self._on_disconnect = greeting, on_line, on_disconnect
+        self._listener, self.place = _open_listener()
         self._clients: list[Client] = []
         self._wake, self._waker = socket.socketpair()
-        for end in (self._wake, self._waker):
-            end.setblocking(False)
+        for wake_socket in (self._wake, self._waker):
+            wake_socket.setblocking(False)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
-        self._selector.register(self._wake, selectors.EVENT_READ, self._woken)
-        self._until: float | None = None
-        """When the last word is over."""
+        self._selector.register(self._wake, selectors.EVENT_READ, self._drain_wake_socket)
+        self._deadline: float | None = None
+        """Time at which the server ends, once it is being closed."""
         self._thread = threading.Thread(target=self._serve, name="owner", daemon=True)
         self._thread.start()
 
     def tell(self, event: Event, client: Client | None = None) -> None:
-        """Tell a client, or all of them; never waits."""
+        """Send an event to a client, or to all of them; never waits."""
         line = line_of(event)
         with self.mutex:
-            for one in self._clients if client is None else (client,):
-                if not one.gone:
-                    one.untold += line
-        self._nudge()
+            for recipient in self._clients if client is None else (client,):
+                if not recipient.gone:
+                    recipient.untold += line
+        self._wake_thread()
 
     def close(self) -> None:
-        """End, once clients have read what was said, or had the time to."""
+        """End once clients have read their last events, or had the time to."""
         with self.mutex:
-            self._until = time.monotonic() + LINGER
-        self._nudge()
+            self._deadline = time.monotonic() + LINGER_SECONDS
+        self._wake_thread()
         self._thread.join()
 
-    def _nudge(self) -> None:
-        with contextlib.suppress(OSError):  # it is awake already
+    def _wake_thread(self) -> None:
+        with contextlib.suppress(OSError):  # the thread is awake already
             self._waker.send(b".")
 
     # -- on its thread
@@ -234,70 +246,72 @@ class Server:
     def _serve(self) -> None:
         try:
             while not self._is_over():
-                for key, _ in self._selector.select(None if self._until is None else 0.1):
+                for key, _ in self._selector.select(None if self._deadline is None else 0.1):
                     key.data()
                 with self.mutex:
                     for client in tuple(self._clients):
-                        self._speak(client)
+                        self._flush(client)
         finally:
-            self._end()
+            self._close_sockets()
 
     def _is_over(self) -> bool:
         with self.mutex:
-            if self._until is None:
+            if self._deadline is None:
                 return False
-            return time.monotonic() >= self._until or not any(c.untold for c in self._clients)
+            return time.monotonic() >= self._deadline or not any(
+                client.untold for client in self._clients
+            )
 
-    def _end(self) -> None:
+    def _close_sockets(self) -> None:
         with self.mutex:
             for client in tuple(self._clients):
                 self.dismiss(client)
         self._selector.close()
-        for line in (self._listener, self._wake, self._waker):
-            line.close()
+        for open_socket in (self._listener, self._wake, self._waker):
+            open_socket.close()
 
-    def _woken(self) -> None:
+    def _drain_wake_socket(self) -> None:
         with contextlib.suppress(OSError):
             self._wake.recv(4096)
 
     def _accept(self) -> None:
         try:
-            line, _ = self._listener.accept()
+            connection, _ = self._listener.accept()
         except OSError:  # it has gone again, or too many files are open
             time.sleep(0.01)
             return
-        if len(self._clients) >= CLIENTS or self._until is not None:
-            line.close()
+        if len(self._clients) >= MAX_CLIENTS or self._deadline is not None:
+            connection.close()
             return
-        line.setblocking(False)
-        client = Client(line)
+        connection.setblocking(False)
+        client = Client(connection)
         with self.mutex:
             self._clients.append(client)
             client.untold += line_of(self._greeting())
-        self._selector.register(line, selectors.EVENT_READ, lambda: self._listen(client))
+        self._selector.register(connection, selectors.EVENT_READ, lambda: self._receive(client))
 
-    def _listen(self, client: Client) -> None:
+    def _receive(self, client: Client) -> None:
         if client.gone:
             return
         try:
-            data = client.line.recv(65_536)
+            received_bytes = client.line.recv(65_536)
         except BlockingIOError:
             return
         except OSError:
-            data = b""
+            received_bytes = b""
         with self.mutex:
-            if not data:
+            if not received_bytes:
                 self.dismiss(client)
                 return
-            client.heard += data
+            client.heard += received_bytes
             for line in client.lines():
                 if not client.gone:
-                    self._heard(client, line)
-            if len(client.heard) > LONGEST:
+                    self._on_line(client, line)
+            if len(client.heard) > MAX_LINE_BYTES:
                 self.dismiss(client)
 
-    def _speak(self, client: Client) -> None:
-        """Say what waits, as far as it is taken; under the mutex."""
+    def _flush(self, client: Client) -> None:
+        """Send as much as a client takes; under the mutex."""
         if client.gone:
             return
         try:
@@ -308,17 +322,17 @@ class Server:
         except OSError:
             self.dismiss(client)
             return
-        if len(client.untold) > LONGEST:
+        if len(client.untold) > MAX_LINE_BYTES:
             log.warning("a client that does not read was sent away")
             self.dismiss(client)
             return
-        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.untold else 0)
-        if self._selector.get_key(client.line).events != wanted:
+        event_mask = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.untold else 0)
+        if self._selector.get_key(client.line).events != event_mask:
             key = self._selector.get_key(client.line)
-            self._selector.modify(client.line, wanted, key.data)
+            self._selector.modify(client.line, event_mask, key.data)
 
     def dismiss(self, client: Client) -> None:
-        """Part with a client, on the server's thread and under the mutex."""
+        """Disconnect a client; on the server's thread and under the mutex."""
         if client.gone:
             return
         client.gone = True
@@ -326,4 +340,4 @@ class Server:
         self._selector.unregister(client.line)
         client.line.close()
         client.untold.clear()
-        self._left(client)
+        self._on_disconnect(client)
