@@ -202,8 +202,8 @@ class LineProgress(_InLog, _Progress):
         super().flagged(chunk)
         self.console.print(f"given up: {chunk.chunk}: {chunk.faults[-1]}")
 
-    def _ended(self, chunk: Spoken) -> None:
-        super()._ended(chunk)
+    def _count_finished(self, chunk: Spoken) -> None:
+        super()._count_finished(chunk)
         n = chunk.chapter
         if self.done[n] == self.total[n]:
             retries = f", {self.retries[n]} retries" if self.retries[n] else ""
@@ -274,8 +274,8 @@ class LiveProgress(_Progress):
         super().flagged(chunk)
         self.bars.console.print(f"given up: {chunk.chunk}: {chunk.faults[-1]}")
 
-    def _ended(self, chunk: Spoken) -> None:
-        super()._ended(chunk)
+    def _count_finished(self, chunk: Spoken) -> None:
+        super()._count_finished(chunk)
         self._show(chunk.chapter)
 
     def _show(self, n: int) -> None:
