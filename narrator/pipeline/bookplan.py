@@ -283,7 +283,8 @@ def _find_engine_problems(manuscript: Manuscript, engines: Mapping[str, Engine])
     for engine in distinct(engines):
         engine_speakers = {name for name in engines if engines[name] is engine}
         voices = {name: voice for name, voice in manuscript.cast.items() if name in engine_speakers}
-        problems += engine.problems(voices, [])
+        languages = [book_language] if engine.speaks(book_language) else []
+        problems += engine.problems(voices, languages)
         spoken_languages = {
             utterance.language
             for utterance in manuscript.spoken

@@ -35,12 +35,10 @@ from narrator.pipeline.manuscript import (
     unspoken,
 )
 from narrator.project.project import Project
+from narrator.pronunciation.ipa import IpaError, to_phonemes
 from narrator.speech.hearing import choosing
 from narrator.speech.plan import Utterance
 from narrator.text.sentences import primary
-
-_MAX_SILENT_PARTS = 20
-"""Number of parts without a sound that are listed."""
 
 
 def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
@@ -180,16 +178,26 @@ def without_sound(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
         ):
             first_utterances.setdefault((spec.title, text), utterance)
             counts[spec.title, text] += 1
-    for (title, text), count in counts.most_common(_MAX_SILENT_PARTS):
-        chunk = first_utterances[title, text].chunk
-        piece = next((piece for piece in chunk.pieces if text in piece.text), chunk.pieces[0])
+    for (title, text), count in counts.most_common():
+        utterance = first_utterances[title, text]
+        pieces = utterance.chunk.pieces
+        piece = next((piece for piece in pieces if text in piece.text), pieces[0])
         more_note = f" (and {count - 1:,} more)" if count > 1 else ""
-        yield Problem(
-            piece.line.path,
-            piece.line.number_at(piece.start + max(0, piece.text.find(text))),
-            f"“{quoted(text, 30)}” is left out{more_note}: {title} has no sound for it; "
-            "{written|spoken} says what to say instead",
-        )
+        message = f"“{quoted(text, 30)}” is left out{more_note}: {title} has no sound for it; "
+        message += "{written|spoken} says what to say instead"
+        if text[1:-1] in utterance.spoken.pronunciations.values():
+            message = f"{_ipa_error(text, utterance.language)}: the word is read as it is written"
+        line_number = piece.line.number_at(piece.start + max(0, piece.text.find(text)))
+        yield Problem(piece.line.path, line_number, message)
+
+
+def _ipa_error(ipa: str, language: str) -> str:
+    """Says why IPA cannot be spoken."""
+    try:
+        to_phonemes(ipa, language)
+    except IpaError as error:
+        return str(error)
+    return f"{ipa!r} cannot be spoken here"
 
 
 def not_asked(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:

@@ -300,7 +300,7 @@ def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscri
             utterance.spoken.text, utterance.language, utterance.spoken.pronunciations
         ):
             return None
-        return f"without a sound in the engine {engine.name}"
+        return f"{_WITHOUT_SOUND} {engine.name}"
 
     utterances: list[Utterance] = []
     chapters = list(manuscript.chapters)
@@ -312,6 +312,9 @@ def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscri
         left_out = (*chapters[number].left_out, *newly_left_out)
         chapters[number] = replace(chapters[number], left_out=left_out)
     return replace(manuscript, chapters=tuple(chapters), spoken=tuple(utterances))
+
+
+_WITHOUT_SOUND = "without a sound in the engine"
 
 
 def unspoken(manuscript: Manuscript) -> list[Problem]:
@@ -328,15 +331,18 @@ def unspoken(manuscript: Manuscript) -> list[Problem]:
             left_out_texts[0].path,
             left_out_texts[0].line,
             f"left out{_count_more_lines(len(left_out_texts) - 1)}: {reason}"
-            f"{_advise_reading_as_main(left_out_texts[0].text, main)}",
+            f"{_advise_speaking(left_out_texts[0], main)}",
         )
         for reason, left_out_texts in left_out_by_reason.items()
     ]
 
 
-def _advise_reading_as_main(text: str, main: str) -> str:
-    """Advice on how to have a text read in the book's main language, if it uses its letters."""
-    foreign_text = strange(text, main)
+def _advise_speaking(left_out: LeftOut, main: str) -> str:
+    """Advice on how to have a text spoken: as other words, or, if it uses the letters of the book's
+    main language, in that one."""
+    if left_out.reason.startswith(_WITHOUT_SOUND):
+        return "; {written|spoken} says what to say instead"
+    foreign_text = strange(left_out.text, main)
     if foreign_text and foreign_text.mostly:
         return ""
     return f"; to have it read as “{main}”, write [language: {main}] before it"

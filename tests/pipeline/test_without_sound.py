@@ -42,3 +42,17 @@ def test_a_language_that_needs_an_extra_is_said_with_it(
     assert SPEC.can_say("漢字", "en", {"漢字": "kænʤi"})
     monkeypatch.setattr("narrator.pronunciation.missing_extra", lambda tag: "japanese")
     assert "[japanese]" in SPEC.language_advice("ja")
+
+
+def test_ipa_that_is_none_is_said_with_its_symbol(tmp_path: Path) -> None:
+    text = "# Morning\n\nThen {Aoife|/ˈiːfə7/} came.\n"
+    [problem] = checking.without_sound(read(books.write(tmp_path, MANIFEST, text)), draft=False)
+    assert problem.line == 3
+    assert "'7' (U+0037, digit seven)" in problem.message
+    assert "the word is read as it is written" in problem.message
+
+
+def test_every_part_without_a_sound_is_named(tmp_path: Path) -> None:
+    words = "".join(chr(0x4E00 + number) + " and " for number in range(40))
+    manuscript = read(books.write(tmp_path, MANIFEST, f"# Morning\n\nIt said {words} no more.\n"))
+    assert len(list(checking.without_sound(manuscript, draft=False))) == 40
