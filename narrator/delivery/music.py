@@ -29,7 +29,7 @@ from narrator.sound.assemble import Cue, Timeline
 from narrator.sound.audio import FADE, decoded
 from narrator.sound.loudness import BOTH, measure
 from narrator.sound.media import Unfit
-from narrator.sound.mix import Layer, Tune, curve_at, readable
+from narrator.sound.mix import Layer, Tune, seconds_to_samples, readable
 from narrator.speech.plan import Utterance
 from narrator.text import slips
 from narrator.text.lines import Chapter, Line, MusicMark
@@ -275,7 +275,9 @@ class MusicUse:
         """Samples of one pass of it."""
         whole = self.tune.samples(rate)
         return (
-            whole if self.entry.seconds is None else min(whole, curve_at(self.entry.seconds, rate))
+            whole
+            if self.entry.seconds is None
+            else min(whole, seconds_to_samples(self.entry.seconds, rate))
         )
 
 
@@ -293,7 +295,7 @@ def pieces(
 def head(found: Sequence[MusicUse], rate: int, seconds: float) -> float:
     """Seconds before a chapter's first word: what its intro needs, but not less than `seconds`."""
     alone = (
-        piece.length(rate) - curve_at(piece.entry.overlap, rate)
+        piece.length(rate) - seconds_to_samples(piece.entry.overlap, rate)
         for piece in found
         if piece.entry.place == "intro"
     )
@@ -306,7 +308,9 @@ def tail(found: Sequence[MusicUse], rate: int, seconds: float, pause: float) -> 
     `pause` is what the author set by hand after the last word; the outro waits for it.
     """
     alone = (
-        piece.length(rate) - curve_at(piece.entry.overlap, rate) + curve_at(pause, rate)
+        piece.length(rate)
+        - seconds_to_samples(piece.entry.overlap, rate)
+        + seconds_to_samples(pause, rate)
         for piece in found
         if piece.entry.place == "outro"
     )
@@ -333,7 +337,10 @@ def _layer(piece: MusicUse, start: int, stop: int, rate: int, level: float) -> L
     fades = (entry.fade_in, FADE_IN), (entry.fade_out, FADE_OUT)
     fade_in, fade_out = (
         # neither a file's edge nor a cut may click
-        min(curve_at(max(default[entry.place] if own is None else own, FADE), rate), stop - start)
+        min(
+            seconds_to_samples(max(default[entry.place] if own is None else own, FADE), rate),
+            stop - start,
+        )
         for own, default in fades
     )
     above = GAIN[entry.place] if entry.gain is None else entry.gain
@@ -342,11 +349,11 @@ def _layer(piece: MusicUse, start: int, stop: int, rate: int, level: float) -> L
         start=start,
         stop=stop,
         length=piece.length(rate),
-        seam=None if entry.loop is False else curve_at(_seam(entry), rate),
+        seam=None if entry.loop is False else seconds_to_samples(_seam(entry), rate),
         gain=level + (BOTH if tune.channels == 2 else 0.0) + above - tune.loudness,
         duck=DUCK[entry.place] if entry.duck is None else entry.duck,
-        attack=curve_at(max(entry.attack, FADE), rate),
-        release=curve_at(max(entry.release, FADE), rate),
+        attack=seconds_to_samples(max(entry.attack, FADE), rate),
+        release=seconds_to_samples(max(entry.release, FADE), rate),
         fade_in=fade_in,
         fade_out=fade_out,
     )
@@ -365,12 +372,16 @@ def _places(
     if entry.place == "intro":
         yield 0, min(length, timeline.length)
     elif entry.place == "outro":
-        pause = curve_at(spoken[-1].chunk.rest or 0.0, rate)
-        start = max(0, cues[-1].stop + pause - curve_at(entry.overlap, rate))
+        pause = seconds_to_samples(spoken[-1].chunk.rest or 0.0, rate)
+        start = max(0, cues[-1].stop + pause - seconds_to_samples(entry.overlap, rate))
         yield start, min(start + length, timeline.length)
     else:
-        fade_in = curve_at(FADE_IN["bed"] if entry.fade_in is None else entry.fade_in, rate)
-        fade_out = curve_at(FADE_OUT["bed"] if entry.fade_out is None else entry.fade_out, rate)
+        fade_in = seconds_to_samples(
+            FADE_IN["bed"] if entry.fade_in is None else entry.fade_in, rate
+        )
+        fade_out = seconds_to_samples(
+            FADE_OUT["bed"] if entry.fade_out is None else entry.fade_out, rate
+        )
         for first, last in _spans(entry, spoken, timeline, fade_in):
             start, stop = max(0, first - fade_in), min(timeline.length, last + fade_out)
             yield start, min(stop, start + length) if entry.loop is False else stop
@@ -410,9 +421,9 @@ def _spots(
     for one, cue in zip(spoken, timeline.heard, strict=True):
         for mark, share in one.chunk.marks:
             ended, begun = _beside(cue, share)
-            first = begun - curve_at(mark.after, rate) + fade_in if mark.after else begun
+            first = begun - seconds_to_samples(mark.after, rate) + fade_in if mark.after else begun
             last = before if share == 0 else ended
-            yield first, last + curve_at(mark.before, rate), mark.name
+            yield first, last + seconds_to_samples(mark.before, rate), mark.name
         before = cue.stop
 
 

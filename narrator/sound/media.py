@@ -35,8 +35,8 @@ PATIENCE = 60.0
 _TAGS: Any = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 """Tags of last century's players are not UTF-8, and no reason to refuse a file; PyAV 19, for Python
 3.12 and newer, takes them as they are and no such argument."""
-_ELSE = "export it as WAV, FLAC, MP3 or M4A"
-_NO_SOUND = {
+_EXPORT_HINT = "export it as WAV, FLAC, MP3 or M4A"
+_OTHER_FILE_STARTS = {
     b"#EXTM3U": "a playlist",
     b"[playlist]": "a playlist",
     b"ffconcat version": "a list of files",
@@ -45,7 +45,7 @@ _NO_SOUND = {
 }
 """How files begin that are no sound but often lie where sound should."""
 
-_KINDS = {
+_FILE_KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -70,11 +70,11 @@ def regular(path: Path) -> BinaryIO:
         raise
 
 
-def _check_kind(found: os.stat_result) -> None:
-    kind = stat.S_IFMT(found.st_mode)
+def _check_kind(status: os.stat_result) -> None:
+    kind = stat.S_IFMT(status.st_mode)
     if kind != stat.S_IFREG:
-        what = _KINDS.get(kind, "something else")
-        raise Unfit(f"{what}, not a file: name a file that holds the sound itself")
+        file_kind = _FILE_KINDS.get(kind, "something else")
+        raise Unfit(f"{file_kind}, not a file: name a file that holds the sound itself")
 
 
 @contextlib.contextmanager
@@ -87,7 +87,7 @@ def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[Inpu
     with regular(path) as file:
         _check_begin(file)
         os.lseek(file.fileno(), 0, os.SEEK_SET)
-        only = {
+        restrictions = {
             "fd": str(file.fileno()),
             "protocol_whitelist": "fd",
             "format_whitelist": SOUNDS,
@@ -97,7 +97,7 @@ def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[Inpu
             av.open(
                 "fd:",
                 "r",
-                options={**(options or {}), **only},
+                options={**(options or {}), **restrictions},
                 timeout=PATIENCE,
                 **_TAGS,
             ) as container,
@@ -105,14 +105,14 @@ def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[Inpu
             if not container.streams.audio:
                 raise Unfit("there is no sound in this file")
             if container.streams.audio[0].codec_context is None:
-                raise Unfit(f"there is no decoder for its sound: {_ELSE}")
+                raise Unfit(f"there is no decoder for its sound: {_EXPORT_HINT}")
             yield container
 
 
 def tags(*metadata: Mapping[str, str]) -> dict[str, str]:
     """Tags of a container and its streams, the later over the earlier; what is not UTF-8 in them
     is U+FFFD."""
-    merged = {name: value for tags in metadata for name, value in tags.items()}
+    merged = {name: value for stream_tags in metadata for name, value in stream_tags.items()}
     return {
         name: value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         for name, value in merged.items()
@@ -132,13 +132,15 @@ def in_words(path: Path) -> Iterator[None]:
 
 
 def _check_begin(file: BinaryIO) -> None:
-    begin = file.read(64)
-    if not begin:
+    first_bytes = file.read(64)
+    if not first_bytes:
         raise Unfit("not a sound file: it is empty")
-    text = begin.removeprefix(b"\xef\xbb\xbf").lstrip()
-    for start, what in _NO_SOUND.items():
-        if text.startswith(start):
-            raise Unfit(f"not a sound file but {what}: name a file that holds the sound itself")
+    text = first_bytes.removeprefix(b"\xef\xbb\xbf").lstrip()
+    for file_start, file_kind in _OTHER_FILE_STARTS.items():
+        if text.startswith(file_start):
+            raise Unfit(
+                f"not a sound file but {file_kind}: name a file that holds the sound itself"
+            )
 
 
 @contextlib.contextmanager
@@ -150,7 +152,7 @@ def _translated() -> Iterator[None]:
             raise OSError(error.errno, error.strerror) from error
         if isinstance(error, av.error.ArgumentError):  # not on the list
             raise Unfit(
-                f"there is no sound in this file, or of a kind that is not read here: {_ELSE}"
+                f"there is no sound in this file, or of a kind that is not read here: {_EXPORT_HINT}"
             ) from error
         if isinstance(error, av.error.ExitError):
             raise Unfit(f"not a sound file: nothing was found in {PATIENCE:.0f} s") from error
@@ -174,33 +176,33 @@ class PixelSize:
     height: int
 
 
-def size_of(data: bytes) -> PixelSize | None:
+def size_of(image: bytes) -> PixelSize | None:
     """Of a JPEG or PNG by its header alone; None for anything else."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n") and data[12:16] == b"IHDR" and len(data) >= 24:
-        return PixelSize("png", int.from_bytes(data[16:20]), int.from_bytes(data[20:24]))
-    return _jpeg_size(data)
+    if image.startswith(b"\x89PNG\r\n\x1a\n") and image[12:16] == b"IHDR" and len(image) >= 24:
+        return PixelSize("png", int.from_bytes(image[16:20]), int.from_bytes(image[20:24]))
+    return _jpeg_size(image)
 
 
-def _jpeg_size(data: bytes) -> PixelSize | None:
+def _jpeg_size(jpeg: bytes) -> PixelSize | None:
     """From the frame header (ITU-T T.81, B.2.2), past the segments before it."""
-    if not data.startswith(b"\xff\xd8\xff"):
+    if not jpeg.startswith(b"\xff\xd8\xff"):
         return None
-    at = 2
-    while at + 9 <= len(data) and data[at] == 0xFF:
-        marker = data[at + 1]
+    offset = 2
+    while offset + 9 <= len(jpeg) and jpeg[offset] == 0xFF:
+        marker = jpeg[offset + 1]
         if marker == 0xFF:  # a fill byte
-            at += 1
+            offset += 1
         elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = data[at + 5 : at + 7], data[at + 7 : at + 9]
+            height, width = jpeg[offset + 5 : offset + 7], jpeg[offset + 7 : offset + 9]
             return PixelSize("jpeg", int.from_bytes(width), int.from_bytes(height))
         else:
-            at += 2 + int.from_bytes(data[at + 2 : at + 4])
+            offset += 2 + int.from_bytes(jpeg[offset + 2 : offset + 4])
     return None
 
 
-def check_size(data: bytes) -> PixelSize:
+def check_size(image: bytes) -> PixelSize:
     """What the header says. Raises Unfit for what is no JPEG or PNG, or is too large to decode."""
-    size = size_of(data)
+    size = size_of(image)
     if size is None:
         raise Unfit("neither a whole JPEG nor a whole PNG image")
     if size.width * size.height > MOST_PIXELS:
@@ -211,20 +213,20 @@ def check_size(data: bytes) -> PixelSize:
     return size
 
 
-def picture(data: bytes, *, strict: bool = False) -> av.VideoFrame:
+def picture(image: bytes, *, strict: bool = False) -> av.VideoFrame:
     """A JPEG or PNG, decoded. FFmpeg makes grey of what is missing of a JPEG, unless `strict`.
 
     Raises Unfit for one that is neither, too large, or damaged.
     """
-    size = check_size(data)
+    size = check_size(image)
     if size.kind == "png":
-        data = _bare(data)
-    elif data.count(b"\xff\xda") > _SCANS:
+        image = _bare(image)
+    elif image.count(b"\xff\xda") > _SCANS:
         raise Unfit(f"a JPEG of more than {_SCANS} passes: save it anew")
-    form = "png_pipe" if size.kind == "png" else "jpeg_pipe"
-    only = {"protocol_whitelist": "none", "format_whitelist": form}
+    format_name = "png_pipe" if size.kind == "png" else "jpeg_pipe"
+    restrictions = {"protocol_whitelist": "none", "format_whitelist": format_name}
     try:
-        with av.open(io.BytesIO(data), "r", format=form, options=only) as source:
+        with av.open(io.BytesIO(image), "r", format=format_name, options=restrictions) as source:
             decoder = source.streams.video[0].codec_context
             decoder.options = {
                 "max_pixels": str(MOST_PIXELS),  # where a second header says otherwise
@@ -237,10 +239,10 @@ def picture(data: bytes, *, strict: bool = False) -> av.VideoFrame:
 
 def _bare(png: bytes) -> bytes:
     """A PNG of nothing but its picture: a profile or text of 1 MB can be 1 GB when it is read."""
-    parts, at = [png[:8]], 8
-    while at + 8 <= len(png):
-        stop = at + 12 + int.from_bytes(png[at : at + 4])
-        if png[at + 4 : at + 8] in (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"):
-            parts.append(png[at:stop])
-        at = stop
+    parts, offset = [png[:8]], 8
+    while offset + 8 <= len(png):
+        chunk_end = offset + 12 + int.from_bytes(png[offset : offset + 4])
+        if png[offset + 4 : offset + 8] in (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"):
+            parts.append(png[offset:chunk_end])
+        offset = chunk_end
     return b"".join(parts)

@@ -56,43 +56,49 @@ class Flats:
     _channels: dict[int, _Channel] = field(default_factory=dict)
 
     def feed(self, block: Samples) -> None:
-        for number, channel in enumerate(block.reshape(len(block), -1).T):
-            state = self._channels.setdefault(number, _Channel())
-            for lobes in state.lobes(channel, self.rate // 10):
-                self._judge(state, lobes)
+        for number, samples in enumerate(block.reshape(len(block), -1).T):
+            channel_state = self._channels.setdefault(number, _Channel())
+            for lobes in channel_state.lobes(samples, self.rate // 10):
+                self._count_flat_lobes(channel_state, lobes)
         self._samples += len(block)
 
     def finish(self) -> None:
-        for state in self._channels.values():
-            self._close(state)
+        for channel in self._channels.values():
+            self._finish_segment(channel)
 
-    def _judge(self, state: _Channel, lobes: _Lobes) -> None:
-        flat = lobes.flat(corners=not self.coarse)
-        levels = np.clip((20 * np.log10(lobes.peaks) + 40) / _STEP, 0, _BINS - 1).astype(np.int64)
+    def _count_flat_lobes(self, channel: _Channel, lobes: _Lobes) -> None:
+        is_flat = lobes.flat(corners=not self.coarse)
+        peak_levels = np.clip((20 * np.log10(lobes.peaks) + 40) / _STEP, 0, _BINS - 1).astype(
+            np.int64
+        )
         segments = lobes.starts // (SEGMENT * self.rate)
         for segment in np.unique(segments).tolist():
-            if segment != state.segment:
-                self._close(state)
-                state.segment = segment
-            here = segments == segment
-            state.all += np.bincount(levels[here], minlength=_BINS)
-            state.flat += np.bincount(levels[here & flat], minlength=_BINS)
-            if state.first is None and bool((here & flat).any()):
-                state.first = int(lobes.starts[here & flat][0])
+            if segment != channel.segment:
+                self._finish_segment(channel)
+                channel.segment = segment
+            is_in_segment = segments == segment
+            channel.all += np.bincount(peak_levels[is_in_segment], minlength=_BINS)
+            channel.flat += np.bincount(peak_levels[is_in_segment & is_flat], minlength=_BINS)
+            if channel.first is None and bool((is_in_segment & is_flat).any()):
+                channel.first = int(lobes.starts[is_in_segment & is_flat][0])
 
-    def _close(self, state: _Channel) -> None:
+    def _finish_segment(self, channel: _Channel) -> None:
         """The end of a half minute."""
         window = np.ones(_WINDOW, np.int64)
-        every, flat = (np.convolve(rows, window, "valid") for rows in (state.all, state.flat))
-        loudest = int(np.flatnonzero(state.all)[-1]) if state.all.any() else 0
-        flat[: max(0, loudest - _NEAR)] = 0
-        found = np.where((flat >= _LEAST) & (flat >= _SHARE * every), flat, 0)
-        if found.any() and state.first is not None:
-            if not self.count or state.first / self.rate < self.at:
-                self.at = state.first / self.rate
-            self.count += int(found.max())
-        state.all[:] = state.flat[:] = 0
-        state.first = None
+        lobe_counts, flat_counts = (
+            np.convolve(counts, window, "valid") for counts in (channel.all, channel.flat)
+        )
+        loudest = int(np.flatnonzero(channel.all)[-1]) if channel.all.any() else 0
+        flat_counts[: max(0, loudest - _NEAR)] = 0
+        faulty_counts = np.where(
+            (flat_counts >= _LEAST) & (flat_counts >= _SHARE * lobe_counts), flat_counts, 0
+        )
+        if faulty_counts.any() and channel.first is not None:
+            if not self.count or channel.first / self.rate < self.at:
+                self.at = channel.first / self.rate
+            self.count += int(faulty_counts.max())
+        channel.all[:] = channel.flat[:] = 0
+        channel.first = None
 
 
 @dataclass(slots=True)
@@ -103,28 +109,28 @@ class _Channel:
     first: int | None = None
     all: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
     flat: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
-    _rest: Samples = field(default_factory=lambda: np.zeros(0, np.float32))
-    _begin: int = 0
-    """Of `_rest`, in samples of the file."""
-    _broken: bool = False
+    _leftover: Samples = field(default_factory=lambda: np.zeros(0, np.float32))
+    _leftover_start: int = 0
+    """Of `_leftover`, in samples of the file."""
+    _is_broken: bool = False
     """Whether the lobe at hand is too long to be one; its begin was dropped."""
 
-    def lobes(self, samples: Samples, longest: int) -> list[_Lobes]:
-        """Those that have ended, but for the quietest and for what is longer than `longest`."""
-        sound = np.concatenate([self._rest, samples])
-        begin, below = self._begin, sound < 0
-        starts = np.flatnonzero(below[1:] != below[:-1]) + 1
-        last = int(starts[-1]) if len(starts) else 0
-        broken, self._broken = self._broken, self._broken and not last
-        self._rest, self._begin = sound[last:], begin + last
-        if len(self._rest) > longest:
-            self._rest, self._begin = self._rest[-1:], begin + len(sound) - 1
-            self._broken = True
-        if not last:
+    def lobes(self, samples: Samples, max_length: int) -> list[_Lobes]:
+        """Those that have ended, but for the quietest and for what is longer than `max_length`."""
+        sound = np.concatenate([self._leftover, samples])
+        sound_start, is_negative = self._leftover_start, sound < 0
+        starts = np.flatnonzero(is_negative[1:] != is_negative[:-1]) + 1
+        last_start = int(starts[-1]) if len(starts) else 0
+        was_broken, self._is_broken = self._is_broken, self._is_broken and not last_start
+        self._leftover, self._leftover_start = sound[last_start:], sound_start + last_start
+        if len(self._leftover) > max_length:
+            self._leftover, self._leftover_start = self._leftover[-1:], sound_start + len(sound) - 1
+            self._is_broken = True
+        if not last_start:
             return []
         starts = np.concatenate([[0], starts[:-1]])
-        found = _Lobes.of(np.abs(sound[:last]), starts, longest, begin)
-        return [found.after(begin) if broken else found]
+        lobes = _Lobes.of(np.abs(sound[:last_start]), starts, max_length, sound_start)
+        return [lobes.after(sound_start) if was_broken else lobes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,30 +146,36 @@ class _Lobes:
     knees: NDArray[np.int64]
 
     @classmethod
-    def of(cls, high: Samples, starts: NDArray[np.int64], longest: int, begin: int) -> _Lobes:
-        lengths = np.diff(np.concatenate([starts, [len(high)]]))
-        peaks = np.maximum.reduceat(high, starts)
-        each = np.repeat(peaks, lengths)
+    def of(
+        cls, magnitudes: Samples, starts: NDArray[np.int64], max_length: int, sound_start: int
+    ) -> _Lobes:
+        lengths = np.diff(np.concatenate([starts, [len(magnitudes)]]))
+        peaks = np.maximum.reduceat(magnitudes, starts)
+        peak_at_sample = np.repeat(peaks, lengths)
 
-        def count(over: NDArray[np.bool_]) -> NDArray[np.int64]:
+        def count_per_lobe(over: NDArray[np.bool_]) -> NDArray[np.int64]:
             return np.add.reduceat(over, starts, dtype=np.int64)
 
-        good = (peaks >= _QUIETEST) & (lengths <= longest)
-        rows = (high >= _TOP * each, high >= _WIDE * each, high >= each - _EQUAL,
-                high >= _KNEE * each)  # fmt: skip
-        return cls(starts[good] + begin, peaks[good], *(count(row)[good] for row in rows))
+        is_usable = (peaks >= _QUIETEST) & (lengths <= max_length)
+        masks = (magnitudes >= _TOP * peak_at_sample, magnitudes >= _WIDE * peak_at_sample, magnitudes >= peak_at_sample - _EQUAL,
+                magnitudes >= _KNEE * peak_at_sample)  # fmt: skip
+        return cls(
+            starts[is_usable] + sound_start,
+            peaks[is_usable],
+            *(count_per_lobe(mask)[is_usable] for mask in masks),
+        )
 
     def after(self, start: int) -> _Lobes:
         """Without the one that begins there."""
-        one = slice(1 if len(self.starts) and self.starts[0] == start else 0, None)
-        return _Lobes(self.starts[one], self.peaks[one], self.tops[one], self.wides[one],
-                      self.equals[one], self.knees[one])  # fmt: skip
+        remaining = slice(1 if len(self.starts) and self.starts[0] == start else 0, None)
+        return _Lobes(self.starts[remaining], self.peaks[remaining], self.tops[remaining], self.wides[remaining],
+                      self.equals[remaining], self.knees[remaining])  # fmt: skip
 
     def flat(self, *, corners: bool) -> NDArray[np.bool_]:
-        shape = (self.wides >= _WIDEST) & (self.tops >= _FLAT * self.wides)
-        corner = (self.equals >= 3) & (self.knees - self.equals <= 1)
-        corner &= self.peaks >= 3 * _QUIETEST
-        return shape | (corner & corners)
+        has_flat_shape = (self.wides >= _WIDEST) & (self.tops >= _FLAT * self.wides)
+        has_corner = (self.equals >= 3) & (self.knees - self.equals <= 1)
+        has_corner &= self.peaks >= 3 * _QUIETEST
+        return has_flat_shape | (has_corner & corners)
 
 
 # -- quiet -----------------------------------------------------------------------------------------
@@ -195,21 +207,24 @@ def decibels(tenths: bytes) -> NDArray[np.float32]:
 def longest_quiet(tenths: bytes) -> tuple[float, float]:
     """The longest stretch, edges too, in which there is no sound but that of a room; where it
     begins. Both in seconds."""
-    found = decibels(tenths)
-    heard = found[found > -70]
-    if not len(heard):
+    tenth_levels = decibels(tenths)
+    audible_levels = tenth_levels[tenth_levels > -70]
+    if not len(audible_levels):
         return 0.0, 0.0
-    loud, floor = float(np.percentile(heard, 95)), float(np.percentile(found, 1))
-    room = min(floor + _ROOM * (loud - floor), loud - _SPEECH)
-    quiet = found < max(loud - _UNDER, room)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], quiet, [False]])))
-    best, begin, end = (0, 0), 0, -_CLICK - 1
+    loud_level, floor_level = (
+        float(np.percentile(audible_levels, 95)),
+        float(np.percentile(tenth_levels, 1)),
+    )
+    room_level = min(floor_level + _ROOM * (loud_level - floor_level), loud_level - _SPEECH)
+    is_quiet = tenth_levels < max(loud_level - _UNDER, room_level)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], is_quiet, [False]])))
+    longest, begin, end = (0, 0), 0, -_CLICK - 1
     for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         if start - end > _CLICK:
             begin = start
         end = stop
-        best = max(best, (end - begin, -begin))
-    return best[0] * TENTH, -best[1] * TENTH
+        longest = max(longest, (end - begin, -begin))
+    return longest[0] * TENTH, -longest[1] * TENTH
 
 
 _DIGITAL = -95.0
@@ -223,19 +238,19 @@ _ROOM_LEAST = 10
 def hole(tenths: bytes) -> tuple[float, float] | None:
     """The longest digital silence within a file whose other pauses hold room tone: seconds, and
     where it begins. None where there is none, or where pauses are digital throughout."""
-    found = decibels(tenths)
-    digital = found < _DIGITAL
-    if not digital.any() or digital.all():
+    tenth_levels = decibels(tenths)
+    is_digital = tenth_levels < _DIGITAL
+    if not is_digital.any() or is_digital.all():
         return None
-    loud = float(np.percentile(found[~digital], 95))
-    room = np.count_nonzero(~digital & (found < loud - 35))
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], digital, [False]])))
-    inner = [
+    loud_level = float(np.percentile(tenth_levels[~is_digital], 95))
+    room_tone_count = np.count_nonzero(~is_digital & (tenth_levels < loud_level - 35))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], is_digital, [False]])))
+    inner_silences = [
         (stop - start, start)
         for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
-        if start > 0 and stop < len(found) and stop - start >= _HOLE
+        if start > 0 and stop < len(tenth_levels) and stop - start >= _HOLE
     ]
-    if not inner or room < _ROOM_LEAST or len(inner) > 3:
+    if not inner_silences or room_tone_count < _ROOM_LEAST or len(inner_silences) > 3:
         return None
-    length, start = max(inner)
+    length, start = max(inner_silences)
     return length * TENTH, start * TENTH

@@ -544,7 +544,7 @@ def test_music_that_ends_with_a_unison_waits_for_its_last_voice() -> None:
     begins, ends = music._spots(spoken[:1], timeline, 0)
     assert (begins, ends) == ((100, 100, "rain"), (600, 600, None))
     layer = Layer(TUNE, 0, 10_000, 10_000, None, 0.0, 20.0, 8, 8, 1, 1)
-    places, _ = mix._ducking(timeline.heard, layer, 1000)
+    places, _ = mix._ducking_curve(timeline.heard, layer, 1000)
     assert list(places) == [100 - 8, 100, 600, 600 + 8]
 
 
@@ -678,7 +678,7 @@ def check_ducking(gap: float, attack: float, release: float) -> None:
     ]
     layer = Layer(TUNE, 0, 10_000, 10_000, None, 0.0, 20.0, max(8, round(attack * rate)),
                   max(8, round(release * rate)), 1, 1)  # fmt: skip
-    gain = mix._gain(layer, mix._ducking(cues, layer, rate), 0, 10_000)[2:-2]
+    gain = mix._gain_factors(layer, mix._ducking_curve(cues, layer, rate), 0, 10_000)[2:-2]
     for cue in cues:
         assert np.allclose(gain[cue.start : cue.stop - 5], 0.1)
     steepest = 20 * math.pi / 2 / min(layer.attack, layer.release)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from narrator.sound.mastering import PERIOD, Polish, polished, with_room_tone
+from narrator.sound.mastering import ROOM_TONE_SECONDS, Polish, polished, with_room_tone
 from tests.sounds import RATE, Samples, blocks, noise, onset, silence, tone, voice
 
 
@@ -101,8 +101,8 @@ def test_room_tone_has_its_level_in_every_half_second(rate: int) -> None:
 
 
 def test_room_tone_repeats_without_a_seam() -> None:
-    long = laid(silence(2 * PERIOD + 1))
-    period = PERIOD * RATE
+    long = laid(silence(2 * ROOM_TONE_SECONDS + 1))
+    period = ROOM_TONE_SECONDS * RATE
     assert_allclose(long[:period], long[period : 2 * period], atol=1e-9)
     steps = np.abs(np.diff(long))
     assert steps[period - 2 : period + 2].max() <= steps.max()

@@ -366,7 +366,7 @@ def _path_of(job: EncodeJob, folder: Path) -> Path:
         "sound": job.key,
         "encoding": asdict(job.encoding),
         "target": asdict(job.target),
-        "room_tone": [job.room_tone, mastering.PERIOD],
+        "room_tone": [job.room_tone, mastering.ROOM_TONE_SECONDS],
         "by": by,
     }
     return folder / f"{keys.key(recipe)}.{_CODECS[job.encoding.codec].suffix}"
