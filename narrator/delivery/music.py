@@ -29,7 +29,7 @@ from narrator.sound.assemble import Cue, Timeline
 from narrator.sound.audio import FADE, decoded
 from narrator.sound.loudness import BOTH, measure
 from narrator.sound.media import Unfit
-from narrator.sound.mix import Layer, Tune, seconds_to_samples, readable
+from narrator.sound.mix import Layer, Tune, readable, seconds_to_samples
 from narrator.speech.plan import Utterance
 from narrator.text import slips
 from narrator.text.lines import Chapter, Line, MusicMark

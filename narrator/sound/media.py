@@ -60,17 +60,17 @@ class Unfit(Exception):
 
 def regular(path: Path) -> BinaryIO:
     """A file, open for reading. Raises OSError; Unfit for what is none, without waiting for it."""
-    _check_kind(path.stat())  # before it is opened: opening a device can do things
+    _require_regular_file(path.stat())  # before it is opened: opening a device can do things
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that came since does not wait
     try:
-        _check_kind(os.fstat(descriptor))
+        _require_regular_file(os.fstat(descriptor))
         return os.fdopen(descriptor, "rb")  # nameless, so that nobody guesses by an ending
     except BaseException:
         os.close(descriptor)
         raise
 
 
-def _check_kind(status: os.stat_result) -> None:
+def _require_regular_file(status: os.stat_result) -> None:
     kind = stat.S_IFMT(status.st_mode)
     if kind != stat.S_IFREG:
         file_kind = _FILE_KINDS.get(kind, "something else")
@@ -85,7 +85,7 @@ def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[Inpu
     within the block.
     """
     with regular(path) as file:
-        _check_begin(file)
+        _reject_other_files(file)
         os.lseek(file.fileno(), 0, os.SEEK_SET)
         restrictions = {
             "fd": str(file.fileno()),
@@ -93,7 +93,7 @@ def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[Inpu
             "format_whitelist": SOUNDS,
         }
         with (
-            _translated(),
+            _translate_errors(),
             av.open(
                 "fd:",
                 "r",
@@ -131,7 +131,7 @@ def in_words(path: Path) -> Iterator[None]:
         raise UserError(f"{path}: {error}") from error
 
 
-def _check_begin(file: BinaryIO) -> None:
+def _reject_other_files(file: BinaryIO) -> None:
     first_bytes = file.read(64)
     if not first_bytes:
         raise Unfit("not a sound file: it is empty")
@@ -144,7 +144,7 @@ def _check_begin(file: BinaryIO) -> None:
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except av.error.FFmpegError as error:
@@ -161,9 +161,9 @@ def _translated() -> Iterator[None]:
 
 # -- pictures --------------------------------------------------------------------------------------
 
-MOST_PIXELS = 40_000_000
+MAX_PIXELS = 40_000_000
 """Of a picture that is decoded: a progressive JPEG takes 9 bytes for each of them."""
-_SCANS = 100
+_MAX_SCANS = 100
 """Passes of a progressive JPEG over the whole picture; real ones have some ten."""
 
 
@@ -176,7 +176,7 @@ class PixelSize:
     height: int
 
 
-def size_of(image: bytes) -> PixelSize | None:
+def image_size(image: bytes) -> PixelSize | None:
     """Of a JPEG or PNG by its header alone; None for anything else."""
     if image.startswith(b"\x89PNG\r\n\x1a\n") and image[12:16] == b"IHDR" and len(image) >= 24:
         return PixelSize("png", int.from_bytes(image[16:20]), int.from_bytes(image[20:24]))
@@ -202,12 +202,12 @@ def _jpeg_size(jpeg: bytes) -> PixelSize | None:
 
 def check_size(image: bytes) -> PixelSize:
     """What the header says. Raises Unfit for what is no JPEG or PNG, or is too large to decode."""
-    size = size_of(image)
+    size = image_size(image)
     if size is None:
         raise Unfit("neither a whole JPEG nor a whole PNG image")
-    if size.width * size.height > MOST_PIXELS:
+    if size.width * size.height > MAX_PIXELS:
         raise Unfit(
-            f"too large: {size.width}x{size.height} pixels, and at most {MOST_PIXELS // 10**6} "
+            f"too large: {size.width}x{size.height} pixels, and at most {MAX_PIXELS // 10**6} "
             "million are opened; scale it down, 3000x3000 are enough"
         )
     return size
@@ -220,16 +220,16 @@ def picture(image: bytes, *, strict: bool = False) -> av.VideoFrame:
     """
     size = check_size(image)
     if size.kind == "png":
-        image = _bare(image)
-    elif image.count(b"\xff\xda") > _SCANS:
-        raise Unfit(f"a JPEG of more than {_SCANS} passes: save it anew")
+        image = _strip_metadata(image)
+    elif image.count(b"\xff\xda") > _MAX_SCANS:
+        raise Unfit(f"a JPEG of more than {_MAX_SCANS} passes: save it anew")
     format_name = "png_pipe" if size.kind == "png" else "jpeg_pipe"
     restrictions = {"protocol_whitelist": "none", "format_whitelist": format_name}
     try:
         with av.open(io.BytesIO(image), "r", format=format_name, options=restrictions) as source:
             decoder = source.streams.video[0].codec_context
             decoder.options = {
-                "max_pixels": str(MOST_PIXELS),  # where a second header says otherwise
+                "max_pixels": str(MAX_PIXELS),  # where a second header says otherwise
                 **({"err_detect": "explode"} if strict else {}),
             }
             return next(source.decode(video=0))
@@ -237,7 +237,7 @@ def picture(image: bytes, *, strict: bool = False) -> av.VideoFrame:
         raise Unfit("damaged, or not all of it is there") from error
 
 
-def _bare(png: bytes) -> bytes:
+def _strip_metadata(png: bytes) -> bytes:
     """A PNG of nothing but its picture: a profile or text of 1 MB can be 1 GB when it is read."""
     parts, offset = [png[:8]], 8
     while offset + 8 <= len(png):

@@ -16,34 +16,34 @@ from narrator.sound.audio import Samples
 
 # -- flat tops -------------------------------------------------------------------------------------
 
-SEGMENT = 30
+SEGMENT_SECONDS = 30
 """Seconds that are judged together."""
-_TOP, _WIDE, _FLAT = 0.94, 0.70, 0.80
-"""A lobe, between two crossings of zero, is flat where it is at `_TOP` of its peak for `_FLAT` of
-the time that it is at `_WIDE`: a sine for 0.45 of it, a sine cut at half its height for 0.86."""
-_WIDEST = 6
+_TOP_SHARE, _WIDTH_SHARE, _FLAT_SHARE = 0.94, 0.70, 0.80
+"""A lobe, between two crossings of zero, is flat where it is at `_TOP_SHARE` of its peak for `_FLAT_SHARE` of
+the time that it is at `_WIDTH_SHARE`: a sine for 0.45 of it, a sine cut at half its height for 0.86."""
+_MIN_LOBE_WIDTH = 6
 """Samples that a lobe must be wide for its shape to be told."""
-_EQUAL = 2 / 32768
+_EQUAL_STEP = 2 / 32768
 """What is nearer than two steps of 16 bits is equal: three samples at a peak, and none between
-them and `_KNEE` of it but one, are a corner, which nothing that swings has."""
-_KNEE = 0.995
-_QUIETEST = 0.01
+them and `_KNEE_SHARE` of it but one, are a corner, which nothing that swings has."""
+_KNEE_SHARE = 0.995
+_MIN_PEAK = 0.01
 """Of full scale: lower peaks are not looked at; corners, from three times that on."""
-_STEP = 0.25
-_BINS = 200
-"""Levels of peaks, in steps of `_STEP` dB from -40 dB."""
-_WINDOW = 4
+_LEVEL_STEP = 0.25
+_LEVEL_COUNT = 200
+"""Levels of peaks, in steps of `_LEVEL_STEP` dB from -40 dB."""
+_LEVEL_WINDOW = 4
 """Steps: what was clipped ends at one level, but for what a coder makes of it."""
-_NEAR = 48
+_LEVELS_BELOW_LOUDEST = 48
 """Steps under the loudest peak of its half minute."""
-_LEAST = 8
-_SHARE = 0.02
+_MIN_FLAT_COUNT = 8
+_MIN_FLAT_SHARE = 0.02
 """Flat lobes at one level that are a fault: so many, and so many of all at that level. Coders make
 at most 0.003 of them flat, and saturation 0.018."""
 
 
 @dataclass(slots=True)
-class Flats:
+class FlatTopCounter:
     """Counts flat tops of one channel after the other."""
 
     rate: int
@@ -68,30 +68,34 @@ class Flats:
 
     def _count_flat_lobes(self, channel: _Channel, lobes: _Lobes) -> None:
         is_flat = lobes.flat(corners=not self.coarse)
-        peak_levels = np.clip((20 * np.log10(lobes.peaks) + 40) / _STEP, 0, _BINS - 1).astype(
-            np.int64
-        )
-        segments = lobes.starts // (SEGMENT * self.rate)
+        peak_levels = np.clip(
+            (20 * np.log10(lobes.peaks) + 40) / _LEVEL_STEP, 0, _LEVEL_COUNT - 1
+        ).astype(np.int64)
+        segments = lobes.starts // (SEGMENT_SECONDS * self.rate)
         for segment in np.unique(segments).tolist():
             if segment != channel.segment:
                 self._finish_segment(channel)
                 channel.segment = segment
             is_in_segment = segments == segment
-            channel.all += np.bincount(peak_levels[is_in_segment], minlength=_BINS)
-            channel.flat += np.bincount(peak_levels[is_in_segment & is_flat], minlength=_BINS)
+            channel.all += np.bincount(peak_levels[is_in_segment], minlength=_LEVEL_COUNT)
+            channel.flat += np.bincount(
+                peak_levels[is_in_segment & is_flat], minlength=_LEVEL_COUNT
+            )
             if channel.first is None and bool((is_in_segment & is_flat).any()):
                 channel.first = int(lobes.starts[is_in_segment & is_flat][0])
 
     def _finish_segment(self, channel: _Channel) -> None:
         """The end of a half minute."""
-        window = np.ones(_WINDOW, np.int64)
+        window = np.ones(_LEVEL_WINDOW, np.int64)
         lobe_counts, flat_counts = (
             np.convolve(counts, window, "valid") for counts in (channel.all, channel.flat)
         )
         loudest = int(np.flatnonzero(channel.all)[-1]) if channel.all.any() else 0
-        flat_counts[: max(0, loudest - _NEAR)] = 0
+        flat_counts[: max(0, loudest - _LEVELS_BELOW_LOUDEST)] = 0
         faulty_counts = np.where(
-            (flat_counts >= _LEAST) & (flat_counts >= _SHARE * lobe_counts), flat_counts, 0
+            (flat_counts >= _MIN_FLAT_COUNT) & (flat_counts >= _MIN_FLAT_SHARE * lobe_counts),
+            flat_counts,
+            0,
         )
         if faulty_counts.any() and channel.first is not None:
             if not self.count or channel.first / self.rate < self.at:
@@ -107,8 +111,8 @@ class _Channel:
 
     segment: int = 0
     first: int | None = None
-    all: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
-    flat: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
+    all: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_LEVEL_COUNT, np.int64))
+    flat: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_LEVEL_COUNT, np.int64))
     _leftover: Samples = field(default_factory=lambda: np.zeros(0, np.float32))
     _leftover_start: int = 0
     """Of `_leftover`, in samples of the file."""
@@ -156,9 +160,9 @@ class _Lobes:
         def count_per_lobe(over: NDArray[np.bool_]) -> NDArray[np.int64]:
             return np.add.reduceat(over, starts, dtype=np.int64)
 
-        is_usable = (peaks >= _QUIETEST) & (lengths <= max_length)
-        masks = (magnitudes >= _TOP * peak_at_sample, magnitudes >= _WIDE * peak_at_sample, magnitudes >= peak_at_sample - _EQUAL,
-                magnitudes >= _KNEE * peak_at_sample)  # fmt: skip
+        is_usable = (peaks >= _MIN_PEAK) & (lengths <= max_length)
+        masks = (magnitudes >= _TOP_SHARE * peak_at_sample, magnitudes >= _WIDTH_SHARE * peak_at_sample, magnitudes >= peak_at_sample - _EQUAL_STEP,
+                magnitudes >= _KNEE_SHARE * peak_at_sample)  # fmt: skip
         return cls(
             starts[is_usable] + sound_start,
             peaks[is_usable],
@@ -172,36 +176,36 @@ class _Lobes:
                       self.equals[remaining], self.knees[remaining])  # fmt: skip
 
     def flat(self, *, corners: bool) -> NDArray[np.bool_]:
-        has_flat_shape = (self.wides >= _WIDEST) & (self.tops >= _FLAT * self.wides)
+        has_flat_shape = (self.wides >= _MIN_LOBE_WIDTH) & (self.tops >= _FLAT_SHARE * self.wides)
         has_corner = (self.equals >= 3) & (self.knees - self.equals <= 1)
-        has_corner &= self.peaks >= 3 * _QUIETEST
+        has_corner &= self.peaks >= 3 * _MIN_PEAK
         return has_flat_shape | (has_corner & corners)
 
 
 # -- quiet -----------------------------------------------------------------------------------------
 
-TENTH = 0.1
-LOWEST = -120.0
-_UNDER = 26.0
+TENTH_SECONDS = 0.1
+LOWEST_LEVEL = -120.0
+_QUIET_BELOW_SPEECH = 26.0
 """dB under the loudest twentieth that are quiet in any room: speech lies 5 to 8 under it."""
-_ROOM = 0.4
+_ROOM_SHARE = 0.4
 """Of the way from the floor up to that twentieth: in a room with noise, quiet is what is nearer the
 floor."""
-_SPEECH = 12.0
+_NEVER_QUIET_WITHIN = 12.0
 """dB under that twentieth that are never quiet."""
-_CLICK = 2
+_MAX_CLICK_TENTHS = 2
 """Tenths of sound that do not end a quiet: a click, a page."""
 
 
 def levels(energies: NDArray[np.float64]) -> bytes:
     """Mean energies of tenths of a second in steps of half a dB, a byte each."""
-    decibels = 10 * np.log10(np.maximum(energies, 10 ** (LOWEST / 10)))
-    return np.clip(np.rint((decibels - LOWEST) * 2), 0, 255).astype(np.uint8).tobytes()
+    decibels = 10 * np.log10(np.maximum(energies, 10 ** (LOWEST_LEVEL / 10)))
+    return np.clip(np.rint((decibels - LOWEST_LEVEL) * 2), 0, 255).astype(np.uint8).tobytes()
 
 
 def decibels(tenths: bytes) -> NDArray[np.float32]:
     """What `levels` made, in dB."""
-    return (np.frombuffer(tenths, np.uint8) / 2 + LOWEST).astype(np.float32)
+    return (np.frombuffer(tenths, np.uint8) / 2 + LOWEST_LEVEL).astype(np.float32)
 
 
 def longest_quiet(tenths: bytes) -> tuple[float, float]:
@@ -215,23 +219,25 @@ def longest_quiet(tenths: bytes) -> tuple[float, float]:
         float(np.percentile(audible_levels, 95)),
         float(np.percentile(tenth_levels, 1)),
     )
-    room_level = min(floor_level + _ROOM * (loud_level - floor_level), loud_level - _SPEECH)
-    is_quiet = tenth_levels < max(loud_level - _UNDER, room_level)
+    room_level = min(
+        floor_level + _ROOM_SHARE * (loud_level - floor_level), loud_level - _NEVER_QUIET_WITHIN
+    )
+    is_quiet = tenth_levels < max(loud_level - _QUIET_BELOW_SPEECH, room_level)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_quiet, [False]])))
-    longest, begin, end = (0, 0), 0, -_CLICK - 1
+    longest, begin, end = (0, 0), 0, -_MAX_CLICK_TENTHS - 1
     for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        if start - end > _CLICK:
+        if start - end > _MAX_CLICK_TENTHS:
             begin = start
         end = stop
         longest = max(longest, (end - begin, -begin))
-    return longest[0] * TENTH, -longest[1] * TENTH
+    return longest[0] * TENTH_SECONDS, -longest[1] * TENTH_SECONDS
 
 
-_DIGITAL = -95.0
+_DIGITAL_LEVEL = -95.0
 """dB under which there is not even a room."""
-_HOLE = 8
+_MIN_HOLE_TENTHS = 8
 """Tenths of digital silence that are a hole, where pauses have room tone."""
-_ROOM_LEAST = 10
+_MIN_ROOM_TONE_TENTHS = 10
 """Tenths of room tone that a file must have for that."""
 
 
@@ -239,7 +245,7 @@ def hole(tenths: bytes) -> tuple[float, float] | None:
     """The longest digital silence within a file whose other pauses hold room tone: seconds, and
     where it begins. None where there is none, or where pauses are digital throughout."""
     tenth_levels = decibels(tenths)
-    is_digital = tenth_levels < _DIGITAL
+    is_digital = tenth_levels < _DIGITAL_LEVEL
     if not is_digital.any() or is_digital.all():
         return None
     loud_level = float(np.percentile(tenth_levels[~is_digital], 95))
@@ -248,9 +254,9 @@ def hole(tenths: bytes) -> tuple[float, float] | None:
     inner_silences = [
         (stop - start, start)
         for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
-        if start > 0 and stop < len(tenth_levels) and stop - start >= _HOLE
+        if start > 0 and stop < len(tenth_levels) and stop - start >= _MIN_HOLE_TENTHS
     ]
-    if not inner_silences or room_tone_count < _ROOM_LEAST or len(inner_silences) > 3:
+    if not inner_silences or room_tone_count < _MIN_ROOM_TONE_TENTHS or len(inner_silences) > 3:
         return None
     length, start = max(inner_silences)
-    return length * TENTH, start * TENTH
+    return length * TENTH_SECONDS, start * TENTH_SECONDS

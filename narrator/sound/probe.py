@@ -106,15 +106,15 @@ BLOCK = 65536
 _OPTIONS = {"advanced_editlist": "0"}
 """MP4 without a second index for edits in the middle, which audiobooks have none of: it takes 150
 of 360 MB for 26 hours. Edits at the edges, which leave out what coders pad, still count."""
-SOUND = -50.0
+SOUND_LEVEL = -50.0
 """dB: what is over it for 30 ms is sound, not room."""
-DIGITAL = -96.0
+DIGITAL_LEVEL = -96.0
 """dB: what stays under it is digital silence; a step of 16 bits is at -90."""
-FULL = 0.9995
+CLIPPED_LEVEL = 0.9995
 """Of full scale: samples at it were cut off."""
-LOUDEST = 1e4
+MAX_SAMPLE = 1e4
 """Of full scale, 80 dB over it: what is beyond it in a file of floats is no sound."""
-SLOWEST = 1000
+MIN_SAMPLE_RATE = 1000
 """Hz: a lower sample rate is no sound's."""
 
 
@@ -124,25 +124,25 @@ def figures(path: Path, on_progress: Callable[[float], None] | None = None) -> F
     Raises UserError where it cannot be read or holds no sound.
     """
     with media.in_words(path), media.sound(path, _OPTIONS) as container:
-        return _figures(path, container, on_progress or (lambda share: None))
+        return _measure_container(path, container, on_progress or (lambda share: None))
 
 
-def _figures(
+def _measure_container(
     path: Path, container: InputContainer, on_progress: Callable[[float], None]
 ) -> FileFigures:
     stream = container.streams.audio[0]
     if stream.codec_context is None:
         raise UserError(f"{path}: cannot be read: there is no decoder for its sound")
     rate = stream.rate
-    if rate < SLOWEST:
+    if rate < MIN_SAMPLE_RATE:
         raise UserError(f"{path}: cannot be read: it states a sample rate of {rate} Hz")
     decoder = _Decoder(container, stream, on_progress)
-    coarse = stream.codec_context.codec.canonical_name in _COARSE
-    meter = _Meter(rate, coarse=coarse)
+    coarse = stream.codec_context.codec.canonical_name in _COARSE_CODECS
+    meter = _SignalMeter(rate, coarse=coarse)
     loudness = measure(meter.watch(decoder.blocks()), rate)
     meter.finish()
     tags = media.tags(stream.metadata, container.metadata)
-    header = _mp3_header(path) if _is_mp3(stream) else _NO_HEADER
+    header = _read_mp3_header(path) if _is_mp3(stream) else _NO_HEADER
     mode = _bitrate_mode(stream, decoder)
     spectra = Spectra.of(bytes(meter.spectra.levels))
     quiet, quiet_at = meters.longest_quiet(bytes(meter.levels))
@@ -171,22 +171,22 @@ def _figures(
         content=decoder.content.hexdigest(),
         levels=bytes(meter.levels),
         spectra=spectra,
-        repeats=tuple(_repeats(path, spectra)),
+        repeats=tuple(_find_repeats(path, spectra)),
         damaged=decoder.damaged,
         invalid=decoder.invalid,
         changes=decoder.changes,
-        missing=_missing(stream, decoder, header, loudness.seconds),
+        missing=_missing_seconds(stream, decoder, header, loudness.seconds),
         tags={name.casefold(): value for name, value in tags.items()},
-        cover=_cover(container),
-        marks=tuple(_marks(container)),
+        cover=_cover_size(container),
+        marks=tuple(_chapter_marks(container)),
     )
 
 
-_AROUND = 1.5
+_REPEAT_MARGIN = 1.5
 """Seconds before and after a passage that are read with it."""
 
 
-def _repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]:
+def _find_repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]:
     """Passages that come twice in a row: those whose spectra do, and whose very samples do."""
     last_end = -1.0
     passages = []
@@ -195,9 +195,12 @@ def _repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]:
         return
     with media.sound(path, _OPTIONS) as container:
         for start, lag in candidates:
-            excerpt_start = max(0.0, start - _AROUND)
-            sound, rate = _piece(
-                container, excerpt_start, start + lag - excerpt_start, start + 2 * lag + _AROUND
+            excerpt_start = max(0.0, start - _REPEAT_MARGIN)
+            sound, rate = _read_excerpt(
+                container,
+                excerpt_start,
+                start + lag - excerpt_start,
+                start + 2 * lag + _REPEAT_MARGIN,
             )
             if len(sound) and (passage := repeated(sound, rate, lag)):
                 passages.append((excerpt_start + passage[0], passage[1]))
@@ -207,7 +210,7 @@ def _repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]:
             last_end = start + seconds
 
 
-def _piece(
+def _read_excerpt(
     container: InputContainer, start: float, half_seconds: float, stop: float
 ) -> tuple[Samples, int]:
     """Sound from one second to another, in one channel and at some 8 kHz, with `half_seconds` seconds
@@ -236,7 +239,9 @@ def _piece(
     return sound, rate // factor
 
 
-def _missing(stream: AudioStream, decoder: _Decoder, header: _Header, seconds: float) -> float:
+def _missing_seconds(
+    stream: AudioStream, decoder: _Decoder, header: _Mp3Header, seconds: float
+) -> float:
     """Of the stated length, where a format states it and does not guess it from the bitrate."""
     if _is_mp3(stream):
         missing_frames = header.frames - decoder.packets
@@ -247,14 +252,14 @@ def _missing(stream: AudioStream, decoder: _Decoder, header: _Header, seconds: f
     return max(0.0, float(stream.duration * stream.time_base) - seconds)
 
 
-def _cover(container: InputContainer) -> tuple[int, int] | None:
+def _cover_size(container: InputContainer) -> tuple[int, int] | None:
     for picture in container.streams.video:
         if picture.disposition & Disposition.attached_pic:
             return picture.codec_context.width, picture.codec_context.height
     return None
 
 
-def _marks(container: InputContainer) -> Iterator[ChapterMark]:
+def _chapter_marks(container: InputContainer) -> Iterator[ChapterMark]:
     for chapter in container.chapters():
         time_base = chapter["time_base"] or Fraction(1)
         start, end = (float(chapter[boundary] * time_base) for boundary in ("start", "end"))
@@ -331,7 +336,7 @@ class _Decoder:
         return self._resamplers[input_format]
 
     def _silence_invalid(self, block: Samples) -> Samples:
-        is_invalid = ~(np.abs(block) <= LOUDEST)  # not a number is not greater either
+        is_invalid = ~(np.abs(block) <= MAX_SAMPLE)  # not a number is not greater either
         if not bool(is_invalid.any()):
             return block
         self.invalid += int(np.count_nonzero(is_invalid))
@@ -343,9 +348,9 @@ _MP3_KILOBITS = {
     1: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     2: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 }
-_COARSE = ("pcm_u8", "pcm_s8", "pcm_alaw", "pcm_mulaw")
+_COARSE_CODECS = ("pcm_u8", "pcm_s8", "pcm_alaw", "pcm_mulaw")
 """Whose steps are so wide that equal samples mean nothing."""
-_LOSSLESS = ("flac", "alac", "wavpack", "ape", "tta")
+_LOSSLESS_CODECS = ("flac", "alac", "wavpack", "ape", "tta")
 
 
 def _mp3_bitrate(header: bytes) -> int:
@@ -365,11 +370,11 @@ def _bitrate_mode(stream: AudioStream, decoder: _Decoder) -> str:
     name = stream.codec_context.codec.canonical_name
     if _is_mp3(stream):
         return "constant" if len(decoder.rates) == 1 else "variable"
-    return "lossless" if name.startswith("pcm_") or name in _LOSSLESS else "unknown"
+    return "lossless" if name.startswith("pcm_") or name in _LOSSLESS_CODECS else "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
+class _Mp3Header:
     """What the first frame of an MP3 says of the whole file."""
 
     name: str
@@ -378,10 +383,10 @@ class _Header:
     """How many follow it; 0 where it does not say."""
 
 
-_NO_HEADER = _Header("", 0)
+_NO_HEADER = _Mp3Header("", 0)
 
 
-def _mp3_header(path: Path) -> _Header:
+def _read_mp3_header(path: Path) -> _Mp3Header:
     """That of the first frame, behind an ID3v2 tag of any size."""
     with path.open("rb") as file:
         tag_header = file.read(10)
@@ -403,15 +408,15 @@ def _mp3_header(path: Path) -> _Header:
     else:  # the lowest flag says that the number of frames is there
         flags = int.from_bytes(frame_bytes[offset + 4 : offset + 8])
         frames = frame_bytes[offset + 8 : offset + 12] if flags & 1 else b""
-    return _Header(name.decode(), int.from_bytes(frames))
+    return _Mp3Header(name.decode(), int.from_bytes(frames))
 
 
-class _Meter:
+class _SignalMeter:
     """Edges, noise floor, gaps, clipped runs and flat tops of the blocks that pass, in windows of
     10 ms; levels in tenths of a second."""
 
     def __init__(self, rate: int, *, coarse: bool = False) -> None:
-        self.flats = meters.Flats(rate, coarse)
+        self.flats = meters.FlatTopCounter(rate, coarse)
         self.levels = bytearray()
         self.spectra = SpectrumMeter(rate)
         self.step = max(1, rate // 100)
@@ -457,12 +462,12 @@ class _Meter:
         windows = signal[:, : count * self.step].reshape(2, count, self.step)
         energies, peaks = windows[0].mean(axis=1), windows[1].max(axis=1)
         self._measure_edges(energies)
-        self._measure_silences(peaks < amplitude(DIGITAL))
+        self._measure_silences(peaks < amplitude(DIGITAL_LEVEL))
         self._measure_half_seconds(energies)
         self._window_count += count
 
     def _measure_edges(self, energies: NDArray[np.float64]) -> None:
-        is_loud = np.concatenate([self._last_loud, energies > amplitude(SOUND) ** 2])
+        is_loud = np.concatenate([self._last_loud, energies > amplitude(SOUND_LEVEL) ** 2])
         loud_windows = (
             np.flatnonzero(is_loud[2:] & is_loud[1:-1] & is_loud[:-2]) + self._window_count
         )
@@ -508,7 +513,7 @@ class _Meter:
             self._histogram += np.bincount(bins, minlength=1201)
 
     def _count_clips(self, block: Samples) -> None:
-        is_full = np.abs(block.reshape(len(block), -1)) >= FULL
+        is_full = np.abs(block.reshape(len(block), -1)) >= CLIPPED_LEVEL
         last_full = (
             self._last_full if self._last_full.ndim == 2 else np.zeros((3, is_full.shape[1]), bool)
         )

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from narrator.sound.audio import Samples
 
 BANDS = 12
-TENTH = 0.1
-_EDGES = np.geomspace(100, 3800, BANDS + 1)
+TENTH_SECONDS = 0.1
+_BAND_EDGES = np.geomspace(100, 3800, BANDS + 1)
 """Hz; all rates of speech reach so far."""
-_LOWEST = -100.0
-_RANGE = 45.0
+_LOWEST_LEVEL = -100.0
+_LEVEL_RANGE = 45.0
 """dB under a band's loudest twentieth at which levels end: below lie room, coders and dither."""
-LEAST = 30
+MIN_TENTHS = 30
 """Tenths that two stretches need to be told to be the same."""
-ALIKE = 0.85
+SAME_SOUND_LIKENESS = 0.85
 """Likeness from which on files hold the same sound. Measured: coded twice, and begun up to 30 ms
 earlier, 0.87 and more (0.72 at 50 ms); different texts of one voice 0.12 and less."""
 
@@ -52,11 +52,13 @@ class SpectrumMeter:
         ]
         window = np.hanning(2 * tenth_samples).astype(np.float32)
         power = np.abs(np.fft.rfft(frames * window, axis=1)) ** 2
-        bounds = np.searchsorted(np.fft.rfftfreq(2 * tenth_samples, 1 / self.rate), _EDGES)
+        bounds = np.searchsorted(np.fft.rfftfreq(2 * tenth_samples, 1 / self.rate), _BAND_EDGES)
         sums = np.concatenate([np.zeros((count, 1)), np.cumsum(power, axis=1)], axis=1)
         bands = (sums[:, bounds[1:]] - sums[:, bounds[:-1]]) / tenth_samples**2
-        decibels = 10 * np.log10(np.maximum(bands, 10 ** (_LOWEST / 10)))
-        self.levels += np.clip(np.rint((decibels - _LOWEST) * 2), 0, 255).astype(np.uint8).tobytes()
+        decibels = 10 * np.log10(np.maximum(bands, 10 ** (_LOWEST_LEVEL / 10)))
+        self.levels += (
+            np.clip(np.rint((decibels - _LOWEST_LEVEL) * 2), 0, 255).astype(np.uint8).tobytes()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +77,15 @@ class Spectra:
         if not len(decibels):
             return cls(decibels, np.zeros(0, bool))
         loudest = np.percentile(decibels, 95, axis=0).astype(np.float32)
-        bands = np.maximum(decibels, loudest - np.float32(_RANGE))
-        heights = bands - (loudest - _RANGE)
-        active = heights.mean(axis=1) > 0.3 * _RANGE
+        bands = np.maximum(decibels, loudest - np.float32(_LEVEL_RANGE))
+        heights = bands - (loudest - _LEVEL_RANGE)
+        active = heights.mean(axis=1) > 0.3 * _LEVEL_RANGE
         mean = bands[active].mean(axis=0) if active.any() else bands.mean(axis=0)
         return cls((bands - mean).astype(np.float32), active)
 
     def part(self, start: float, stop: float) -> Spectra:
         """From one second to another."""
-        cut = slice(max(0, round(start / TENTH)), max(0, round(stop / TENTH)))
+        cut = slice(max(0, round(start / TENTH_SECONDS)), max(0, round(stop / TENTH_SECONDS)))
         return Spectra(self.bands[cut], self.active[cut])
 
     def __len__(self) -> int:
@@ -95,7 +97,7 @@ def likeness(first: Spectra, second: Spectra) -> float:
     too little sound."""
     count = min(len(first), len(second))
     is_active = first.active[:count] | second.active[:count]
-    if np.count_nonzero(is_active) < LEAST:
+    if np.count_nonzero(is_active) < MIN_TENTHS:
         return 0.0
     first_bands, second_bands = first.bands[:count][is_active], second.bands[:count][is_active]
     norm = float(np.sqrt(np.sum(first_bands**2) * np.sum(second_bands**2)))
@@ -118,12 +120,12 @@ def alike(first: Spectra, second: Spectra) -> bool:
     """Whether two files hold the same sound, and are as long."""
     if abs(len(first) - len(second)) > max(10, 0.005 * len(first)):
         return False
-    return best_shift(first, second)[1] > ALIKE
+    return best_shift(first, second)[1] > SAME_SOUND_LIKENESS
 
 
-_WINDOW = 10
+_WINDOW_TENTHS = 10
 """Tenths that are compared together."""
-_UNLIKE = 0.4
+_DIFFERENT_LIKENESS = 0.4
 """Likeness of a second that is not the same sound."""
 
 
@@ -133,7 +135,7 @@ def first_difference(first_spectra: Spectra, second_spectra: Spectra) -> float |
 
     Both are expected to begin with the same sound.
     """
-    if np.count_nonzero(first_spectra.active) < LEAST:
+    if np.count_nonzero(first_spectra.active) < MIN_TENTHS:
         return None
     # where it begins half a tenth later, its spectra lie between those of `second_spectra`
     halfway = (second_spectra.bands[:-1] + second_spectra.bands[1:]) / np.float32(2)
@@ -150,12 +152,14 @@ def first_difference(first_spectra: Spectra, second_spectra: Spectra) -> float |
     )
     count = min(len(first_aligned), len(second_aligned))
     likenesses = _local_likeness(first_aligned, second_aligned, 0, count)
-    active_counts = _sums(
+    active_counts = _window_sums(
         (first_aligned.active[:count] | second_aligned.active[:count]).astype(np.float64)
     )
-    different = np.flatnonzero((likenesses < _UNLIKE) & (active_counts >= _WINDOW / 2))
+    different = np.flatnonzero(
+        (likenesses < _DIFFERENT_LIKENESS) & (active_counts >= _WINDOW_TENTHS / 2)
+    )
     if len(different):
-        return (int(different[0]) + skipped) * TENTH
+        return (int(different[0]) + skipped) * TENTH_SECONDS
     return None
 
 
@@ -170,21 +174,25 @@ def _local_likeness(first: Spectra, second: Spectra, lag: int, count: int) -> ND
         (first_bands * first_bands).sum(1),
         (second_bands * second_bands).sum(1),
     )
-    norms = np.sqrt(_sums(first_squares) * _sums(second_squares))
-    return np.asarray(_sums(products) / np.maximum(norms, 1e-9))
+    norms = np.sqrt(_window_sums(first_squares) * _window_sums(second_squares))
+    return np.asarray(_window_sums(products) / np.maximum(norms, 1e-9))
 
 
-def _sums(series: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Over each `_WINDOW` that lies in them."""
+def _window_sums(series: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Over each `_WINDOW_TENTHS` that lies in them."""
     total = np.concatenate([[0.0], np.cumsum(series)])
-    return total[_WINDOW:] - total[:-_WINDOW] if len(series) >= _WINDOW else np.zeros(0)
+    return (
+        total[_WINDOW_TENTHS:] - total[:-_WINDOW_TENTHS]
+        if len(series) >= _WINDOW_TENTHS
+        else np.zeros(0)
+    )
 
 
 # -- what comes twice ------------------------------------------------------------------------------
 
-_SHORTEST, _LONGEST = 8, 60
+_MIN_REPEAT_TENTHS, _MAX_REPEAT_TENTHS = 8, 60
 """Tenths of a passage that is looked for twice in a row."""
-_CANDIDATE = 0.65
+_CANDIDATE_LIKENESS = 0.65
 """Likeness from which on a passage may be there twice: the sound itself decides."""
 
 
@@ -193,18 +201,22 @@ def repeat_candidates(spectra: Spectra, max_count: int = 300) -> list[tuple[floa
     and the seconds after which it comes again. Passages that are parted by a pause are none: a text
     may say things twice."""
     candidates: list[tuple[float, float, float]] = []
-    for lag in range(_SHORTEST, min(_LONGEST, len(spectra) // 2) + 1):
+    for lag in range(_MIN_REPEAT_TENTHS, min(_MAX_REPEAT_TENTHS, len(spectra) // 2) + 1):
         count = len(spectra) - lag
         likenesses = _local_likeness(spectra, spectra, lag, count)
-        active_counts = _sums(spectra.active[:count].astype(np.float64))
-        is_alike = (likenesses > _CANDIDATE) & (active_counts >= 0.6 * _WINDOW)
+        active_counts = _window_sums(spectra.active[:count].astype(np.float64))
+        is_alike = (likenesses > _CANDIDATE_LIKENESS) & (active_counts >= 0.6 * _WINDOW_TENTHS)
         edges = np.flatnonzero(np.diff(np.concatenate([[False], is_alike, [False]])))
         for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            length = stop - start + _WINDOW - 1
+            length = stop - start + _WINDOW_TENTHS - 1
             if 0.5 * lag <= length <= 1.7 * lag + 5:
                 best_likeness = float(likenesses[start:stop].max())
                 candidates.append(
-                    (best_likeness, (start + (length - lag) / 2) * TENTH, lag * TENTH)
+                    (
+                        best_likeness,
+                        (start + (length - lag) / 2) * TENTH_SECONDS,
+                        lag * TENTH_SECONDS,
+                    )
                 )
     candidates.sort(reverse=True)
     distinct: list[tuple[float, float]] = []
@@ -217,7 +229,7 @@ def repeat_candidates(spectra: Spectra, max_count: int = 300) -> list[tuple[floa
     return distinct[:max_count]
 
 
-EXACT = 0.85
+COPY_CORRELATION = 0.85
 """Correlation of a passage with its copy, through any coder; of words that are said twice it is at
 most 0.6."""
 
@@ -247,7 +259,7 @@ def repeated(sound: Samples, rate: int, lag: float) -> tuple[float, float] | Non
     norms = np.sqrt((energies[len(probe) :] - energies[: -len(probe)]) * np.sum(probe**2))
     correlation = products / np.maximum(norms, 1e-9)
     best_offset = int(np.argmax(correlation))
-    if correlation[best_offset] < EXACT:
+    if correlation[best_offset] < COPY_CORRELATION:
         return None
     period = search_start + best_offset - probe_start
     step_count = (len(sound) - period) // step_samples
@@ -259,8 +271,8 @@ def repeated(sound: Samples, rate: int, lag: float) -> tuple[float, float] | Non
         .reshape(step_count, step_samples)
         .astype(np.float64)
     )
-    power = (passage**2).sum(1) + (copy**2).sum(1)
-    is_same = ((passage - copy) ** 2).sum(1) <= 0.2 * power + 1e-9
+    power_sums = (passage**2).sum(1) + (copy**2).sum(1)
+    is_same = ((passage - copy) ** 2).sum(1) <= 0.2 * power_sums + 1e-9
     probe_step = (probe_start + len(probe) // 2) // step_samples
     first_step, last_step = probe_step, probe_step
     while first_step > 0 and is_same[first_step - 1 : first_step + 2].any():

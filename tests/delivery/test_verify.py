@@ -21,7 +21,7 @@ from narrator.project.profiles import PROFILES, custom
 from narrator.sound.audio import Samples, as_frame, decoded, filtered, resample
 from narrator.sound.loudness import master
 from narrator.sound.mastering import with_room_tone
-from narrator.sound.meters import Flats
+from narrator.sound.meters import FlatTopCounter
 from narrator.sound.probe import FileFigures, figures
 from tests import spoken
 from tests.effort import quick
@@ -124,14 +124,14 @@ def test_the_figures_are_the_files(good: Path) -> None:
     [333, pytest.param(5000, marks=pytest.mark.slow), pytest.param(65536, marks=pytest.mark.slow)],
 )
 def test_meters_do_not_depend_on_the_size_of_blocks(size: int) -> None:
-    from narrator.sound.probe import _Meter
+    from narrator.sound.probe import _SignalMeter
 
     sound = roomy(speech(3.0), room=None)
     sound[HZ * 2 : HZ * 2 + HZ // 2] = 0
     sound[HZ : HZ + 5] = 1
     seen = []
     for step in (size, len(sound)):
-        meter = _Meter(HZ)
+        meter = _SignalMeter(HZ)
         assert sum(len(b) for b in meter.watch(blocks(sound, step))) == len(sound)
         meter.finish()
         seen.append(
@@ -148,9 +148,9 @@ def test_meters_do_not_depend_on_the_size_of_blocks(size: int) -> None:
 @pytest.mark.slow
 def test_the_noise_floor_of_speech_without_long_pauses_is_that_of_its_edges() -> None:
     sound = roomy(speech(120.0), room=-68)  # a hundredth of which is no pause
-    from narrator.sound.probe import _Meter
+    from narrator.sound.probe import _SignalMeter
 
-    meter = _Meter(HZ)
+    meter = _SignalMeter(HZ)
     for _ in meter.watch(iter([sound])):
         pass
     assert meter.floor() == pytest.approx(-68, abs=1)
@@ -550,7 +550,7 @@ def test_flat_tops_do_not_depend_on_the_size_of_blocks(size: int) -> None:
                             np.clip(read_aloud(), -0.3, 0.3), silence(1, HZ)])  # fmt: skip
     seen = []
     for step in (size, len(sound)):
-        meter = Flats(HZ)
+        meter = FlatTopCounter(HZ)
         for block in blocks(sound, step):
             meter.feed(block)
         meter.finish()

@@ -32,7 +32,7 @@ def read_cover(path: Path) -> Cover:
         raise UserError(f"{path}: the cover cannot be read: {error}") from error
     if len(data) > LARGEST:
         raise UserError(f"{path}: a cover of more than {LARGEST >> 20} MB: save it as a JPEG")
-    size = media.size_of(data)
+    size = media.image_size(data)
     if size is None:
         raise UserError(f"{path}: a cover must be a JPEG or PNG image; this is neither")
     strict = size.kind == "jpeg" and b"\xff\xd9" not in data[-_TRAILER:]
