@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 
 from narrator.delivery import clashes, companions, export, finish, layout
 from narrator.delivery.companions import readalong
-from narrator.delivery.export.excerpt import LEAD
+from narrator.delivery.export.excerpt import SAMPLE_LEAD
 from narrator.errors import ManifestError, Problem, UserError
 from narrator.project.profiles import EDGE, ROOM_TONE, Profile, within
 from narrator.project.project import Project
@@ -21,7 +21,7 @@ from narrator.project.schema import Sample
 from narrator.speech.plan import Utterance
 from narrator.text.chunks import together
 
-LIKELY = 0.75
+EXPECTED_SHARE = 0.75
 """Of the expected length: what is too long or too short even so is refused before it is spoken."""
 
 
@@ -53,21 +53,30 @@ class ChapterShape:
 
 def shapes(project: Project, spoken: Sequence[Utterance]) -> list[ChapterShape]:
     """All chapters of a book, of which each has something to speak, from all its chunks."""
-    found = []
+    chapter_shapes = []
     chapters, pauses = project.chapters, project.manifest.pauses
     for number, chapter in groupby(spoken, key=lambda one: one.chapter):
         groups = list(together(chapter))
-        own = tuple(group[0] for group in groups)
-        between = tuple(layout.pause_between(a.chunk, b.chunk, pauses) for a, b in pairwise(own))
-        speech = sum(max(map(partial(_seconds, project), group)) for group in groups)
-        speech += sum(seconds for seconds, _ in between)
-        found.append(ChapterShape(number, chapters[number].title, own, speech, between))
-    return found
+        first_utterances = tuple(group[0] for group in groups)
+        pauses_between = tuple(
+            layout.pause_between(utterance.chunk, following.chunk, pauses)
+            for utterance, following in pairwise(first_utterances)
+        )
+        speech_seconds = sum(
+            max(map(partial(_expected_seconds, project), group)) for group in groups
+        )
+        speech_seconds += sum(seconds for seconds, _ in pauses_between)
+        chapter_shapes.append(
+            ChapterShape(
+                number, chapters[number].title, first_utterances, speech_seconds, pauses_between
+            )
+        )
+    return chapter_shapes
 
 
-def _seconds(project: Project, one: Utterance) -> float:
+def _expected_seconds(project: Project, utterance: Utterance) -> float:
     """Expected of it, at its speaker's speed."""
-    return one.expected / project.speakers[one.chunk.speaker].speed
+    return utterance.expected / project.speakers[utterance.chunk.speaker].speed
 
 
 def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) -> None:
@@ -78,44 +87,49 @@ def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) 
 
     `chapters` are `shapes` of the whole book. Raises ManifestError with every problem found.
     """
-    found = [
+    problems = [
         *_coding_problems(project, rate),
         *_name_problems(project),
         *_cover_problems(project),
     ]
-    profiled = project.manifest.output.profile is not None
-    played = project.numbered if profiled and project.manifest.music else []
-    spoken = [chapters[number].spoken for number in played]
-    sounding = {number: clashes.parts(project, spoken, n) for n, number in enumerate(played)}
-    silence = _Silences(project, chapters, sounding)
+    has_profile = project.manifest.output.profile is not None
+    music_chapters = project.numbered if has_profile and project.manifest.music else []
+    utterances = [chapters[number].spoken for number in music_chapters]
+    music_parts = {
+        number: clashes.parts(project, utterances, index)
+        for index, number in enumerate(music_chapters)
+    }
+    silences = _Silences(project, chapters, music_parts)
     for profile in project.deliveries:
-        found += clashes.clashes(project, spoken, profile)
-        found += _edge_problems(project, profile, chapters)
-        found += silence.problems(profile)
-        found += _length_problems(project, profile, chapters)
-    if found:
-        raise ManifestError(dict.fromkeys(found))
+        problems += clashes.clashes(project, utterances, profile)
+        problems += _edge_problems(project, profile, chapters)
+        problems += silences.problems(profile)
+        problems += _length_problems(project, profile, chapters)
+    if problems:
+        raise ManifestError(dict.fromkeys(problems))
 
 
 def _coding_problems(project: Project, rate: int) -> Iterator[Problem]:
     line = project.line("output")
-    wanted, profiles = project.manifest.output.companions, project.deliveries
-    profiled = project.manifest.output.profile is not None
+    companion_kinds, profiles = project.manifest.output.companions, project.deliveries
+    has_profile = project.manifest.output.profile is not None
     try:
         bytes_per_second(project, rate)
     except UserError as error:
         yield Problem(project.path, line, str(error))
-    sounds = {format for profile in profiles for format in profile.formats}
-    named = [kind for kind in wanted if kind != "readalong"]
+    formats = {format for profile in profiles for format in profile.formats}
+    file_companions = [kind for kind in companion_kinds if kind != "readalong"]
     try:
-        if "readalong" in wanted and profiled and not sounds & set(readalong.AUDIO):
+        if "readalong" in companion_kinds and has_profile and not formats & set(readalong.AUDIO):
             raise UserError(
                 "output.companions: readalong needs sound that e-readers play; add a profile with "
                 f"one of {', '.join(readalong.AUDIO)}"
             )
-        companions.check(wanted, sorted(sounds), 1)
-        joined = any(_joins(profile) for profile in profiles)
-        companions.check(named, sorted(sounds), len(project.chapters) if joined else 1)
+        companions.check(companion_kinds, sorted(formats), 1)
+        is_joined = any(_joins_chapters(profile) for profile in profiles)
+        companions.check(
+            file_companions, sorted(formats), len(project.chapters) if is_joined else 1
+        )
     except UserError as error:
         yield Problem(project.path, project.line("output", "companions"), str(error))
 
@@ -129,7 +143,7 @@ def _name_problems(project: Project) -> Iterator[Problem]:
         yield Problem(project.path, project.line("output"), str(error))
 
 
-def _joins(profile: Profile) -> bool:
+def _joins_chapters(profile: Profile) -> bool:
     """Whether chapters lie one after the other in a file."""
     return "m4b" in profile.formats or profile.files != "chapters"
 
@@ -144,8 +158,8 @@ def _cover_problems(project: Project) -> Iterator[Problem]:
     for profile in project.deliveries:
         if picture is None or path is None:
             if profile.cover:
-                what = f"profile {profile.name} asks for a cover: set `cover`"
-                yield Problem(project.path, project.line("output", "profile"), what)
+                message = f"profile {profile.name} asks for a cover: set `cover`"
+                yield Problem(project.path, project.line("output", "profile"), message)
             continue
         try:
             export.fitted(picture, path, square=profile.cover_square, pixels=profile.cover_pixels)
@@ -158,30 +172,39 @@ def _edge_problems(
 ) -> Iterator[Problem]:
     """Silence before the first word of a file and after its last that is too short or too long."""
     pauses = project.manifest.pauses
-    apart = profile.longest is not None or (profile.files != "book" and profile.formats != ("m4b",))
-    first, last = (chapters, chapters) if apart else (chapters[:1], chapters[-1:])
-    heads = [(f"'{one.title}' begins", pauses.head + one.lead, one.spoken[0]) for one in first]
-    tails = [(f"'{one.title}' ends", one.rest, one.spoken[-1]) for one in last]
-    for key, span, planned, edges in (
-        ("head", profile.head, pauses.head, heads),
-        ("tail", profile.tail, pauses.tail, tails),
+    has_chapter_files = profile.longest is not None or (
+        profile.files != "book" and profile.formats != ("m4b",)
+    )
+    first_chapters, last_chapters = (
+        (chapters, chapters) if has_chapter_files else (chapters[:1], chapters[-1:])
+    )
+    head_edges = [
+        (f"'{chapter.title}' begins", pauses.head + chapter.lead, chapter.spoken[0])
+        for chapter in first_chapters
+    ]
+    tail_edges = [
+        (f"'{chapter.title}' ends", chapter.rest, chapter.spoken[-1]) for chapter in last_chapters
+    ]
+    for key, span, planned_pause, edges in (
+        ("head", profile.head, pauses.head, head_edges),
+        ("tail", profile.tail, pauses.tail, tail_edges),
     ):
         if span is None:
             continue
-        least, most = within(span)
-        asks = f"profile {profile.name} asks for a {key} of {span[0]:g} to {span[1]:g} s"
-        if not least <= planned <= most:
+        shortest, longest = within(span)
+        demand = f"profile {profile.name} asks for a {key} of {span[0]:g} to {span[1]:g} s"
+        if not shortest <= planned_pause <= longest:
             line = project.line("pauses", key) or project.line("output", "profile")
-            what = f"{asks}: set pauses.{key}, which is {planned:g}, to {least:g} to {most:g}"
-            yield Problem(project.path, line, what)
+            message = f"{demand}: set pauses.{key}, which is {planned_pause:g}, to {shortest:g} to {longest:g}"
+            yield Problem(project.path, line, message)
             continue
-        for which, seconds, utterance in edges:
-            if seconds > most:
-                what = f"{asks}, and {which} with {seconds:g} s: shorten its [pause]"
-                yield _at(utterance, what)
+        for edge_name, seconds, utterance in edges:
+            if seconds > longest:
+                message = f"{demand}, and {edge_name} with {seconds:g} s: shorten its [pause]"
+                yield _problem_at(utterance, message)
 
 
-def _at(utterance: Utterance, message: str) -> Problem:
+def _problem_at(utterance: Utterance, message: str) -> Problem:
     line = utterance.chunk.pieces[-1].line
     return Problem(line.path, line.line, message)
 
@@ -199,44 +222,48 @@ class _Silences:
         """Silences that are longer than a profile takes."""
         if profile.gap is None or profile.room_tone is not None:
             return []
-        joined = _joins(profile)
-        found = [*self._inside(profile), *(self._between(profile) if joined else ())]
-        return list(dict.fromkeys(found))  # a pause of the manifest's is said once
+        is_joined = _joins_chapters(profile)
+        problems = [*self._inside(profile), *(self._between(profile) if is_joined else ())]
+        return list(dict.fromkeys(problems))  # a pause of the manifest's is said once
 
     def _inside(self, profile: Profile) -> Iterator[Problem]:
-        for one in self.chapters:
-            if "under" in self.music.get(one.number, ()):
+        for chapter in self.chapters:
+            if "under" in self.music.get(chapter.number, ()):
                 continue
-            for utterance, (seconds, name) in zip(one.spoken, one.pauses, strict=False):
-                if seconds > _most_silence(profile):
+            for utterance, (seconds, name) in zip(chapter.spoken, chapter.pauses, strict=False):
+                if seconds > _max_silence(profile):
                     yield self._problem(profile, seconds, name, utterance)
 
     def _between(self, profile: Profile) -> Iterator[Problem]:
         pauses = self.project.manifest.pauses
-        for one, after in pairwise(self.chapters):
-            outro = "tail" in self.music.get(one.number, ())
-            intro = "head" in self.music.get(after.number, ())
-            ending = one.rest if outro else max(pauses.tail, one.rest)
-            beginning = 0.0 if intro else pauses.head + after.lead
-            if ending + beginning > _most_silence(profile):
-                name = "" if one.rest > pauses.tail or after.lead else "tail"
-                where = after.spoken[0] if after.lead > one.rest else one.spoken[-1]
-                yield self._problem(profile, ending + beginning, name, where)
+        for chapter, following in pairwise(self.chapters):
+            has_outro = "tail" in self.music.get(chapter.number, ())
+            has_intro = "head" in self.music.get(following.number, ())
+            tail_seconds = chapter.rest if has_outro else max(pauses.tail, chapter.rest)
+            head_seconds = 0.0 if has_intro else pauses.head + following.lead
+            if tail_seconds + head_seconds > _max_silence(profile):
+                pause_name = "" if chapter.rest > pauses.tail or following.lead else "tail"
+                utterance = (
+                    following.spoken[0] if following.lead > chapter.rest else chapter.spoken[-1]
+                )
+                yield self._problem(profile, tail_seconds + head_seconds, pause_name, utterance)
 
-    def _problem(self, profile: Profile, seconds: float, name: str, where: Utterance) -> Problem:
-        what = (
+    def _problem(
+        self, profile: Profile, seconds: float, pause_name: str, utterance: Utterance
+    ) -> Problem:
+        message = (
             f"{seconds:g} s of digital silence, and profile {profile.name} takes {profile.gap:g}: "
-            f"shorten {f'pauses.{name}' if name else 'the [pause]'}, or deliver to a profile of "
+            f"shorten {f'pauses.{pause_name}' if pause_name else 'the [pause]'}, or deliver to a profile of "
             f"your own with `room_tone: {ROOM_TONE:g}`"
         )
-        if not name:
-            return _at(where, what)
+        if not pause_name:
+            return _problem_at(utterance, message)
         project = self.project
-        line = project.line("pauses", name) or project.line("output", "profile")
-        return Problem(project.path, line, what)
+        line = project.line("pauses", pause_name) or project.line("output", "profile")
+        return Problem(project.path, line, message)
 
 
-def _most_silence(profile: Profile) -> float:
+def _max_silence(profile: Profile) -> float:
     """Seconds of a pause: takes begin and end with a little silence of their own."""
     return (profile.gap or 0.0) - EDGE
 
@@ -246,29 +273,31 @@ def _length_problems(
 ) -> Iterator[Problem]:
     """Chapters that are too long for a file, and a sample that is too short, by a clear margin."""
     pauses = project.manifest.pauses
-    for one in chapters:
-        minutes = (pauses.head + one.speech + pauses.tail) / 60
-        if profile.longest is not None and minutes * LIKELY > profile.longest:
-            what = (
-                f"'{one.title}' will last about {minutes:.1f} min, and profile {profile.name} "
+    for chapter in chapters:
+        minutes = (pauses.head + chapter.speech + pauses.tail) / 60
+        if profile.longest is not None and minutes * EXPECTED_SHARE > profile.longest:
+            message = (
+                f"'{chapter.title}' will last about {minutes:.1f} min, and profile {profile.name} "
                 f"takes {profile.longest:g} a file: make two chapters of it"
             )
-            line = project.line(*project.chapter_loc(one.number))
-            yield Problem(project.path, line, what)
+            line = project.line(*project.chapter_loc(chapter.number))
+            yield Problem(project.path, line, message)
     if profile.sample is None:
         return
-    wanted, least = project.manifest.output.sample or Sample(), profile.sample[0]
-    chosen = chapters[finish.chapter_number(project, wanted.chapter) - 1]
-    left = pauses.head + chosen.speech - max(wanted.start, pauses.head)
-    seconds = max(0.0, left) + 3 * LEAD
-    if seconds < least * LIKELY:
-        what = (
-            f"output.sample: '{chosen.title}' gives about {seconds:.0f} s from {wanted.start:g} s "
-            f"on, of {least:g} s that profile {profile.name} asks for; choose another chapter, "
+    sample_settings, min_seconds = project.manifest.output.sample or Sample(), profile.sample[0]
+    sample_chapter = chapters[finish.chapter_number(project, sample_settings.chapter) - 1]
+    available_seconds = (
+        pauses.head + sample_chapter.speech - max(sample_settings.start, pauses.head)
+    )
+    seconds = max(0.0, available_seconds) + 3 * SAMPLE_LEAD
+    if seconds < min_seconds * EXPECTED_SHARE:
+        message = (
+            f"output.sample: '{sample_chapter.title}' gives about {seconds:.0f} s from {sample_settings.start:g} s "
+            f"on, of {min_seconds:g} s that profile {profile.name} asks for; choose another chapter, "
             "start or length"
         )
         line = project.line("output", "sample")
-        yield Problem(project.path, line, what)
+        yield Problem(project.path, line, message)
 
 
 # -- sizes -----------------------------------------------------------------------------------------
@@ -289,10 +318,10 @@ def bytes_per_second(project: Project, rate: int, channels: int = 1) -> float:
 def _bytes_per_second(profile: Profile, rate: int, channels: int) -> float:
     sizes = []
     for format in profile.formats:
-        code = export.encoding(format, rate, profile, channels)
-        size = code.bytes_per_second
+        encoding = export.encoding(format, rate, profile, channels)
+        size = encoding.bytes_per_second
         if format == "wav":  # kept as FLAC, delivered as 24 bits a sample
-            size = 3.0 * code.sample_rate * code.channels
+            size = 3.0 * encoding.sample_rate * encoding.channels
         # M4B always is one book; of the others a book may be delivered twice
         sizes.append(2 * size if profile.files == "both" and format != "m4b" else size)
     return sum(sizes)
@@ -301,19 +330,22 @@ def _bytes_per_second(profile: Profile, rate: int, channels: int) -> float:
 def stereo_cost(project: Project, rate: int, channels: int, seconds: float) -> str | None:
     """What a book in stereo costs for the sake of its music, and how to save it; None where it is
     not in stereo, or its deliveries say that it shall be."""
-    free = [profile for profile in project.deliveries if profile.channels is None]
-    one, two = (sum(_bytes_per_second(profile, rate, n) for profile in free) for n in (1, 2))
-    if channels < 2 or two <= one:
+    free_profiles = [profile for profile in project.deliveries if profile.channels is None]
+    mono_size, stereo_size = (
+        sum(_bytes_per_second(profile, rate, channel_count) for profile in free_profiles)
+        for channel_count in (1, 2)
+    )
+    if channels < 2 or stereo_size <= mono_size:
         return None
-    where = (
+    setting = (
         "`channels: mono` in a profile of your own"
         if project.manifest.output.profile
         else "`output.channels: mono`"
     )
     return (
         f"music in stereo makes all of the book stereo, and its files about "
-        f"{_megabytes(two * seconds)} instead of {_megabytes(one * seconds)}: {where} saves "
-        f"{_megabytes((two - one) * seconds)}"
+        f"{_megabytes(stereo_size * seconds)} instead of {_megabytes(mono_size * seconds)}: {setting} saves "
+        f"{_megabytes((stereo_size - mono_size) * seconds)}"
     )
 
 

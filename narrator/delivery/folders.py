@@ -10,7 +10,7 @@ from narrator.engines.registry import ENGINES
 from narrator.project import buildfolder, other_engine
 from narrator.project.project import Project
 
-_KIND = re.compile(rf"(book|{'|'.join(ENGINES)})(-|$)")
+_FOLDER_NAME = re.compile(rf"(book|{'|'.join(ENGINES)})(-|$)")
 SOUNDS = (".m4b", ".mp3", ".flac", ".opus", ".wav")
 """What finished sound ends in; companions lie beside it."""
 
@@ -41,17 +41,17 @@ class Folders:
         kind, stem = self.kind, self.project.stem
         return self.project.build / (kind if stem == "book" else f"{kind}-{stem}")
 
-    def work(self, what: str) -> Path:
+    def work(self, content: str) -> Path:
         """Of what finished files are made from."""
-        return self.project.build / what / f"{self.project.stem}-{self.kind}"
+        return self.project.build / content / f"{self.project.stem}-{self.kind}"
 
     def sounds(self) -> list[Path]:
         """Sound in the folder of finished files, current or not, in order."""
-        found = self.finished.rglob("*")
-        return sorted(path for path in found if path.suffix in SOUNDS and path.is_file())
+        paths = self.finished.rglob("*")
+        return sorted(path for path in paths if path.suffix in SOUNDS and path.is_file())
 
 
 def kind_of(folder: str) -> str:
     """`Folders.kind` of a folder of finished files, by its name; "" where it is none."""
-    found = _KIND.match(folder)
-    return found[1] if found else ""
+    match = _FOLDER_NAME.match(folder)
+    return match[1] if match else ""

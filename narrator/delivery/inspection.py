@@ -40,13 +40,22 @@ def hold(
     """Files measured and held to a profile, in their order; for those that cannot be read, the
     error. `pauses` are the seconds of the longest pause that is known to be meant in each;
     `on_progress` hears the share of all files that is measured."""
-    measured = dict(zip(paths, verify.measured(paths, on_progress=on_progress), strict=True))
-    first = next((one for one in measured.values() if isinstance(one, FileFigures)), None)
+    figures_by_path = dict(zip(paths, verify.measured(paths, on_progress=on_progress), strict=True))
+    first_figures = next(
+        (
+            file_figures
+            for file_figures in figures_by_path.values()
+            if isinstance(file_figures, FileFigures)
+        ),
+        None,
+    )
     return {
-        path: one
-        if isinstance(one, UserError)
-        else HeldFile(one, verify.checks(one, profile, first, pauses[path]))
-        for path, one in measured.items()
+        path: file_figures
+        if isinstance(file_figures, UserError)
+        else HeldFile(
+            file_figures, verify.checks(file_figures, profile, first_figures, pauses[path])
+        )
+        for path, file_figures in figures_by_path.items()
     }
 
 
@@ -78,44 +87,46 @@ class Places:
         self, profile: Profile | None, on_progress: Callable[[float], None] | None = None
     ) -> Inspection:
         """`on_progress` hears the share of all files that is measured."""
-        pauses = {path: self._pause(path) for path in self.files}
-        found = hold(self.files, profile, pauses, on_progress)
-        held = [file for file in found.values() if isinstance(file, HeldFile)]
-        readable = [file.figures for file in held]
+        pauses = {path: self._longest_pause(path) for path in self.files}
+        inspected = hold(self.files, profile, pauses, on_progress)
+        readable_files = [file for file in inspected.values() if isinstance(file, HeldFile)]
+        readable_figures = [file.figures for file in readable_files]
         findings = [
             finding
             for folder in self.named
             if folder.is_dir()
             for finding in inventory.findings(
                 folder,
-                [one for one in readable if one.path.is_relative_to(folder)],
+                [figures for figures in readable_figures if figures.path.is_relative_to(folder)],
                 profile,
                 self.made,
             )
         ]
         unreadable = [
-            (path, error) for path, error in found.items() if isinstance(error, UserError)
+            (path, error) for path, error in inspected.items() if isinstance(error, UserError)
         ]
-        return Inspection(held, findings, unreadable)
+        return Inspection(readable_files, findings, unreadable)
 
-    def _pause(self, path: Path) -> float:
+    def _longest_pause(self, path: Path) -> float:
         """Seconds of the longest pause that is meant in a file, as far as that is known."""
         entry = self.made.get(Path(os.path.abspath(path)))
         pause = entry.facts.get("pause") if entry else None
         return float(pause) if isinstance(pause, int | float) else 0.0
 
 
-def places(named: Sequence[Path]) -> Places:
+def places(paths: Sequence[Path]) -> Places:
     """Raises UsageError for a folder without sound files, where none should be there either."""
-    made = {path: entry for place in named for path, entry in inventory.made(place).items()}
+    made_files = {
+        path: entry for named_path in paths for path, entry in inventory.made(named_path).items()
+    }
     files: list[Path] = []
-    for place in named:
-        if not place.is_dir():
-            files.append(place)
+    for named_path in paths:
+        if not named_path.is_dir():
+            files.append(named_path)
             continue
-        inside = inventory.sounds(place)
-        root = Path(os.path.abspath(place))
-        if not inside and not any(path.is_relative_to(root) for path in made):
-            raise UsageError(f"{place}: no sound files in this folder")
-        files += inside
-    return Places(named, files, made)
+        sound_files = inventory.sounds(named_path)
+        root = Path(os.path.abspath(named_path))
+        if not sound_files and not any(path.is_relative_to(root) for path in made_files):
+            raise UsageError(f"{named_path}: no sound files in this folder")
+        files += sound_files
+    return Places(paths, files, made_files)

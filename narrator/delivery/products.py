@@ -32,11 +32,11 @@ def listed(book: RenderedBook) -> list[tuple[Path, str]]:
 
     Every byte of them is read: a second for some twenty hours. Raises StorageError.
     """
-    made, stale = made_of(book.project), {*outdated(book)}
+    made_files, stale_files = made_of(book.project), {*outdated(book)}
 
     def note_of(path: Path) -> str:
-        entry = made.get(in_build(book.project, path))
-        if entry is None or path in stale:
+        entry = made_files.get(in_build(book.project, path))
+        if entry is None or path in stale_files:
             return "not of the project as it is now"
         return _note_of(book, path, entry)
 
@@ -46,11 +46,11 @@ def listed(book: RenderedBook) -> list[tuple[Path, str]]:
 def outdated(book: RenderedBook, chapters: Collection[int] = ()) -> list[Path]:
     """Finished files that the next render or export replaces, since what decides them has changed:
     those of some chapters alone (counted from 0), or all. None of their bytes are read."""
-    made = made_of(book.project)
+    made_files = made_of(book.project)
     entries = {
         path: entry
         for path in book.folders.sounds()
-        if (entry := made.get(in_build(book.project, path)))
+        if (entry := made_files.get(in_build(book.project, path)))
         and (not chapters or {*entry.chapters} <= {*chapters})
     }
     states = finish.states(book, {entry.chapters for entry in entries.values()})
@@ -63,15 +63,17 @@ def faulty(book: RenderedBook) -> list[tuple[Path, str]]:
 
     Every byte is read. Raises StorageError.
     """
-    listed_already = set(book.folders.sounds())
+    sound_files = set(book.folders.sounds())
     shelf = shelf_of(book)
-    found = [
+    faulty_files = [
         (path, note)
         for path, entry in sorted(shelf.finished())
-        if path not in listed_already and (note := _note_of(book, path, entry))
+        if path not in sound_files and (note := _note_of(book, path, entry))
     ]
-    again = "altered since it was written; it is encoded again when it is needed"
-    return found + [(path, again) for path in altered_encodings(book.folders.work("encoded"))]
+    encoding_note = "altered since it was written; it is encoded again when it is needed"
+    return faulty_files + [
+        (path, encoding_note) for path in altered_encodings(book.folders.work("encoded"))
+    ]
 
 
 def _note_of(book: RenderedBook, path: Path, entry: MadeFile) -> str:
@@ -79,17 +81,17 @@ def _note_of(book: RenderedBook, path: Path, entry: MadeFile) -> str:
         difference = entry.difference(path)
     if difference in ("", shelves.UNKNOWN):
         return difference
-    altered = "missing" if not path.exists() else "altered since it was made"
+    fault = "missing" if not path.exists() else "altered since it was made"
     command = "narrator feed" if entry.is_feed else f"narrator export{book.folders.option}"
-    return f"{altered}; `{command}` makes it again"
+    return f"{fault}; `{command}` makes it again"
 
 
 def note_feed(project: Project, draft: bool, path: Path) -> None:
     """A feed that lies among finished files is one of the inventory. Raises StorageError."""
     folders = Folders(project, draft)
     if path.is_relative_to(folders.finished) and folders.finished.is_dir():
-        kept = folders.work("encoded")
-        shelf = _shelf(project, folders.finished, kept)
+        cache_folder = folders.work("encoded")
+        shelf = _shelf(project, folders.finished, cache_folder)
         with files.storage(path):
             facts = shelves.content_facts(path)
         shelf.note(path, MadeFile(facts={"feed": True, **facts}))
@@ -97,9 +99,11 @@ def note_feed(project: Project, draft: bool, path: Path) -> None:
 
 def made_of(project: Project) -> dict[str, MadeFile]:
     """Delivered files as they were made, by path within `build`; of chapters that are there."""
-    known = set(range(len(project.chapters)))
-    found = shelves.entries(own(project, "made"))
-    return {name: entry for name, entry in found.items() if set(entry.chapters) <= known}
+    chapter_numbers = set(range(len(project.chapters)))
+    made_files = shelves.entries(own(project, "made"))
+    return {
+        name: entry for name, entry in made_files.items() if set(entry.chapters) <= chapter_numbers
+    }
 
 
 def shelf_of(book: RenderedBook) -> Shelf:
@@ -107,9 +111,9 @@ def shelf_of(book: RenderedBook) -> Shelf:
     return _shelf(book.project, book.folders.finished, book.folders.work("encoded"))
 
 
-def _shelf(project: Project, finished: Path, kept: Path) -> Shelf:
-    older = [kept / "files.json", kept / _COMPANIONS]
-    return Shelf(project.build, finished, own(project, "made"), older=older)
+def _shelf(project: Project, finished: Path, cache_folder: Path) -> Shelf:
+    old_ledgers = [cache_folder / "files.json", cache_folder / _COMPANIONS]
+    return Shelf(project.build, finished, own(project, "made"), older=old_ledgers)
 
 
 _COMPANIONS = "companions.json"
@@ -129,10 +133,10 @@ def delivered(project: Project, shelf: Shelf) -> set[int]:
 def settle(book: RenderedBook, finished: finish.Finished, shelf: Shelf) -> None:
     """Remember what was made, and move aside what is delivered no more. Raises StorageError."""
     with files.storage(shelf.folder):
-        made = finished.made()
+        made_files = finished.made()
     # a feed is not made here, and stays as long as its episodes do
     feeds = {path: entry for path, entry in shelf.finished() if entry.is_feed and path.is_file()}
-    shelf.settle(made | feeds)
+    shelf.settle(made_files | feeds)
     for path in sorted(shelf.folder.rglob("*.xml")):
         if not all(episode.exists() for episode in feed.names(path)):
             shelf.take(path)

@@ -52,13 +52,13 @@ class MadeFile:
         """
         if not path.is_file():
             return "is missing"
-        size, content = self.facts.get("size"), self.facts.get("sha256")
-        if content is None:
+        size, sha256 = self.facts.get("size"), self.facts.get("sha256")
+        if sha256 is None:
             return UNKNOWN
-        there = path.stat().st_size
-        if isinstance(size, int) and there < size:
-            return f"is cut off: {there:,} of {size:,} bytes"
-        return "" if keys.file_content(path) == content else "has been changed since it was made"
+        actual_size = path.stat().st_size
+        if isinstance(size, int) and actual_size < size:
+            return f"is cut off: {actual_size:,} of {size:,} bytes"
+        return "" if keys.file_content(path) == sha256 else "has been changed since it was made"
 
 
 def content_facts(path: Path) -> dict[str, Any]:
@@ -69,13 +69,13 @@ def content_facts(path: Path) -> dict[str, Any]:
 def entries(ledger: Path) -> dict[str, MadeFile]:
     """What a list (made.json) names, by path within `build`; those rows alone that are whole."""
     rows = files.load_json(ledger, {})
-    found: dict[str, MadeFile] = {}
-    named = rows.items() if isinstance(rows, dict) else ()
-    for name, row in ((name, row) for name, row in named if "\0" not in name):
+    made_files: dict[str, MadeFile] = {}
+    row_items = rows.items() if isinstance(rows, dict) else ()
+    for name, row in ((name, row) for name, row in row_items if "\0" not in name):
         with contextlib.suppress(IndexError, KeyError, OverflowError, TypeError, ValueError):
             facts = row[2] if len(row) > 2 else {}
-            found[name] = MadeFile(tuple(map(int, row[0])), str(row[1]), dict(facts))
-    return found
+            made_files[name] = MadeFile(tuple(map(int, row[0])), str(row[1]), dict(facts))
+    return made_files
 
 
 @dataclass(slots=True)
@@ -98,14 +98,14 @@ class Shelf:
         self._entries = entries(self.ledger)
         self._marks = {}
         own_entries = [entry for name, entry in self._entries.items() if self.holds(name)]
-        upgraded = bool(own_entries) and all(e.facts for e in own_entries if e.state)
+        is_upgraded = bool(own_entries) and all(e.facts for e in own_entries if e.state)
         for ledger in self.older:
             rows = files.load_json(ledger, {})
             for name, row in rows.items() if isinstance(rows, dict) else ():
-                own = self.name(ledger.parent / name)
-                if not upgraded and self.holds(own):
-                    self._entries.setdefault(own, MadeFile())
-                self._marks.setdefault(own, []).append(row)
+                build_name = self.name(ledger.parent / name)
+                if not is_upgraded and self.holds(build_name):
+                    self._entries.setdefault(build_name, MadeFile())
+                self._marks.setdefault(build_name, []).append(row)
 
     def name(self, path: Path) -> str:
         """A file's path within `build`, the same wherever that lies."""
@@ -135,9 +135,9 @@ class Shelf:
 
     def expect(self, paths: Iterable[Path]) -> None:
         """Files that are about to be made. Raises StorageError."""
-        new = {self.name(path) for path in paths} - self._entries.keys()
-        if new:
-            self._entries |= dict.fromkeys(new, MadeFile())
+        new_names = {self.name(path) for path in paths} - self._entries.keys()
+        if new_names:
+            self._entries |= dict.fromkeys(new_names, MadeFile())
             self._save()
 
     def make_way(self, path: Path) -> None:
@@ -146,20 +146,20 @@ class Shelf:
         Raises StorageError.
         """
         if os.path.lexists(path) and not self._is_ours(path):
-            self._move(path)
+            self._move_aside(path)
 
     def _is_ours(self, path: Path) -> bool:
         """Whether a file is, byte for byte, what was written there."""
         name = self.name(path)
-        facts = [self._entries.get(name, MadeFile()).facts, *self._marks.get(name, ())]
+        recorded_facts = [self._entries.get(name, MadeFile()).facts, *self._marks.get(name, ())]
         with files.storage(path):
             if not path.is_file() or path.is_symlink():
                 return False
             stat, content = path.stat(), keys.file_content(path)
-        stamp = [stat.st_size, stat.st_mtime_ns]
-        for fact in facts:
-            row = fact if isinstance(fact, Mapping) else {"stat": fact}
-            if row.get("sha256") == content or row.get("stat") == stamp:
+        size_and_time = [stat.st_size, stat.st_mtime_ns]
+        for facts_row in recorded_facts:
+            row = facts_row if isinstance(facts_row, Mapping) else {"stat": facts_row}
+            if row.get("sha256") == content or row.get("stat") == size_and_time:
                 return True
         return False
 
@@ -168,49 +168,49 @@ class Shelf:
 
         Files that this program did not make are let be. Raises StorageError.
         """
-        now = {self.name(path): entry for path, entry in delivered.items()}
+        delivered_names = {self.name(path): entry for path, entry in delivered.items()}
         with files.storage(self.folder):
             # on a disk that looks past case, a file may be there under its old name too
-            same = {_identity(path) for path in delivered}
-            old = {
+            delivered_identities = {_file_identity(path) for path in delivered}
+            outdated_paths = {
                 name: self.path(name)
-                for name in self._entries.keys() - now.keys()
+                for name in self._entries.keys() - delivered_names.keys()
                 if self.holds(name)
             }
-            leaving = [
-                path for _, path in sorted(old.items())
-                if (path.is_file() or path.is_symlink()) and _identity(path) not in same
+            superseded_paths = [
+                path for _, path in sorted(outdated_paths.items())
+                if (path.is_file() or path.is_symlink()) and _file_identity(path) not in delivered_identities
             ]  # fmt: skip
-        self._entries |= now
+        self._entries |= delivered_names
         self._save()
-        for path in leaving:
-            self._move(path)
-        for parent in {path.parent for path in old.values()}:
+        for path in superseded_paths:
+            self._move_aside(path)
+        for parent in {path.parent for path in outdated_paths.values()}:
             files.sweep(parent)
-            self._tidy(parent)
-        self._entries = {n: e for n, e in self._entries.items() if n not in old}
+            self._remove_empty_folders(parent)
+        self._entries = {n: e for n, e in self._entries.items() if n not in outdated_paths}
         self._save()
 
     def take(self, path: Path) -> None:
         """Move a file aside that is of no use without those that were. Raises StorageError."""
-        self._move(path)
-        self._tidy(path.parent)
+        self._move_aside(path)
+        self._remove_empty_folders(path.parent)
 
-    def _move(self, path: Path) -> None:
-        goal = _free(self.build / FOLDER / self.name(path))
+    def _move_aside(self, path: Path) -> None:
+        target = _free_path(self.build / FOLDER / self.name(path))
         with files.storage(path):
-            goal.parent.mkdir(parents=True, exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                path.rename(goal)
+                path.rename(target)
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
-                with files.replacing(goal) as temporary:  # finished files lie on another disk
+                with files.replacing(target) as temporary:  # finished files lie on another disk
                     shutil.copy2(path, temporary)
                 path.unlink()
-        self.moved.append((path, goal))
+        self.moved.append((path, target))
 
-    def _tidy(self, folder: Path) -> None:
+    def _remove_empty_folders(self, folder: Path) -> None:
         """Remove a folder that is empty now, and those around it."""
         root = Path(os.path.normpath(self.folder))
         while folder != root and folder.is_relative_to(root):
@@ -226,18 +226,18 @@ class Shelf:
             files.save_json(self.ledger, rows)
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def _file_identity(path: Path) -> tuple[int, int]:
     stat = path.lstat()
     return stat.st_dev, stat.st_ino
 
 
-def _free(path: Path) -> Path:
+def _free_path(path: Path) -> Path:
     """The path, with a number where there is such a file already."""
-    goal, number = path, 2
-    while os.path.lexists(goal):
-        goal = path.with_name(f"{path.stem} ({number}){path.suffix}")
+    candidate, number = path, 2
+    while os.path.lexists(candidate):
+        candidate = path.with_name(f"{path.stem} ({number}){path.suffix}")
         number += 1
-    return goal
+    return candidate
 
 
 def superseded(build: Path) -> list[tuple[Path, int]]:
@@ -246,20 +246,24 @@ def superseded(build: Path) -> list[tuple[Path, int]]:
     with files.storage(folder):
         if folder.is_symlink():  # somebody else's choice of what lies there
             return []
-        found = sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
-        return [(path, path.lstat().st_size) for path in found]
+        paths = sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
+        return [(path, path.lstat().st_size) for path in paths]
 
 
 def clear(build: Path) -> int:
     """Delete what was moved aside; its size in bytes. Raises StorageError."""
-    found = superseded(build)
+    superseded_files = superseded(build)
     with files.storage(build / FOLDER):
-        for path, _ in found:
+        for path, _ in superseded_files:
             path.unlink()
-        folders = [path for path in (build / FOLDER).rglob("*") if path.is_dir()] if found else []
+        folders = (
+            [path for path in (build / FOLDER).rglob("*") if path.is_dir()]
+            if superseded_files
+            else []
+        )
         for folder in sorted(folders, reverse=True):
             with contextlib.suppress(OSError):
                 folder.rmdir()
         with contextlib.suppress(OSError):
             (build / FOLDER).rmdir()
-    return sum(size for _, size in found)
+    return sum(size for _, size in superseded_files)

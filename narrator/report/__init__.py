@@ -42,12 +42,12 @@ class PageObserver(Protocol):
 def path_of(book: BookPlan) -> Path:
     """Where a project's page lies: build/report.html, and beside it those of drafts and of
     manifests by another name than book.yaml."""
-    return book.project.build / f"{_name(book, 'report')}.html"
+    return book.project.build / f"{_file_name(book, 'report')}.html"
 
 
-def _name(book: BookPlan, what: str) -> str:
+def _file_name(book: BookPlan, prefix: str) -> str:
     stem = "" if book.project.stem == "book" else f"-{book.project.stem}"
-    return f"{what}{stem}{'' if book.folders.kind == 'book' else f'-{book.folders.kind}'}"
+    return f"{prefix}{stem}{'' if book.folders.kind == 'book' else f'-{book.folders.kind}'}"
 
 
 def require(*packages: str) -> None:
@@ -76,45 +76,51 @@ def write(
     from narrator.report import page
 
     facts = gather(book, now)
-    kept = KeptCurves(book.project.build / _name(book, "report-cache"))
-    heard = [file.path for file in facts.files if file.sound]
-    figures = sound.figures(heard, kept, lambda share: on_progress("measure files", share))
-    parts = _parts(facts, figures, spectrograms)
-    wanted: dict[Path, list[ChapterSound]] = defaultdict(list)
+    curve_cache = KeptCurves(book.project.build / _file_name(book, "report-cache"))
+    sound_paths = [file.path for file in facts.files if file.sound]
+    figures = sound.figures(
+        sound_paths, curve_cache, lambda share: on_progress("measure files", share)
+    )
+    chapter_sounds = _chapter_sounds(facts, figures, spectrograms)
+    sounds_by_file: dict[Path, list[ChapterSound]] = defaultdict(list)
     for chapter in facts.chapters:
-        if chapter.file and (part := parts.get(chapter.number - 1)):
-            wanted[chapter.file.path].append(part)
-    for own in wanted.values():
-        own.sort(key=lambda part: part.start)
-    curves = sound.curves(wanted, kept, lambda share: on_progress("read chapters", share))
+        if chapter.file and (chapter_sound := chapter_sounds.get(chapter.number - 1)):
+            sounds_by_file[chapter.file.path].append(chapter_sound)
+    for file_sounds in sounds_by_file.values():
+        file_sounds.sort(key=lambda part: part.start)
+    curves = sound.curves(
+        sounds_by_file, curve_cache, lambda share: on_progress("read chapters", share)
+    )
 
-    def drawn(done: int, total: int) -> None:
+    def report_drawn(done: int, total: int) -> None:
         on_progress("draw", done / max(1, total))
 
-    sounds = page.Sounds(curves, parts, figures, kept)
-    with files.replacing(path) as temporary, temporary.open("w", encoding="utf-8") as out:
-        for piece in page.pieces(facts, sounds, path.parent, drawn):
-            out.write(piece)
-    kept.prune()
+    sounds = page.Sounds(curves, chapter_sounds, figures, curve_cache)
+    with files.replacing(path) as temporary, temporary.open("w", encoding="utf-8") as output:
+        for html_piece in page.pieces(facts, sounds, path.parent, report_drawn):
+            output.write(html_piece)
+    curve_cache.prune()
     return facts
 
 
-def _parts(
+def _chapter_sounds(
     facts: ProjectFacts, figures: dict[Path, FileFigures | UserError], spectrograms: Collection[int]
 ) -> dict[int, ChapterSound]:
     """Where in its file each chapter is, by its number from 0; not of files that are unreadable."""
-    parts: dict[int, ChapterSound] = {}
+    sounds_by_chapter: dict[int, ChapterSound] = {}
     for chapter in facts.chapters:
         index = chapter.number - 1
         measured = figures.get(chapter.file.path) if chapter.file else None
         if chapter.file is None or not isinstance(measured, FileFigures):
             continue
-        held: Sequence[int] = chapter.file.chapters
-        lengths = [facts.chapters[n].seconds or 0.0 for n in held]
-        begins = [*sound.starts(measured, lengths), measured.seconds]
-        place = held.index(index)
-        start = begins[place]
-        seconds = min(lengths[place] or begins[place + 1] - start, measured.seconds - start)
+        file_chapters: Sequence[int] = chapter.file.chapters
+        chapter_seconds = [facts.chapters[number].seconds or 0.0 for number in file_chapters]
+        starts = [*sound.starts(measured, chapter_seconds), measured.seconds]
+        position = file_chapters.index(index)
+        start = starts[position]
+        seconds = min(
+            chapter_seconds[position] or starts[position + 1] - start, measured.seconds - start
+        )
         if seconds > 0:
-            parts[index] = ChapterSound(index, start, seconds, index in spectrograms)
-    return parts
+            sounds_by_chapter[index] = ChapterSound(index, start, seconds, index in spectrograms)
+    return sounds_by_chapter

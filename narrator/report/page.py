@@ -44,7 +44,7 @@ class Sounds:
     """Where drawn curves are kept."""
 
 
-def _beside(name: str) -> str:
+def _read_resource(name: str) -> str:
     """A file of this room: style.css, script.js."""
     return resources.files(__package__).joinpath(name).read_text("utf-8")
 
@@ -56,10 +56,14 @@ def pieces(
 
     `on_drawn` hears how many pictures of how many are drawn.
     """
-    files = _delivered(facts.files, sounds.figures)
+    files = _shown_files(facts.files, sounds.figures)
     chapters = [
-        ShownChapter(one, sounds.curves.get(one.number - 1), sounds.parts.get(one.number - 1))
-        for one in facts.chapters
+        ShownChapter(
+            chapter_facts,
+            sounds.curves.get(chapter_facts.number - 1),
+            sounds.parts.get(chapter_facts.number - 1),
+        )
+        for chapter_facts in facts.chapters
     ]
 
     def chapters_to_draw() -> Iterator[ShownChapter]:
@@ -83,14 +87,14 @@ def pieces(
         chapters_to_draw=chapters_to_draw(),
         files=files,
         companions=[file for file in facts.files if not file.sound],
-        pauses_by_kind=_by_kind(facts.pauses),
+        pauses_by_kind=_pauses_by_kind(facts.pauses),
         pictures=_Pictures(facts, sounds.kept),
         axes={"left": plots.LEFT, "right": plots.RIGHT, "dots": plots.WIDE.dots},
         heard_at=heard_at,
         link=link,
         mark=MARK,
-        style=_beside("style.css"),
-        script=_beside("script.js"),
+        style=_read_resource("style.css"),
+        script=_read_resource("script.js"),
     )
 
 
@@ -101,35 +105,35 @@ def _templates() -> Environment:
     environment = templates.environment("narrator.report")
     environment.filters |= {
         "clock": clock,
-        "counted": _counted,
-        "dated": _dated,
-        "grouped": _grouped,
+        "counted": _count_noun,
+        "dated": _format_date,
+        "grouped": _format_number,
         "median": median,
-        "signed": _signed,
-        "sized": _sized,
+        "signed": _format_signed,
+        "sized": _format_size,
         "tally": Counter,
     }
     return environment
 
 
-def _grouped(number: int) -> str:
+def _format_number(number: int) -> str:
     return f"{number:,}"
 
 
-def _counted(number: int, thing: str) -> str:
+def _count_noun(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def _dated(moment: datetime) -> str:
+def _format_date(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M}"
 
 
-def _signed(value: float, digits: int = 1) -> str:
+def _format_signed(number: float, digits: int = 1) -> str:
     """With a real minus."""
-    return f"{value:.{digits}f}".replace("-", "−")
+    return f"{number:.{digits}f}".replace("-", "−")
 
 
-def _sized(size: float) -> str:
+def _format_size(size: float) -> str:
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit != "MB" else f"{size:.1f} {unit}"
@@ -191,7 +195,7 @@ class ShownChapter:
         facts = self.facts
         if facts.missing:
             up = f", {facts.given_up:,} given up" if facts.given_up else ""
-            return State(f"{_counted(facts.missing, 'chunk')} missing{up}")
+            return State(f"{_count_noun(facts.missing, 'chunk')} missing{up}")
         if facts.seconds is None or facts.file is None:
             return State("spoken, not delivered")
         if not facts.current or facts.file.note:
@@ -210,28 +214,32 @@ class Moment:
     """From the start of the chapter."""
 
 
-def _delivered(
+def _shown_files(
     files: Sequence[File], figures: Mapping[Path, FileFigures | UserError]
 ) -> list[ShownFile]:
     """Files to listen to; each is held to the first that can be read of its own way of delivery."""
-    firsts: dict[str | None, FileFigures] = {}
-    shown = []
+    first_by_profile: dict[str | None, FileFigures] = {}
+    shown_files = []
     for file in files:
         if not file.sound:
             continue
-        measured = figures.get(file.path)
-        if isinstance(measured, FileFigures):
-            first = firsts.setdefault(file.profile.name if file.profile else None, measured)
-            checks = verify.checks(measured, file.profile, first)
-            shown.append(ShownFile(file, measured, "", checks))
+        file_figures = figures.get(file.path)
+        if isinstance(file_figures, FileFigures):
+            first_figures = first_by_profile.setdefault(
+                file.profile.name if file.profile else None, file_figures
+            )
+            checks = verify.checks(file_figures, file.profile, first_figures)
+            shown_files.append(ShownFile(file, file_figures, "", checks))
         else:
-            shown.append(ShownFile(file, None, str(measured or ""), ()))
-    return shown
+            shown_files.append(ShownFile(file, None, str(file_figures or ""), ()))
+    return shown_files
 
 
 def _state(facts: ProjectFacts, files: Sequence[ShownFile]) -> State:
     if facts.missing:
-        return State(f"Incomplete: {_counted(facts.missing, 'chunk')} of {facts.chunks:,} missing")
+        return State(
+            f"Incomplete: {_count_noun(facts.missing, 'chunk')} of {facts.chunks:,} missing"
+        )
     if not facts.characters.balanced:
         return State("Text is unaccounted for")
     if not files:
@@ -239,27 +247,27 @@ def _state(facts: ProjectFacts, files: Sequence[ShownFile]) -> State:
     if any(file.facts.note for file in files):
         return State("All spoken, but files are out of date")
     if failed := sum(len(file.failed) for file in files):
-        return State(f"Delivered, but {_counted(failed, 'check')} of its files failed")
+        return State(f"Delivered, but {_count_noun(failed, 'check')} of its files failed")
     if facts.doubtful:
-        return State(f"Delivered, with {_counted(facts.doubtful, 'doubtful chunk')}")
+        return State(f"Delivered, with {_count_noun(facts.doubtful, 'doubtful chunk')}")
     return State("Complete and delivered", good=True)
 
 
-def _by_kind(pauses: Sequence[Pause]) -> list[tuple[str, list[float]]]:
+def _pauses_by_kind(pauses: Sequence[Pause]) -> list[tuple[str, list[float]]]:
     """Lengths of pauses, in seconds; the kind that there are most of first."""
-    kinds: dict[str, list[float]] = defaultdict(list)
+    seconds_by_kind: dict[str, list[float]] = defaultdict(list)
     for pause in pauses:
-        kinds[pause.kind].append(pause.seconds)
-    return sorted(kinds.items(), key=lambda item: -len(item[1]))
+        seconds_by_kind[pause.kind].append(pause.seconds)
+    return sorted(seconds_by_kind.items(), key=lambda item: -len(item[1]))
 
 
-def _heard_at(chapter: ShownChapter, passage: Passage, end: bool) -> Moment | None:
+def _heard_at(chapter: ShownChapter, passage: Passage, at_end: bool) -> Moment | None:
     """A little before a passage, or before its end, where that is to be heard."""
-    within = passage.stop if end else passage.start
-    if within is None or chapter.part is None or chapter.facts.file is None:
+    chapter_seconds = passage.stop if at_end else passage.start
+    if chapter_seconds is None or chapter.part is None or chapter.facts.file is None:
         return None
-    begin = max(0.0, chapter.part.start + within - (1.0 if end else 0.2))
-    return Moment(chapter.facts.file.path, begin, within)
+    file_seconds = max(0.0, chapter.part.start + chapter_seconds - (1.0 if at_end else 0.2))
+    return Moment(chapter.facts.file.path, file_seconds, chapter_seconds)
 
 
 # -- pictures --------------------------------------------------------------------------------------
@@ -288,7 +296,7 @@ class _Pictures:
         return _sizes(lambda size: plots.pauses(lengths, size))
 
     def chapter(self, chapter: ShownChapter) -> Sizes:
-        return self._kept(
+        return self._draw_cached(
             "chapter",
             chapter,
             chapter.level,
@@ -296,9 +304,9 @@ class _Pictures:
         )
 
     def spectrogram(self, chapter: ShownChapter) -> Sizes:
-        return self._kept("spectrogram", chapter, None, plots.spectrogram)
+        return self._draw_cached("spectrogram", chapter, None, plots.spectrogram)
 
-    def _kept(
+    def _draw_cached(
         self,
         kind: str,
         chapter: ShownChapter,
@@ -312,13 +320,13 @@ class _Pictures:
         assert part is not None
         name = f"{kind}-{chapter.number}"
 
-        def drawn(size: plots.PlotSize) -> str:
+        def draw_size(size: plots.PlotSize) -> str:
             recipe = {"drawing": plots.DRAWING, "name": name, "size": size.name, "target": target}
             return self.kept.picture(
                 file.path, part, recipe, lambda: draw(curve, size, f"{name}-plot")
             )
 
-        return _sizes(drawn)
+        return _sizes(draw_size)
 
 
 def _sizes(draw: Callable[[plots.PlotSize], str]) -> Sizes:

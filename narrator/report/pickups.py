@@ -27,7 +27,7 @@ def page(book: BookPlan, rows: Sequence[Pickup]) -> bytes:
         number = int(row.chapter) if row.chapter.isdecimal() else 0
         return f"{row.chapter}. {titles[number - 1]}" if 0 < number <= len(titles) else row.chapter
 
-    chapters = [(name, list(own)) for name, own in groupby(rows, title)]
+    chapters = [(name, list(chapter_rows)) for name, chapter_rows in groupby(rows, title)]
     template = templates.environment("narrator.report").get_template("pickups.html")
-    said = template.render(title=book.project.manifest.title, chapters=chapters, mark=MARK)
-    return said.encode("utf-8", "replace")
+    html = template.render(title=book.project.manifest.title, chapters=chapters, mark=MARK)
+    return html.encode("utf-8", "replace")

@@ -159,7 +159,7 @@ class KeptCurves:
 
     def figures(self, path: Path) -> FileFigures | None:
         """What a file measured, if it is still the same."""
-        name = f"{keys.key({'figures': 1, **_identity(path)})}.json"
+        name = f"{keys.key({'figures': 1, **_file_identity(path)})}.json"
         self.used.add(name)
         try:
             row = files.read_json(self.folder / name)
@@ -175,7 +175,7 @@ class KeptCurves:
 
     def keep_figures(self, figures: FileFigures) -> None:
         """Raises StorageError."""
-        name = f"{keys.key({'figures': 1, **_identity(figures.path)})}.json"
+        name = f"{keys.key({'figures': 1, **_file_identity(figures.path)})}.json"
         row = asdict(figures) | {"path": "", "levels": figures.levels.hex()}
         del row["spectra"]
         files.save_json(self.folder / name, row)
@@ -190,10 +190,10 @@ class KeptCurves:
 
     def _key(self, path: Path, part: ChapterSound) -> str:
         place = [round(part.start, 3), round(part.seconds, 3)]
-        return keys.key({"curve": 1, "place": place, **_identity(path)})
+        return keys.key({"curve": 1, "place": place, **_file_identity(path)})
 
 
-def _identity(path: Path) -> dict[str, object]:
+def _file_identity(path: Path) -> dict[str, object]:
     """What tells that a file is the same: a 26 hours' book is not hashed for a page."""
     stat = path.stat()
     return {"name": path.name, "size": stat.st_size, "time": stat.st_mtime_ns}
@@ -211,14 +211,14 @@ def figures(
     """
     measured: dict[Path, FileFigures | UserError] = {}
     for path in paths:
-        if (known := kept.figures(path)) is not None:
-            measured[path] = known
-    fresh = [path for path in paths if path not in measured]
-    results = verify.measured(fresh, on_progress=on_progress) if fresh else []
-    for path, result in zip(fresh, results, strict=True):
-        measured[path] = result
-        if isinstance(result, FileFigures):
-            kept.keep_figures(result)
+        if (cached_figures := kept.figures(path)) is not None:
+            measured[path] = cached_figures
+    unmeasured = [path for path in paths if path not in measured]
+    measured_files = verify.measured(unmeasured, on_progress=on_progress) if unmeasured else []
+    for path, file_figures in zip(unmeasured, measured_files, strict=True):
+        measured[path] = file_figures
+        if isinstance(file_figures, FileFigures):
+            kept.keep_figures(file_figures)
     return measured
 
 
@@ -231,42 +231,44 @@ def curves(
     StorageError.
     """
     by_chapter: dict[int, Curve] = {}
-    todo: list[tuple[Path, list[ChapterSound]]] = []
+    files_to_read: list[tuple[Path, list[ChapterSound]]] = []
     for path, parts in wanted.items():
         known = {part.chapter: kept.curve(path, part) for part in parts}
         by_chapter |= {chapter: curve for chapter, curve in known.items() if curve}
-        if lacking := [part for part in parts if known[part.chapter] is None]:
-            todo.append((path, lacking))
-    total = sum(parts[-1].start + parts[-1].seconds for _, parts in todo)
+        if missing_parts := [part for part in parts if known[part.chapter] is None]:
+            files_to_read.append((path, missing_parts))
+    total = sum(parts[-1].start + parts[-1].seconds for _, parts in files_to_read)
     lock = threading.Lock()
-    done = 0.0
+    read_seconds = 0.0
 
-    def tell(seconds: float) -> None:
-        nonlocal done
+    def report_seconds(seconds: float) -> None:
+        nonlocal read_seconds
         with lock:
-            done += seconds
-            on_progress(min(1.0, done / max(total, 1e-9)))
+            read_seconds += seconds
+            on_progress(min(1.0, read_seconds / max(total, 1e-9)))
 
-    def one(path: Path, parts: Sequence[ChapterSound]) -> None:
-        for part, curve in _read(path, parts, tell):
+    def read_file(path: Path, parts: Sequence[ChapterSound]) -> None:
+        for part, curve in _read_curves(path, parts, report_seconds):
             kept.keep(path, part, curve)
             with lock:
                 by_chapter[part.chapter] = curve
 
     with ThreadPoolExecutor(os.cpu_count() or 1, "report") as pool:
-        for job in [pool.submit(one, path, parts) for path, parts in todo]:
+        for job in [pool.submit(read_file, path, parts) for path, parts in files_to_read]:
             job.result()
     return by_chapter
 
 
-def _read(
-    path: Path, parts: Sequence[ChapterSound], tell: Callable[[float], None]
+def _read_curves(
+    path: Path, parts: Sequence[ChapterSound], on_seconds: Callable[[float], None]
 ) -> Iterator[tuple[ChapterSound, Curve]]:
-    """Each part with its curve; `tell` hears of every stretch how many seconds it had."""
+    """Each part with its curve; `on_seconds` hears of every stretch how many seconds it had."""
     try:
         with media.sound(path) as container:
             rate = container.streams.audio[0].rate
-            reader = _SoundStream(decoded(container, mono=False), lambda count: tell(count / rate))
+            reader = _SoundStream(
+                decoded(container, mono=False), lambda count: on_seconds(count / rate)
+            )
             for part in parts:
                 for _ in reader.until(round(part.start * rate)):
                     pass
@@ -285,7 +287,7 @@ class _SoundStream:
         self.position = 0
         self._blocks = blocks
         self._passed = passed
-        self._rest: Samples | None = None
+        self._leftover: Samples | None = None
 
     def until(self, stop: int) -> Iterator[Samples]:
         """Blocks of some thousands of samples from here to a position, or to the end."""
@@ -299,16 +301,16 @@ class _SoundStream:
 
     def _next(self, count: int) -> Samples:
         """Up to `count` samples; none at the end."""
-        waiting = [] if self._rest is None else [self._rest]
-        held = sum(map(len, waiting))
-        while held < count and (block := next(self._blocks, None)) is not None:
-            waiting.append(block)
-            held += len(block)
-        if not waiting:
+        blocks = [] if self._leftover is None else [self._leftover]
+        count_so_far = sum(map(len, blocks))
+        while count_so_far < count and (block := next(self._blocks, None)) is not None:
+            blocks.append(block)
+            count_so_far += len(block)
+        if not blocks:
             return np.zeros(0, np.float32)
-        whole = np.concatenate(waiting)
-        self._rest = whole[count:] if held > count else None
-        return whole[:count]
+        joined = np.concatenate(blocks)
+        self._leftover = joined[count:] if count_so_far > count else None
+        return joined[:count]
 
 
 BLOCK = 65536
@@ -318,28 +320,28 @@ def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) ->
     envelope = _Envelope(max(1, -(-length // POINTS)))
     spectrum = _Spectrum(rate, length) if spectral else None
 
-    def watched() -> Iterator[Samples]:
+    def metered_blocks() -> Iterator[Samples]:
         for block in blocks:
             envelope.feed(block)
             if spectrum:
                 spectrum.feed(block if block.ndim == 1 else block.mean(axis=1, dtype=np.float32))
             yield block
 
-    short: list[float] = []
+    short_term: list[float] = []
     integrated, spread = -70.0, 0.0
-    for frame in filtered(watched(), rate, "ebur128", "metadata=1:framelog=quiet:peak=none"):
-        facts = frame.metadata
-        if "lavfi.r128.S" not in facts:
+    for frame in filtered(metered_blocks(), rate, "ebur128", "metadata=1:framelog=quiet:peak=none"):
+        metadata = frame.metadata
+        if "lavfi.r128.S" not in metadata:
             continue  # the rest of the stream, shorter than a tenth of a second
-        short.append(float(facts["lavfi.r128.S"]))
-        integrated = max(-70.0, float(facts["lavfi.r128.I"]))
-        spread = float(facts["lavfi.r128.LRA"])
+        short_term.append(float(metadata["lavfi.r128.S"]))
+        integrated = max(-70.0, float(metadata["lavfi.r128.I"]))
+        spread = float(metadata["lavfi.r128.LRA"])
     low, high = envelope.finish()
     return Curve(
         seconds=envelope.count / rate,
         low=low,
         high=high,
-        loudness=_thinned(np.array(short, np.float32)),
+        loudness=_thin_readings(np.array(short_term, np.float32)),
         integrated=integrated,
         spread=spread,
         spectrum=spectrum.finish() if spectrum else None,
@@ -347,12 +349,12 @@ def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) ->
     )
 
 
-def _thinned(short: NDArray[np.float32]) -> NDArray[np.float32]:
+def _thin_readings(readings: NDArray[np.float32]) -> NDArray[np.float32]:
     """At most `READINGS` of the readings, evenly spread; silence as NaN."""
-    every = max(1, -(-len(short) // READINGS))
-    kept = short[every // 2 :: every].copy()
-    kept[~(kept > QUIETEST)] = np.nan
-    return kept
+    stride = max(1, -(-len(readings) // READINGS))
+    thinned = readings[stride // 2 :: stride].copy()
+    thinned[~(thinned > QUIETEST)] = np.nan
+    return thinned
 
 
 class _Envelope:
@@ -363,42 +365,42 @@ class _Envelope:
         self.count = 0
         self._low: list[NDArray[np.float32]] = []
         self._high: list[NDArray[np.float32]] = []
-        self._edge: tuple[float, float] = (np.inf, -np.inf)  # of a stretch that is not full
+        self._partial: tuple[float, float] = (np.inf, -np.inf)  # of a stretch that is not full
 
     def feed(self, block: Samples) -> None:
         low = block if block.ndim == 1 else block.min(axis=1)
         high = block if block.ndim == 1 else block.max(axis=1)
         first = min(len(low), -self.count % self.size)
         if first:
-            self._grow(low[:first], high[:first])
-        full = (len(low) - first) // self.size * self.size
-        if full:
-            span = slice(first, first + full)
+            self._extend_partial(low[:first], high[:first])
+        full_length = (len(low) - first) // self.size * self.size
+        if full_length:
+            span = slice(first, first + full_length)
             self._low.append(low[span].reshape(-1, self.size).min(axis=1))
             self._high.append(high[span].reshape(-1, self.size).max(axis=1))
-            self.count += full
-        if first + full < len(low):
-            self._grow(low[first + full :], high[first + full :])
+            self.count += full_length
+        if first + full_length < len(low):
+            self._extend_partial(low[first + full_length :], high[first + full_length :])
 
-    def _grow(self, low: Samples, high: Samples) -> None:
-        self._edge = (
-            min(self._edge[0], float(low.min())),
-            max(self._edge[1], float(high.max())),
+    def _extend_partial(self, low: Samples, high: Samples) -> None:
+        self._partial = (
+            min(self._partial[0], float(low.min())),
+            max(self._partial[1], float(high.max())),
         )
         self.count += len(low)
         if self.count % self.size == 0:
             self._flush()
 
     def _flush(self) -> None:
-        self._low.append(np.array([self._edge[0]], np.float32))
-        self._high.append(np.array([self._edge[1]], np.float32))
-        self._edge = (np.inf, -np.inf)
+        self._low.append(np.array([self._partial[0]], np.float32))
+        self._high.append(np.array([self._partial[1]], np.float32))
+        self._partial = (np.inf, -np.inf)
 
     def finish(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        if self._edge[0] <= self._edge[1]:
+        if self._partial[0] <= self._partial[1]:
             self._flush()
-        none = np.zeros(0, np.float32)
-        return np.concatenate([none, *self._low]), np.concatenate([none, *self._high])
+        empty = np.zeros(0, np.float32)
+        return np.concatenate([empty, *self._low]), np.concatenate([empty, *self._high])
 
 
 class _Spectrum:
@@ -415,32 +417,34 @@ class _Spectrum:
         edges = 700 * (10 ** (np.linspace(0, mel(self.top), BANDS + 1) / 2595) - 1)
         self._edges = np.rint(edges * self.SIZE / rate).astype(np.intp)
         self._window = np.hanning(self.SIZE).astype(np.float32)
-        self._rest = np.zeros(0, np.float32)
-        self._skip = 0  # samples to come that lie between two frames
+        self._leftover = np.zeros(0, np.float32)
+        self._samples_to_skip = 0  # samples to come that lie between two frames
         self._frames = np.zeros((0, BANDS))
         self._columns: list[NDArray[np.float64]] = []
 
     def feed(self, block: Samples) -> None:
-        sound = np.concatenate([self._rest, block[self._skip :]])
-        self._skip = max(0, self._skip - len(block))
-        count = (len(sound) - self.SIZE) // self._hop + 1
+        samples = np.concatenate([self._leftover, block[self._samples_to_skip :]])
+        self._samples_to_skip = max(0, self._samples_to_skip - len(block))
+        count = (len(samples) - self.SIZE) // self._hop + 1
         if count < 1:
-            self._rest = sound
+            self._leftover = samples
             return
-        views = np.lib.stride_tricks.sliding_window_view(sound, self.SIZE)[:: self._hop][:count]
+        views = np.lib.stride_tricks.sliding_window_view(samples, self.SIZE)[:: self._hop][:count]
         bins = np.fft.rfft(views * self._window, axis=1)
         # in double precision: what a coder leaves of silence is too small for floats to be fast
         power = np.square(bins.real, dtype=np.float64) + np.square(bins.imag, dtype=np.float64)
-        self._skip = max(0, count * self._hop - len(sound))
-        self._rest = sound[count * self._hop :]
+        self._samples_to_skip = max(0, count * self._hop - len(samples))
+        self._leftover = samples[count * self._hop :]
         # of a band that is narrower than a bin, the bin that it begins in
         sums = np.add.reduceat(power[:, : self._edges[-1]], self._edges[:-1], axis=1)
         bands = sums / np.maximum(1, np.diff(self._edges))
         frames = np.concatenate([self._frames, bands])
-        whole = len(frames) // self._per_column
-        full = frames[: whole * self._per_column].reshape(whole, self._per_column, BANDS)
-        self._columns += list(full.mean(axis=1))
-        self._frames = frames[whole * self._per_column :]
+        column_count = len(frames) // self._per_column
+        full_frames = frames[: column_count * self._per_column].reshape(
+            column_count, self._per_column, BANDS
+        )
+        self._columns += list(full_frames.mean(axis=1))
+        self._frames = frames[column_count * self._per_column :]
 
     def finish(self) -> NDArray[np.uint8]:
         if len(self._frames):

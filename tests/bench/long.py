@@ -69,7 +69,9 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
             PROFILE, name="", formats=("m4b",), files="book", book_name="long", genre="Audiobook"
         )
         book = export.BookAudio(sounds, BookFacts("Long", ("A",)))
-        done = export.export(book, [Way(profile)], out=folder / "out", kept=folder / "kept")
+        done = export.export(
+            book, [Way(profile)], output_folder=folder / "out", cache_folder=folder / "kept"
+        )
         (file,) = done.files
         found = {
             "encoded_hours": round(sum(e.seconds for e in done.encoded) / 3600, 3),

@@ -225,7 +225,9 @@ def test_marks_within_an_mp3_are_at_the_starts_that_companions_use(tmp_path: Pat
         for c in chapters
     ]  # fmt: skip
     way = export.Way(replace(PLAIN, formats=("mp3",), files="book", book_name="b"))
-    done = export.export(BookAudio(sounds, TAGS), [way], out=tmp_path, kept=tmp_path / "kept")
+    done = export.export(
+        BookAudio(sounds, TAGS), [way], output_folder=tmp_path, cache_folder=tmp_path / "kept"
+    )
     (file,) = done.files
     found = mutagen.File(file.path).tags
     assert list(found.getall("CTOC")[0].child_element_ids) == [f"ch{n}" for n in range(3)]

@@ -64,7 +64,9 @@ def deliver(
         for c in chapters
     ]
     way = export.Way(replace(PLAIN, formats=formats))
-    done = export.export(BookAudio(ready, tags), [way], out=out, kept=out.parent / ".kept")
+    done = export.export(
+        BookAudio(ready, tags), [way], output_folder=out, cache_folder=out.parent / ".kept"
+    )
     companions.write(
         chapters, done.files, ["vtt", "srt", "chapters"], tags=tags, book=out / "b.epub"
     )

@@ -138,8 +138,8 @@ def run(
     return export.export(
         BookAudio(sounds, facts or tags()),
         [Way(profile, sample)],
-        out=where / "out",
-        kept=where / "kept",
+        output_folder=where / "out",
+        cache_folder=where / "kept",
     )
 
 
@@ -325,7 +325,9 @@ def test_mp3_has_a_constant_bitrate(book: Book) -> None:
 
 def deliver(where: Path, profiles: Sequence[Profile], sounds: Sequence[ChapterAudio]) -> Exported:
     ways = [Way(profile) for profile in profiles]
-    return export.export(BookAudio(sounds, tags()), ways, out=where / "out", kept=where / "kept")
+    return export.export(
+        BookAudio(sounds, tags()), ways, output_folder=where / "out", cache_folder=where / "kept"
+    )
 
 
 def test_each_profile_gets_a_folder_and_alike_chapters_are_encoded_once(tmp_path: Path) -> None:
@@ -645,7 +647,7 @@ def test_a_chapter_alone_has_as_many_channels_as_its_book(tmp_path: Path) -> Non
     sounds = [chapter(1, "Plain", [voice(1.0)])]
     exported = export.export(
         BookAudio(sounds, tags(), total=2, channels=2), [Way(replace(PLAIN, formats=("mp3",)))],
-        out=tmp_path / "out", kept=tmp_path / "kept",
+        output_folder=tmp_path / "out", cache_folder=tmp_path / "kept",
     )  # fmt: skip
     assert mutagen.File(exported.files[0].path).info.channels == 2
 
@@ -926,7 +928,7 @@ def test_a_book_of_26_hours_and_300_chapters_is_marked_to_its_end(tmp_path: Path
 
 def test_offsets_and_durations_are_wide_where_they_must_be(tmp_path: Path) -> None:
     """Beyond 4 GiB of sound chunks lie at 64-bit places; beyond 2^31 samples time is 64 bits."""
-    offsets = m4b._offsets(np.array([2**33]), wide=True)
+    offsets = m4b._offsets(np.array([2**33]), is_wide=True)
     assert offsets[4:8] == b"co64"
     assert int.from_bytes(offsets[-8:]) == 2**33
     assert m4b._media_head(48000, 2**33, "eng")[8] == 1
@@ -1210,8 +1212,8 @@ def test_some_chapters_alone_make_no_book(tmp_path: Path) -> None:
     exported = export.export(
         BookAudio(chapters()[1:2], tags(), total=12),
         [Way(replace(PLAIN, formats=("m4b", "mp3")))],
-        out=tmp_path / "out",
-        kept=tmp_path / "kept",
+        output_folder=tmp_path / "out",
+        cache_folder=tmp_path / "kept",
     )
     assert [f.path.name for f in exported.files] == ["02 - 二 · Smoke.mp3"]
     assert mutagen.File(exported.files[0].path).tags["TRCK"].text == ["2/12"]
@@ -1395,8 +1397,8 @@ def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
     export.export(
         BookAudio(chapters(2), tags()),
         [Way(replace(PLAIN, formats=("m4b", "mp3")))],
-        out=tmp_path / "out",
-        kept=tmp_path / "kept",
+        output_folder=tmp_path / "out",
+        cache_folder=tmp_path / "kept",
         on_progress=lambda *told: heard.append(told),
     )
     encoding = [(done, total) for what, done, total in heard if what == "encode"]

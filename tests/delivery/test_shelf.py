@@ -262,7 +262,7 @@ def test_a_failed_file_leaves_no_older_one_in_its_place(
 ) -> None:
     path = rendered()
     monkeypatch.setattr(
-        export, "_too_long", lambda chapter, way: "too long" if chapter.number == 1 else ""
+        export, "_length_fault", lambda chapter, way: "too long" if chapter.number == 1 else ""
     )
     report, _ = books.run(path, HumEngine())
     assert report.finished is not None

@@ -314,7 +314,7 @@ def test_the_same_project_gives_the_same_page_and_reads_no_sound(book, written, 
     def never(*arguments: object) -> None:
         raise AssertionError("decoded again")
 
-    monkeypatch.setattr(sound, "_read", never)
+    monkeypatch.setattr(sound, "_read_curves", never)
     monkeypatch.setattr(sound.verify, "figures", never)
     path = report.path_of(book)
     report.write(book, path, spectrograms=[0], on_progress=lambda what, share: None, now=NOW)

@@ -59,9 +59,9 @@ def check(wanted: Sequence[str], formats: Sequence[str], chapters: int) -> None:
             f"output.companions: readalong needs sound that e-readers play; "
             f"add one of {names} to output.formats"
         )
-    if "cue" in wanted and chapters > cue.MOST:
+    if "cue" in wanted and chapters > cue.MAX_TRACKS:
         raise UserError(
-            f"output.companions: a CUE sheet counts {cue.MOST} tracks, and this book has "
+            f"output.companions: a CUE sheet counts {cue.MAX_TRACKS} tracks, and this book has "
             f"{chapters} chapters; leave `cue` out (`chapters` has no such limit)"
         )
 
@@ -93,36 +93,36 @@ def write(
     go word by word, where their times are known. Raises UserError (see `check`; a `source` that
     cannot be read) and StorageError.
     """
-    most = max((len(file.chapters) for file in files if file.chapter is None), default=0)
-    check(wanted, [file.format for file in files], most)
-    texts = list(_texts(chapters, files, wanted, tags, ids, words))
-    along = "readalong" in wanted and bool(files)
-    whole = len(texts) + along
+    max_chapters = max((len(file.chapters) for file in files if file.chapter is None), default=0)
+    check(wanted, [file.format for file in files], max_chapters)
+    planned_texts = list(_plan_texts(chapters, files, wanted, tags, ids, words))
+    has_readalong = "readalong" in wanted and bool(files)
+    total = len(planned_texts) + has_readalong
     if shelf is not None:
-        shelf.expect([*(path for path, _ in texts), *([book] if along else ())])
+        shelf.expect([*(path for path, _ in planned_texts), *([book] if has_readalong else ())])
     paths: list[Path] = []
-    remarks = _untimed(chapters, wanted) if words else ()
-    for path, text in texts:
-        on_progress(len(paths), whole)
+    remarks = _untimed_remark(chapters, wanted) if words else ()
+    for path, text in planned_texts:
+        on_progress(len(paths), total)
         update(path, text().encode(), shelf)
         paths.append(path)
-    if along:
-        on_progress(len(paths), whole)
+    if has_readalong:
+        on_progress(len(paths), total)
         if shelf is not None:
             shelf.make_way(book)
         remarks += readalong.write(book, chapters, files, tags, source, words=words)
         paths.append(book)
-    on_progress(whole, whole)
+    on_progress(total, total)
     return Made(tuple(paths), remarks)
 
 
-def _untimed(chapters: Sequence[SpokenChapter], wanted: Sequence[str]) -> tuple[str, ...]:
+def _untimed_remark(chapters: Sequence[SpokenChapter], wanted: Sequence[str]) -> tuple[str, ...]:
     """What to say where words are asked for that nobody timed."""
-    timed = [bool(cue.words) for spoken in chapters for cue in spoken.timeline.heard]
-    if all(timed) or not {"vtt", "readalong"}.intersection(wanted):
+    is_timed = [bool(cue.words) for chapter in chapters for cue in chapter.timeline.heard]
+    if all(is_timed) or not {"vtt", "readalong"}.intersection(wanted):
         return ()
     return (
-        f"output.highlight: nobody timed the words of {timed.count(False)} of {len(timed)} takes, "
+        f"output.highlight: nobody timed the words of {is_timed.count(False)} of {len(is_timed)} takes, "
         "so their sentences are lit; `narrator hear --align` times them",
     )
 
@@ -133,15 +133,17 @@ def beside(file: ListenerFile, files: Sequence[ListenerFile], ending: str) -> Pa
     Books in several formats begin their chapters at times that differ by a coder's delay, so each
     has companions of its own, told by the format.
     """
-    plain = file.path.with_suffix("")
-    name = folded(plain)  # "The End.mp3" and "the end.m4b" share subtitles on some disks
-    alone = sum(folded(other.path.with_suffix("")) == name for other in files) == 1
-    return plain.with_name(
-        f"{plain.name}{ending}" if alone else f"{plain.name} ({file.format}){ending}"
+    stem_path = file.path.with_suffix("")
+    name = folded(stem_path)  # "The End.mp3" and "the end.m4b" share subtitles on some disks
+    is_only_format = sum(folded(other.path.with_suffix("")) == name for other in files) == 1
+    return stem_path.with_name(
+        f"{stem_path.name}{ending}"
+        if is_only_format
+        else f"{stem_path.name} ({file.format}){ending}"
     )
 
 
-def _texts(
+def _plan_texts(
     chapters: Sequence[SpokenChapter],
     files: Sequence[ListenerFile],
     wanted: Sequence[str],
@@ -150,25 +152,25 @@ def _texts(
     words: bool,
 ) -> Iterable[tuple[Path, Callable[[], str]]]:
     """Each file to write, and what makes its text."""
-    several = len({chunk.names for spoken in chapters for chunk in spoken.chunks}) > 1
-    wide = _Captions(vtt.WIDTH, labels=False)
-    narrow = _Captions(srt.WIDTH, labels=several, ids=ids)
-    numbered = {spoken.number: spoken for spoken in chapters}
+    has_several_speakers = len({chunk.names for spoken in chapters for chunk in spoken.chunks}) > 1
+    wide_captions = _Captions(vtt.LINE_WIDTH, labels=False)
+    narrow_captions = _Captions(srt.LINE_WIDTH, labels=has_several_speakers, ids=ids)
+    chapters_by_number = {spoken.number: spoken for spoken in chapters}
     for file in files:
-        own = [numbered[number] for number in file.chapters]
-        title = own[0].title if file.chapter is not None else tags.title
-        marks = list(zip((spoken.title for spoken in own), file.starts, strict=True))
-        makers: dict[str, tuple[str, Callable[[], str]]] = {
-            "vtt": (".vtt", partial(_vtt, wide, own, file, title, ids, words)),
-            "srt": (".srt", partial(_srt, narrow, own, file)),
-            "labels": (".labels.txt", partial(_labels, own, file)),
+        file_chapters = [chapters_by_number[number] for number in file.chapters]
+        title = file_chapters[0].title if file.chapter is not None else tags.title
+        marks = list(zip((spoken.title for spoken in file_chapters), file.starts, strict=True))
+        text_makers: dict[str, tuple[str, Callable[[], str]]] = {
+            "vtt": (".vtt", partial(_vtt, wide_captions, file_chapters, file, title, ids, words)),
+            "srt": (".srt", partial(_srt, narrow_captions, file_chapters, file)),
+            "labels": (".labels.txt", partial(_labels, file_chapters, file)),
         }
         if file.chapter is None:
-            makers["chapters"] = (".chapters.json", partial(_chapters, marks, file, tags))
-            makers["cue"] = (".cue", partial(_cue, marks, file, tags))
-        for kind, (ending, make) in makers.items():
-            if kind in wanted:
-                yield beside(file, files, ending), make
+            text_makers["chapters"] = (".chapters.json", partial(_chapters, marks, file, tags))
+            text_makers["cue"] = (".cue", partial(_cue, marks, file, tags))
+        for companion_kind, (ending, make_text) in text_makers.items():
+            if companion_kind in wanted:
+                yield beside(file, files, ending), make_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,38 +180,40 @@ class _Captions:
     width: int
     labels: bool
     ids: bool = False
-    found: dict[int, list[Caption]] = field(default_factory=dict)
+    captions_by_chapter: dict[int, list[Caption]] = field(default_factory=dict)
 
     def of(self, chapters: Sequence[SpokenChapter], file: ListenerFile) -> list[Caption]:
         """Those of a file, with its times."""
-        placed: list[Caption] = []
+        file_captions: list[Caption] = []
         for spoken, start in zip(chapters, file.starts, strict=True):
-            if spoken.number not in self.found:
-                self.found[spoken.number] = captions(
+            if spoken.number not in self.captions_by_chapter:
+                self.captions_by_chapter[spoken.number] = captions(
                     spoken, self.width, labels=self.labels, ids=self.ids
                 )
             shift = round(start * 1000)
-            for caption in self.found[spoken.number]:
-                moved = caption.moved(shift)
-                if placed and moved.start < placed[-1].stop:  # a chapter without a silent head
-                    placed[-1] = replace(placed[-1], stop=moved.start)
-                placed.append(moved)
-        return placed
+            for caption in self.captions_by_chapter[spoken.number]:
+                file_caption = caption.moved(shift)
+                if (
+                    file_captions and file_caption.start < file_captions[-1].stop
+                ):  # a chapter without a silent head
+                    file_captions[-1] = replace(file_captions[-1], stop=file_caption.start)
+                file_captions.append(file_caption)
+        return file_captions
 
 
 def _vtt(
-    wide: _Captions,
+    file_captions: _Captions,
     chapters: Sequence[SpokenChapter],
     file: ListenerFile,
     title: str,
     ids: bool,
     words: bool,
 ) -> str:
-    return vtt.text(wide.of(chapters, file), title, ids=ids, words=words)
+    return vtt.text(file_captions.of(chapters, file), title, ids=ids, words=words)
 
 
-def _srt(narrow: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
-    return srt.text(narrow.of(chapters, file))
+def _srt(file_captions: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
+    return srt.text(file_captions.of(chapters, file))
 
 
 def _labels(chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
@@ -227,11 +231,11 @@ def _cue(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts
     return cue.text(file.path.name, file.format, tags.title, tags.author, marks)
 
 
-def update(path: Path, data: bytes, shelf: Shelf | None = None) -> None:
+def update(path: Path, content: bytes, shelf: Shelf | None = None) -> None:
     """Write a file, unless it is as it should be. Raises StorageError."""
     with disk.storage(path):
-        if path.is_file() and path.read_bytes() == data:
+        if path.is_file() and path.read_bytes() == content:
             return
         if shelf is not None:
             shelf.make_way(path)
-        disk.write(path, data)
+        disk.write(path, content)

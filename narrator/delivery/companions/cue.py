@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-MOST = 99
+MAX_TRACKS = 99
 """Tracks that a CUE sheet can count."""
-FRAMES = 75
+FRAMES_PER_SECOND = 75
 """In a second: its unit of time."""
 
 
@@ -19,9 +19,9 @@ def text(
     way to write `"` within a text, so it becomes `'`. Its types are MP3, AIFF and WAVE; the last
     stands for whatever else a player decodes, as with FLAC everywhere.
     """
-    kind = "MP3" if format == "mp3" else "WAVE"
+    file_type = "MP3" if format == "mp3" else "WAVE"
     rows = [f"PERFORMER {_quoted(author)}"] if author else []
-    rows += [f"TITLE {_quoted(title)}", f"FILE {_quoted(file_name)} {kind}"]
+    rows += [f"TITLE {_quoted(title)}", f"FILE {_quoted(file_name)} {file_type}"]
     for number, (name, start) in enumerate(chapters, 1):
         rows += [
             f"  TRACK {number:02} AUDIO",
@@ -32,8 +32,8 @@ def text(
 
 
 def _clock(seconds: float) -> str:
-    whole, frames = divmod(round(seconds * FRAMES), FRAMES)
-    return f"{whole // 60:02}:{whole % 60:02}:{frames:02}"
+    seconds_total, frames = divmod(round(seconds * FRAMES_PER_SECOND), FRAMES_PER_SECOND)
+    return f"{seconds_total // 60:02}:{seconds_total % 60:02}:{frames:02}"
 
 
 def _quoted(text: str) -> str:

@@ -13,6 +13,6 @@ def text(chapters: Iterable[tuple[SpokenChapter, float]]) -> str:
     for spoken, offset in chapters:
         rate = spoken.timeline.sample_rate
         for cue, chunk in zip(spoken.timeline.heard, spoken.chunks, strict=True):
-            said = " ".join(f"{cue.chunk} {chunk.names}: {cue.text}".split())
-            rows.append(f"{offset + cue.start / rate:.6f}\t{offset + cue.stop / rate:.6f}\t{said}")
+            label = " ".join(f"{cue.chunk} {chunk.names}: {cue.text}".split())
+            rows.append(f"{offset + cue.start / rate:.6f}\t{offset + cue.stop / rate:.6f}\t{label}")
     return "".join(f"{row}\n" for row in rows)

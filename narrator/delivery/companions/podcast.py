@@ -27,5 +27,5 @@ def text(
         {"startTime": round(start, 3), "title": name, "endTime": round(end, 3)}
         for name, start, end in zip(titles, starts, ends, strict=True)
     ]
-    whole = {name: value for name, value in facts.items() if value} | {"chapters": marks}
-    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+    record = {name: fact for name, fact in facts.items() if fact} | {"chapters": marks}
+    return json.dumps(record, ensure_ascii=False, indent=1) + "\n"

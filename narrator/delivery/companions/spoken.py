@@ -32,8 +32,8 @@ class SpokenChapter:
     def __post_init__(self) -> None:
         if [cue.text for cue in self.timeline.heard] != [chunk.text for chunk in self.chunks]:
             raise ValueError(f"chapter {self.number}: chunks and timeline are not of one render")
-        own = {id(line) for scene in self.chapter.scenes for line in scene.lines}
-        if not all(id(piece.line) in own for chunk in self.chunks for piece in chunk.pieces):
+        line_ids = {id(line) for scene in self.chapter.scenes for line in scene.lines}
+        if not all(id(piece.line) in line_ids for chunk in self.chunks for piece in chunk.pieces):
             raise ValueError(f"chapter {self.number}: chunks are not cut from this chapter's lines")
 
     @property
@@ -56,27 +56,39 @@ def moments(cue: Cue, rate: int, spans: Sequence[tuple[int, int]], language: str
     if weights:  # a take is trimmed: the pause after its last mark is not in it
         first, last = spans[-1]
         weights[-1] = _weight(cue.text[first:last].rstrip(_CLOSING), language)
-    numbers = [bisect_left(cue.words, first, key=_first) for first, _ in spans]
-    known = {
-        place: cue.words[number][2] / rate
-        for place, (number, (_, last)) in enumerate(zip(numbers, spans, strict=True))
-        if number < len(cue.words) and cue.words[number][0] < last
+    word_indices = [bisect_left(cue.words, first, key=_word_first) for first, _ in spans]
+    known_times = {
+        index: cue.words[word_index][2] / rate
+        for index, (word_index, (_, last)) in enumerate(zip(word_indices, spans, strict=True))
+        if word_index < len(cue.words) and cue.words[word_index][0] < last
     }
-    known |= {0: start, len(spans): stop}
-    begins: list[float] = []
-    for low, high in pairwise(sorted(known)):
-        begin = min(max([known[low], *begins[-1:]]), stop)
-        length = max(known[high], begin) - begin
-        whole = sum(weights[low:high])
-        for number, done in zip(
-            numbers[low:high], accumulate(weights[low:high], initial=0.0), strict=False
+    known_times |= {0: start, len(spans): stop}
+    span_starts: list[float] = []
+    for first_known, next_known in pairwise(sorted(known_times)):
+        section_start = min(max([known_times[first_known], *span_starts[-1:]]), stop)
+        section_seconds = max(known_times[next_known], section_start) - section_start
+        total_weight = sum(weights[first_known:next_known])
+        for word_index, weight_before in zip(
+            word_indices[first_known:next_known],
+            accumulate(weights[first_known:next_known], initial=0.0),
+            strict=False,
         ):
-            said = cue.words[number - 1][3] / rate if number else start  # all before it
-            begins.append(min(max(begin + length * done / whole, said), stop))
-    return [*begins, stop]
+            previous_word_end = (
+                cue.words[word_index - 1][3] / rate if word_index else start
+            )  # all before it
+            span_starts.append(
+                min(
+                    max(
+                        section_start + section_seconds * weight_before / total_weight,
+                        previous_word_end,
+                    ),
+                    stop,
+                )
+            )
+    return [*span_starts, stop]
 
 
-def _first(word: tuple[int, int, int, int]) -> int:
+def _word_first(word: tuple[int, int, int, int]) -> int:
     return word[0]
 
 
@@ -93,10 +105,13 @@ class SpokenWord:
 
 def words_within(cue: Cue, rate: int, first: int, last: int) -> tuple[SpokenWord, ...]:
     """The timed words that lie in a part of a cue's text."""
-    inside = takewhile(
-        lambda word: word[1] <= last, cue.words[bisect_left(cue.words, first, key=_first) :]
+    contained = takewhile(
+        lambda word: word[1] <= last, cue.words[bisect_left(cue.words, first, key=_word_first) :]
     )
-    return tuple(SpokenWord(a, b, start / rate, stop / rate) for a, b, start, stop in inside)
+    return tuple(
+        SpokenWord(word_first, word_last, start / rate, stop / rate)
+        for word_first, word_last, start, stop in contained
+    )
 
 
 _CLOSING = ".,;:!?…。！？、，—–-\"'”’»›)] \n"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from narrator.delivery.companions.captions import Caption
 from narrator.delivery.companions.vtt import clock
 
-WIDTH = 32
+LINE_WIDTH = 32
 
 
 def text(captions: Sequence[Caption]) -> str:

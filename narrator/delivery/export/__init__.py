@@ -156,17 +156,17 @@ class Exported:
 
 def export(
     book: BookAudio,
-    ways: Sequence[Way],
+    targets: Sequence[Way],
     *,
-    out: Path,
-    kept: Path,
+    output_folder: Path,
+    cache_folder: Path,
     shelf: Shelf | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
     cancel: Event | None = None,
 ) -> Exported:
-    """Encode what is not encoded yet, and write to `out` every file that is not there as it should.
+    """Encode what is not encoded yet, and write to `output_folder` every file that is not there as it should.
 
-    `kept` holds encoded chapters between runs. Of some chapters alone those are written, and no
+    `cache_folder` holds encoded chapters between runs. Of some chapters alone those are written, and no
     book files. `shelf` is told of files before they are written, and moves away what was altered by
     hand. `on_progress` hears ("encode", seconds done, seconds in all), then ("files", files done,
     files in all).
@@ -178,37 +178,47 @@ def export(
     StorageError, Cancelled, and what `blocks` raises. Files are whole or absent then, and the next
     export goes on from there.
     """
-    progress = on_progress or (lambda what, done, total: None)
-    plans = [plan for way in ways for plan in _plans(book, way, _FileNames(way.profile, book, out))]
+    report_progress = on_progress or (lambda what, done, total: None)
+    plans = [
+        plan
+        for target in targets
+        for plan in _plan_files(book, target, _FileNames(target.profile, book, output_folder))
+    ]
     _check_paths((plan.path, plan.what) for plan in plans)
-    covers = _covers(book.tags, ways)
-    for folder in {kept, *(plan.path.parent for plan in plans)}:
+    covers = _fit_covers(book.tags, targets)
+    for folder in {cache_folder, *(plan.path.parent for plan in plans)}:
         sweep(folder)
-    encoded = _encode(plans, kept, progress, cancel)
-    good = {job: sound for job, sound in encoded.items() if isinstance(sound, Encoded)}
+    encoded = _encode_jobs(plans, cache_folder, report_progress, cancel)
+    encoded_jobs = {
+        job: encoded_chapter
+        for job, encoded_chapter in encoded.items()
+        if isinstance(encoded_chapter, Encoded)
+    }
     if shelf is not None:
         shelf.expect(plan.path for plan in plans)
-    writer = _Writer(book.tags, covers, _Ledger(kept / "files.json"), shelf)
-    files, samples = _deliver(plans, good, writer, progress, cancel)
-    sounds: dict[str, list[Encoded]] = {}
-    for job, sound in good.items():
-        sounds.setdefault(job.key, []).append(sound)
+    writer = _Writer(book.tags, covers, _Ledger(cache_folder / "files.json"), shelf)
+    files, samples = _deliver_files(plans, encoded_jobs, writer, report_progress, cancel)
+    encoded_by_key: dict[str, list[Encoded]] = {}
+    for job, encoded_chapter in encoded_jobs.items():
+        encoded_by_key.setdefault(job.key, []).append(encoded_chapter)
     return Exported(
         files=tuple(files),
         samples=tuple(samples),
-        chapters=tuple((one, tuple(sounds.get(one.key, ()))) for one in book.chapters),
-        encoded=tuple(good.values()),
+        chapters=tuple(
+            (chapter, tuple(encoded_by_key.get(chapter.key, ()))) for chapter in book.chapters
+        ),
+        encoded=tuple(encoded_jobs.values()),
         remarks=(
             *dict.fromkeys(plan.remark for plan in plans if plan.remark),
-            *map(_mended, writer.ledger.altered),
+            *map(_remade_remark, writer.ledger.altered),
         ),
-        failed=_failures(plans, encoded),
+        failed=_collect_failures(plans, encoded),
     )
 
 
-def _deliver(
+def _deliver_files(
     plans: Sequence[_Plan],
-    good: Mapping[EncodeJob, Encoded],
+    encoded_jobs: Mapping[EncodeJob, Encoded],
     writer: _Writer,
     progress: Callable[[str, int, int], None],
     cancel: Event | None,
@@ -216,48 +226,48 @@ def _deliver(
     """Files whose chapters are all encoded, and samples."""
     files: list[ListenerFile] = []
     samples: list[ListenerFile] = []
-    for done, plan in enumerate(plans):
+    for done_count, plan in enumerate(plans):
         if cancel is not None and cancel.is_set():
             raise Cancelled
-        progress("files", done, len(plans))
-        if not plan.fault and good.keys() >= set(plan.jobs):
-            file = writer.deliver(plan, [good[job] for job in plan.jobs])
+        progress("files", done_count, len(plans))
+        if not plan.fault and encoded_jobs.keys() >= set(plan.jobs):
+            file = writer.deliver(plan, [encoded_jobs[job] for job in plan.jobs])
             (samples if plan.sample else files).append(file)
     progress("files", len(plans), len(plans))
     return files, samples
 
 
 def encoded_already(
-    book: BookAudio, chapter: ChapterAudio, profiles: Iterable[Profile], kept: Path
+    book: BookAudio, chapter: ChapterAudio, profiles: Iterable[Profile], cache_folder: Path
 ) -> list[Encoded]:
     """What is kept of a chapter as it is now, encoded for one of the profiles; nothing is made."""
     jobs = dict.fromkeys(
-        EncodeJob(chapter, chapter.key, code, profile.target, profile.room_tone)
+        EncodeJob(chapter, chapter.key, encoding, profile.target, profile.room_tone)
         for profile in profiles
-        for code in (book.encoding(format, profile) for format in profile.formats)
+        for encoding in (book.encoding(format, profile) for format in profile.formats)
     )
-    return [sound for job in jobs if (sound := kept_of(job, kept))]
+    return [encoded_chapter for job in jobs if (encoded_chapter := kept_of(job, cache_folder))]
 
 
-def _mended(path: Path) -> str:
+def _remade_remark(path: Path) -> str:
     return f"{path.name} had been altered since it was made; it is made again"
 
 
-def _failures(
+def _collect_failures(
     plans: Sequence[_Plan], encoded: Mapping[EncodeJob, Encoded | ExportError]
 ) -> tuple[Failure, ...]:
-    found: dict[str, list[Path]] = {}
+    paths_by_reason: dict[str, list[Path]] = {}
     for plan in plans:
         errors = [encoded[job] for job in plan.jobs]
-        whys = [str(error) for error in errors if isinstance(error, ExportError)]
-        for why in [plan.fault] if plan.fault else whys:
-            found.setdefault(why, []).append(plan.path)
-    return tuple(Failure(why, tuple(paths)) for why, paths in found.items())
+        reasons = [str(error) for error in errors if isinstance(error, ExportError)]
+        for reason in [plan.fault] if plan.fault else reasons:
+            paths_by_reason.setdefault(reason, []).append(plan.path)
+    return tuple(Failure(reason, tuple(paths)) for reason, paths in paths_by_reason.items())
 
 
-def _covers(tags: BookFacts, ways: Sequence[Way]) -> dict[str, Cover | None]:
+def _fit_covers(tags: BookFacts, targets: Sequence[Way]) -> dict[str, Cover | None]:
     """The cover as each profile wants it, by its name."""
-    profiles = [way.profile for way in ways]
+    profiles = [target.profile for target in targets]
     if tags.cover is None:
         return dict.fromkeys(profile.name for profile in profiles)
     cover = read_cover(tags.cover)
@@ -301,38 +311,44 @@ class _Plan:
         if self.sample:
             return "the retail sample"
         return (
-            "the book" if self.marks else _called(self.chapters[0].number, self.chapters[0].title)
+            "the book"
+            if self.marks
+            else _describe_chapter(self.chapters[0].number, self.chapters[0].title)
         )
 
 
-def _plans(book: BookAudio, way: Way, names: _FileNames) -> list[_Plan]:
-    profile = way.profile
+def _plan_files(book: BookAudio, target: Way, names: _FileNames) -> list[_Plan]:
+    profile = target.profile
     # Part of a book is delivered as chapters, whatever the book as a whole will be.
-    parted = not book.whole and (profile.files == "book" or set(profile.formats) == {"m4b"})
+    is_chapters_only = not book.whole and (
+        profile.files == "book" or set(profile.formats) == {"m4b"}
+    )
     plans = []
     for format in profile.formats:
-        code = book.encoding(format, profile)
+        encoding = book.encoding(format, profile)
         if book.whole and (format == "m4b" or profile.files != "chapters"):
-            plans += _book(book, profile, format, code, names)
-        if not parted and (format == "m4b" or profile.files == "book"):
+            plans += _plan_book(book, profile, format, encoding, names)
+        if not is_chapters_only and (format == "m4b" or profile.files == "book"):
             continue
         for chapter in book.chapters:
             path = names.chapter(format, chapter.number, chapter.title)
             track = Track(chapter.title, chapter.number, book.count)
-            fault = _too_long(chapter, profile)
+            fault = _length_fault(chapter, profile)
             plans.append(
-                _Plan(path, format, profile, code, (chapter,), track, marks=False, fault=fault)
+                _Plan(path, format, profile, encoding, (chapter,), track, marks=False, fault=fault)
             )
-    if way.sample is not None and book.whole:
-        format, sample = profile.formats[0], way.sample
-        code = book.encoding(format, profile)
+    if target.sample is not None and book.whole:
+        format, sample = profile.formats[0], target.sample
+        encoding = book.encoding(format, profile)
         path = names.sample(format, sample.title)
         track = Track(sample.title, 0, 0)
-        plans.append(_Plan(path, format, profile, code, (sample,), track, marks=False, sample=True))
+        plans.append(
+            _Plan(path, format, profile, encoding, (sample,), track, marks=False, sample=True)
+        )
     return plans
 
 
-def _too_long(chapter: ChapterAudio, profile: Profile) -> str:
+def _length_fault(chapter: ChapterAudio, profile: Profile) -> str:
     """What is to be done where a chapter lasts longer than a file may; empty where it does not."""
     if profile.longest is None or chapter.timeline.seconds <= profile.longest * 60:
         return ""
@@ -343,49 +359,49 @@ def _too_long(chapter: ChapterAudio, profile: Profile) -> str:
     )
 
 
-def _book(
-    book: BookAudio, profile: Profile, format: str, code: Encoding, names: _FileNames
+def _plan_book(
+    book: BookAudio, profile: Profile, format: str, encoding: Encoding, names: _FileNames
 ) -> list[_Plan]:
     """The file of the whole book; several where one cannot mark all chapters or gets too long."""
-    most = containers.MOST_MARKS.get(format)
-    whole = names.whole(format)
+    max_marks = containers.MAX_MARKS.get(format)
+    book_path = names.whole(format)
     for chapter in book.chapters:
-        if fault := _too_long(chapter, profile):
-            return [_Plan(whole, format, profile, code, tuple(book.chapters), fault=fault)]
+        if fault := _length_fault(chapter, profile):
+            return [_Plan(book_path, format, profile, encoding, tuple(book.chapters), fault=fault)]
     parts: list[list[ChapterAudio]] = [[]]
     seconds = 0.0  # up to the chapter at hand, with what joining adds
     for chapter in book.chapters:
-        full = len(parts[-1]) == most
+        is_full = len(parts[-1]) == max_marks
         if profile.longest is not None:
-            full |= seconds + chapter.timeline.seconds > profile.longest * 60
-        if full and parts[-1]:
+            is_full |= seconds + chapter.timeline.seconds > profile.longest * 60
+        if is_full and parts[-1]:
             parts.append([])
             seconds = 0.0
         parts[-1].append(chapter)
-        seconds += chapter.timeline.seconds + code.join
+        seconds += chapter.timeline.seconds + encoding.join
     if len(parts) == 1:
-        remark = _unlisted(whole.name, len(book.chapters)) if format == "m4b" else ""
-        return [_Plan(whole, format, profile, code, tuple(book.chapters), remark=remark)]
-    why = (
-        f"{format.upper()} marks at most {most} chapters"
-        if most is not None and len(book.chapters) > most
+        remark = _unlisted_remark(book_path.name, len(book.chapters)) if format == "m4b" else ""
+        return [_Plan(book_path, format, profile, encoding, tuple(book.chapters), remark=remark)]
+    reason = (
+        f"{format.upper()} marks at most {max_marks} chapters"
+        if max_marks is not None and len(book.chapters) > max_marks
         else f"a file may last {profile.longest or 0:g} min"
     )
-    remark = f"{whole.name} is delivered in {len(parts)} parts: {why}"
+    remark = f"{book_path.name} is delivered in {len(parts)} parts: {reason}"
     plans = []
     for number, part in enumerate(parts, 1):
         track = Track(f"{book.tags.title}, part {number}", number, len(parts))
         path = names.part(format, number)
-        plans.append(_Plan(path, format, profile, code, tuple(part), track, remark=remark))
+        plans.append(_Plan(path, format, profile, encoding, tuple(part), track, remark=remark))
     return plans
 
 
-def _unlisted(name: str, chapters: int) -> str:
-    if chapters <= m4b.MOST_NERO:
+def _unlisted_remark(name: str, chapters: int) -> str:
+    if chapters <= m4b.MAX_NERO_CHAPTERS:
         return ""
     return (
         f"{name} marks its {chapters} chapters in its chapter track alone: Nero's list, which some "
-        f"players read, ends at {m4b.MOST_NERO}"
+        f"players read, ends at {m4b.MAX_NERO_CHAPTERS}"
     )
 
 
@@ -403,7 +419,7 @@ class _FileNames:
     @property
     def stem(self) -> Path:
         """The book's, without an ending."""
-        name = _path(self.profile.book_name, self.book.tags.in_names())
+        name = _expand_template(self.profile.book_name, self.book.tags.in_names())
         return self.out / self.profile.name / name
 
     def whole(self, format: str) -> Path:
@@ -414,9 +430,11 @@ class _FileNames:
 
     def chapter(self, format: str, number: int, title: str) -> Path:
         digits = max(2, len(str(self.book.count)))
-        own = {"number": f"{number:0{digits}}", "chapter": title, "format": format}
-        facts = self.book.tags.in_names() | own | {"name": self.stem.name}
-        return _with_ending(self.stem.parent / _path(self.profile.chapter_name, facts), format)
+        chapter_facts = {"number": f"{number:0{digits}}", "chapter": title, "format": format}
+        facts = self.book.tags.in_names() | chapter_facts | {"name": self.stem.name}
+        return _with_ending(
+            self.stem.parent / _expand_template(self.profile.chapter_name, facts), format
+        )
 
     def sample(self, format: str, title: str) -> Path:
         name = f"{self.stem.name} - {file_name(title)}"
@@ -427,7 +445,7 @@ def _with_ending(path: Path, format: str) -> Path:
     return path.with_name(f"{path.name}.{format}")
 
 
-def _called(number: int, title: str) -> str:
+def _describe_chapter(number: int, title: str) -> str:
     return f"chapter {number} '{title}'"
 
 
@@ -440,35 +458,37 @@ def check_names(titles: Sequence[str], tags: BookFacts, profiles: Sequence[Profi
     """
     for profile in profiles:
         names = _FileNames(profile, BookAudio((), tags, len(titles)), Path())
-        paths = [(names.whole(format), "the book") for format in profile.formats]
+        named_paths = [(names.whole(format), "the book") for format in profile.formats]
         if len(titles) > 1 or profile.files != "book":
-            paths += [
-                (names.chapter(format, number, title), _called(number, title))
+            named_paths += [
+                (names.chapter(format, number, title), _describe_chapter(number, title))
                 for format in profile.formats
                 for number, title in enumerate(titles, 1)
             ]
-        _check_paths(paths)
+        _check_paths(named_paths)
 
 
-def _check_paths(named: Iterable[tuple[Path, str]]) -> None:
+def _check_paths(named_paths: Iterable[tuple[Path, str]]) -> None:
     """Raises UserError for two files, each with its words, at one path."""
-    taken: dict[str, str] = {}
-    for path, what in named:
+    descriptions: dict[str, str] = {}
+    for path, description in named_paths:
         name = folded(path)
-        if name in taken:
+        if name in descriptions:
             raise UserError(
-                f"{taken[name]} and {what} would both be the file '{path.name}': put {{number}} "
+                f"{descriptions[name]} and {description} would both be the file '{path.name}': put {{number}} "
                 "into chapter_name, at its beginning, or give them other names"
             )
-        taken[name] = what
+        descriptions[name] = description
 
 
-def _path(template: str, facts: dict[str, str]) -> Path:
+def _expand_template(template: str, facts: dict[str, str]) -> Path:
     try:
         return path_of(template, facts)
     except KeyError as error:
-        known = ", ".join(f"{{{name}}}" for name in facts)
-        raise UserError(f"output.name has no field {{{error.args[0]}}}, only {known}") from None
+        known_fields = ", ".join(f"{{{name}}}" for name in facts)
+        raise UserError(
+            f"output.name has no field {{{error.args[0]}}}, only {known_fields}"
+        ) from None
 
 
 def book_name(template: str, tags: BookFacts) -> str:
@@ -476,15 +496,15 @@ def book_name(template: str, tags: BookFacts) -> str:
 
     Raises UserError for a field that does not exist.
     """
-    return _path(template, tags.in_names()).as_posix()
+    return _expand_template(template, tags.in_names()).as_posix()
 
 
 # -- encoding --------------------------------------------------------------------------------------
 
 
-def _encode(
+def _encode_jobs(
     plans: Sequence[_Plan],
-    kept: Path,
+    cache_folder: Path,
     progress: Callable[[str, int, int], None],
     cancel: Event | None,
 ) -> dict[EncodeJob, Encoded | ExportError]:
@@ -494,26 +514,26 @@ def _encode(
 
     def on_progress(job: int, share: float) -> None:
         shares[job] = share
-        done = sum(share * length for share, length in zip(shares, seconds, strict=True))
-        progress("encode", round(done), round(sum(seconds)))
+        done_seconds = sum(share * length for share, length in zip(shares, seconds, strict=True))
+        progress("encode", round(done_seconds), round(sum(seconds)))
 
-    encoded = export_chapters(jobs, kept, on_progress=on_progress, cancel=cancel)
+    encoded = export_chapters(jobs, cache_folder, on_progress=on_progress, cancel=cancel)
     return dict(zip(jobs, encoded, strict=True))
 
 
-def prune(kept: Path, exported: Exported) -> int:
+def prune(cache_folder: Path, exported: Exported) -> int:
     """Delete encoded chapters that an export did not use; returns the bytes freed.
 
     Raises StorageError.
     """
     used = {sound.path.stem for sound in exported.encoded}
-    freed = 0
-    with storage(kept):
-        for path in kept.iterdir():
+    freed_bytes = 0
+    with storage(cache_folder):
+        for path in cache_folder.iterdir():
             if re.fullmatch(r"[0-9a-f]{40}", path.stem) and path.stem not in used:
-                freed += path.stat().st_size
+                freed_bytes += path.stat().st_size
                 path.unlink()
-    return freed
+    return freed_bytes
 
 
 # -- delivering ------------------------------------------------------------------------------------
@@ -545,13 +565,13 @@ class _Writer:
         }
         key = keys.key(recipe)
         starts = self.ledger.find(plan.path, key)
-        fresh = starts is None
+        is_fresh = starts is None
         if starts is None:
             parts = list(zip(titles, sounds, strict=True))
             if self.shelf is not None:
                 self.shelf.make_way(plan.path)
             with replacing(plan.path) as temporary:
-                starts = _write(temporary, plan, parts, tags, cover)
+                starts = _write_file(temporary, plan, parts, tags, cover)
             self.ledger.note(plan.path, key, starts)
         rate = plan.encoding.sample_rate
         return ListenerFile(
@@ -561,13 +581,13 @@ class _Writer:
             starts=tuple(start / rate for start in starts),
             seconds=(starts[-1] + sounds[-1].samples) / rate,
             bytes=plan.path.stat().st_size,
-            fresh=fresh,
+            fresh=is_fresh,
             chapters=tuple(chapter.number for chapter in plan.chapters),
             folder=plan.profile.name,
         )
 
 
-def _write(
+def _write_file(
     path: Path,
     plan: _Plan,
     parts: Sequence[tuple[str, Encoded]],
@@ -611,9 +631,9 @@ class _Ledger:
 
     def is_altered(self, path: Path) -> bool:
         """Whether a file's bytes are others than were noted. Raises StorageError."""
-        known = self.rows.get(self._name(path), {}).get("sha256")
+        recorded_sha256 = self.rows.get(self._name(path), {}).get("sha256")
         with storage(path):
-            return known is not None and keys.file_content(path) != known
+            return recorded_sha256 is not None and keys.file_content(path) != recorded_sha256
 
     def note(self, path: Path, key: str, starts: Sequence[int]) -> None:
         """Raises StorageError."""

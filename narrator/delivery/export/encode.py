@@ -72,7 +72,7 @@ _CODECS = {
     "flac": _Codec("flac", "flac", "flac", (), (("bits_per_raw_sample", "24"),), 0.2),
     "pcm": _Codec("pcm_s24le", "wav", "wav", (), (), 0.2),
 }
-_BY_FORMAT = {"m4b": "aac", "mp3": "mp3", "opus": "opus", "flac": "flac", "wav": "flac"}
+_FORMAT_CODECS = {"m4b": "aac", "mp3": "mp3", "opus": "opus", "flac": "flac", "wav": "flac"}
 
 _MP3_RATES = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
 _MP3_LOW_RATES = (16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
@@ -110,41 +110,54 @@ def encoding(format: str, rate: int, profile: Profile = PLAIN, channels: int = 1
     The sample rate is the profile's, else the sound's own, else the next that the codec takes;
     Opus always runs at 48 kHz. Raises UserError where codec, rate and bitrate do not go together.
     """
-    name = _BY_FORMAT[format]
-    known = _CODECS[name].rates
-    wanted, channels = profile.sample_rate or rate, profile.channels or channels
-    if profile.sample_rate and name in ("aac", "mp3") and wanted not in known:
-        raise UserError(f"{format} takes no sample rate of {wanted}: {_listed(known)}")
-    hertz = next((r for r in known if r >= wanted), known[-1] if known else wanted)
-    if name == "flac":
-        return Encoding(name, hertz, 0, channels)
-    usual = {"aac": 64, "mp3": 96 if hertz >= 32000 else 64, "opus": 48}
-    mode = profile.bitrate_mode if name in ("mp3", "opus") else None
-    constant = None if mode is None else mode == "constant"
-    code = Encoding(name, hertz, profile.bitrate or usual[name] * channels, channels, constant)
-    _check_bitrate(format, code)
-    return code
+    codec_name = _FORMAT_CODECS[format]
+    codec_rates = _CODECS[codec_name].rates
+    wanted_rate, channels = profile.sample_rate or rate, profile.channels or channels
+    if profile.sample_rate and codec_name in ("aac", "mp3") and wanted_rate not in codec_rates:
+        raise UserError(
+            f"{format} takes no sample rate of {wanted_rate}: {_join_numbers(codec_rates)}"
+        )
+    sample_rate = next(
+        (codec_rate for codec_rate in codec_rates if codec_rate >= wanted_rate),
+        codec_rates[-1] if codec_rates else wanted_rate,
+    )
+    if codec_name == "flac":
+        return Encoding(codec_name, sample_rate, 0, channels)
+    default_bitrates = {"aac": 64, "mp3": 96 if sample_rate >= 32000 else 64, "opus": 48}
+    bitrate_mode = profile.bitrate_mode if codec_name in ("mp3", "opus") else None
+    is_constant = None if bitrate_mode is None else bitrate_mode == "constant"
+    encoding_choice = Encoding(
+        codec_name,
+        sample_rate,
+        profile.bitrate or default_bitrates[codec_name] * channels,
+        channels,
+        is_constant,
+    )
+    _check_bitrate(format, encoding_choice)
+    return encoding_choice
 
 
-def _check_bitrate(format: str, code: Encoding) -> None:
+def _check_bitrate(format: str, encoding: Encoding) -> None:
     """Raises UserError for one that the codec does not have at this rate, or not for so many
     channels."""
-    hertz, channels, kilobits = code.sample_rate, code.channels, code.bitrate
-    known = _MP3_RATES if hertz >= 32000 else _MP3_LOW_RATES
-    if code.codec == "mp3" and kilobits not in known:
+    sample_rate, channels, bitrate = encoding.sample_rate, encoding.channels, encoding.bitrate
+    bitrates = _MP3_RATES if sample_rate >= 32000 else _MP3_LOW_RATES
+    if encoding.codec == "mp3" and bitrate not in bitrates:
         raise UserError(
-            f"MP3 at {hertz} Hz has no bitrate of {kilobits} kbit/s, only {_listed(known)}"
-            + ("; or set output.sample_rate: 44100" if hertz < 32000 else "")
+            f"MP3 at {sample_rate} Hz has no bitrate of {bitrate} kbit/s, only {_join_numbers(bitrates)}"
+            + ("; or set output.sample_rate: 44100" if sample_rate < 32000 else "")
         )
-    most = {"aac": 6 * hertz // 1000 * channels, "mp3": 320, "opus": 256 * channels}[code.codec]
-    if kilobits > most:
+    max_bitrate = {"aac": 6 * sample_rate // 1000 * channels, "mp3": 320, "opus": 256 * channels}[
+        encoding.codec
+    ]
+    if bitrate > max_bitrate:
         count = "one channel" if channels == 1 else "two channels"
         raise UserError(
-            f"{format} of {count} at {hertz} Hz takes at most {most} kbit/s, not {kilobits}"
+            f"{format} of {count} at {sample_rate} Hz takes at most {max_bitrate} kbit/s, not {bitrate}"
         )
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _join_numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
@@ -205,17 +218,17 @@ def export_chapters(
     done), from one thread at a time. Raises StorageError, Cancelled and what `blocks` raises; the
     other chapters then stop too, and what was finished stays for the next run.
     """
-    failed = threading.Event()
+    has_failed = threading.Event()
     lock = threading.Lock()
     uses = Counter(job.key for job in jobs)
-    sounds = {job.key: _Sound(job.chapter, folder, uses[job.key]) for job in jobs}
+    sounds = {job.key: _ChapterSamples(job.chapter, folder, uses[job.key]) for job in jobs}
 
-    def stopped() -> bool:
-        return failed.is_set() or (cancel is not None and cancel.is_set())
+    def is_stopped() -> bool:
+        return has_failed.is_set() or (cancel is not None and cancel.is_set())
 
-    def work(number: int) -> Encoded | ExportError:
+    def encode_job(number: int) -> Encoded | ExportError:
         def report(share: float) -> None:
-            if stopped():
+            if is_stopped():
                 raise Cancelled
             if on_progress:
                 with lock:
@@ -229,27 +242,29 @@ def export_chapters(
             report(1.0)
             return error
         except BaseException:
-            failed.set()
+            has_failed.set()
             raise
 
     with storage(folder):
         folder.mkdir(parents=True, exist_ok=True)
     pool = ThreadPoolExecutor(WORKERS, "encode")
     try:
-        futures = {number: pool.submit(work, number) for number in _in_order(jobs, WORKERS)}
+        futures = {number: pool.submit(encode_job, number) for number in _work_order(jobs, WORKERS)}
         wait(futures.values())
     except BaseException:
-        failed.set()
+        has_failed.set()
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     errors = [error for n in range(len(jobs)) if (error := futures[n].exception())]
     if errors:  # the first that is not only the echo of another
-        raise next((e for e in errors if not isinstance(e, Cancelled)), errors[0])
+        raise next(
+            (candidate for candidate in errors if not isinstance(candidate, Cancelled)), errors[0]
+        )
     return [futures[number].result() for number in range(len(jobs))]
 
 
-def _in_order(jobs: Sequence[EncodeJob], workers: int) -> list[int]:
+def _work_order(jobs: Sequence[EncodeJob], workers: int) -> list[int]:
     """Places of jobs in the order of work: the longest chapters first.
 
     As many chapters are at work as there are workers, so that none waits for another to put a
@@ -258,16 +273,16 @@ def _in_order(jobs: Sequence[EncodeJob], workers: int) -> list[int]:
     lengths = {job.key: job.chapter.timeline.length for job in jobs}
     longest = sorted(lengths, key=lambda key: -lengths[key])
     ranks = {key: rank for rank, key in enumerate(longest)}
-    turns: Counter[str] = Counter()
-    places: list[tuple[int, int, int, int]] = []
+    uses_so_far: Counter[str] = Counter()
+    order: list[tuple[int, int, int, int]] = []
     for number, job in enumerate(jobs):
         rank = ranks[job.key]
-        places.append((rank // workers, turns[job.key], rank, number))
-        turns[job.key] += 1
-    return [number for *_, number in sorted(places)]
+        order.append((rank // workers, uses_so_far[job.key], rank, number))
+        uses_so_far[job.key] += 1
+    return [number for *_, number in sorted(order)]
 
 
-class _Sound:
+class _ChapterSamples:
     """A chapter's samples for all of its encodings: put together once, measured once in each way.
 
     They lie in a file without a name, which goes with the last encoding or the process; in memory
@@ -282,7 +297,7 @@ class _Sound:
         self._shapes: list[tuple[int, ...]] = []
         """Of the blocks as they came: what is measured depends on them in its last bit."""
 
-    def __enter__(self) -> _Sound:
+    def __enter__(self) -> _ChapterSamples:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -291,15 +306,15 @@ class _Sound:
             if not self.uses and self._file:
                 self._file.close()
 
-    def blocks(self, watch: _Watch, channels: int) -> Iterator[Samples]:
+    def blocks(self, watch: _ProgressWatch, channels: int) -> Iterator[Samples]:
         """The samples in one channel or two, from the start. Raises StorageError."""
         with self._lock:
             if self._file is None:
-                self._file = self._put_together(watch)
+                self._file = self._assemble(watch)
             file = self._file
         return as_channels(self._read(file), channels)
 
-    def _put_together(self, watch: _Watch) -> IO[bytes]:
+    def _assemble(self, watch: _ProgressWatch) -> IO[bytes]:
         with storage(self.folder):
             file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115  # the last use closes it
         try:
@@ -316,151 +331,158 @@ class _Sound:
         return file
 
     def _read(self, file: IO[bytes]) -> Iterator[Samples]:
-        place = 0
+        offset = 0
         for shape in self._shapes:
             size = 4 * math.prod(shape)
             with storage(self.folder):
-                data = os.pread(file.fileno(), size, place)
-            place += size
-            yield np.frombuffer(data, np.float32).reshape(shape)
+                block_bytes = os.pread(file.fileno(), size, offset)
+            offset += size
+            yield np.frombuffer(block_bytes, np.float32).reshape(shape)
 
-    def figures(self, of: object, measured: Callable[[], Loudness]) -> Loudness:
-        """What `measured` gives, asked once for each `of`."""
+    def figures(self, measurement: object, measure_sound: Callable[[], Loudness]) -> Loudness:
+        """What `measure_sound` gives, asked once for each `measurement`."""
         with self._lock:
-            if of not in self._figures:
-                self._figures[of] = measured()
-            return self._figures[of]
+            if measurement not in self._figures:
+                self._figures[measurement] = measure_sound()
+            return self._figures[measurement]
 
 
-ROUNDS = 3
+MAX_ROUNDS = 3
 """Times that a chapter is encoded until it measures what it should."""
 
 
 def _encode_chapter(
-    job: EncodeJob, sound: _Sound, folder: Path, report: Callable[[float], None]
+    job: EncodeJob, sound: _ChapterSamples, folder: Path, report: Callable[[float], None]
 ) -> Encoded:
     """Measure, master, encode, measure the encoded file; again where it misses the target.
 
     `report` is told the share done; what it raises ends the work. Raises ExportError, StorageError.
     """
-    path = _path_of(job, folder)
-    kept = _recall(path, job.encoding)
-    if kept is None:
+    path = _cache_path(job, folder)
+    encoded_chapter = _load_encoded(path, job.encoding)
+    if encoded_chapter is None:
         with replacing(path) as temporary:
-            gain, samples, loudness = _reach_target(job, sound, temporary, report)
-        kept = _remember(path, job.encoding, gain, samples, loudness)
+            gain, samples, loudness = _encode_to_target(job, sound, temporary, report)
+        encoded_chapter = _save_index(path, job.encoding, gain, samples, loudness)
     report(1.0)
-    return kept
+    return encoded_chapter
 
 
 def kept_of(job: EncodeJob, folder: Path) -> Encoded | None:
     """What was made of a job and is there, every byte of it; nothing is encoded."""
-    return _recall(_path_of(job, folder), job.encoding)
+    return _load_encoded(_cache_path(job, folder), job.encoding)
 
 
-def _path_of(job: EncodeJob, folder: Path) -> Path:
+def _cache_path(job: EncodeJob, folder: Path) -> Path:
     """Where a job's encoded chapter is kept: named by all that decides it."""
-    by = "words" if job.target.kind == "dB RMS" else "speech" if job.chapter.speech else "sound"
+    levelled_by = (
+        "words" if job.target.kind == "dB RMS" else "speech" if job.chapter.speech else "sound"
+    )
     recipe = {
         "encoded": 3,
         "sound": job.key,
         "encoding": asdict(job.encoding),
         "target": asdict(job.target),
         "room_tone": [job.room_tone, mastering.ROOM_TONE_SECONDS],
-        "by": by,
+        "by": levelled_by,
     }
     return folder / f"{keys.key(recipe)}.{_CODECS[job.encoding.codec].suffix}"
 
 
-def _reach_target(
-    job: EncodeJob, sound: _Sound, path: Path, report: Callable[[float], None]
+def _encode_to_target(
+    job: EncodeJob, sound: _ChapterSamples, path: Path, report: Callable[[float], None]
 ) -> tuple[float, int, Loudness]:
     """Write the file; its gain, length and figures. Raises ExportError where no round fits."""
     target, channels = job.target, job.encoding.channels
     title, timeline = job.chapter.title, job.chapter.timeline
-    rate, watch = timeline.sample_rate, _Watch(report)
+    rate, watch = timeline.sample_rate, _ProgressWatch(report)
 
-    def blocks(begin: float, end: float) -> Iterator[Samples]:
-        return watch(sound.blocks(watch, channels), timeline.length, begin, end)
+    def blocks(share_start: float, share_stop: float) -> Iterator[Samples]:
+        return watch(sound.blocks(watch, channels), timeline.length, share_start, share_stop)
 
-    def mastered_level(begin: float) -> Loudness:
-        limited = master(blocks(begin, begin + 0.06), rate, gain.value, ceiling)
+    def mastered_level(share_start: float) -> Loudness:
+        limited = master(blocks(share_start, share_start + 0.06), rate, gain.value, ceiling)
         return measure(limited, rate, true_peak=False)
 
-    before = sound.figures(channels, lambda: measure(blocks(0.05, 0.1), rate, true_peak=False))
-    if before.integrated <= -70:
+    unmastered = sound.figures(channels, lambda: measure(blocks(0.05, 0.1), rate, true_peak=False))
+    if unmastered.integrated <= -70:
         raise ExportError(f"chapter '{title}' is silent")
-    as_it_is = target.kind == "as it is"
-    level = target.level_of(before)
-    gain = _Gain(level if as_it_is else _wanted(job, sound, before), level)
+    keeps_level = target.kind == "as it is"
+    level = target.level_of(unmastered)
+    gain = _GainControl(level if keeps_level else _target_level(job, sound, unmastered), level)
     ceiling = target.true_peak - _CODECS[job.encoding.codec].margin
-    for begin in (0.1, 0.17, 0.24):  # what the limiter takes is given back
-        if as_it_is or before.peak + gain.value <= ceiling:
+    for share_start in (0.1, 0.17, 0.24):  # what the limiter takes is given back
+        if keeps_level or unmastered.peak + gain.value <= ceiling:
             break
-        limited = sound.figures((channels, gain.value, ceiling), partial(mastered_level, begin))
+        limited = sound.figures(
+            (channels, gain.value, ceiling), partial(mastered_level, share_start)
+        )
         if gain.correct(target.level_of(limited)) < 0.1:
             break
-    for _ in range(ROUNDS):
-        mastered = master(blocks(0.3, 0.65), rate, gain.value, ceiling)
+    for _ in range(MAX_ROUNDS):
+        mastered_blocks = master(blocks(0.3, 0.65), rate, gain.value, ceiling)
         if job.room_tone is not None:
-            mastered = mastering.with_room_tone(mastered, rate, job.room_tone)
-        samples = write_sound(path, mastered, rate, job.encoding)
+            mastered_blocks = mastering.with_room_tone(mastered_blocks, rate, job.room_tone)
+        samples = write_sound(path, mastered_blocks, rate, job.encoding)
         with opened(path) as container:
-            encoded = watch(gathered(decoded(container, mono=False)), samples, 0.65, 1.0)
-            measured = measure(encoded, job.encoding.sample_rate)
-        if target.accepts(measured):
-            return gain.value, samples, measured
-        if not as_it_is:
-            gain.correct(target.level_of(measured))
-        ceiling -= max(0.0, measured.true_peak - target.true_peak + 0.1)
-    hushed = before.integrated - before.rms > HUSHED and target.kind == "dB RMS"
+            decoded_blocks = watch(gathered(decoded(container, mono=False)), samples, 0.65, 1.0)
+            encoded_loudness = measure(decoded_blocks, job.encoding.sample_rate)
+        if target.accepts(encoded_loudness):
+            return gain.value, samples, encoded_loudness
+        if not keeps_level:
+            gain.correct(target.level_of(encoded_loudness))
+        ceiling -= max(0.0, encoded_loudness.true_peak - target.true_peak + 0.1)
+    is_mostly_silent = (
+        unmastered.integrated - unmastered.rms > MOSTLY_SILENT_DIFFERENCE
+        and target.kind == "dB RMS"
+    )
     raise ExportError(
-        f"chapter '{title}' measures {target.level_of(measured):.1f} {target.kind} and "
-        f"{measured.true_peak:.1f} dBTP, not {target}; "
+        f"chapter '{title}' measures {target.level_of(encoded_loudness):.1f} {target.kind} and "
+        f"{encoded_loudness.true_peak:.1f} dBTP, not {target}; "
         + (
             "much of it is silence: make one chapter of it and the next, or shorten pauses.tail"
-            if hushed
+            if is_mostly_silent
             else "a lower loudness (of `output`, or of a profile of your own) leaves its peaks "
             "more room"
         )
     )
 
 
-HUSHED = 4.0
+MOSTLY_SILENT_DIFFERENCE = 4.0
 """dB that RMS lies below the loudness of the words where a good half of a chapter is silence."""
-EDGE = 0.15
+TARGET_MARGIN = 0.15
 """dB that a mix is kept from the bounds of what its target accepts: encoding moves it a little."""
 
 
-SPOKEN = 1.0
+WORDS_ABOVE_RMS = 1.0
 """LU that words lie above the ungated RMS of a chapter: half a dB in a long one, two in credits,
 half of which are pauses. Words are levelled, so that all chapters sound alike, whatever their
 pauses."""
 
 
-def _wanted(job: EncodeJob, sound: _Sound, before: Loudness) -> float:
-    """The level to bring a chapter to, which measures `before` now: the one that brings its words
+def _target_level(job: EncodeJob, sound: _ChapterSamples, unmastered: Loudness) -> float:
+    """The level to bring a chapter to, which measures `unmastered` now: the one that brings its words
     to the target, within what the target accepts of the whole, music and pauses included."""
     target, speech, channels = job.target, job.chapter.speech, job.encoding.channels
     if target.kind == "LUFS" and speech is None:
         return target.level
-    words = before.integrated
+    words_loudness = unmastered.integrated
     if speech is not None:
         rate = job.chapter.timeline.sample_rate
-        words = sound.figures(
+        words_loudness = sound.figures(
             ("words", channels),
             lambda: measure(as_channels(speech(), channels), rate, true_peak=False),
         ).integrated
-    if words <= -70:
+    if words_loudness <= -70:
         return target.level
-    goal = target.level
+    words_target = target.level
     if target.kind == "dB RMS":
-        goal += SPOKEN + (BOTH if channels == 2 else 0.0)
-    wanted = target.level_of(before) + goal - words
-    return min(max(wanted, target.lowest + EDGE), target.highest - EDGE)
+        words_target += WORDS_ABOVE_RMS + (BOTH if channels == 2 else 0.0)
+    chapter_target = target.level_of(unmastered) + words_target - words_loudness
+    return min(max(chapter_target, target.lowest + TARGET_MARGIN), target.highest - TARGET_MARGIN)
 
 
-class _Gain:
+class _GainControl:
     """The gain that brings a chapter to a level; under a limiter a dB of it gives less."""
 
     def __init__(self, wanted: float, level: float) -> None:
@@ -473,15 +495,15 @@ class _Gain:
     def correct(self, level: float) -> float:
         """Take in the level that came of the gain; returns by how much it missed."""
         if self._last and abs(self.value - self._last[0]) > 0.01:
-            gained = (level - self._last[1]) / (self.value - self._last[0])
-            self.yields = min(1.0, max(0.25, gained))
+            yield_estimate = (level - self._last[1]) / (self.value - self._last[0])
+            self.yields = min(1.0, max(0.25, yield_estimate))
         self._last = self.value, level
         missing = self.wanted - level
         self.value += missing / self.yields
         return abs(missing)
 
 
-class _Watch:
+class _ProgressWatch:
     """Reports how far a stream has come; a stream that begins again does not take shares back."""
 
     def __init__(self, report: Callable[[float], None]) -> None:
@@ -489,12 +511,14 @@ class _Watch:
         self.reached = 0.0
 
     def __call__(
-        self, blocks: Iterable[Samples], length: int, begin: float, end: float
+        self, blocks: Iterable[Samples], length: int, share_start: float, share_stop: float
     ) -> Iterator[Samples]:
-        done = 0
+        passed_samples = 0
         for block in blocks:
-            done += len(block)
-            share = begin + (end - begin) * min(1.0, done / max(1, length))
+            passed_samples += len(block)
+            share = share_start + (share_stop - share_start) * min(
+                1.0, passed_samples / max(1, length)
+            )
             self.reached = max(self.reached, share)
             self.report(self.reached)
             yield block
@@ -516,7 +540,7 @@ def write_sound(path: Path, blocks: Iterable[Samples], rate: int, encoding: Enco
 
 
 @contextlib.contextmanager
-def _translated(name: str) -> Iterator[None]:
+def _translate_errors(name: str) -> Iterator[None]:
     try:
         yield
     except av.error.FFmpegError as error:
@@ -533,10 +557,10 @@ def created(path: Path, container: str) -> Iterator[OutputContainer]:
     # with the protocol before it, no name of a folder is taken for another
     name = f"file:{path}"
     with (
-        _translated(path.name),
-        av.open(name, "w", format=container, container_options=options) as file,
+        _translate_errors(path.name),
+        av.open(name, "w", format=container, container_options=options) as container_file,
     ):
-        yield file
+        yield container_file
 
 
 def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
@@ -545,13 +569,13 @@ def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
     layout = "mono" if encoding.channels == 1 else "stereo"
     stream = container.add_stream(codec.encoder, rate=encoding.sample_rate, layout=layout)
     assert isinstance(stream, AudioStream)
-    modes: dict[tuple[str, bool | None], dict[str, str]]
-    modes = {("mp3", False): {"abr": "1"}, ("opus", True): {"vbr": "off"}}
-    mode = modes.get((encoding.codec, encoding.constant), {})
+    options_by_mode: dict[tuple[str, bool | None], dict[str, str]]
+    options_by_mode = {("mp3", False): {"abr": "1"}, ("opus", True): {"vbr": "off"}}
+    mode_options = options_by_mode.get((encoding.codec, encoding.constant), {})
     stream.codec_context.options = {
         "flags": "+bitexact",
         **dict(codec.options),
-        **mode,
+        **mode_options,
     }
     if encoding.bitrate:
         stream.bit_rate = encoding.bitrate * 1000
@@ -568,8 +592,8 @@ def scaled(block: Samples, encoding: Encoding) -> Samples:
 def put(container: OutputContainer, stream: AudioStream, block: Samples, position: int) -> None:
     """Encode and write one block."""
     if stream.format.name == "s32":
-        steps = np.rint(block.astype(np.float64) * 2**23).clip(-(2**23), 2**23 - 1)
-        frame = as_frame(steps.astype(np.int32) << 8, stream.rate, position)
+        integers = np.rint(block.astype(np.float64) * 2**23).clip(-(2**23), 2**23 - 1)
+        frame = as_frame(integers.astype(np.int32) << 8, stream.rate, position)
     else:
         frame = as_frame(block, stream.rate, position)
     container.mux(stream.encode(frame))
@@ -587,28 +611,28 @@ def opened(path: Path) -> Iterator[InputContainer]:
 
 def gathered(blocks: Iterable[Samples]) -> Iterator[Samples]:
     """The same samples in blocks of `BLOCK` or a little more: codecs give them by the thousand."""
-    waiting: list[Samples] = []
+    pending: list[Samples] = []
     count = 0
     for block in blocks:
-        waiting.append(block)
+        pending.append(block)
         count += len(block)
         if count >= BLOCK:
-            yield np.concatenate(waiting)
-            waiting, count = [], 0
+            yield np.concatenate(pending)
+            pending, count = [], 0
     if count:
-        yield np.concatenate(waiting)
+        yield np.concatenate(pending)
 
 
 # -- while it comes --------------------------------------------------------------------------------
 
-_FLOWING: dict[str, tuple[str, dict[str, str]]] = {
+_STREAM_CONTAINERS: dict[str, tuple[str, dict[str, str]]] = {
     "aac": ("adts", {}),
     "mp3": ("mp3", {"write_xing": "0", "id3v2_version": "0"}),
     "opus": ("opus", {"page_duration": "200000"}),
     "flac": ("flac", {}),
 }
 """FFmpeg's containers that need not be gone back in, and their options."""
-_IN_HASTE = {"mp3": {"compression_level": "7"}}
+_FAST_OPTIONS = {"mp3": {"compression_level": "7"}}
 """Options of coders for what is waited for: LAME takes half its time."""
 
 
@@ -621,23 +645,28 @@ class Flow:
         self._resample = soxr.ResampleStream(
             rate, encoding.sample_rate, 1, dtype="float32", quality="HQ"
         )
-        self._sink = _Sink()
-        form, options = _FLOWING[encoding.codec]
+        self._sink = _OutputBuffer()
+        container_format, options = _STREAM_CONTAINERS[encoding.codec]
         options = {"fflags": "+bitexact", "flush_packets": "1", **options}
-        with _translated("the sound"):
-            self._container = av.open(self._sink, "w", format=form, container_options=options)
+        with _translate_errors("the sound"):
+            self._container = av.open(
+                self._sink, "w", format=container_format, container_options=options
+            )
             self._stream = add_sound(self._container, encoding)
-            coder = self._stream.codec_context
-            coder.options = {**coder.options, **_IN_HASTE.get(encoding.codec, {})}
+            codec_context = self._stream.codec_context
+            codec_context.options = {
+                **codec_context.options,
+                **_FAST_OPTIONS.get(encoding.codec, {}),
+            }
 
     def feed(self, samples: Samples, last: bool = False) -> bytes:
         """What of the file is there now, and was not before; all of it with the `last` samples.
         Raises ExportError."""
         block = self._resample.resample_chunk(samples, last=last)
-        with _translated("the sound"):
+        with _translate_errors("the sound"):
             if len(block):
-                sound = scaled(block, self._encoding)
-                put(self._container, self._stream, sound, self._position)
+                scaled_block = scaled(block, self._encoding)
+                put(self._container, self._stream, scaled_block, self._position)
                 self._position += len(block)
             if last:
                 self._container.mux(self._stream.encode(None))
@@ -645,65 +674,69 @@ class Flow:
         return self._sink.taken()
 
 
-class _Sink(io.RawIOBase):
+class _OutputBuffer(io.RawIOBase):
     """What FFmpeg writes, until it is taken; it cannot go back in it."""
 
     def __init__(self) -> None:
-        self._waiting = bytearray()
+        self._pending = bytearray()
 
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any) -> int:
-        self._waiting += data
-        return len(data)
+    def write(self, written_bytes: Any) -> int:
+        self._pending += written_bytes
+        return len(written_bytes)
 
     def taken(self) -> bytes:
-        data = bytes(self._waiting)
-        self._waiting.clear()
-        return data
+        pending_bytes = bytes(self._pending)
+        self._pending.clear()
+        return pending_bytes
 
 
 # -- what is kept ----------------------------------------------------------------------------------
 
 
-def _remember(
+def _save_index(
     path: Path, encoding: Encoding, gain: float, samples: int, loudness: Loudness
 ) -> Encoded:
     with storage(path):
         size, sha256 = path.stat().st_size, keys.file_content(path)
-    facts = {"loudness": asdict(loudness), "gain": gain, "samples": samples, "sha256": sha256}
-    save_json(path.with_suffix(".json"), facts)
+    index = {"loudness": asdict(loudness), "gain": gain, "samples": samples, "sha256": sha256}
+    save_json(path.with_suffix(".json"), index)
     return Encoded(path, encoding, loudness, gain, samples, sha256, size, fresh=True)
 
 
-def _recall(path: Path, encoding: Encoding) -> Encoded | None:
+def _load_encoded(path: Path, encoding: Encoding) -> Encoded | None:
     """An encoded chapter that is there, and is what was written, every byte of it.
 
     Size and time tell nothing of a flipped bit; hashing takes a second for some twenty hours.
     """
-    facts = load_json(path.with_suffix(".json"), {})
+    index = load_json(path.with_suffix(".json"), {})
     try:
-        loudness = Loudness(**facts["loudness"])
-        gain, samples, sha256 = facts["gain"], facts["samples"], facts["sha256"]
-        size, found = path.stat().st_size, keys.file_content(path)
+        loudness = Loudness(**index["loudness"])
+        gain, samples, sha256 = index["gain"], index["samples"], index["sha256"]
+        size, actual_sha256 = path.stat().st_size, keys.file_content(path)
     except (OSError, KeyError, TypeError):
         return None  # not there, or torn: encoded again
-    if found != sha256:
+    if actual_sha256 != sha256:
         damage.warning("%s: it was altered since it was written; it is encoded again", path)
         return None
-    if "mtime" in facts:  # an index from before there were seals
-        return replace(_remember(path, encoding, gain, samples, loudness), fresh=False)
+    if "mtime" in index:  # an index from before there were seals
+        return replace(_save_index(path, encoding, gain, samples, loudness), fresh=False)
     return Encoded(path, encoding, loudness, gain, samples, sha256, size, fresh=False)
 
 
-def altered_encodings(kept: Path) -> list[Path]:
+def altered_encodings(cache_folder: Path) -> list[Path]:
     """Encoded chapters that have other bytes than were written, or an index that has. Raises
     StorageError."""
-    with storage(kept):
-        indices = [path for path in kept.glob("*.json") if _KEYED.fullmatch(path.stem)]
+    with storage(cache_folder):
+        indices = [
+            path for path in cache_folder.glob("*.json") if _KEY_PATTERN.fullmatch(path.stem)
+        ]
         sounds = {
-            path.stem: path for path in kept.glob("*") if path.suffix not in (".json", ".part")
+            path.stem: path
+            for path in cache_folder.glob("*")
+            if path.suffix not in (".json", ".part")
         }
         return [
             sounds.get(index.stem, index)
@@ -712,7 +745,7 @@ def altered_encodings(kept: Path) -> list[Path]:
         ]
 
 
-_KEYED = re.compile("[0-9a-f]{40}")
+_KEY_PATTERN = re.compile("[0-9a-f]{40}")
 
 
 def _is_as_written(index: Path, sound: Path | None) -> bool:

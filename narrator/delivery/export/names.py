@@ -20,7 +20,11 @@ def file_name(text: str, *, most: int = 180) -> str:
     text = unicodedata.normalize("NFC", seen(text))
     text = re.sub(r"\s*:\s+|\s*[/\\|]\s*", " - ", text)
     text = re.sub(r'[<>"?*:]|[^\S ]', "", text)
-    text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn"))
+    text = "".join(
+        character
+        for character in text
+        if unicodedata.category(character) not in ("Cc", "Cs", "Co", "Cn")
+    )
     text = re.sub(r" {2,}", " ", text).strip(" .")
     while len(text.encode()) > most:
         text = text[:-1].rstrip(" .")
@@ -37,10 +41,10 @@ def path_of(template: str, facts: Mapping[str, str]) -> Path:
     """
     names = []
     for part in template.split("/"):
-        text = re.sub(r"\{(\w*)\}", lambda match: facts[match[1]], part)
-        text = re.sub(r"\(\s*\)|\[\s*\]", "", text).strip(" -_.,")
-        if text:
-            names.append(file_name(text))
+        part_text = re.sub(r"\{(\w*)\}", lambda match: facts[match[1]], part)
+        part_text = re.sub(r"\(\s*\)|\[\s*\]", "", part_text).strip(" -_.,")
+        if part_text:
+            names.append(file_name(part_text))
     return Path(*(names or ["_"]))
 
 

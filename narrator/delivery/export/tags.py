@@ -17,7 +17,7 @@ def named(tags: BookFacts, track: Track | None, format: str) -> dict[str, str]:
     the book. A day is split by FFmpeg for ID3 into its year and date tags; Vorbis comments have a
     date, and a year beside it for players that show one.
     """
-    found = {
+    tag_values = {
         "title": track.title if track else tags.title,
         "album": tags.title,
         "artist": tags.author,
@@ -37,7 +37,7 @@ def named(tags: BookFacts, track: Track | None, format: str) -> dict[str, str]:
         "asin": tags.asin,
         "track": f"{track.number}/{track.total}" if track and track.number else "",
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in tag_values.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,5 +95,5 @@ za zha zh zho zu zul
 
 def three_letters(language: str) -> str:
     """ISO 639-2/T of a BCP 47 tag: "eng" of "en-GB"; "und" where there is none."""
-    first = re.split(r"[-_]", language.lower())[0]
-    return first if len(first) == 3 and first.isascii() else _ISO_639_2.get(first, "und")
+    primary = re.split(r"[-_]", language.lower())[0]
+    return primary if len(primary) == 3 and primary.isascii() else _ISO_639_2.get(primary, "und")
