@@ -1,6 +1,6 @@
-"""Captions, chapter lists and read-along books, held to the sound that they lie beside.
+"""Checks captions, chapter lists and read-along books against the sound beside them.
 
-Knows nothing of how they were made: a copied folder is judged by what it contains.
+Knows nothing of how they were made: a copied folder is judged by its contents.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from narrator.sound.probe import FileFigures
 
 _REMEDY = "copy it again, or make it anew"
 _MARK_TOLERANCE = 0.15
-"""Seconds that a mark may lie from where a list says: cue sheets count 75ths."""
+"""Seconds that a mark may lie from its time in a list: cue sheets count 75ths."""
 _MIN_LATENESS = 5
-"""Tenths by which captions may seem to be late."""
+"""Tenths of a second from which on captions are reported as late."""
 _MIN_FIT_GAIN = 0.08
-"""By how much captions must fit better at another time to be late: measured, ours do by 0.02."""
+"""How much better captions must fit at another time to be late: measured, ours fit up to 0.02
+better."""
 _MAX_SHIFT = 100
-"""Tenths by which captions are looked for elsewhere."""
+"""Largest shift of captions that is tried, in tenths of a second."""
 
 
 def findings(root: Path, sounds: Sequence[FileFigures]) -> Iterator[FolderFinding]:
-    """What is wrong with the companions in a folder, of which `sounds` are the sound files."""
+    """Yields the faults of companions under a folder; `sounds` are its sound files."""
     for path in sorted(root.rglob("*")):
         kind = next(
             (suffix for suffix in _FAULT_FINDERS if path.name.casefold().endswith(suffix)), None
@@ -48,7 +49,7 @@ def findings(root: Path, sounds: Sequence[FileFigures]) -> Iterator[FolderFindin
 
 
 def _find_sound(path: Path, ending: str, sounds: Sequence[FileFigures]) -> FileFigures | None:
-    """The sound file that a companion is of: it has its name, and may have the format in it."""
+    """Returns the sound file of a companion: it has its name, perhaps with the format in it."""
     stem = path.name[: -len(ending)]
     for file in sounds:
         sound_name, format_name = file.path.stem, file.path.suffix[1:]
@@ -61,6 +62,7 @@ def _find_sound(path: Path, ending: str, sounds: Sequence[FileFigures]) -> FileF
 
 
 def _captions_fault(path: Path, file: FileFigures | None) -> str:
+    """Returns the fault of captions against their sound; "" where they match."""
     spans = list(_caption_spans(path.read_text("utf-8")))
     if not spans:
         return "holds no captions"
@@ -72,20 +74,22 @@ def _captions_fault(path: Path, file: FileFigures | None) -> str:
     for start, stop in spans:
         is_captioned[round(start * 10) : round(stop * 10)] = True
     sounding_tenths = np.flatnonzero(active)
-    if len(sounding_tenths) and sounding_tenths[-1] / 10 > last_stop + 10:
-        return f"ends at {fine_clock(last_stop)}, and its sound goes on until {fine_clock(sounding_tenths[-1] / 10)}"
+    sound_stop = sounding_tenths[-1] / 10 if len(sounding_tenths) else 0.0
+    end = fine_clock(last_stop)
+    if sound_stop > last_stop + 10:
+        return f"ends at {end}, and its sound goes on until {fine_clock(sound_stop)}"
     lateness = _caption_lateness(is_captioned, active)
     if abs(lateness) >= _MIN_LATENESS:
         return (
             f"is {abs(lateness) / 10:.1f} s {'late' if lateness > 0 else 'early'} against its sound"
         )
     if last_stop > file.seconds + 0.5:
-        return f"goes on until {fine_clock(last_stop)}, and its sound ends at {fine_clock(file.seconds)}"
+        return f"goes on until {end}, and its sound ends at {fine_clock(file.seconds)}"
     return ""
 
 
 def _caption_lateness(is_captioned: NDArray[np.bool_], active: NDArray[np.bool_]) -> int:
-    """Tenths by which captions lag behind the sound; 0 where that is not clear."""
+    """Returns the tenths by which captions lag behind the sound; 0 where that is not clear."""
     fits = {
         shift: _caption_fit(is_captioned, active, shift)
         for shift in range(-_MAX_SHIFT, _MAX_SHIFT + 1)
@@ -100,7 +104,7 @@ def _caption_lateness(is_captioned: NDArray[np.bool_], active: NDArray[np.bool_]
 
 
 def _caption_fit(is_captioned: NDArray[np.bool_], active: NDArray[np.bool_], shift: int) -> float:
-    """Correlation of captions and sound, if those come so many tenths late."""
+    """Returns the correlation of captions, moved `shift` tenths earlier, and sound."""
     count = min(len(is_captioned), len(active)) - abs(shift)
     if count < max(30, len(active) // 2):
         return 0.0
@@ -120,7 +124,7 @@ _CAPTION_TIMES = re.compile(
 
 
 def _caption_spans(text: str) -> Iterator[tuple[float, float]]:
-    """Seconds at which captions begin and end, of WebVTT and SRT."""
+    """Yields start and stop of each caption in WebVTT or SRT, in seconds."""
     for match in _CAPTION_TIMES.finditer(text):
         numbers = [int(part or 0) for part in match.groups()]
         start, stop = (
@@ -131,6 +135,7 @@ def _caption_spans(text: str) -> Iterator[tuple[float, float]]:
 
 
 def _chapters_fault(path: Path, file: FileFigures | None) -> str:
+    """Returns the fault of JSON chapters against the marks of their sound file."""
     rows = json.loads(path.read_text("utf-8"))["chapters"]
     return _marks_fault([(float(row["startTime"]), str(row["title"])) for row in rows], file)
 
@@ -139,6 +144,7 @@ _CUE_TRACK = re.compile(r'TITLE "([^"\n]*)"\s+(?:[A-Z]+ [^\n]*\s+)*?INDEX 01 (\d
 
 
 def _cue_fault(path: Path, file: FileFigures | None) -> str:
+    """Returns the fault of a cue sheet against the marks of its sound file."""
     text = path.read_text("utf-8-sig")
     _, _, tracks = text.partition("TRACK 01")
     marks = [
@@ -149,6 +155,7 @@ def _cue_fault(path: Path, file: FileFigures | None) -> str:
 
 
 def _marks_fault(marks: Sequence[tuple[float, str]], file: FileFigures | None) -> str:
+    """Returns how (start, title) marks differ from those of a sound file; "" where they match."""
     if file is None or not file.marks:
         return ""
     if len(marks) != len(file.marks):
@@ -164,6 +171,7 @@ def _marks_fault(marks: Sequence[tuple[float, str]], file: FileFigures | None) -
 
 
 def _archive_fault(path: Path, file: FileFigures | None) -> str:
+    """Returns the fault of a damaged EPUB."""
     with zipfile.ZipFile(path) as archive:
         damaged_member = archive.testzip()
     return f"is damaged: {damaged_member} cannot be read" if damaged_member else ""
@@ -176,4 +184,4 @@ _FAULT_FINDERS = {
     ".cue": _cue_fault,
     ".epub": _archive_fault,
 }
-"""Companions by their endings, and what finds what is wrong with each."""
+"""Functions that check a companion, by its ending."""

@@ -1,4 +1,4 @@
-"""Where music would overlap itself, or outlast what it plays under; said before speech."""
+"""Finds music that sounds where a profile demands quiet, before anything is spoken."""
 
 from __future__ import annotations
 
@@ -14,29 +14,35 @@ from narrator.sound.media import Unfit
 from narrator.speech.plan import Utterance
 
 Part = Literal["head", "tail", "under", "whole"]
-"""Where music sounds in a chapter: before its first word, after its last, somewhere between them,
+"""Positions of music in a chapter: before its first word, after its last, somewhere between them,
 all through it."""
 
 
-def parts(project: Project, spoken: Sequence[Sequence[Utterance]], chapter: int) -> set[Part]:
-    """Where music sounds in a chapter of the manifest, counted from 0, as far as the text tells.
+def parts(
+    project: Project, utterances_by_chapter: Sequence[Sequence[Utterance]], chapter: int
+) -> set[Part]:
+    """Returns where music sounds in a chapter of the manifest, counted from 0, as far as the text
+    tells.
 
-    `spoken` are the chunks of each of those chapters.
+    `utterances_by_chapter` holds the chunks of each chapter.
     """
     chapter_parts: set[Part] = set()
     for entry in project.manifest.music:
-        chapter_parts |= _entry_parts(project, entry, spoken, chapter)
+        chapter_parts |= _entry_parts(project, entry, utterances_by_chapter, chapter)
     return chapter_parts
 
 
 def clashes(
-    project: Project, spoken: Sequence[Sequence[Utterance]], profile: Profile
+    project: Project, utterances_by_chapter: Sequence[Sequence[Utterance]], profile: Profile
 ) -> Iterator[Problem]:
-    """Entries that sound where a profile asks for quiet; `spoken` as in `parts`."""
+    """Yields a problem for each music entry that sounds where a profile demands quiet.
+
+    `utterances_by_chapter` as in `parts`.
+    """
     for number, entry in enumerate(project.manifest.music):
         entry_parts: set[Part] = set()
-        for chapter in range(len(spoken)):
-            entry_parts |= _entry_parts(project, entry, spoken, chapter)
+        for chapter in range(len(utterances_by_chapter)):
+            entry_parts |= _entry_parts(project, entry, utterances_by_chapter, chapter)
         place_name = f"an {entry.place}" if entry.place != "bed" else "a bed"
         part: Part
         for part, demand, quiet_demand in (
@@ -47,17 +53,21 @@ def clashes(
             if part in entry_parts and quiet_demand is not None:
                 location = "all through a chapter" if part == "whole" else f"in a chapter's {part}"
                 message = (
-                    f"{place_name} sounds {location}, where profile {profile.name} asks for quiet: leave it "
-                    f"out, or deliver to a profile of your own with `{demand}: null`"
+                    f"{place_name} sounds {location}, where profile {profile.name} asks for quiet: "
+                    f"leave it out, or deliver to a profile of your own with `{demand}: null`"
                 )
                 yield problem_of(project, message, number)
                 break
 
 
 def _entry_parts(
-    project: Project, entry: Music, spoken: Sequence[Sequence[Utterance]], chapter: int
+    project: Project,
+    entry: Music,
+    utterances_by_chapter: Sequence[Sequence[Utterance]],
+    chapter: int,
 ) -> set[Part]:
-    utterances = spoken[chapter]
+    """Returns where an entry's music sounds in a chapter."""
+    utterances = utterances_by_chapter[chapter]
     if entry.name is not None:
         return _called_bed_parts(project, entry, utterances)
     titles = [project.chapters[n].title for n in project.numbered]
@@ -76,7 +86,7 @@ def _entry_parts(
 
 
 def _called_bed_parts(project: Project, entry: Music, utterances: Sequence[Utterance]) -> set[Part]:
-    """Where a bed sounds that the script calls."""
+    """Returns where a bed sounds that the script calls by name."""
     bed_name = (entry.name or "").casefold()
     is_heard = is_on = begins_chapter = was_stopped = False
     for utterance in utterances:
@@ -103,7 +113,7 @@ def _bed_parts(
     begins_chapter: bool,
     ends_chapter: bool,
 ) -> set[Part]:
-    """Of a bed that begins with the first words, or is meant to end with the last."""
+    """Returns where a bed sounds that begins with the first words, or should end with the last."""
     bed_parts: set[Part] = {"under"}
     if begins_chapter:
         bed_parts.add("head")
@@ -112,7 +122,9 @@ def _bed_parts(
             bed_seconds = entry.seconds or header_of(project.root / entry.file)
         except Unfit:
             bed_seconds = None  # said elsewhere
-        ends_chapter = bed_seconds is None or bed_seconds >= sum(one.expected for one in utterances)
+        ends_chapter = bed_seconds is None or bed_seconds >= sum(
+            utterance.expected for utterance in utterances
+        )
     if ends_chapter:
         bed_parts.add("tail")
     return bed_parts | {"whole"} if begins_chapter and ends_chapter else bed_parts

@@ -1,7 +1,7 @@
-"""What a project's output would fail on, found before anything is spoken.
+"""Finds what a project's output would fail on, before anything is spoken.
 
-Formats, names, covers, pauses, music and lengths are held against what the manifest's profiles
-demand; each problem has its file and line. Knows the text's expected lengths, and no takes.
+Holds formats, names, covers, pauses, music and lengths to the profiles of the manifest; each
+problem has its file and line. Knows the text's expected lengths, and no takes.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ from narrator.speech.plan import Utterance
 from narrator.text.chunks import together
 
 EXPECTED_SHARE = 0.75
-"""Of the expected length: what is too long or too short even so is refused before it is spoken."""
+"""Share of the expected length: chapters that are too long, or samples that are too short, by this
+margin are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChapterShape:
-    """A chapter in time as far as its text tells, before anything of it is spoken."""
+    """The expected timing of a chapter, from its text alone."""
 
     number: int
     """Counted from 0, as in `project.chapters`."""
     title: str
     spoken: tuple[Utterance, ...]
-    """Of those in unison the first."""
+    """Its utterances; of those in unison the first."""
     speech: float
-    """Expected seconds from the first word to the last, pauses between included."""
+    """Expected seconds from the first word to the last, pauses included."""
     pauses: tuple[tuple[float, str], ...]
-    """Seconds between each chunk and the next, and their name in `pauses`; "" where they were set
-    by hand."""
+    """Seconds between each chunk and the next, and the pause's name in `pauses`; "" where it was
+    set by hand."""
 
     @property
     def lead(self) -> float:
@@ -47,15 +48,15 @@ class ChapterShape:
 
     @property
     def rest(self) -> float:
-        """Seconds set by hand after the last."""
+        """Seconds set by hand after the last word."""
         return self.spoken[-1].chunk.rest or 0.0
 
 
 def shapes(project: Project, spoken: Sequence[Utterance]) -> list[ChapterShape]:
-    """All chapters of a book, of which each has something to speak, from all its chunks."""
+    """Returns the expected timing of all chapters with text, from all chunks of the book."""
     chapter_shapes = []
     chapters, pauses = project.chapters, project.manifest.pauses
-    for number, chapter in groupby(spoken, key=lambda one: one.chapter):
+    for number, chapter in groupby(spoken, key=lambda utterance: utterance.chapter):
         groups = list(together(chapter))
         first_utterances = tuple(group[0] for group in groups)
         pauses_between = tuple(
@@ -75,17 +76,17 @@ def shapes(project: Project, spoken: Sequence[Utterance]) -> list[ChapterShape]:
 
 
 def _expected_seconds(project: Project, utterance: Utterance) -> float:
-    """Expected of it, at its speaker's speed."""
+    """Returns the expected seconds of an utterance at its speaker's speed."""
     return utterance.expected / project.speakers[utterance.chunk.speaker].speed
 
 
 def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) -> None:
-    """Holds the manifest's output to the book, before anything is spoken: formats, rates and
-    bitrates that do not go together, companions that cannot be made, two files of one name, and
-    what a profile would refuse: a cover, music, pauses, chapters that are too long, a sample that
-    is too short.
+    """Checks the manifest's output against the book, before anything is spoken.
 
-    `chapters` are `shapes` of the whole book. Raises ManifestError with every problem found.
+    Finds formats, rates and bitrates that do not fit together, companions that cannot be made, two
+    files of one name, and what a profile would refuse: a cover, music, pauses, chapters that are
+    too long, a sample that is too short. `chapters` are the `shapes` of the whole book. Raises
+    ManifestError with every problem found.
     """
     problems = [
         *_coding_problems(project, rate),
@@ -110,6 +111,7 @@ def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) 
 
 
 def _coding_problems(project: Project, rate: int) -> Iterator[Problem]:
+    """Yields problems of formats, bitrates and companions."""
     line = project.line("output")
     companion_kinds, profiles = project.manifest.output.companions, project.deliveries
     has_profile = project.manifest.output.profile is not None
@@ -135,7 +137,7 @@ def _coding_problems(project: Project, rate: int) -> Iterator[Problem]:
 
 
 def _name_problems(project: Project) -> Iterator[Problem]:
-    """Two files of a book, its credits among its chapters, that would have one name."""
+    """Yields a problem for two files of a book that would have one name."""
     titles = [chapter.title for chapter in project.chapters]
     try:
         export.check_names(titles, project.facts, project.deliveries)
@@ -144,11 +146,12 @@ def _name_problems(project: Project) -> Iterator[Problem]:
 
 
 def _joins_chapters(profile: Profile) -> bool:
-    """Whether chapters lie one after the other in a file."""
+    """Returns whether a profile has files of several chapters."""
     return "m4b" in profile.formats or profile.files != "chapters"
 
 
 def _cover_problems(project: Project) -> Iterator[Problem]:
+    """Yields problems of the cover with the profiles."""
     path = project.root / project.manifest.cover if project.manifest.cover else None
     try:
         picture = export.read_cover(path) if path else None
@@ -170,7 +173,7 @@ def _cover_problems(project: Project) -> Iterator[Problem]:
 def _edge_problems(
     project: Project, profile: Profile, chapters: Sequence[ChapterShape]
 ) -> Iterator[Problem]:
-    """Silence before the first word of a file and after its last that is too short or too long."""
+    """Yields problems of silence before the first word or after the last of a file."""
     pauses = project.manifest.pauses
     has_chapter_files = profile.longest is not None or (
         profile.files != "book" and profile.formats != ("m4b",)
@@ -195,7 +198,8 @@ def _edge_problems(
         demand = f"profile {profile.name} asks for a {key} of {span[0]:g} to {span[1]:g} s"
         if not shortest <= planned_pause <= longest:
             line = project.line("pauses", key) or project.line("output", "profile")
-            message = f"{demand}: set pauses.{key}, which is {planned_pause:g}, to {shortest:g} to {longest:g}"
+            setting = f"pauses.{key}, which is {planned_pause:g}, to {shortest:g} to {longest:g}"
+            message = f"{demand}: set {setting}"
             yield Problem(project.path, line, message)
             continue
         for edge_name, seconds, utterance in edges:
@@ -205,21 +209,22 @@ def _edge_problems(
 
 
 def _problem_at(utterance: Utterance, message: str) -> Problem:
+    """Returns a problem at the line of an utterance."""
     line = utterance.chunk.pieces[-1].line
     return Problem(line.path, line.line, message)
 
 
 @dataclass(frozen=True, slots=True)
 class _Silences:
-    """Digital silence that a book will have: pauses without music, without room tone."""
+    """Digital silence that a book will have: pauses without music and room tone."""
 
     project: Project
     chapters: Sequence[ChapterShape]
     music: Mapping[int, set[clashes.Part]]
-    """Where music sounds, by the numbers of chapters that have any."""
+    """Where music sounds, by the numbers of chapters with music."""
 
     def problems(self, profile: Profile) -> list[Problem]:
-        """Silences that are longer than a profile takes."""
+        """Returns problems of silences longer than a profile accepts."""
         if profile.gap is None or profile.room_tone is not None:
             return []
         is_joined = _joins_chapters(profile)
@@ -227,6 +232,7 @@ class _Silences:
         return list(dict.fromkeys(problems))  # a pause of the manifest's is said once
 
     def _inside(self, profile: Profile) -> Iterator[Problem]:
+        """Yields problems of pauses within chapters."""
         for chapter in self.chapters:
             if "under" in self.music.get(chapter.number, ()):
                 continue
@@ -235,6 +241,7 @@ class _Silences:
                     yield self._problem(profile, seconds, name, utterance)
 
     def _between(self, profile: Profile) -> Iterator[Problem]:
+        """Yields problems of the silence where chapters are joined."""
         pauses = self.project.manifest.pauses
         for chapter, following in pairwise(self.chapters):
             has_outro = "tail" in self.music.get(chapter.number, ())
@@ -253,8 +260,8 @@ class _Silences:
     ) -> Problem:
         message = (
             f"{seconds:g} s of digital silence, and profile {profile.name} takes {profile.gap:g}: "
-            f"shorten {f'pauses.{pause_name}' if pause_name else 'the [pause]'}, or deliver to a profile of "
-            f"your own with `room_tone: {ROOM_TONE:g}`"
+            f"shorten {f'pauses.{pause_name}' if pause_name else 'the [pause]'}, or deliver to a "
+            f"profile of your own with `room_tone: {ROOM_TONE:g}`"
         )
         if not pause_name:
             return _problem_at(utterance, message)
@@ -264,14 +271,15 @@ class _Silences:
 
 
 def _max_silence(profile: Profile) -> float:
-    """Seconds of a pause: takes begin and end with a little silence of their own."""
+    """Returns the longest accepted pause in seconds: takes begin and end with a little silence."""
     return (profile.gap or 0.0) - EDGE
 
 
 def _length_problems(
     project: Project, profile: Profile, chapters: Sequence[ChapterShape]
 ) -> Iterator[Problem]:
-    """Chapters that are too long for a file, and a sample that is too short, by a clear margin."""
+    """Yields problems of chapters that are clearly too long for a file, and of a sample that is
+    clearly too short."""
     pauses = project.manifest.pauses
     for chapter in chapters:
         minutes = (pauses.head + chapter.speech + pauses.tail) / 60
@@ -292,9 +300,9 @@ def _length_problems(
     seconds = max(0.0, available_seconds) + 3 * SAMPLE_LEAD
     if seconds < min_seconds * EXPECTED_SHARE:
         message = (
-            f"output.sample: '{sample_chapter.title}' gives about {seconds:.0f} s from {sample_settings.start:g} s "
-            f"on, of {min_seconds:g} s that profile {profile.name} asks for; choose another chapter, "
-            "start or length"
+            f"output.sample: '{sample_chapter.title}' gives about {seconds:.0f} s from "
+            f"{sample_settings.start:g} s on, of {min_seconds:g} s that profile {profile.name} "
+            "asks for; choose another chapter, start or length"
         )
         line = project.line("output", "sample")
         yield Problem(project.path, line, message)
@@ -304,18 +312,21 @@ def _length_problems(
 
 
 def seconds_of(project: Project, chapters: Sequence[ChapterShape]) -> float:
-    """Expected length of a book, heads and tails of its chapters included."""
+    """Returns the expected length of a book, heads and tails of its chapters included."""
     edges = project.manifest.pauses.head + project.manifest.pauses.tail
     return sum(chapter.speech + edges for chapter in chapters)
 
 
 def bytes_per_second(project: Project, rate: int, channels: int = 1) -> float:
-    """About what a second of the book takes in the listener's files, in all its formats;
-    `channels` are the book's, where a delivery does not set its own. Raises UserError."""
+    """Returns about how many bytes a second of the book takes in all its formats.
+
+    `channels` are the book's, where a delivery does not set its own. Raises UserError.
+    """
     return sum(_bytes_per_second(profile, rate, channels) for profile in project.deliveries)
 
 
 def _bytes_per_second(profile: Profile, rate: int, channels: int) -> float:
+    """Returns about how many bytes a second takes in the formats of a profile."""
     sizes = []
     for format in profile.formats:
         encoding = export.encoding(format, rate, profile, channels)
@@ -328,8 +339,10 @@ def _bytes_per_second(profile: Profile, rate: int, channels: int) -> float:
 
 
 def stereo_cost(project: Project, rate: int, channels: int, seconds: float) -> str | None:
-    """What a book in stereo costs for the sake of its music, and how to save it; None where it is
-    not in stereo, or its deliveries say that it shall be."""
+    """Describes what stereo costs for the sake of music, and how to save it.
+
+    None where the book is not in stereo, or its deliveries set their channels.
+    """
     free_profiles = [profile for profile in project.deliveries if profile.channels is None]
     mono_size, stereo_size = (
         sum(_bytes_per_second(profile, rate, channel_count) for profile in free_profiles)
@@ -344,8 +357,8 @@ def stereo_cost(project: Project, rate: int, channels: int, seconds: float) -> s
     )
     return (
         f"music in stereo makes all of the book stereo, and its files about "
-        f"{_megabytes(stereo_size * seconds)} instead of {_megabytes(mono_size * seconds)}: {setting} saves "
-        f"{_megabytes((stereo_size - mono_size) * seconds)}"
+        f"{_megabytes(stereo_size * seconds)} instead of {_megabytes(mono_size * seconds)}: "
+        f"{setting} saves {_megabytes((stereo_size - mono_size) * seconds)}"
     )
 
 

@@ -1,7 +1,7 @@
-"""From takes to files: chapters laid out, then export, then what lies beside the files.
+"""Turns takes into files: lays out chapters, exports them, and writes companions beside them.
 
-What decides a file is hashed, so that anyone can tell whether it is of the book as it is now. Knows
-the manifest and the takes; nothing of engines and encoders.
+Everything that decides a file is hashed, so that anyone can tell whether it is current. Knows the
+manifest and the takes; nothing of engines and encoders.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any, Protocol
 
 from narrator import files, keys
 from narrator.delivery import companions, export, inspection
-from narrator.delivery.export import ChapterAudio, Encoded, Exported, ListenerFile, Way
+from narrator.delivery.export import ChapterAudio, Encoded, Exported, ListenerFile, OutputTarget
 from narrator.delivery.layout import (
     BookSound,
     RenderedBook,
     channels_of,
-    laid_out,
+    lay_out_chapters,
     spoken_chapters,
 )
-from narrator.delivery.shelf import MadeFile, Shelf, content_facts
+from narrator.delivery.shelf import MadeFile, OutputManifest, content_facts
 from narrator.errors import Problem, UserError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
@@ -33,26 +33,27 @@ from narrator.project.schema import Sample
 
 
 class FinishObserver(Protocol):
-    """Who is told of the files' progress."""
+    """Receives the progress of exporting."""
 
     def exporting(self, what: str, done: int, total: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileChecks:
-    """How a delivered file fares with its profile."""
+    """The results of a delivered file against its profile."""
 
     key: str
-    """Of the file's bytes and all that was demanded of it."""
+    """Hash of the file's bytes and of all demands on it."""
     failed: tuple[str, ...]
-    """Lines on checks that it failed."""
+    """A line for each failed check."""
 
     def row(self) -> list[Any]:
+        """Returns the JSON row."""
         return [self.key, list(self.failed)]
 
     @classmethod
     def of_row(cls, row: Any) -> ProfileChecks | None:
-        """What `row` gave; None for anything else."""
+        """Reads the output of `row`; None for anything else."""
         try:
             key, failed = row
             return cls(str(key), tuple(map(str, failed)))
@@ -62,22 +63,23 @@ class ProfileChecks:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The files of a run and what they measure."""
+    """The files of a run and their measurements."""
 
     exported: Exported
     companions: tuple[Path, ...]
-    """Subtitles, chapter lists and what else lies beside the files."""
+    """Subtitles, chapter lists and other files beside the sound."""
     remarks: tuple[str, ...]
-    """What people should know of the files."""
+    """Notes on the files for people."""
     states: Mapping[str, str]
-    """Of everything that decides a file, by its path: `states` of its chapters when it was made."""
+    """Hash of everything that decides a file, by its path: `states` of its chapters when it was
+    made."""
     pauses: Mapping[int, tuple[float, float, float]]
-    """Seconds that are planned in each chapter: before its first chunk, anywhere at most, and
-    after its last."""
+    """Planned pauses of each chapter in seconds: before its first chunk, the longest, and after its
+    last."""
     folder: Path
-    """Where the files are."""
+    """Folder of the files."""
     profile_checks: Mapping[Path, ProfileChecks] = field(default_factory=dict)
-    """How files fare with the profile that they are delivered for, where they have one."""
+    """Results of files against the profile that they are delivered for."""
 
     @property
     def files(self) -> list[Path]:
@@ -89,7 +91,7 @@ class Finished:
 
     @property
     def failures(self) -> list[Problem]:
-        """A line for each reason why files are missing, naming them, and one for each file that
+        """A problem for each reason why files are missing, naming them, and one for each file that
         fails its profile."""
         missing = [
             f"{failure.why}; not delivered: " + ", ".join(map(self._name, failure.paths))
@@ -106,7 +108,7 @@ class Finished:
         return path.relative_to(self.folder).as_posix()
 
     def made(self) -> dict[Path, MadeFile]:
-        """All that is delivered, with what is to be remembered of it. Raises OSError."""
+        """Returns the records of all delivered files. Raises OSError."""
         made_files = {path: MadeFile(facts=content_facts(path)) for path in self.companions}
         for file in self._delivered:
             facts = content_facts(file.path) | {
@@ -121,9 +123,11 @@ class Finished:
         return made_files
 
     def _longest_pause(self, chapters: Sequence[int]) -> float:
+        """Returns the longest planned pause in a file of these chapters."""
         return _longest_pause(self.pauses, chapters)
 
     def to_json(self) -> dict[str, Any]:
+        """Returns a summary for programs."""
         chapter_rows = []
         for chapter, sounds in self.exported.chapters:
             for sound in sounds:
@@ -152,18 +156,17 @@ class Finished:
 def finish(
     book: RenderedBook,
     chapters: Sequence[int],
-    shelf: Shelf,
+    shelf: OutputManifest,
     observer: FinishObserver,
     cancel: Event,
 ) -> Finished | None:
-    """Assemble and export chapters (counted from 0) whose takes are all there.
+    """Assembles and exports chapters (counted from 0) whose takes are all there.
 
-    Book files are written where these are all chapters. `shelf` moves away what lies where a file
-    goes and was altered by hand. Files that cannot be made are `Finished.failures`, beside those
-    that were. Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError,
-    UserError.
+    Book files are written if these are all chapters. `shelf` moves files out of the way that were
+    altered by hand. Files that cannot be made are `Finished.failures`, beside those that were.
+    Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError, UserError.
     """
-    chapter_sounds = laid_out(book, chapters)
+    chapter_sounds = lay_out_chapters(book, chapters)
     for sound in chapter_sounds:
         _save_timeline(book, sound)
     if not chapter_sounds:
@@ -225,15 +228,14 @@ def finish(
 def encoded_already(
     book: RenderedBook, number: int, book_sound: BookSound
 ) -> tuple[ChapterAudio, list[Encoded]] | None:
-    """A chapter, counted from 0, laid out, and its encoded files where an export has made them as
-    it is now; None where takes of it are missing. Nothing is made.
+    """Returns a laid-out chapter, counted from 0, with its current encoded files; makes nothing.
 
-    Raises ManifestError (music), StorageError, UserError.
+    None where takes of it are missing. Raises ManifestError (music), StorageError, UserError.
     """
     chapter_steps = [step for step in book.steps if step.chapter == number]
     if not chapter_steps or any(book.takes.deliverable(step) is None for step in chapter_steps):
         return None
-    (chapter_sound,) = laid_out(book, [number], book_sound)
+    (chapter_sound,) = lay_out_chapters(book, [number], book_sound)
     channels = channels_of(book.project, [step.chunk for step in book.steps])
     book_audio = export.BookAudio([chapter_sound], _book_facts(book), len(book.chapters), channels)
     cache_folder = book.folders.work("encoded")
@@ -243,7 +245,7 @@ def encoded_already(
 
 
 def _pauses_of(sound: ChapterAudio) -> tuple[float, float, float]:
-    """`Finished.pauses` of a chapter."""
+    """Returns `Finished.pauses` of a chapter."""
     timeline = sound.timeline
     boundaries = [0, *(edge for cue in timeline.heard for edge in (cue.start, cue.stop))]
     boundaries.append(timeline.length)
@@ -257,7 +259,7 @@ def _pauses_of(sound: ChapterAudio) -> tuple[float, float, float]:
 def _longest_pause(
     pauses: Mapping[int, tuple[float, float, float]], chapters: Sequence[int]
 ) -> float:
-    """Seconds that are planned in a file of these chapters, one after the other."""
+    """Returns the longest planned pause, in seconds, in a file of these chapters in order."""
     chapter_pauses = [pauses[number] for number in chapters if number in pauses]
     join_pauses = [earlier[2] + later[0] for earlier, later in pairwise(chapter_pauses)]
     return round(max((*join_pauses, *chain.from_iterable(chapter_pauses)), default=0.0), 3)
@@ -267,12 +269,14 @@ def _check_profiles(
     book: RenderedBook,
     exported: Exported,
     pauses: Mapping[int, tuple[float, float, float]],
-    shelf: Shelf,
+    shelf: OutputManifest,
     observer: FinishObserver,
     cancel: Event,
 ) -> dict[Path, ProfileChecks]:
-    """Every file that is delivered for a platform, held to its profile as `verify` does it. Those
-    that were held to it before, byte for byte, are not measured again. Raises Cancelled."""
+    """Holds every file that is delivered for a platform to its profile, as `verify` does.
+
+    Files that were checked before, byte for byte, are not measured again. Raises Cancelled.
+    """
     checks: dict[Path, ProfileChecks] = {}
     unchecked: list[tuple[Profile, list[ListenerFile]]] = []
     check_keys: dict[Path, str] = {}
@@ -309,7 +313,7 @@ def _check_profiles(
                 raise export.Cancelled
             observer.exporting("check", round(before + share * seconds), total_seconds)
 
-        inspected = inspection.hold(
+        inspected = inspection.inspect_files(
             [file.path for file in profile_files],
             profile,
             {file.path: _longest_pause(pauses, file.chapters) for file in profile_files},
@@ -327,25 +331,25 @@ def _check_profiles(
 
 
 _CHECKS_VERSION = 1
-"""Of the checks: with another number all files are measured again."""
+"""Version of the checks: a new one has all files measured again."""
 
 
 def _write_companions(
     book: RenderedBook,
     sounds: Sequence[ChapterAudio],
     exported: Exported,
-    shelf: Shelf,
+    shelf: OutputManifest,
     observer: FinishObserver,
     *,
     is_complete: bool,
-) -> companions.Made:
-    """What the manifest wants beside the files, in each profile's folder.
+) -> companions.WrittenCompanions:
+    """Writes the companions that the manifest asks for into each profile's folder.
 
-    A read-along is of the whole book or is not made.
+    A read-along book is made only of the whole book.
     """
     companion_kinds, tags = book.project.manifest.output.companions, _book_facts(book)
     if not companion_kinds:
-        return companions.Made((), ())
+        return companions.WrittenCompanions((), ())
     source_name = book.project.manifest.source
     spoken_chapters = _spoken_chapters(book, sounds)
     paths: list[Path] = []
@@ -357,7 +361,7 @@ def _write_companions(
         has_readalong = "readalong" in companion_kinds and any(map(companions.plays, delivered))
         if has_readalong and not is_complete:
             remarks[f"{epub.name} is made when all chapters are there"] = None
-        written = companions.write(
+        profile_companions = companions.write(
             spoken_chapters,
             delivered,
             [
@@ -373,14 +377,15 @@ def _write_companions(
             ids=book.project.manifest.output.chunk_ids,
             words=book.project.manifest.output.highlight == "words",
         )
-        paths += written.paths
-        remarks |= dict.fromkeys(written.remarks)
-    return companions.Made(tuple(paths), tuple(remarks))
+        paths += profile_companions.paths
+        remarks |= dict.fromkeys(profile_companions.remarks)
+    return companions.WrittenCompanions(tuple(paths), tuple(remarks))
 
 
 def _spoken_chapters(
     book: RenderedBook, sounds: Sequence[ChapterAudio]
 ) -> list[companions.SpokenChapter]:
+    """Combines chapters, their chunks and timelines for companions."""
     chunks = {
         number + 1: tuple(step.chunk for step in chapter_steps if not step.with_before)
         for number, chapter_steps in groupby(book.steps, key=lambda step: step.chapter)
@@ -399,10 +404,11 @@ def _spoken_chapters(
 def states(
     book: RenderedBook, files: Collection[tuple[int, ...]]
 ) -> dict[tuple[int, ...], str | None]:
-    """The state that a file of some chapters would have now, for each of `files` by the chapters in
-    it, counted from 0; None where takes are missing. The book is laid out once for all of them.
+    """Returns the state that a file of some chapters would have now, for each tuple of chapters in
+    `files`.
 
-    Raises ManifestError (music), StorageError.
+    Chapters are counted from 0; None where takes are missing. The book is laid out once for all of
+    them. Raises ManifestError (music), StorageError.
     """
     if not files:
         return {}
@@ -414,7 +420,7 @@ def states(
         if step.chapter in requested and book.takes.deliverable(step) is None
     }
     complete = sorted(requested - incomplete)
-    sounds = dict(zip(complete, laid_out(book, complete), strict=True))
+    sounds = dict(zip(complete, lay_out_chapters(book, complete), strict=True))
     shared_facts = _shared_facts(
         book, channels_of(book.project, [step.chunk for step in book.steps])
     )
@@ -427,7 +433,7 @@ def states(
 
 
 def _shared_facts(book: RenderedBook, channels: int) -> dict[str, Any]:
-    """What decides every file of a book alike."""
+    """Returns everything that decides all files of a book."""
     project = book.project
     cover = project.root / project.manifest.cover if project.manifest.cover else None
     return {
@@ -440,7 +446,8 @@ def _shared_facts(book: RenderedBook, channels: int) -> dict[str, Any]:
 
 
 def _profile_settings(profile: Profile) -> dict[str, Any]:
-    """What of a profile decides a file, as it was noted from the first version on."""
+    """Returns the settings of a profile that decide a file, in the form recorded since the first
+    version."""
     is_constant = None if profile.bitrate_mode is None else profile.bitrate_mode == "constant"
     return {
         "formats": profile.formats,
@@ -463,11 +470,13 @@ def _profile_settings(profile: Profile) -> dict[str, Any]:
 
 
 def _file_state(shared: Mapping[str, Any], sounds: Sequence[ChapterAudio]) -> str:
+    """Returns the state of a file with these chapters."""
     return keys.key({**shared, "chapters": [[sound.title, sound.key] for sound in sounds]})
 
 
 def _save_timeline(book: RenderedBook, sound: ChapterAudio) -> None:
-    """What subtitles and read-along files are made from; paths are relative to the project."""
+    """Saves the timeline that subtitles and read-along books are made from, with paths relative to
+    the project."""
     timeline, root = sound.timeline, book.project.root
     cues = tuple(
         replace(cue, path=cue.path.relative_to(root)) if cue.path.is_relative_to(root) else cue
@@ -482,10 +491,13 @@ def _save_timeline(book: RenderedBook, sound: ChapterAudio) -> None:
 
 def _output_targets(
     project: Project, sounds: Sequence[ChapterAudio]
-) -> tuple[list[Way], tuple[str, ...]]:
-    """The book's profiles with the retail samples of those that ask for one, and remarks on those
-    that are cut otherwise than was asked for, or cannot be: the book is delivered without."""
-    targets: list[Way] = []
+) -> tuple[list[OutputTarget], tuple[str, ...]]:
+    """Returns the book's profiles with their retail samples, and remarks on samples.
+
+    Samples that are cut otherwise than asked for, or cannot be cut, get a remark; the book is
+    delivered without the latter.
+    """
+    targets: list[OutputTarget] = []
     remarks: list[str] = []
     for profile in project.deliveries:
         sample = None
@@ -494,15 +506,17 @@ def _output_targets(
             remarks += [remark] if remark else []
         except UserError as error:
             remarks.append(f"no retail sample for {profile.name}: {error}")
-        targets.append(Way(profile, sample))
+        targets.append(OutputTarget(profile, sample))
     return targets, tuple(remarks)
 
 
 def _cut_sample(
     project: Project, profile: Profile, sounds: Sequence[ChapterAudio]
 ) -> tuple[ChapterAudio | None, str]:
-    """The retail sample of a profile that asks for one, and a remark on it. Raises UserError where
-    its chapter is too short."""
+    """Cuts the retail sample of a profile that asks for one; returns it with a remark.
+
+    Raises UserError where its chapter is too short.
+    """
     if profile.sample is None:
         return None, ""
     sample_settings = project.manifest.output.sample or Sample()
@@ -521,7 +535,8 @@ def _cut_sample(
 
 
 def chapter_number(project: Project, name: str) -> int:
-    """A chapter of the manifest by number or title, as the book counts it: after its credits."""
+    """Returns the number in the book (credits count) of a chapter of the manifest by number or
+    title."""
     chapters = project.manifest.chapters
     titles = [chapter.title for chapter in chapters]
     index = titles.index(name) if name in titles else int(name) - 1
@@ -533,6 +548,7 @@ def chapter_number(project: Project, name: str) -> int:
 
 
 def _book_facts(book: RenderedBook) -> BookFacts:
+    """Returns the facts of a book; drafts name the draft voice as narrator."""
     facts = book.project.facts
     if book.folders.draft and not facts.narrators:
         return replace(facts, narrators=("draft voice",))

@@ -1,6 +1,7 @@
-"""Files and folders, ours or anyone's: measured, held to a profile, and counted.
+"""Inspects files and folders, ours or anyone's: measures them, holds them to a profile, counts
+faults.
 
-What single files are to be is `verify.py`'s, what folders are to hold `inventory.py`'s.
+`verify.py` checks single files, `inventory.py` the contents of folders.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from narrator.delivery import inventory, verify
 from narrator.delivery.findings import FolderFinding
-from narrator.delivery.inventory import Made
+from narrator.delivery.inventory import MadeFiles
 from narrator.delivery.verify import Check
 from narrator.errors import UsageError, UserError
 from narrator.project.profiles import Profile
@@ -20,8 +21,8 @@ from narrator.sound.probe import FileFigures
 
 
 @dataclass(frozen=True, slots=True)
-class HeldFile:
-    """A file that can be read, and how it is."""
+class InspectedFile:
+    """A readable file with its measurements and checks."""
 
     figures: FileFigures
     checks: Sequence[Check]
@@ -31,16 +32,20 @@ class HeldFile:
         return [check for check in self.checks if not check.ok]
 
 
-def hold(
+def inspect_files(
     paths: Sequence[Path],
     profile: Profile | None,
     pauses: Mapping[Path, float],
     on_progress: Callable[[float], None] | None = None,
-) -> dict[Path, HeldFile | UserError]:
-    """Files measured and held to a profile, in their order; for those that cannot be read, the
-    error. `pauses` are the seconds of the longest pause that is known to be meant in each;
-    `on_progress` hears the share of all files that is measured."""
-    figures_by_path = dict(zip(paths, verify.measured(paths, on_progress=on_progress), strict=True))
+) -> dict[Path, InspectedFile | UserError]:
+    """Measures files and holds them to a profile; for unreadable files returns the error.
+
+    Keeps their order. `pauses` are the seconds of the longest intended pause known in each;
+    `on_progress` receives the measured share of all files.
+    """
+    figures_by_path = dict(
+        zip(paths, verify.measure_files(paths, on_progress=on_progress), strict=True)
+    )
     first_figures = next(
         (
             file_figures
@@ -52,7 +57,7 @@ def hold(
     return {
         path: file_figures
         if isinstance(file_figures, UserError)
-        else HeldFile(
+        else InspectedFile(
             file_figures, verify.checks(file_figures, profile, first_figures, pauses[path])
         )
         for path, file_figures in figures_by_path.items()
@@ -61,35 +66,36 @@ def hold(
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What there is to say of files and folders."""
+    """The checks of files and the faults of folders."""
 
-    held: Sequence[HeldFile]
+    held: Sequence[InspectedFile]
     findings: Sequence[FolderFinding]
     unreadable: Sequence[tuple[Path, UserError]]
 
     @property
     def failed(self) -> int:
-        """Checks that files failed."""
+        """Number of failed checks."""
         return sum(len(file.failed) for file in self.held)
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Files and folders as they were named."""
+    """Files and folders that a user named."""
 
     named: Sequence[Path]
     files: Sequence[Path]
-    """Those, and the sound files of the folders."""
-    made: Made
-    """What was made there, as far as that is known."""
+    """The named files, and the sound files of the named folders."""
+    made: MadeFiles
+    """Files that were made there, as far as known."""
 
     def inspect(
         self, profile: Profile | None, on_progress: Callable[[float], None] | None = None
     ) -> Inspection:
-        """`on_progress` hears the share of all files that is measured."""
+        """Inspects all files and folders; `on_progress` receives the measured share of all
+        files."""
         pauses = {path: self._longest_pause(path) for path in self.files}
-        inspected = hold(self.files, profile, pauses, on_progress)
-        readable_files = [file for file in inspected.values() if isinstance(file, HeldFile)]
+        inspected = inspect_files(self.files, profile, pauses, on_progress)
+        readable_files = [file for file in inspected.values() if isinstance(file, InspectedFile)]
         readable_figures = [file.figures for file in readable_files]
         findings = [
             finding
@@ -108,16 +114,21 @@ class Places:
         return Inspection(readable_files, findings, unreadable)
 
     def _longest_pause(self, path: Path) -> float:
-        """Seconds of the longest pause that is meant in a file, as far as that is known."""
+        """Returns the seconds of the longest intended pause in a file, 0 where it is not known."""
         entry = self.made.get(Path(os.path.abspath(path)))
         pause = entry.facts.get("pause") if entry else None
         return float(pause) if isinstance(pause, int | float) else 0.0
 
 
 def places(paths: Sequence[Path]) -> Places:
-    """Raises UsageError for a folder without sound files, where none should be there either."""
+    """Collects the sound files of named files and folders.
+
+    Raises UsageError for a folder without sound files, unless files of it are known to be missing.
+    """
     made_files = {
-        path: entry for named_path in paths for path, entry in inventory.made(named_path).items()
+        path: entry
+        for named_path in paths
+        for path, entry in inventory.load_made_files(named_path).items()
     }
     files: list[Path] = []
     for named_path in paths:

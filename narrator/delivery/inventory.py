@@ -1,6 +1,6 @@
-"""Which files a book's folder should hold: what is missing, there twice, or of another book.
+"""Checks folders of a book: files that are missing, duplicated, or of another book.
 
-Of folders of ours `made.json` tells; of anyone's the numbers, albums, marks and the sound itself.
+For our folders `made.json` tells; for anyone's, numbers, albums, marks and the sound itself.
 Findings are about folders, checks (`verify.py`) about single files. Opens no sound.
 """
 
@@ -27,19 +27,22 @@ from narrator.sound.clock import fine_clock
 from narrator.sound.probe import FileFigures
 
 SUFFIXES = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .mp4 .ogg .opus .wav .wma".split())
-"""What sound ends in."""
+"""Endings of sound files."""
 
 
-Made = Mapping[Path, MadeFile]
-"""Files as they were made, by their whole path."""
+MadeFiles = Mapping[Path, MadeFile]
+"""Records of files that were made, by absolute path."""
 
 
 # -- files -----------------------------------------------------------------------------------------
 
 
 def sounds(folder: Path) -> list[Path]:
-    """The sound files of a folder, in order: but for hidden ones (such as the "._x.mp3" that Macs
-    leave on foreign disks) and for what a project builds from and has delivered before."""
+    """Returns the sound files under a folder, in order.
+
+    Skips hidden ones (such as the "._x.mp3" that Macs leave on foreign disks), and those that a
+    project builds from or has superseded.
+    """
     build_folders = {path.parent for path in folder.rglob("made*.json") if _is_list(path)}
     sound_files = []
     for path in sorted(folder.rglob("*")):
@@ -52,19 +55,21 @@ def sounds(folder: Path) -> list[Path]:
 
 
 def _is_list(path: Path) -> bool:
-    """Whether a file is a list of a build, and no notes on a book named "made in summer"."""
+    """Returns whether a file is the list of a build, and not notes on a book named "made in
+    summer"."""
     return (path.parent / "store").is_dir() or bool(shelf.entries(path))
 
 
 def _is_work(path: Path, build: Path) -> bool:
-    """Whether a file of a build, or of the project around it, is none of its finished ones."""
+    """Returns whether a file of a build, or of the project around it, is not one of its finished
+    ones."""
     if not path.is_relative_to(build):
         return build.name == "build" and path.is_relative_to(build.parent)
     return not kind_of(path.relative_to(build).parts[0])
 
 
-def made(start: Path) -> dict[Path, MadeFile]:
-    """What was made in the build that a file or folder lies in, or that lies in a folder."""
+def load_made_files(start: Path) -> dict[Path, MadeFile]:
+    """Returns the records of the build that a file or folder lies in, or that lies in a folder."""
     start = Path(os.path.abspath(start))
     made_files: dict[Path, MadeFile] = {}
     for build in (start / "build", start, *start.parents):
@@ -82,10 +87,13 @@ def made(start: Path) -> dict[Path, MadeFile]:
 
 
 def findings(
-    folder: Path, sounds: Sequence[FileFigures], profile: Profile | None, made_files: Made
+    folder: Path, sounds: Sequence[FileFigures], profile: Profile | None, made_files: MadeFiles
 ) -> list[FolderFinding]:
-    """What is wrong with the files of a folder. `made_files` is what was made there, as far as that is
-    known; `sounds` are those that can be read."""
+    """Returns the faults of a folder's files.
+
+    `made_files` are the records of files that were made there, as far as known; `sounds` are the
+    readable files.
+    """
     root = Path(os.path.abspath(folder))
     expected = {path: entry for path, entry in made_files.items() if path.is_relative_to(root)}
     readable_files = {Path(os.path.abspath(file.path)): file for file in sounds}
@@ -110,6 +118,7 @@ def findings(
 
 
 def _remake_hint(path: Path, entry: MadeFile) -> str:
+    """Names the command that makes a file again."""
     if entry.is_feed:
         return "`narrator feed` makes it again"
     folder_kinds = [
@@ -120,7 +129,8 @@ def _remake_hint(path: Path, entry: MadeFile) -> str:
     return f"`narrator export{option}` makes it again"
 
 
-def _missing_files(expected: Made) -> Iterator[FolderFinding]:
+def _missing_files(expected: MadeFiles) -> Iterator[FolderFinding]:
+    """Yields a finding for each file of the inventory that is missing."""
     for path, entry in expected.items():
         if not path.exists():
             numbers = [number + 1 for number in entry.chapters]
@@ -134,9 +144,10 @@ def _missing_files(expected: Made) -> Iterator[FolderFinding]:
 
 
 def _changed_files(
-    expected: Made, readable_files: Mapping[Path, FileFigures]
+    expected: MadeFiles, readable_files: Mapping[Path, FileFigures]
 ) -> Iterator[FolderFinding]:
-    """Files of the inventory, companions too, that have other bytes than were delivered."""
+    """Yields a finding for each file of the inventory, companions included, with other bytes than
+    were delivered."""
     for path, entry in expected.items():
         if not path.exists():
             continue
@@ -150,6 +161,7 @@ def _changed_files(
 
 
 def _sound_difference(file: FileFigures, entry: MadeFile) -> str:
+    """Describes how a file's length or marks differ from its record; "" where they do not."""
     seconds, marks = entry.facts.get("seconds"), len(file.marks)
     if isinstance(seconds, int | float) and abs(file.seconds - seconds) > 0.5:
         return f"lasts {fine_clock(file.seconds)}, and was made {fine_clock(seconds)} long"
@@ -161,8 +173,11 @@ def _sound_difference(file: FileFigures, entry: MadeFile) -> str:
 def _books_beside_chapters(
     files: Sequence[FileFigures], profile: Profile | None, delivered_files: Set[Path]
 ) -> Iterator[FolderFinding]:
-    """Whole books beside their own chapters, or with those in a folder there: where a profile has
-    either, or where they are not the same sound, titles and cover."""
+    """Yields findings on whole books that lie beside their own chapters, or beside folders with
+    them.
+
+    Reports them where a profile has only one of both, or where sound, titles or cover differ.
+    """
     for file in files:
         chapters = [chapter for chapter in files if _is_chapter(chapter, file)]
         total_seconds = sum(chapter.seconds for chapter in chapters)
@@ -186,7 +201,8 @@ def _books_beside_chapters(
 def _mismatched_chapters(
     book: FileFigures, chapters: Sequence[FileFigures]
 ) -> Iterator[FolderFinding]:
-    """Chapters that are not what the file of the whole book holds under their number."""
+    """Yields findings on chapters that differ from the same chapter within the file of the whole
+    book."""
     for file in chapters:
         number = _track_number(file).number
         if not 0 < number <= len(book.marks):
@@ -209,7 +225,8 @@ def _mismatched_chapters(
             )
             yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
         elif abs(chapter_seconds - file.seconds) > 0.7:
-            fault = f"lasts {fine_clock(file.seconds)}, and {chapter_name} {fine_clock(chapter_seconds)}"
+            length = fine_clock(chapter_seconds)
+            fault = f"lasts {fine_clock(file.seconds)}, and {chapter_name} {length}"
             yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
 
 
@@ -217,7 +234,7 @@ _COPY_BOTH_HINT = "one of the two was altered: copy both again"
 
 
 def _is_chapter(file: FileFigures, book: FileFigures) -> bool:
-    """Whether a file is one of a book that another file seems to hold."""
+    """Returns whether a file is a chapter of a book that another file seems to hold."""
     folder, book_folder = file.path.parent, book.path.parent
     is_near = folder == book_folder or (folder.parent == book_folder and file.codec == book.codec)
     is_single_chapter = file is not book and _track_number(file).number > 0 and len(file.marks) < 2
@@ -228,8 +245,8 @@ def _is_chapter(file: FileFigures, book: FileFigures) -> bool:
 
 
 def _group_books(files: Sequence[FileFigures]) -> Iterator[list[FileFigures]]:
-    """Files that lie together; with those of other folders where a book goes on there, disc by
-    disc, one number after the other."""
+    """Groups files by folder, and joins folders in which a book continues (disc by disc, with
+    consecutive numbers)."""
     files_by_folder: dict[Path, list[FileFigures]] = defaultdict(list)
     for file in files:
         files_by_folder[file.path.parent].append(file)
@@ -245,6 +262,8 @@ def _group_books(files: Sequence[FileFigures]) -> Iterator[list[FileFigures]]:
 
 
 def _continues_book(book: Sequence[FileFigures], group: Sequence[FileFigures]) -> bool:
+    """Returns whether the files of a folder continue a book: same album and format, other
+    numbers."""
     albums = {_tag(file, "album") for file in (*book, *group)}
     codecs = {file.codec for file in (*book, *group)}
     track_sets = [{_track_number(file)[:2] for file in files} for files in (book, group)]
@@ -260,7 +279,7 @@ class _BookFiles:
     files: Sequence[FileFigures]
     profile: Profile | None
     ours: Set[Path]
-    """Those that were delivered so: two formats side by side are as it was asked for."""
+    """Files that were delivered together: two formats side by side were asked for."""
 
     @property
     def folder(self) -> Path:
@@ -275,12 +294,14 @@ class _BookFiles:
         yield from self._files_with_wrong_title()
 
     def _is_as_delivered(self, first: FileFigures, second: FileFigures) -> bool:
-        """Whether two files lie side by side because that was asked for."""
+        """Returns whether two files lie side by side because that was asked for."""
         return {first.path, second.path} <= self.ours
 
     # -- of other books --
 
     def _files_of_other_books(self) -> Iterator[FolderFinding]:
+        """Yields findings on files whose album, artist, track total or sample rate is not that of
+        most."""
         series_names = {_tag(file, "series") for file in self.files}
         if len(series_names) > 1 or "" in series_names or not self._are_episodes():
             yield from self._minority_values("album", partial(_tag_text, name="album"))
@@ -297,12 +318,13 @@ class _BookFiles:
                 )
 
     def _are_episodes(self) -> bool:
+        """Returns whether the files are episodes of a podcast."""
         return all("podcast" in _tag(file, "genre") for file in self.files)
 
     def _minority_values(
         self, tag_name: str, read_value: Callable[[FileFigures], str]
     ) -> Iterator[FolderFinding]:
-        """Files whose value is not that of most."""
+        """Yields findings on files with another value than most; `tag_name` describes it."""
         values_by_path = {file.path: read_value(file) for file in self.files if read_value(file)}
         folded_values = {
             path: folded_value.casefold() for path, folded_value in values_by_path.items()
@@ -323,12 +345,16 @@ class _BookFiles:
         for path, folded_value in folded_values.items():
             if folded_value != majority_value:
                 majority_note = f"that of the others '{spellings[majority_value]}'"
-                fault = f"is of another book: its {tag_name} is '{values_by_path[path]}', {majority_note}"
+                fault = (
+                    f"is of another book: its {tag_name} is '{values_by_path[path]}', "
+                    f"{majority_note}"
+                )
                 yield FolderFinding(path.parent, path, fault, "move it to a folder of its own")
 
     # -- twice --
 
     def _duplicates(self) -> Iterator[FolderFinding]:
+        """Yields findings on files with the same sound."""
         files = sorted(self.files, key=_name_order)
         for first, second in combinations(files, 2):
             if self._is_as_delivered(first, second) or _is_sample(first) != _is_sample(second):
@@ -342,7 +368,7 @@ class _BookFiles:
     # -- covers --
 
     def _files_without_cover(self) -> Iterator[FolderFinding]:
-        """Files without a cover, where most of their kind have one."""
+        """Yields findings on files without a cover, where most of their format have one."""
         for codec in {file.codec for file in self.files}:
             codec_files = [
                 file for file in self.files if file.codec == codec and not _is_sample(file)
@@ -354,7 +380,7 @@ class _BookFiles:
                     yield FolderFinding(file.path.parent, file.path, fault, "copy it again")
 
     def _files_with_wrong_title(self) -> Iterator[FolderFinding]:
-        """Files whose title is not in their name, where it is in the names of the others."""
+        """Yields findings on files whose title is not in their name, where others have it there."""
         titled = [
             file
             for file in self.files
@@ -377,7 +403,8 @@ class _BookFiles:
     # -- numbers --
 
     def _files_out_of_order(self) -> Iterator[FolderFinding]:
-        """Files that players which go by names play elsewhere than those which go by tags."""
+        """Yields findings on files that players by name play at another place than players by
+        tags."""
         numbered_files = [
             (name_number.number, track, file)
             for file in self.files
@@ -400,6 +427,7 @@ class _BookFiles:
                 yield FolderFinding(file.path.parent, file.path, fault, remedy)
 
     def _numbering_faults(self) -> Iterator[FolderFinding]:
+        """Yields findings on numbers that two files have, or none."""
         numbered_files = self._files_with_numbers()
         first_files: dict[tuple[int, int, str], FileFigures] = {}
         for file, track in numbered_files:
@@ -415,7 +443,8 @@ class _BookFiles:
     def _missing_numbers(
         self, disc: int, tracks: list[_TrackNumber], file_count: int
     ) -> Iterator[FolderFinding]:
-        """Numbers of a disc that no file has, of the `file_count` of all discs."""
+        """Yields a finding on the numbers of a disc that no file has; `file_count` counts all
+        discs."""
         numbers = {track.number for track in tracks}
         totals = {track.total for track in tracks if track.total}
         if len(numbers) == 1 and not totals:
@@ -425,12 +454,13 @@ class _BookFiles:
         last_number = max(numbers | totals)
         if missing_numbers := sorted(set(range(1, last_number + 1)) - numbers):
             total_note = f" of {last_number}" + (f" on disc {disc}" if disc else "")
-            fault = f"{_describe_numbers(missing_numbers)}{total_note} {'is' if len(missing_numbers) == 1 else 'are'} missing"
+            verb = "is" if len(missing_numbers) == 1 else "are"
+            fault = f"{_describe_numbers(missing_numbers)}{total_note} {verb} missing"
             remedy = "look for what was not copied or not rendered, or number the files anew"
             yield FolderFinding(self.folder, None, fault, remedy)
 
     def _files_with_numbers(self) -> list[tuple[FileFigures, _TrackNumber]]:
-        """Files with their numbers, by their tags; by their names where tags have none."""
+        """Returns files with their numbers by tags, or by names where most tags have none."""
         files = sorted(self.files, key=_name_order)
         tagged_count = sum(_track_number(file).number > 0 for file in files)
         if 2 * tagged_count >= len(files):
@@ -457,24 +487,26 @@ _NUMBER_PATTERNS = (
     ),
     re.compile(r"(\d{1,3})(?:\s*\(\d+\)|\s*-?\s*copy)?$", re.IGNORECASE),
 )
-"""How the names of files count: "03 - Rain", "Book, Chapter 3", "book-3"."""
+"""Patterns of numbers in file names: "03 - Rain", "Book, Chapter 3", "book-3"."""
 
 
 def _name_order(file: FileFigures) -> tuple[bool, int, str]:
-    """Copies are behind what they were made of: "x (2)", "x copy", or without its number."""
+    """Sorts copies ("x (2)", "x copy", or without a number) behind their originals."""
     return not _track_number(file).number, len(file.path.stem), str(file.path)
 
 
 def _tag_text(file: FileFigures, name: str) -> str:
+    """Returns a tag's text, stripped."""
     return file.tags.get(name, "").strip()
 
 
 def _tag(file: FileFigures, name: str) -> str:
+    """Returns a tag's text, stripped and without case."""
     return _tag_text(file, name).casefold()
 
 
 class _TrackNumber(NamedTuple):
-    """A file's place in its book; 0 where it is not told."""
+    """A file's place in its book; 0 where it is not known."""
 
     disc: int
     number: int
@@ -482,13 +514,13 @@ class _TrackNumber(NamedTuple):
 
 
 def _number_in_name(file: FileFigures, pattern: re.Pattern[str]) -> _TrackNumber | None:
-    """A file's number by its name."""
+    """Returns a file's number by its name."""
     match = pattern.search(file.path.stem)
     return _TrackNumber(0, int(match[1]), 0) if match else None
 
 
 def _track_number(file: FileFigures) -> _TrackNumber:
-    """A file's number by its tags."""
+    """Returns a file's number by its tags."""
 
     def parse_tag(*names: str) -> tuple[int, int]:
         text = next((file.tags[name] for name in names if file.tags.get(name)), "")
@@ -501,8 +533,8 @@ def _track_number(file: FileFigures) -> _TrackNumber:
 
 
 def _in_other_format(first: FileFigures, second: FileFigures) -> bool:
-    """Whether files are one chapter, or one book, that was delivered in two formats; or a book of
-    one chapter beside that chapter."""
+    """Returns whether two files are one chapter, or one book, in two formats; or a book of one
+    chapter beside that chapter."""
     numbers = {_track_number(first).number, _track_number(second).number}
     titles = {_tag(first, "title"), _tag(second, "title")}
     if 0 in numbers and len(numbers) == 2:
@@ -511,8 +543,8 @@ def _in_other_format(first: FileFigures, second: FileFigures) -> bool:
 
 
 def _is_of_another_title(file: FileFigures) -> bool:
-    """Whether the title of a whole book is neither in its name nor has all words of its album,
-    while the name has these."""
+    """Returns whether a book's title is neither in its name nor contains all words of its album,
+    while the name does."""
     album_words, title_words = (
         re.findall(r"\w+", _tag(file, name_words)) for name_words in ("album", "title")
     )
@@ -523,7 +555,7 @@ def _is_of_another_title(file: FileFigures) -> bool:
 
 
 def _has_title(file: FileFigures) -> bool:
-    """Whether a file's name tells its title, but for what no name can hold."""
+    """Returns whether a file's name contains all words of its title."""
     title_words = re.findall(r"\w+", file.tags["title"].casefold())
     name_words = re.findall(r"\w+", file.path.stem.casefold())
     return set(title_words) <= set(name_words)
@@ -537,13 +569,13 @@ def _is_sample(file: FileFigures) -> bool:
 
 
 def _describe_numbers(numbers: Sequence[int]) -> str:
-    """ "number 3", "numbers 3, 5, 6"; the first few of many."""
+    """Formats "number 3" or "numbers 3, 5, 6"; the first few of many."""
     listed = ", ".join(map(str, numbers[:12])) + (" …" if len(numbers) > 12 else "")
     return f"number{'s' if len(numbers) > 1 else ''} {listed}"
 
 
 def as_json(finding: FolderFinding) -> dict[str, object]:
-    """For a program."""
+    """Returns a finding for programs."""
     return {
         "folder": str(finding.folder),
         "file": str(finding.file) if finding.file else None,

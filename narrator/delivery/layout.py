@@ -1,8 +1,9 @@
-"""Takes -> chapters laid out: which take lies where, with which pause, gain and music.
+"""Lays out chapters: places takes with their pauses, gains and music.
 
 The pauses are the manifest's, chosen by what follows each chunk; the gains even out the cast. A
-chapter's sound is named by all that decides it, before any of it is read, so what did not change is
-not made again. Knows the manifest and the takes; nothing of engines, encoders and files.
+chapter's sound has a key of everything that decides it, before any of it is read, so that unchanged
+chapters are not made again. Knows the manifest and the takes; nothing of engines, encoders and
+files.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from narrator.text.normalize.written import written
 
 
 class RenderedBook(Protocol):
-    """A book's plan, as far as files are made of it."""
+    """A book's plan, as far as files are made from it."""
 
     @property
     def project(self) -> Project: ...
@@ -56,17 +57,17 @@ class RenderedBook(Protocol):
 
     @property
     def rates(self) -> Mapping[str, int]:
-        """Hz that each speaker is spoken in."""
+        """Sample rate of each speaker's engine in Hz."""
         ...
 
 
-def laid_out(
+def lay_out_chapters(
     book: RenderedBook, chapters: Sequence[int], shared: BookSound | None = None
 ) -> list[ChapterAudio]:
-    """Chapters, counted from 0, laid out and named, before any of their sound is read.
+    """Lays out chapters, counted from 0, before any of their sound is read.
 
-    `shared` is `book_sound`, where it is known. Raises DamagedTake where a take is missing,
-    ManifestError (music), StorageError.
+    `shared` is the result of `book_sound`, where it is known. Raises DamagedTake where a take is
+    missing, ManifestError (music), StorageError.
     """
     project, shared = book.project, shared or book_sound(book)
     tunes = music.tunes(project)
@@ -86,29 +87,29 @@ def laid_out(
 
 
 def spoken_chapters(book: RenderedBook) -> set[int]:
-    """Chapters, counted from 0, that have something to say: a whole one may be in a language that
-    its engine does not speak."""
+    """Returns the chapters, counted from 0, that have something to say: a whole one may be in a
+    language that its engine does not speak."""
     return {step.chapter for step in book.steps}
 
 
 @dataclass(frozen=True, slots=True)
 class BookSound:
-    """What all chapters of a book share."""
+    """Figures that all chapters of a book share."""
 
     gains: Mapping[str, float]
-    """dB, by speaker."""
+    """dB by speaker."""
     speech: float
-    """dB of the book's speech with these gains."""
+    """Level of the book's speech with these gains, in dB."""
     rate: int
-    """Hz of the book: the highest of its takes', which are one engine's or several', those too that
-    are to come; 0 as long as there are none."""
+    """Sample rate of the book in Hz: the highest of all its takes, also of other engines and of
+    takes to come; 0 as long as there are none."""
 
 
 def book_sound(book: RenderedBook) -> BookSound:
-    """What evens out the cast, from all takes that are there.
+    """Computes the gains that even out the cast, from all existing takes.
 
-    Those too that are to be spoken anew: a chapter that is made before the others is to be like
-    them.
+    Takes that are to be spoken anew count too: a chapter that is made before the others should
+    match them.
     """
     voices = {name: voice.speaker for name, voice in book.cast.items()}  # some share one
     speaker_gains = {voice.speaker: voice.gain for voice in book.cast.values()}
@@ -126,9 +127,9 @@ def book_sound(book: RenderedBook) -> BookSound:
         (measured_rate or planned_rate for planned_rate, measured_rate in rates.items()), default=0
     )
     rate = rate if any(rates.values()) else 0
-    even_gains = assemble.levels(measured, speaker_gains)
+    even_gains = assemble.speaker_gains(measured, speaker_gains)
     gains = {name: even_gains[voice] for name, voice in voices.items()}
-    return BookSound(gains, assemble.spoken(measured, even_gains), rate)
+    return BookSound(gains, assemble.speech_level(measured, even_gains), rate)
 
 
 def _lay_out_chapter(
@@ -138,7 +139,7 @@ def _lay_out_chapter(
     shared: BookSound,
     music_uses: Sequence[music.MusicUse],
 ) -> ChapterAudio:
-    """A chapter with its music."""
+    """Lays out a chapter with its music."""
     project = book.project
     pauses = project.manifest.pauses
     takes = {step.key: _deliverable_take(book.takes, step) for step in steps}
@@ -157,7 +158,7 @@ def _lay_out_chapter(
         for step in steps
     ]
     rate = shared.rate
-    timeline = assemble.lay(
+    timeline = assemble.plan_timeline(
         regions,
         sample_rate=rate,
         head=music.head(music_uses, rate, pauses.head) + steps[0].chunk.lead,
@@ -191,39 +192,43 @@ def _lay_out_chapter(
 
 
 class _TakeReader:
-    """How takes sound in a book, before they are laid out."""
+    """Reads takes as they sound in a book, before they are laid out."""
 
     def __init__(self, book: RenderedBook, rate: int) -> None:
         self.store, self.rate = book.takes.store, rate
         self.polish = {name: _speaker_polish(book.project, name) for name in book.project.speakers}
 
     def content(self, clip: Region, take: Record) -> str:
-        """The hash of a clip's samples."""
+        """Returns the hash of a clip's samples."""
         polish = self.polish[clip.speaker]
         return keys.key({"take": take.content, **asdict(polish)}) if polish else take.content
 
     def read(self, clip: Region) -> Samples:
+        """Returns a clip's take at the book's rate, filtered."""
         samples = resample(*self.store.read(clip.key), self.rate)
         return mastering.polished(samples, self.rate, self.polish[clip.speaker])
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The takes of a chapter that are there, laid out with their planned pauses, without music."""
+    """The existing takes of a chapter, laid out with their planned pauses, without music."""
 
     key: str
-    """Of everything that decides its samples."""
+    """Key of everything that decides its samples."""
     timeline: Timeline
     clips: tuple[Region, ...]
     contents: Mapping[str, str]
-    """Of each take, by its key: where one is another now, this is not what is heard."""
+    """Hash of each take, by its key: where one differs now, this is not its sound."""
     read: Callable[[Region], Samples]
     """Raises DamagedTake."""
 
 
 def words_of(book: RenderedBook, steps: Sequence[Step], shared: BookSound) -> Words | None:
-    """What is there of a chapter, whose steps these are, doubtful or not current any more; None
-    where nothing is. What is missing is passed over, and so not heard as a pause either."""
+    """Lays out the existing takes of a chapter, even doubtful or outdated ones; `steps` are the
+    chapter's.
+
+    None where there are none. Missing takes are skipped, with their pauses.
+    """
     if not shared.rate:
         return None
     pauses, groups = book.project.manifest.pauses, list(together(steps))
@@ -239,7 +244,7 @@ def words_of(book: RenderedBook, steps: Sequence[Step], shared: BookSound) -> Wo
     if not regions:
         return None
     take_reader = _TakeReader(book, shared.rate)
-    timeline = assemble.lay(
+    timeline = assemble.plan_timeline(
         regions,
         sample_rate=shared.rate,
         head=pauses.head + steps[0].chunk.lead,
@@ -253,6 +258,7 @@ def words_of(book: RenderedBook, steps: Sequence[Step], shared: BookSound) -> Wo
 
 
 def _deliverable_take(takes: Takes, step: Step) -> Record:
+    """Returns the take of a step. Raises DamagedTake where it has gone."""
     take = takes.deliverable(step)
     if take is None:
         raise DamagedTake(f"take {step.key} of chunk {step.id} has gone")
@@ -262,6 +268,7 @@ def _deliverable_take(takes: Takes, step: Step) -> Record:
 def _place_take(
     step: Step, take: Record, shared: BookSound, pause: float, with_before: bool
 ) -> Region:
+    """Prepares a take for the timeline."""
     line = step.chunk.pieces[0].line
     return Region(
         key=step.key,
@@ -281,7 +288,7 @@ def _place_take(
 
 
 def _written_word_times(takes: Takes, step: Step, take: Record) -> WordTimes | None:
-    """When the words that are written are heard in a take, as well as is known."""
+    """Returns the times of the written words in a take, as far as they are known."""
     word_times = takes.store.word_times(take, step.text)
     if word_times is None:
         return None
@@ -290,20 +297,24 @@ def _written_word_times(takes: Takes, step: Step, take: Record) -> WordTimes | N
 
 
 def _speaker_polish(project: Project, speaker: str) -> Polish:
+    """Returns the filters of a speaker: the speaker's own, else the book's."""
     settings = project.speakers[speaker].mastering or project.manifest.output.mastering
     return Polish(settings.high_pass, settings.de_ess or 0.0)
 
 
 def pause_after(step: Step, following: Step | None, pauses: Pauses) -> float:
-    """Seconds between a chunk and the next that is not said with it: what the author set, else what
-    the text asks for."""
+    """Returns the seconds between a chunk and the next that is not in unison with it.
+
+    The author's setting, else that of the text.
+    """
     if following is None:
         return step.chunk.rest or 0.0
     return pause_between(step.chunk, following.chunk, pauses)[0]
 
 
 def pause_between(chunk: Chunk, following: Chunk, pauses: Pauses) -> tuple[float, str]:
-    """Seconds between two chunks, and their name in `pauses`; "" where any were set by hand."""
+    """Returns the seconds between two chunks, and the name of that pause in `pauses`; "" where it
+    was set by hand."""
     pause_name = chunk.boundary
     is_within_line = pause_name == "sentence" and following.pieces[0].line.goes_on
     if pause_name in ("line", "sentence") and chunk.names != following.names and not is_within_line:
@@ -313,10 +324,10 @@ def pause_between(chunk: Chunk, following: Chunk, pauses: Pauses) -> tuple[float
 
 
 def channels_of(project: Project, chunks: Sequence[Chunk]) -> int:
-    """Of the whole book's sound, so that a chapter that is made alone is like the others: 2 where
-    any music that plays in it is in stereo. `chunks` are all of the book's.
+    """Returns the channel count of the whole book, so that chapters made alone match the others.
 
-    Raises ManifestError (music), StorageError.
+    2 where any music that plays in it is in stereo. `chunks` are all of the book's. Raises
+    ManifestError (music), StorageError.
     """
     if not project.manifest.music:
         return 1

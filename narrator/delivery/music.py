@@ -1,12 +1,12 @@
-"""Music before, after and under the words of a chapter: where it lies, how loud, and the mix.
+"""Plans music before, after and under the words of a chapter: position, level and fades.
 
-Loudness: a file is measured once (ITU-R BS.1770, all of it), and lies `gain` LU above the speech of
-the book, whatever it was made at. By default all music is 20 dB under words: WCAG 2.2, criterion
-1.4.7. When there are words is known from the timeline, so music has stepped back before they come,
-and does not come up in the pauses between them.
+Loudness: a file is measured once as a whole (ITU-R BS.1770), and lies `gain` LU above the speech of
+the book, whatever its own level. By default all music is 20 dB under words: WCAG 2.2, criterion
+1.4.7. Words are known from the timeline, so music is ducked before they come, and stays down in the
+pauses between them.
 
-Speech is not touched: a mixed block is the speech plus the music. Files are streamed, at every use
-anew, so memory does not grow with their length. Knows nothing of takes, stores and encoders.
+Speech is not touched: a mixed block is the speech plus the music. Files are streamed anew at every
+use, so memory does not grow with their length. Knows nothing of takes, stores and encoders.
 """
 
 from __future__ import annotations
@@ -35,26 +35,27 @@ from narrator.text import slips
 from narrator.text.lines import Chapter, Line, MusicMark
 
 GAIN = {"intro": -3.0, "outro": -3.0, "bed": -14.0}
-"""LU above speech, while nobody speaks."""
+"""LU above speech, between words."""
 DUCK = {"intro": 17.0, "outro": 17.0, "bed": 6.0}
-"""dB less under words."""
+"""dB by which music is lowered under words."""
 FADE_IN = {"intro": 0.0, "outro": 0.0, "bed": 2.0}
 FADE_OUT = {"intro": 0.0, "outro": 0.0, "bed": 3.0}
 """Seconds."""
 SEAM = 0.02
-"""Seconds in which the end of a loop fades over into its beginning: no click, and no beat is moved
-by more than is heard."""
+"""Seconds of the crossfade from the end of a loop into its beginning: no click, and no audible
+shift of the beat."""
 LONGEST_EDGE_MUSIC = 180.0
-"""Seconds of an intro or outro; a longer one is the wrong file."""
+"""Most seconds of an intro or outro; a longer one is probably the wrong file."""
 
 
 def tunes(
     project: Project, on_progress: Callable[[int, int], None] | None = None
 ) -> tuple[Tune, ...]:
-    """The file of each entry of the manifest, measured.
+    """Measures the file of each music entry of the manifest.
 
-    What was measured before is kept in `build`; an hour of music takes some seconds the first time.
-    `on_progress` hears how many of how many are. Raises ManifestError, StorageError.
+    Measurements are kept in `build`; an hour of music takes some seconds the first time.
+    `on_progress` receives the number of measured entries and of all. Raises ManifestError,
+    StorageError.
     """
     tunes_by_path: dict[Path, Tune] = {}
     problems: list[Problem] = []
@@ -77,6 +78,7 @@ def tunes(
 
 
 def _measure_tune(path: Path, cache_folder: Path) -> Tune:
+    """Measures a file, or loads its measurements from `cache_folder`. Raises Unfit."""
     with readable(path):
         content = keys.file_content(path)
     cache_file = cache_folder / f"{content}.json"
@@ -100,14 +102,14 @@ _MEASURED = ("rate", "channels", "length", "loudness")
 
 
 def _length_fault(entry: Music, seconds: float) -> str | None:
-    """What of an entry does not go with the length of its file."""
+    """Describes a setting of an entry that does not fit the length of its file."""
     played_seconds = min(seconds, entry.seconds or seconds)
     if entry.seconds is not None and entry.seconds > seconds and not entry.loop:
         return f"`seconds: {entry.seconds:g}`, but {entry.file} lasts {seconds:.1f} s"
     if entry.place != "bed" and played_seconds > LONGEST_EDGE_MUSIC:
         return (
-            f"an {entry.place} of {played_seconds / 60:.1f} min, which is longer than {LONGEST_EDGE_MUSIC / 60:g} "
-            "min: set `seconds`, or make it a bed"
+            f"an {entry.place} of {played_seconds / 60:.1f} min, which is longer than "
+            f"{LONGEST_EDGE_MUSIC / 60:g} min: set `seconds`, or make it a bed"
         )
     if entry.overlap > played_seconds:
         return f"`overlap: {entry.overlap:g}`, but the music lasts {played_seconds:.1f} s"
@@ -117,13 +119,14 @@ def _length_fault(entry: Music, seconds: float) -> str | None:
 
 
 def problem_of(project: Project, message: str, number: int, *loc: str) -> Problem:
+    """Returns a problem of a music entry of the manifest."""
     return Problem(
         project.path, project.line("music", number, *loc), f"music[{number + 1}]: {message}"
     )
 
 
 def problems(project: Project, chapters: Sequence[Chapter]) -> list[Problem]:
-    """What is wrong with the manifest's music; of files only the header."""
+    """Returns the problems of the manifest's music; reads only the headers of files."""
     problems: list[Problem] = []
     titles = [chapter.title for chapter in chapters]
     first_entries: dict[tuple[str, int], int] = {}
@@ -141,6 +144,7 @@ def problems(project: Project, chapters: Sequence[Chapter]) -> list[Problem]:
 
 
 def _file_problems(project: Project, entry: Music, number: int) -> Iterator[Problem]:
+    """Yields problems of an entry's file."""
     try:
         seconds = header_of(project.root / entry.file)
     except Unfit as error:
@@ -153,7 +157,7 @@ def _file_problems(project: Project, entry: Music, number: int) -> Iterator[Prob
 def _place_problems(
     project: Project, entry: Music, number: int, chapters: Sequence[Chapter]
 ) -> Iterator[Problem]:
-    """Chapters and scenes that the book does not have."""
+    """Yields problems of chapters and scenes that the book does not have."""
     titles = [chapter.title for chapter in chapters]
     for index, name in enumerate(entry.chapters):
         if _find_chapter(name, titles) is None:
@@ -171,6 +175,7 @@ def _place_problems(
 
 
 def _credits_problems(project: Project) -> Iterator[Problem]:
+    """Yields problems of music marks in credits."""
     credits = project.manifest.credits
     for key in ("opening", "closing"):
         text = (getattr(credits, key) if credits else None) or ""
@@ -180,19 +185,19 @@ def _credits_problems(project: Project) -> Iterator[Problem]:
 
 
 def header_of(path: Path) -> float | None:
-    """Seconds of a file by its header, where it says. Raises Unfit."""
+    """Returns the seconds that a file's header states, if it does. Raises Unfit."""
     with readable(path), media.sound(path) as container:
         return container.duration / av.time_base if container.duration else None
 
 
 def _callable_names(project: Project) -> Mapping[str, str]:
-    """Of music that the script may call, by themselves casefolded."""
+    """Returns the names of music that the script may call, by their casefolded forms."""
     names = (entry.name for entry in project.manifest.music if entry.name is not None)
     return {name.casefold(): name for name in names}
 
 
 def obeyed(project: Project, chapter: Chapter) -> Chapter:
-    """The chapter without the marks that no music can follow, which are slips."""
+    """Returns the chapter without music marks that cannot be followed; those become slips."""
     judged_marks = list(_judge_marks(chapter, _callable_names(project)))
     if all(fault is None for _, _, fault in judged_marks):
         return chapter
@@ -210,11 +215,11 @@ def obeyed(project: Project, chapter: Chapter) -> Chapter:
 
 
 _JudgedMark = tuple[Line, MusicMark, str | None]
-"""A mark, the line that it stands in, and what is the matter with it."""
+"""A mark, its line, and its fault or None."""
 
 
 def _judge_marks(chapter: Chapter, names: Mapping[str, str]) -> Iterator[_JudgedMark]:
-    """The marks of a chapter in order."""
+    """Yields the marks of a chapter in order, each with its fault."""
     lines = [line for scene in chapter.scenes for line in scene.lines]
     spoken_lines = [
         line for line in lines if any(map(str.isalnum, line.text)) and not line.with_before
@@ -231,7 +236,7 @@ def _judge_marks(chapter: Chapter, names: Mapping[str, str]) -> Iterator[_Judged
 
 
 def _ignored_slips(judged_marks: Iterable[_JudgedMark]) -> Iterator[slips.Slip]:
-    """The slips; the end of what is ignored is none."""
+    """Yields slips for marks with a fault, but for the end mark of ignored music."""
     ends_ignored = False
     for line, mark, fault in judged_marks:
         if fault and (mark.name or not ends_ignored):
@@ -240,7 +245,7 @@ def _ignored_slips(judged_marks: Iterable[_JudgedMark]) -> Iterator[slips.Slip]:
 
 
 def _mark_fault(mark: MusicMark, names: Mapping[str, str], is_playing: bool) -> str | None:
-    """What is the matter with a mark, wherever it stands."""
+    """Returns the fault of a mark; `is_playing` tells whether music plays there."""
     if mark.name is None:
         return None if is_playing else "is ignored: no music is on here"
     if mark.name.casefold() in names:
@@ -252,7 +257,7 @@ def _mark_fault(mark: MusicMark, names: Mapping[str, str], is_playing: bool) -> 
 
 
 def _find_chapter(name: str, titles: Sequence[str]) -> int | None:
-    """A chapter, counted from 0, by its number or title."""
+    """Returns a chapter, counted from 0, by its number or title."""
     if name.isdecimal() and len(name) < 6 and 1 <= int(name) <= len(titles):
         return int(name) - 1
     folded_titles = [title.casefold() for title in titles]
@@ -260,7 +265,8 @@ def _find_chapter(name: str, titles: Sequence[str]) -> int | None:
 
 
 def chapters_of(entry: Music, titles: Sequence[str]) -> list[int]:
-    """The chapters of an entry that has them from the manifest."""
+    """Returns the chapters of an entry that the manifest places; none for music that the script
+    calls."""
     if entry.name is not None:
         return []
     if entry.chapters:
@@ -272,13 +278,13 @@ def chapters_of(entry: Music, titles: Sequence[str]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class MusicUse:
-    """An entry of the manifest that concerns a chapter."""
+    """A music entry of the manifest in a chapter, with its tune."""
 
     entry: Music
     tune: Tune
 
     def length(self, rate: int) -> int:
-        """Samples of one pass of it."""
+        """Returns the length of one pass in samples."""
         tune_length = self.tune.samples(rate)
         return (
             tune_length
@@ -290,7 +296,7 @@ class MusicUse:
 def pieces(
     project: Project, measured: Sequence[Tune], titles: Sequence[str], chapter: int
 ) -> tuple[MusicUse, ...]:
-    """The music of a chapter, counted from 0; `measured` is what `tunes` gave."""
+    """Returns the music of a chapter, counted from 0; `measured` is the result of `tunes`."""
     return tuple(
         MusicUse(entry, tune)
         for entry, tune in zip(project.manifest.music, measured, strict=True)
@@ -298,47 +304,52 @@ def pieces(
     )
 
 
-def head(found: Sequence[MusicUse], rate: int, seconds: float) -> float:
-    """Seconds before a chapter's first word: what its intro needs, but not less than `seconds`."""
+def head(music_uses: Sequence[MusicUse], rate: int, seconds: float) -> float:
+    """Returns the seconds before a chapter's first word that its intro needs, at least
+    `seconds`."""
     intro_lengths = (
         piece.length(rate) - seconds_to_samples(piece.entry.overlap, rate)
-        for piece in found
+        for piece in music_uses
         if piece.entry.place == "intro"
     )
     return max([seconds, *(samples / rate for samples in intro_lengths)])
 
 
-def tail(found: Sequence[MusicUse], rate: int, seconds: float, pause: float) -> float:
-    """Seconds after a chapter's last word: what its outro needs, but not less than `seconds`.
+def tail(music_uses: Sequence[MusicUse], rate: int, seconds: float, pause: float) -> float:
+    """Returns the seconds after a chapter's last word that its outro needs, at least `seconds`.
 
-    `pause` is what the author set by hand after the last word; the outro waits for it.
+    `pause` was set by hand after the last word; the outro waits for it.
     """
     outro_lengths = (
         piece.length(rate)
         - seconds_to_samples(piece.entry.overlap, rate)
         + seconds_to_samples(pause, rate)
-        for piece in found
+        for piece in music_uses
         if piece.entry.place == "outro"
     )
     return max([seconds, *(samples / rate for samples in outro_lengths)])
 
 
 def lay(
-    found: Sequence[MusicUse], spoken: Sequence[Utterance], timeline: Timeline, level: float
+    music_uses: Sequence[MusicUse],
+    utterances: Sequence[Utterance],
+    timeline: Timeline,
+    level: float,
 ) -> tuple[Layer, ...]:
-    """The music of a chapter on its timeline, which was laid with `head` and `tail`.
+    """Places the music of a chapter on its timeline, which was planned with `head` and `tail`.
 
-    `spoken` are what is heard one after the other, `level` is that of the book's speech in LUFS.
+    `utterances` are heard one after the other; `level` is that of the book's speech in LUFS.
     """
     layers = []
-    for piece in found:
-        for start, stop in _piece_spans(piece, spoken, timeline):
+    for piece in music_uses:
+        for start, stop in _piece_spans(piece, utterances, timeline):
             if stop > start:
                 layers.append(_layer(piece, start, stop, timeline.sample_rate, level))
     return tuple(layers)
 
 
 def _layer(piece: MusicUse, start: int, stop: int, rate: int, level: float) -> Layer:
+    """Returns the layer of a piece between two samples of the timeline."""
     entry, tune = piece.entry, piece.tune
     fades = (entry.fade_in, FADE_IN), (entry.fade_out, FADE_OUT)
     fade_in, fade_out = (
@@ -372,15 +383,15 @@ def _seam_seconds(entry: Music) -> float:
 
 
 def _piece_spans(
-    piece: MusicUse, spoken: Sequence[Utterance], timeline: Timeline
+    piece: MusicUse, utterances: Sequence[Utterance], timeline: Timeline
 ) -> Iterator[tuple[int, int]]:
-    """Where a piece begins and ends."""
+    """Yields start and stop, in samples, of each stretch in which a piece plays."""
     entry, rate, cues = piece.entry, timeline.sample_rate, timeline.heard
     length = piece.length(rate)
     if entry.place == "intro":
         yield 0, min(length, timeline.length)
     elif entry.place == "outro":
-        pause = seconds_to_samples(spoken[-1].chunk.rest or 0.0, rate)
+        pause = seconds_to_samples(utterances[-1].chunk.rest or 0.0, rate)
         start = max(0, cues[-1].stop + pause - seconds_to_samples(entry.overlap, rate))
         yield start, min(start + length, timeline.length)
     else:
@@ -390,18 +401,18 @@ def _piece_spans(
         fade_out = seconds_to_samples(
             FADE_OUT["bed"] if entry.fade_out is None else entry.fade_out, rate
         )
-        for word_start, word_stop in _bed_spans(entry, spoken, timeline, fade_in):
+        for word_start, word_stop in _bed_spans(entry, utterances, timeline, fade_in):
             start, stop = max(0, word_start - fade_in), min(timeline.length, word_stop + fade_out)
             yield start, min(stop, start + length) if entry.loop is False else stop
 
 
 def _bed_spans(
-    entry: Music, spoken: Sequence[Utterance], timeline: Timeline, fade_in: int
+    entry: Music, utterances: Sequence[Utterance], timeline: Timeline, fade_in: int
 ) -> list[tuple[int, int]]:
-    """Where a bed has faded in, and where it begins to fade out."""
+    """Returns, for each stretch of a bed, where it has faded in and where it begins to fade out."""
     cues = timeline.heard
     if entry.name is None:
-        scene_numbers = [utterance.scene - spoken[0].scene + 1 for utterance in spoken]
+        scene_numbers = [utterance.scene - utterances[0].scene + 1 for utterance in utterances]
         scene_cues = [
             cue
             for cue, scene in zip(cues, scene_numbers, strict=True)
@@ -412,7 +423,7 @@ def _bed_spans(
     bed_start: int | None = None
     chapter_end = cues[-1].stop
     for fade_in_end, fade_out_start, name in [
-        *_spots(spoken, timeline, fade_in),
+        *_mark_times(utterances, timeline, fade_in),
         (chapter_end, chapter_end, None),
     ]:
         if bed_start is not None and fade_out_start > bed_start:
@@ -423,19 +434,20 @@ def _bed_spans(
     return spans
 
 
-def _spots(
-    spoken: Sequence[Utterance], timeline: Timeline, fade_in: int
+def _mark_times(
+    utterances: Sequence[Utterance], timeline: Timeline, fade_in: int
 ) -> Iterator[tuple[int, int, str | None]]:
-    """Each mark of a chapter: where music that begins there has faded in, where music that ends
-    there begins to fade out, and the mark's name.
+    """Yields for each mark of a chapter where music that begins there has faded in, where music
+    that ends there begins to fade out, and the mark's name.
 
-    Between words music has faded in when the next come; before a pause set by hand it fades in
-    within that. It fades out after the last words, and after a pause that stands before the mark.
+    Between words, music has faded in when the next words come; before a pause set by hand it fades
+    in within that pause. It fades out after the last words, and after a pause that stands before
+    the mark.
     """
     rate, previous_stop = timeline.sample_rate, timeline.cues[0].start
-    for utterance, cue in zip(spoken, timeline.heard, strict=True):
+    for utterance, cue in zip(utterances, timeline.heard, strict=True):
         for mark, share in utterance.chunk.marks:
-            words_end, words_start = _beside(cue, share)
+            words_end, words_start = _words_around(cue, share)
             fade_in_end = (
                 words_start - seconds_to_samples(mark.after, rate) + fade_in
                 if mark.after
@@ -446,9 +458,11 @@ def _spots(
         previous_stop = cue.stop
 
 
-def _beside(cue: Cue, share: float) -> tuple[int, int]:
-    """Where the words before a mark end and those after it begin, in samples, for a mark after this
-    share of a cue's text. Where nobody timed the words beside it, its place follows from the share.
+def _words_around(cue: Cue, share: float) -> tuple[int, int]:
+    """Returns the samples at which the words before a mark end and those after it begin.
+
+    The mark stands after `share` of the cue's text. Where the words beside it are not timed, its
+    position follows from the share.
     """
     position = cue.start + round(share * (cue.stop - cue.start))
     if not (cue.words and 0 < share < 1):

@@ -1,7 +1,7 @@
-"""Finished files: which there are, and whether they are of the project as it is now.
+"""The finished files of a project, and whether they match the project as it is now.
 
-What decided a file when it was made is noted beside the build, one list for each manifest of the
-folder. Knows nothing of engines and of how files are made.
+The inputs of each file are recorded beside the build, in one list for each manifest of the folder.
+Knows nothing of engines and of how files are made.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from narrator.delivery.companions import feed
 from narrator.delivery.export import altered_encodings
 from narrator.delivery.folders import Folders
 from narrator.delivery.layout import RenderedBook
-from narrator.delivery.shelf import MadeFile, Shelf
+from narrator.delivery.shelf import MadeFile, OutputManifest
 from narrator.project.project import Project
 
 
 def own(project: Project, name: str) -> Path:
-    """A small file of this manifest alone in `build`: "made" is made.json, made-other.json …"""
+    """Returns the path of a small state file of this manifest in `build`: "made" is made.json, or
+    made-other.json for other.yaml."""
     stem = project.stem
     return project.build / (f"{name}.json" if stem == "book" else f"{name}-{stem}.json")
 
 
 def listed(book: RenderedBook) -> list[tuple[Path, str]]:
-    """Finished sound files, each with a note: empty where it is as it should be.
+    """Returns finished sound files, each with a note: empty where it is current and intact.
 
-    Every byte of them is read: a second for some twenty hours. Raises StorageError.
+    Reads every byte of them: a second for some twenty hours. Raises StorageError.
     """
     made_files, stale_files = made_of(book.project), {*outdated(book)}
 
@@ -44,8 +45,11 @@ def listed(book: RenderedBook) -> list[tuple[Path, str]]:
 
 
 def outdated(book: RenderedBook, chapters: Collection[int] = ()) -> list[Path]:
-    """Finished files that the next render or export replaces, since what decides them has changed:
-    those of some chapters alone (counted from 0), or all. None of their bytes are read."""
+    """Returns finished files that the next render or export replaces, since their inputs have
+    changed.
+
+    `chapters`, counted from 0, limits them; empty stands for all. Reads none of their bytes.
+    """
     made_files = made_of(book.project)
     entries = {
         path: entry
@@ -58,10 +62,11 @@ def outdated(book: RenderedBook, chapters: Collection[int] = ()) -> list[Path]:
 
 
 def faulty(book: RenderedBook) -> list[tuple[Path, str]]:
-    """What of the inventory is not there as it was written, and no sound file that is there:
-    companions, a feed, encoded chapters, and what is missing; each with a note.
+    """Returns files of the inventory that are missing or altered, apart from sound files that
+    exist.
 
-    Every byte is read. Raises StorageError.
+    Companions, a feed, encoded chapters and missing files, each with a note. Reads every byte.
+    Raises StorageError.
     """
     sound_files = set(book.folders.sounds())
     shelf = shelf_of(book)
@@ -77,9 +82,11 @@ def faulty(book: RenderedBook) -> list[tuple[Path, str]]:
 
 
 def _note_of(book: RenderedBook, path: Path, entry: MadeFile) -> str:
+    """Returns how a file differs from what was delivered, and the command that makes it again; ""
+    where it is intact."""
     with files.storage(path):
         difference = entry.difference(path)
-    if difference in ("", shelves.UNKNOWN):
+    if difference in ("", shelves.UNKNOWN_CONTENT):
         return difference
     fault = "missing" if not path.exists() else "altered since it was made"
     command = "narrator feed" if entry.is_feed else f"narrator export{book.folders.option}"
@@ -87,7 +94,7 @@ def _note_of(book: RenderedBook, path: Path, entry: MadeFile) -> str:
 
 
 def note_feed(project: Project, draft: bool, path: Path) -> None:
-    """A feed that lies among finished files is one of the inventory. Raises StorageError."""
+    """Adds a feed that lies among finished files to the inventory. Raises StorageError."""
     folders = Folders(project, draft)
     if path.is_relative_to(folders.finished) and folders.finished.is_dir():
         cache_folder = folders.work("encoded")
@@ -98,7 +105,8 @@ def note_feed(project: Project, draft: bool, path: Path) -> None:
 
 
 def made_of(project: Project) -> dict[str, MadeFile]:
-    """Delivered files as they were made, by path within `build`; of chapters that are there."""
+    """Returns the records of delivered files by path within `build`, as far as their chapters
+    exist."""
     chapter_numbers = set(range(len(project.chapters)))
     made_files = shelves.entries(own(project, "made"))
     return {
@@ -106,22 +114,23 @@ def made_of(project: Project) -> dict[str, MadeFile]:
     }
 
 
-def shelf_of(book: RenderedBook) -> Shelf:
-    """The folder of finished files, with all that was ever made there. Raises StorageError."""
+def shelf_of(book: RenderedBook) -> OutputManifest:
+    """Returns the folder of finished files with the records of all that was ever made there. Raises
+    StorageError."""
     return _shelf(book.project, book.folders.finished, book.folders.work("encoded"))
 
 
-def _shelf(project: Project, finished: Path, cache_folder: Path) -> Shelf:
+def _shelf(project: Project, finished: Path, cache_folder: Path) -> OutputManifest:
     old_ledgers = [cache_folder / "files.json", cache_folder / _COMPANIONS]
-    return Shelf(project.build, finished, own(project, "made"), older=old_ledgers)
+    return OutputManifest(project.build, finished, own(project, "made"), older=old_ledgers)
 
 
 _COMPANIONS = "companions.json"
-"""Version 0.1 noted companions there."""
+"""Version 0.1 listed companions there."""
 
 
-def delivered(project: Project, shelf: Shelf) -> set[int]:
-    """Chapters, counted from 0, that listeners have in any file."""
+def delivered(project: Project, shelf: OutputManifest) -> set[int]:
+    """Returns the chapters, counted from 0, that any delivered file contains."""
     return {
         number
         for name, entry in made_of(project).items()
@@ -130,8 +139,8 @@ def delivered(project: Project, shelf: Shelf) -> set[int]:
     }
 
 
-def settle(book: RenderedBook, finished: finish.Finished, shelf: Shelf) -> None:
-    """Remember what was made, and move aside what is delivered no more. Raises StorageError."""
+def settle(book: RenderedBook, finished: finish.Finished, shelf: OutputManifest) -> None:
+    """Records what was made, and moves superseded files aside. Raises StorageError."""
     with files.storage(shelf.folder):
         made_files = finished.made()
     # a feed is not made here, and stays as long as its episodes do
@@ -144,5 +153,5 @@ def settle(book: RenderedBook, finished: finish.Finished, shelf: Shelf) -> None:
 
 
 def in_build(project: Project, path: Path) -> str:
-    """A file's path within `build`, the same wherever the project lies."""
+    """Returns a file's path within `build`, the same wherever the project lies."""
     return Path(os.path.relpath(path, project.build)).as_posix()

@@ -1,7 +1,7 @@
-"""Delivered files, ours or anyone's: measured as they are, and held to a profile.
+"""Measures delivered files, ours or anyone's, and holds them to a profile.
 
-One pass through a file, in bounded memory. Says what a file is; changes nothing. Knows nothing of
-projects and of how files were made.
+One pass through a file, in bounded memory; changes nothing. Knows nothing of projects and of how
+files were made.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ QUIET = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One figure of a file beside what a profile demands; an empty demand asks for nothing."""
+    """A figure of a file beside a profile's demand; an empty demand accepts anything."""
 
     name: str
     figure: str
@@ -44,10 +44,10 @@ def checks(
     first_file: FileFigures | None = None,
     longest_pause: float = 0.0,
 ) -> list[Check]:
-    """A file held to a profile; without one, only what is wrong in any file counts.
+    """Holds a file to a profile; without one, checks only for faults of any file.
 
-    `first_file` is the first file of the same book, which the others must be like where the profile asks
-    for it; `longest_pause` the seconds of the longest pause that is known to be meant.
+    `first_file` is the first file of the book, which the others must match where the profile
+    demands it; `longest_pause` the seconds of the longest pause known to be intended.
     """
     profile = profile or Profile("", (), "both", gap=None, tags=())
     return [
@@ -60,6 +60,7 @@ def checks(
 
 
 def _level_checks(file: FileFigures, profile: Profile) -> Iterator[Check]:
+    """Yields checks of loudness, peaks and noise floor."""
     loudness = file.loudness
     span = None
     if profile.loudness is not None:
@@ -73,6 +74,7 @@ def _level_checks(file: FileFigures, profile: Profile) -> Iterator[Check]:
 
 
 def _edge_checks(file: FileFigures, profile: Profile) -> Iterator[Check]:
+    """Yields checks of head, tail and room tone."""
     yield _range_check("head", file.head, profile.head, "s", digits=2)
     yield _range_check("tail", file.tail, profile.tail, "s", digits=2)
     needs_room_tone = profile.room_tone is not None and profile.noise_floor is not None
@@ -82,6 +84,7 @@ def _edge_checks(file: FileFigures, profile: Profile) -> Iterator[Check]:
 
 
 def _coding_checks(file: FileFigures, profile: Profile, first_file: FileFigures) -> Iterator[Check]:
+    """Yields checks of codec, sample rate, bitrate, channels and length."""
     yield _codec_check(file, profile)
     rate = profile.sample_rate or (first_file.sample_rate if profile.alike else None)
     yield Check("sample rate", f"{file.sample_rate} Hz", f"{rate} Hz" if rate else "",
@@ -89,8 +92,9 @@ def _coding_checks(file: FileFigures, profile: Profile, first_file: FileFigures)
     yield from _bitrate_checks(file, profile)
     yield _channels_check(file, profile, first_file)
     max_minutes = profile.longest
-    yield Check("length", fine_clock(file.seconds), f"at most {max_minutes:g} min" if max_minutes else "",
-                file.seconds > 0 and (not max_minutes or file.seconds <= max_minutes * 60))  # fmt: skip
+    demand = f"at most {max_minutes:g} min" if max_minutes else ""
+    is_right = file.seconds > 0 and (not max_minutes or file.seconds <= max_minutes * 60)
+    yield Check("length", fine_clock(file.seconds), demand, is_right)
 
 
 def _codec_check(file: FileFigures, profile: Profile) -> Check:
@@ -127,6 +131,7 @@ def _channels_check(file: FileFigures, profile: Profile, first_file: FileFigures
 
 
 def _tag_checks(file: FileFigures, profile: Profile) -> Iterator[Check]:
+    """Yields checks of tags, cover and chapter marks."""
     missing = [name for name in profile.tags if not file.tags.get(name)]
     present_tags = [name for name in ("title", "album", "artist") if file.tags.get(name)]
     figure = f"no {', '.join(missing)}" if missing else ", ".join(present_tags) or "none"
@@ -160,6 +165,7 @@ def _cover_check(file: FileFigures, profile: Profile) -> Check:
 
 
 def _mark_faults(file: FileFigures) -> Iterator[str]:
+    """Yields faults of chapter marks: numbers, order, times outside the file."""
     yield from _numbering_faults([mark.title for mark in file.marks])
     last_start = -1.0
     for number, mark in enumerate(file.marks, 1):
@@ -178,7 +184,8 @@ _NUMBERED_TITLE = re.compile(
 
 
 def _numbering_faults(titles: Sequence[str]) -> Iterator[str]:
-    """Holes and doubles in titles that count ("Chapter 2", "Chapter 4"), where most of them do."""
+    """Yields gaps and repetitions in titles that count ("Chapter 2", "Chapter 4"), where most
+    titles do."""
     matches = [_NUMBERED_TITLE.match(title) for title in titles]
     steps = [
         (earlier[0], later[0], int(later[2]) - int(earlier[2]))
@@ -191,6 +198,7 @@ def _numbering_faults(titles: Sequence[str]) -> Iterator[str]:
 
 
 def _fault_checks(file: FileFigures, profile: Profile, longest_pause: float) -> Iterator[Check]:
+    """Yields checks for faults of any file: gaps, clipping, quiet, repeats, holes, damage."""
     gap = profile.gap
     figure = f"{file.gap:.2f} s"
     if file.gap:
@@ -226,32 +234,35 @@ def _fault_checks(file: FileFigures, profile: Profile, longest_pause: float) -> 
 
 
 def _range_check(name: str, figure: float, span: Span | None, unit: str, digits: int = 1) -> Check:
+    """Checks that a figure lies within a span."""
     rounded = round(figure, digits)
     is_within = span is None or span[0] <= rounded <= span[1]
     return Check(name, f"{rounded:.{digits}f} {unit}", _format_span(span, unit), is_within)
 
 
 def _maximum_check(name: str, figure: float, maximum: float | None, unit: str) -> Check:
+    """Checks that a figure does not exceed a maximum."""
     demand = "" if maximum is None else f"at most {maximum:g} {unit}"
     is_within = maximum is None or round(figure, 1) <= maximum
     return Check(name, f"{figure:.1f} {unit}", demand, is_within)
 
 
 def _format_span(span: tuple[float, float] | None, unit: str) -> str:
+    """Formats a span with its unit; "" for None."""
     if span is None:
         return ""
     return f"{span[0]:g} {unit}" if span[0] == span[1] else f"{span[0]:g} to {span[1]:g} {unit}"
 
 
-def measured(
+def measure_files(
     paths: Sequence[Path],
     *,
     workers: int | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> list[FileFigures | UserError]:
-    """Several files side by side, in their order; for those that cannot be read, the error.
+    """Measures files side by side, in their order; for unreadable files returns the error.
 
-    `on_progress` hears the share of all files that is done, from one thread at a time.
+    `on_progress` receives the share of all files that is done, from one thread at a time.
     """
     shares = [0.0] * len(paths)
     lock = threading.Lock()
@@ -277,7 +288,7 @@ def measured(
 
 
 def as_json(file: FileFigures, checks: Sequence[Check]) -> dict[str, object]:
-    """A file's figures and checks for a program."""
+    """Returns a file's figures and checks for programs."""
     loudness = file.loudness
     return {
         "file": str(file.path),

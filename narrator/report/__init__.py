@@ -27,7 +27,7 @@ from narrator.installation import install_command
 from narrator.pipeline.bookplan import BookPlan
 from narrator.report import sound
 from narrator.report.facts import MARK, ProjectFacts, gather
-from narrator.report.sound import ChapterSound, KeptCurves
+from narrator.report.sound import ChapterSound, CurveCache
 from narrator.sound.probe import FileFigures
 
 __all__ = ["MARK", "PageObserver", "ProjectFacts", "gather", "path_of", "write"]
@@ -76,7 +76,7 @@ def write(
     from narrator.report import page
 
     facts = gather(book, now)
-    curve_cache = KeptCurves(book.project.build / _file_name(book, "report-cache"))
+    curve_cache = CurveCache(book.project.build / _file_name(book, "report-cache"))
     sound_paths = [file.path for file in facts.files if file.sound]
     figures = sound.figures(
         sound_paths, curve_cache, lambda share: on_progress("measure files", share)
@@ -92,8 +92,8 @@ def write(
         sounds_by_file, curve_cache, lambda share: on_progress("read chapters", share)
     )
 
-    def report_drawn(done: int, total: int) -> None:
-        on_progress("draw", done / max(1, total))
+    def report_drawn(done_count: int, total: int) -> None:
+        on_progress("draw", done_count / max(1, total))
 
     sounds = page.Sounds(curves, chapter_sounds, figures, curve_cache)
     with files.replacing(path) as temporary, temporary.open("w", encoding="utf-8") as output:

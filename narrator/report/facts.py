@@ -279,7 +279,9 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         troubles=tuple(_troubles(book, records, passages_by_step)),
         pauses=tuple(_pauses(book, records, passages_by_step)),
         apart=tuple(
-            sorted(_uneven_unisons(book, records, passages_by_step), key=lambda one: -one.seconds)
+            sorted(
+                _uneven_unisons(book, records, passages_by_step), key=lambda unison: -unison.seconds
+            )
         ),
         left_out=tuple(_left_out(book)),
         chains=_chains(book, records),
@@ -470,7 +472,9 @@ def _troubles(
             trouble = _trouble(book, step, records.get(step.key), list(tries), places[step.id])
             if trouble:
                 troubles[step.key] = trouble
-    return sorted(troubles.values(), key=lambda one: (not one.given_up, not one.doubtful))
+    return sorted(
+        troubles.values(), key=lambda trouble: (not trouble.given_up, not trouble.doubtful)
+    )
 
 
 def _trouble(
@@ -481,7 +485,7 @@ def _trouble(
     if book.takes.is_doubtful(step) and (take := book.takes.take(step.key)):
         outcome = "doubtful" if record else "doubtful, held back"
         return Trouble(place, outcome, take.tries, take.faults, doubtful=True)
-    faults = tuple(fault for one in tries for fault in one.faults)
+    faults = tuple(fault for attempt in tries for fault in attempt.faults)
     unpinned = tries and not step.pinned
     if record:
         spoken_again = record.tries > 1 or unpinned
@@ -567,5 +571,7 @@ def _chains(book: BookPlan, records: Mapping[str, Record]) -> Chains:
 
 def _left_out(book: BookPlan) -> Iterator[Unspoken]:
     for number, chapter in enumerate(book.chapters):
-        for item in chapter.left_out:
-            yield Unspoken(number, f"{within(item.path, book)}:{item.line}", item.text, item.reason)
+        for passage in chapter.left_out:
+            yield Unspoken(
+                number, f"{within(passage.path, book)}:{passage.line}", passage.text, passage.reason
+            )

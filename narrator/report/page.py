@@ -26,7 +26,7 @@ from narrator.errors import UserError
 from narrator.pipeline.places import Passage
 from narrator.report import plots
 from narrator.report.facts import MARK, ChapterFacts, File, Pause, ProjectFacts
-from narrator.report.sound import ChapterSound, Curve, KeptCurves
+from narrator.report.sound import ChapterSound, Curve, CurveCache
 from narrator.sound.clock import clock
 from narrator.sound.probe import FileFigures
 
@@ -40,7 +40,7 @@ class Sounds:
     parts: Mapping[int, ChapterSound]
     """Where in its file each chapter is."""
     figures: Mapping[Path, FileFigures | UserError]
-    kept: KeptCurves
+    curve_cache: CurveCache
     """Where drawn curves are kept."""
 
 
@@ -76,8 +76,8 @@ def pieces(
         return _heard_at(chapters[passage.chapter], passage, end)
 
     def link(path: Path) -> str:
-        near = os.path.relpath(path.resolve(), folder.resolve())
-        return quote(Path(near).as_posix())
+        relative_path = os.path.relpath(path.resolve(), folder.resolve())
+        return quote(Path(relative_path).as_posix())
 
     template = _templates().get_template("page.html")
     yield from template.generate(
@@ -88,7 +88,7 @@ def pieces(
         files=files,
         companions=[file for file in facts.files if not file.sound],
         pauses_by_kind=_pauses_by_kind(facts.pauses),
-        pictures=_Pictures(facts, sounds.kept),
+        pictures=_Pictures(facts, sounds.curve_cache),
         axes={"left": plots.LEFT, "right": plots.RIGHT, "dots": plots.WIDE.dots},
         heard_at=heard_at,
         link=link,
@@ -120,8 +120,8 @@ def _format_number(number: int) -> str:
     return f"{number:,}"
 
 
-def _count_noun(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+def _count_noun(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _format_date(moment: datetime) -> str:
@@ -258,7 +258,7 @@ def _pauses_by_kind(pauses: Sequence[Pause]) -> list[tuple[str, list[float]]]:
     seconds_by_kind: dict[str, list[float]] = defaultdict(list)
     for pause in pauses:
         seconds_by_kind[pause.kind].append(pause.seconds)
-    return sorted(seconds_by_kind.items(), key=lambda item: -len(item[1]))
+    return sorted(seconds_by_kind.items(), key=lambda kind: -len(kind[1]))
 
 
 def _heard_at(chapter: ShownChapter, passage: Passage, at_end: bool) -> Moment | None:
@@ -281,7 +281,7 @@ class _Pictures:
     """Drawn when a template asks for them, chapter by chapter."""
 
     facts: ProjectFacts
-    kept: KeptCurves
+    curve_cache: CurveCache
 
     def paces(self) -> Sizes:
         paces = self.facts.paces
@@ -322,7 +322,7 @@ class _Pictures:
 
         def draw_size(size: plots.PlotSize) -> str:
             recipe = {"drawing": plots.DRAWING, "name": name, "size": size.name, "target": target}
-            return self.kept.picture(
+            return self.curve_cache.picture(
                 file.path, part, recipe, lambda: draw(curve, size, f"{name}-plot")
             )
 

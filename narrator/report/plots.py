@@ -111,7 +111,7 @@ def spectrogram(curve: Curve, size: PlotSize, name: str) -> str:
     marks = [hertz for hertz in (250, 500, 1000, 2000, 4000, 8000) if hertz <= curve.top]
     axes.yaxis.set_major_locator(FixedLocator([mel(hertz) for hertz in marks]))
     names = [f"{hertz / 1000:g}" for hertz in marks]
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: names[place or 0]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda hertz, index: names[index or 0]))
     _time_axis(axes, curve.seconds, size)
     _set_margins(figure, size, above=8, below=26)
     return _svg(figure, f"{name}-{size.name}")
@@ -159,7 +159,7 @@ def paces(
     ticks = [0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3]
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_locator(FixedLocator([t for t in ticks if 1 / axis_span < t < axis_span]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda ratio, index: f"{ratio:g}"))
     _style_axes(axes)
     axes.grid(axis="y", color=RULE, linewidth=0.5)
     _time_axis(axes, total, size)
@@ -180,7 +180,7 @@ def pauses(seconds: Sequence[float], size: PlotSize) -> str:
     axes.set_axisbelow(True)
     axes.set_xlim(0, max_seconds)
     axes.xaxis.set_major_locator(MaxNLocator(size.ticks, steps=[1, 2, 5, 10], prune="both"))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g} s"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, index: f"{seconds:g} s"))
     _set_margins(figure, size, above=8, below=26, height=size.height * 0.7)
     return _svg(figure, f"pauses-{size.name}")
 
@@ -211,7 +211,7 @@ def _time_axis(axes: Axes, seconds: float, size: PlotSize) -> None:
     step = next((step for step in _STEPS if seconds / step <= size.ticks), 86400)
     axes.set_xlim(0, seconds)
     axes.xaxis.set_major_locator(FixedLocator(list(np.arange(0, seconds, step))))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: clock(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, index: clock(seconds)))
 
 
 def _set_margins(

@@ -88,7 +88,7 @@ def starts(file: FileFigures, lengths: Sequence[float]) -> list[float]:
 
 
 @dataclass(slots=True)
-class KeptCurves:
+class CurveCache:
     """Curves and figures of files under one folder. What is lost or torn is measured again."""
 
     folder: Path
@@ -115,15 +115,15 @@ class KeptCurves:
             return None
 
     def _load(self, name: str) -> dict[str, NDArray[np.float32]]:
-        data = io.BytesIO((self.folder / f"{name}.npz").read_bytes())
-        with zipfile.ZipFile(data) as archive:
+        member_bytes = io.BytesIO((self.folder / f"{name}.npz").read_bytes())
+        with zipfile.ZipFile(member_bytes) as archive:
             if any(part.compress_type != zipfile.ZIP_DEFLATED for part in archive.infolist()):
                 raise zipfile.BadZipFile("otherwise compressed than it was")
             # whole, with its checksum tested, before it is looked at
             packed = {part: io.BytesIO(archive.read(part)) for part in archive.namelist()}
         return {
-            part.removesuffix(".npy"): np.load(data, allow_pickle=False)
-            for part, data in packed.items()
+            part.removesuffix(".npy"): np.load(member_bytes, allow_pickle=False)
+            for part, member_bytes in packed.items()
         }
 
     def keep(self, path: Path, part: ChapterSound, curve: Curve) -> None:
@@ -167,9 +167,11 @@ class KeptCurves:
             cover = tuple(row["cover"]) if row["cover"] else None
             loud = Loudness(**row["loudness"])
             levels = bytes.fromhex(row["levels"])
-            whole = {"path": path, "marks": marks, "cover": cover, "loudness": loud}
+            restored_fields = {"path": path, "marks": marks, "cover": cover, "loudness": loud}
             # the page compares no files by their spectra, which are large
-            return FileFigures(**{**row, **whole, "levels": levels, "spectra": Spectra.of(b"")})
+            return FileFigures(
+                **{**row, **restored_fields, "levels": levels, "spectra": Spectra.of(b"")}
+            )
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -203,7 +205,7 @@ def _file_identity(path: Path) -> dict[str, object]:
 
 
 def figures(
-    paths: Sequence[Path], kept: KeptCurves, on_progress: Progress
+    paths: Sequence[Path], curve_cache: CurveCache, on_progress: Progress
 ) -> dict[Path, FileFigures | UserError]:
     """What files measure, by their path; for those that cannot be read, the error.
 
@@ -211,19 +213,21 @@ def figures(
     """
     measured: dict[Path, FileFigures | UserError] = {}
     for path in paths:
-        if (cached_figures := kept.figures(path)) is not None:
+        if (cached_figures := curve_cache.figures(path)) is not None:
             measured[path] = cached_figures
     unmeasured = [path for path in paths if path not in measured]
-    measured_files = verify.measured(unmeasured, on_progress=on_progress) if unmeasured else []
+    measured_files = verify.measure_files(unmeasured, on_progress=on_progress) if unmeasured else []
     for path, file_figures in zip(unmeasured, measured_files, strict=True):
         measured[path] = file_figures
         if isinstance(file_figures, FileFigures):
-            kept.keep_figures(file_figures)
+            curve_cache.keep_figures(file_figures)
     return measured
 
 
 def curves(
-    wanted: Mapping[Path, Sequence[ChapterSound]], kept: KeptCurves, on_progress: Progress
+    parts_by_file: Mapping[Path, Sequence[ChapterSound]],
+    curve_cache: CurveCache,
+    on_progress: Progress,
 ) -> dict[int, Curve]:
     """Curves of chapters, by their number; those of one file in the order of their starts.
 
@@ -232,10 +236,10 @@ def curves(
     """
     by_chapter: dict[int, Curve] = {}
     files_to_read: list[tuple[Path, list[ChapterSound]]] = []
-    for path, parts in wanted.items():
-        known = {part.chapter: kept.curve(path, part) for part in parts}
-        by_chapter |= {chapter: curve for chapter, curve in known.items() if curve}
-        if missing_parts := [part for part in parts if known[part.chapter] is None]:
+    for path, parts in parts_by_file.items():
+        cached_curves = {part.chapter: curve_cache.curve(path, part) for part in parts}
+        by_chapter |= {chapter: curve for chapter, curve in cached_curves.items() if curve}
+        if missing_parts := [part for part in parts if cached_curves[part.chapter] is None]:
             files_to_read.append((path, missing_parts))
     total = sum(parts[-1].start + parts[-1].seconds for _, parts in files_to_read)
     lock = threading.Lock()
@@ -249,7 +253,7 @@ def curves(
 
     def read_file(path: Path, parts: Sequence[ChapterSound]) -> None:
         for part, curve in _read_curves(path, parts, report_seconds):
-            kept.keep(path, part, curve)
+            curve_cache.keep(path, part, curve)
             with lock:
                 by_chapter[part.chapter] = curve
 

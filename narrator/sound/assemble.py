@@ -140,7 +140,9 @@ class Timeline:
         return cls(record["sample_rate"], record["length"], cues)
 
 
-def lay(clips: Iterable[Region], *, sample_rate: int, head: float, tail: float) -> Timeline:
+def plan_timeline(
+    clips: Iterable[Region], *, sample_rate: int, head: float, tail: float
+) -> Timeline:
     """Places clips one after the other, each with its pause; head and tail are seconds of silence.
 
     A pause is measured as it is heard, from the last sound to the next: quiet within clips is part
@@ -204,9 +206,9 @@ def _place_words(clip: Region, start: int, rate: int) -> tuple[tuple[int, int, i
 def sound_key(
     timeline: Timeline, clips: Sequence[Region], content_hash: Callable[[Region], str]
 ) -> str:
-    """A key of all that decides the samples of `stream`, and nothing else.
+    """Returns a key of everything that decides the samples of `stream`, and of nothing else.
 
-    `content_hash` gives the hash of a clip's samples. Texts, names and lines are left out.
+    `content_hash` returns the hash of a clip's samples. Texts, names and lines are left out.
     """
     clip_rows = [
         [cue.start, content_hash(clip), clip.start, clip.stop, clip.gain, clip.speed]
@@ -243,17 +245,17 @@ def stream(
     buffer = np.zeros(min(block_size, timeline.length), np.float32)
     buffer_start = 0  # position of `buffer` on the timeline
     for start, sound in _span_sounds(timeline, clips, read):
-        written = 0
-        while written < len(sound):
-            offset = start + written - buffer_start
+        written_count = 0
+        while written_count < len(sound):
+            offset = start + written_count - buffer_start
             if offset >= len(buffer):
                 yield buffer
                 buffer_start += len(buffer)
                 buffer = np.zeros(min(block_size, timeline.length - buffer_start), np.float32)
                 continue
-            size = min(len(sound) - written, len(buffer) - offset)
-            buffer[offset : offset + size] = sound[written : written + size]
-            written += size
+            size = min(len(sound) - written_count, len(buffer) - offset)
+            buffer[offset : offset + size] = sound[written_count : written_count + size]
+            written_count += size
     while len(buffer):
         yield buffer
         buffer_start += len(buffer)
@@ -337,7 +339,7 @@ STEP = 0.5
 a gain and with it every chapter of the book."""
 
 
-def levels(
+def speaker_gains(
     measured: Mapping[str, Sequence[tuple[float, float]]],
     gains: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
@@ -349,14 +351,14 @@ def levels(
     speaker_levels = {name: _weighted_median(takes) for name, takes in measured.items()}
     audible_levels = [level for level in speaker_levels.values() if level is not None]
     cast_level = median(audible_levels) if audible_levels else 0.0
-    speaker_gains = {}
+    gains_by_speaker = {}
     for name, level in speaker_levels.items():
         gain = 0.0 if level is None else round((cast_level - level) / STEP) * STEP
-        speaker_gains[name] = min(max(gain, -BOUND), BOUND) + (gains or {}).get(name, 0.0)
-    return speaker_gains
+        gains_by_speaker[name] = min(max(gain, -BOUND), BOUND) + (gains or {}).get(name, 0.0)
+    return gains_by_speaker
 
 
-def spoken(
+def speech_level(
     measured: Mapping[str, Sequence[tuple[float, float]]], gains: Mapping[str, float]
 ) -> float:
     """Returns the median level in dB of the book's speech with these gains, weighted by seconds.

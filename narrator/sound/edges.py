@@ -24,7 +24,7 @@ AUDIBLE_CLICK = -25.0
 BREATH_LEVELS = (-38.0, -8.0)
 """Lowest and highest level of a breath's first or last 10 ms, in dB relative to speech."""
 STEADY_RANGE = 6.0
-"""Most dB between the three parts of the 60 ms at an edge for a breath that neither sets in nor dies
+"""Most dB between the parts of the 60 ms at an edge, for a breath that neither sets in nor dies
 away."""
 LOW_BAND_SHARE, MIN_FLATNESS, VOICED_LIKENESS = 0.85, -6.0, 0.45
 """Limits that identify a breath: the least share of power from 300 Hz to 4 kHz (sibilants have

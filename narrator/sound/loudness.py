@@ -1,6 +1,6 @@
-"""Loudness: what a target asks for, measure a stream, bring a stream to it.
+"""Loudness targets: measures a stream, and masters a stream to a target.
 
-Everything streams: blocks of float32 in, (n,) mono or (n, 2) stereo, blocks or one set of figures
+Everything streams: blocks of float32 in, (n,) mono or (n, 2) stereo; blocks or one set of figures
 out. Knows nothing of files and codecs.
 """
 
@@ -27,7 +27,7 @@ class Loudness:
     integrated: float
     """LUFS by ITU-R BS.1770 and EBU R 128; -70 where nothing is louder than that."""
     rms: float
-    """dB full scale over everything, silence and both channels too: what ACX calls RMS."""
+    """dB full scale over everything, silence and both channels included: the RMS of ACX."""
     true_peak: float
     """dBTP; the sample peak where true peak was not asked for."""
     peak: float
@@ -37,23 +37,24 @@ class Loudness:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What finished audio must measure."""
+    """The levels that finished audio must have."""
 
     kind: Literal["LUFS", "dB RMS", "as it is"]
-    """The last leaves the sound at its own level, whatever that is."""
+    """The measure of `level`; "as it is" leaves the sound at its own level."""
     level: float
-    """What gain is chosen for."""
+    """The level that the gain aims at."""
     lowest: float
     highest: float
-    """What is accepted of the encoded file."""
+    """Bounds of the accepted level of the encoded file."""
     true_peak: float
     """Highest accepted dBTP."""
 
     def level_of(self, measured: Loudness) -> float:
-        """The figure that this target is about."""
+        """Returns the figure that this target limits."""
         return measured.rms if self.kind == "dB RMS" else measured.integrated
 
     def accepts(self, measured: Loudness) -> bool:
+        """Returns whether figures meet this target."""
         return (
             self.lowest <= self.level_of(measured) <= self.highest
             and measured.true_peak <= self.true_peak
@@ -65,13 +66,13 @@ class Target:
 
 
 BOTH = 10 * math.log10(2)
-"""LU by which the same sound is louder in two channels than in one; its RMS is not."""
+"""LU by which a sound is louder in two channels than in one; its RMS is not."""
 
 # -- measuring -------------------------------------------------------------------------------------
 
 
 def measure(blocks: Iterable[Samples], rate: int, *, true_peak: bool = True) -> Loudness:
-    """Figures of a stream, by FFmpeg's ebur128; without `true_peak` in a quarter of the time."""
+    """Measures a stream by FFmpeg's ebur128; without `true_peak` in a quarter of the time."""
     channels, blocks = channels_of(blocks)
     energy_meter = _EnergyMeter(step=rate // 10, channels=channels)
     options = f"metadata=1:framelog=quiet:peak={'true' if true_peak else 'none'}"
@@ -94,10 +95,10 @@ def measure(blocks: Iterable[Samples], rate: int, *, true_peak: bool = True) -> 
 
 
 class _EnergyMeter:
-    """Energy and peak of the blocks that pass.
+    """Measures energy and peak of the blocks that pass through.
 
-    The filter reads tenths of a second and says nothing of a rest: silence fills it up, for its
-    peak; its loudness does not count, as the standard has it.
+    The ebur128 filter works in tenths of a second and ignores an incomplete one: silence completes
+    it for the sake of its peak. Its loudness does not count, as the standard demands.
     """
 
     def __init__(self, step: int, channels: int) -> None:
@@ -109,6 +110,8 @@ class _EnergyMeter:
         self.padded = False
 
     def pass_through(self, blocks: Iterable[Samples]) -> Iterator[Samples]:
+        """Yields the blocks unchanged, then the silence that completes the last tenth of a
+        second."""
         for block in blocks:
             self.energy += float(np.vdot(block, block))
             self.peak = max(self.peak, float(np.abs(block).max(initial=0.0)))
@@ -122,22 +125,24 @@ class _EnergyMeter:
 # -- mastering -------------------------------------------------------------------------------------
 
 LOOK_AHEAD_SECONDS = 0.015
-"""Seconds: a dip of the limiter's gain takes twice this to come and twice this to go."""
+"""A dip of the limiter's gain takes twice this to come and twice this to go."""
 INTERPOLATOR_TAPS = 24
-"""Of the interpolator that finds peaks between samples."""
+"""Taps of the interpolator that computes peaks between samples."""
 PEAK_SEARCH_SHARE = 0.5
-"""Peaks between samples are looked for only next to samples that reach this share of the ceiling:
-6 dB, which a tone up to a third of the sample rate stays within."""
+"""Peaks between samples are computed only next to samples that reach this share of the ceiling: 6
+dB, which a tone of up to a third of the sample rate never exceeds."""
 
 
 def master(blocks: Iterable[Samples], rate: int, gain: float, ceiling: float) -> Iterator[Samples]:
-    """The stream at another gain (dB), true peaks held at a ceiling (dBTP); equal length.
+    """Applies a gain (dB) to a stream, and holds its true peaks at a ceiling (dBTP); keeps its
+    length.
 
-    The limiter looks ahead: its gain is the lowest that any peak within `LOOK_AHEAD_SECONDS` needs, smoothed by
-    two moving averages of that width, so it is down before the peak comes and moves too slowly to
-    be heard. Where no peak asks for it, samples are only multiplied by the gain. Peaks between
-    samples are taken at four times the rate (within 0.2 dB up to a quarter of the sample rate).
-    Both channels of stereo get the gain that the louder one needs: the picture stays where it is.
+    The limiter looks ahead: its gain is the lowest that any peak within `LOOK_AHEAD_SECONDS` needs,
+    smoothed by two moving averages of that width, so it is down before the peak comes and moves too
+    slowly to be heard. Where no peak needs it, samples are only multiplied by the gain. Peaks
+    between samples are computed at four times the rate (within 0.2 dB up to a quarter of the sample
+    rate). Both channels of stereo get the gain that the louder one needs, so that the stereo image
+    does not move.
     """
     channels, blocks = channels_of(blocks)
     gain_factor = np.float32(amplitude(gain))
@@ -169,7 +174,8 @@ def master(blocks: Iterable[Samples], rate: int, gain: float, ceiling: float) ->
 
 
 def _limiter_gain(samples: Samples, limit: float) -> Samples:
-    """The gain that each sample needs, but for `TAPS / 2` of context at either end."""
+    """Returns the gain that each sample needs, without `INTERPOLATOR_TAPS / 2` samples of context
+    at either end."""
     half_taps = INTERPOLATOR_TAPS // 2
     stop = len(samples) - half_taps
     peaks = np.abs(samples[half_taps:stop])
@@ -191,7 +197,8 @@ def _limiter_gain(samples: Samples, limit: float) -> Samples:
 
 
 def _smooth_gain(needed_gains: Samples, look_samples: int) -> NDArray[np.float32]:
-    """Lowest gain within `look_samples` on either side, then two moving averages over as much."""
+    """Takes the lowest gain within `look_samples` on either side, then two moving averages as
+    wide."""
     lowest_gains = needed_gains
     width = 1
     while width < 2 * look_samples + 1:  # running minimum by doubling
@@ -208,7 +215,8 @@ def _smooth_gain(needed_gains: Samples, look_samples: int) -> NDArray[np.float32
 
 
 def _windowed_sinc() -> Samples:
-    """Windowed sinc for places a quarter, a half and three quarters after the middle sample."""
+    """Returns a windowed sinc for positions a quarter, a half and three quarters after the middle
+    sample."""
     offsets = np.arange(1 - INTERPOLATOR_TAPS // 2, INTERPOLATOR_TAPS // 2 + 1)[
         :, np.newaxis
     ] - np.array([0.25, 0.5, 0.75])

@@ -1,4 +1,4 @@
-"""What is done to sound besides levels: filters over a speaker's takes, room tone under a chapter.
+"""Sound processing other than levels: filters over a speaker's takes, room tone under a chapter.
 
 Knows nothing of manifests, targets and files.
 """
@@ -19,27 +19,27 @@ from narrator.sound.audio import Samples, amplitude, filtered, level
 
 @dataclass(frozen=True, slots=True)
 class Polish:
-    """Filters over a speaker's takes; None and 0 leave the sound as it is."""
+    """Filters for a speaker's takes; None and 0 leave the sound unchanged."""
 
     high_pass: float | None = None
-    """Hz; 12 dB an octave under it."""
+    """Cut-off in Hz; 12 dB an octave below it."""
     de_ess: float = 0.0
-    """0 to 1: how far sharp s sounds are lowered, up to 12 dB."""
+    """How far sharp s sounds are lowered, from 0 to 1 (12 dB)."""
 
     def __bool__(self) -> bool:
         return bool(self.high_pass or self.de_ess)
 
 
 SIBILANCE_BAND = (4500.0, 10_000.0)
-"""Hz: where s sounds are sharp."""
+"""Hz in which s sounds are sharp."""
 SIBILANCE_THRESHOLD = 16.0
-"""dB under a take's level at which that band counts as sharp."""
+"""dB below a take's level from which on that band counts as sharp."""
 GAIN_WINDOW_SECONDS = 0.006
-"""Seconds over which its level is read, and over which the gain comes and goes."""
+"""Seconds over which the level of the band is measured, and over which its gain comes and goes."""
 
 
 def polished(samples: Samples, rate: int, polish: Polish) -> Samples:
-    """A take behind its filters, as long as it was, nothing moved in time."""
+    """Applies the filters to a take, without changing its length or timing."""
     if polish.high_pass and len(samples):
         frames = filtered([samples], rate, "highpass", f"f={polish.high_pass:g}")
         samples = np.concatenate([frame.to_ndarray().reshape(-1) for frame in frames])
@@ -49,12 +49,13 @@ def polished(samples: Samples, rate: int, polish: Polish) -> Samples:
 
 
 def _de_ess(samples: Samples, rate: int, max_reduction: float) -> Samples:
-    """A take whose sharp band is lowered by what it is over its threshold, `max_reduction` dB at most.
+    """Lowers the sharp band of a take by its excess over the threshold, by `max_reduction` dB at
+    most.
 
-    Not by FFmpeg: measured, its `deesser` takes 18 dB at once, from 3 kHz on at 22 kHz and from
-    7 kHz on at 48 kHz, by the sound's level; its `adynamicequalizer` cuts a hiss by 4 or by 12 dB
-    for 3 dB of threshold. Here the threshold follows from the take's level, and the band, cut out
-    without a shift of phase, is only given back less loud.
+    Not by FFmpeg: measured, its `deesser` takes 18 dB at once, from 3 kHz on at 22 kHz and from 7
+    kHz on at 48 kHz, by the sound's level; its `adynamicequalizer` cuts a hiss by 4 or by 12 dB for
+    3 dB of threshold. Here the threshold follows the take's level, and the band is extracted
+    without phase shift and added back less loud.
     """
     band = _extract_sibilance(samples, rate)
     width = max(1, round(GAIN_WINDOW_SECONDS * rate))
@@ -66,7 +67,7 @@ def _de_ess(samples: Samples, rate: int, max_reduction: float) -> Samples:
 
 
 def _extract_sibilance(samples: Samples, rate: int) -> Samples:
-    """The sharp band of a take, with flanks of a third of an octave."""
+    """Extracts the sharp band of a take, with flanks of a third of an octave."""
     fft_size = 1 << (len(samples) + rate // 50).bit_length()
     hertz = np.maximum(np.fft.rfftfreq(fft_size, 1 / rate), 1)
     octaves = (
@@ -79,7 +80,7 @@ def _extract_sibilance(samples: Samples, rate: int) -> Samples:
 
 
 def _moving_mean(series: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Mean over `width` values around each."""
+    """Returns the mean of `width` numbers around each number."""
     before = width // 2
     sums = np.concatenate([[0.0], np.cumsum(np.pad(series, (before, width - 1 - before)))])
     means: NDArray[np.float64] = np.maximum(sums[width:] - sums[:-width], 0) / width
@@ -93,11 +94,11 @@ ROOM_TONE_SECONDS = 12
 
 
 def with_room_tone(blocks: Iterable[Samples], rate: int, rms: float) -> Iterator[Samples]:
-    """The stream with room tone under it, at a level in dB RMS; both channels get their own.
+    """Adds room tone to a stream at a level in dB RMS; each channel gets its own.
 
-    Made, not sampled: the takes' edges hold an engine's artefacts rather than a room, and differ
-    between speakers, so that joins of theirs would be heard. It lies under words too, so that it
-    neither begins nor ends anywhere.
+    The tone is synthesized, not sampled: the edges of takes hold an engine's artefacts rather than
+    a room, and differ between speakers, so that joins would be heard. It lies under words too, so
+    that it neither begins nor ends anywhere.
     """
     tone = _room_tone(rate) * np.float32(amplitude(rms))
     position = 0
@@ -113,9 +114,10 @@ def with_room_tone(blocks: Iterable[Samples], rate: int, rms: float) -> Iterator
 
 @functools.lru_cache(maxsize=2)
 def _room_tone(rate: int) -> Samples:
-    """One period of noise as a quiet room has it, at an RMS of 1; its end meets its beginning.
+    """Returns one period of noise like that of a quiet room, at an RMS of 1, which loops without a
+    seam.
 
-    Shaped on the bins of its spectrum: 5 dB an octave downwards from 150 Hz, nothing under 60 Hz.
+    Shaped on the bins of its spectrum: 5 dB an octave downwards from 150 Hz, nothing below 60 Hz.
     """
     length = ROOM_TONE_SECONDS * rate
     hertz = np.fft.rfftfreq(length, 1 / rate)

@@ -1,8 +1,8 @@
-"""What FFmpeg reads: the one file it is given, of the formats on a list, and nothing else.
+"""Opens files for FFmpeg: one given file, of the formats on a list, and nothing else.
 
-Half of FFmpeg's formats are not sound but say where sound is: playlists, lists of files, addresses,
-devices. None of them is on the list; and what is opened is a file descriptor, so that no name is
-ever taken for an address, a pattern or a pipe. The one place where FFmpeg opens anything to read.
+Half of FFmpeg's formats are no sound but refer to sound: playlists, lists of files, addresses,
+devices. None of them is on the list; and files are opened as descriptors, so that no name is ever
+interpreted as an address, a pattern or a pipe. FFmpeg reads files nowhere else.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ SOUNDS = (
     "matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mp3,mpc,mpc8,mpeg,mpegts,ogg,oma,rm,tak,tta,voc,w64,"
     "wav,wv,xwma"
 )
-"""FFmpeg's names of the formats in which people have sound, films with sound among them."""
+"""FFmpeg's names of the formats in which people have sound, including films with sound."""
 
 PATIENCE = 60.0
-"""Seconds after which FFmpeg gives up opening a file, or looking for what comes next in it."""
+"""Seconds after which FFmpeg gives up opening a file, or waiting for its next data."""
 
 _TAGS: Any = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
-"""Tags of last century's players are not UTF-8, and no reason to refuse a file; PyAV 19, for Python
-3.12 and newer, takes them as they are and no such argument."""
+"""Tags of old players are not UTF-8, which is no reason to refuse a file. PyAV 19, for Python 3.12
+and newer, accepts them, and has no such argument."""
 _EXPORT_HINT = "export it as WAV, FLAC, MP3 or M4A"
 _OTHER_FILE_STARTS = {
     b"#EXTM3U": "a playlist",
@@ -43,7 +43,7 @@ _OTHER_FILE_STARTS = {
     b"v=0": "a description of a broadcast (SDP)",
     b"<": "a web page or the like",
 }
-"""How files begin that are no sound but often lie where sound should."""
+"""First bytes of files that are no sound but often lie where sound should."""
 
 _FILE_KINDS = {
     stat.S_IFDIR: "a folder",
@@ -55,11 +55,14 @@ _FILE_KINDS = {
 
 
 class Unfit(Exception):
-    """Why a file is none that is read here, in words that go after its name."""
+    """Says why a file is not accepted; the message follows the file's name."""
 
 
 def regular(path: Path) -> BinaryIO:
-    """A file, open for reading. Raises OSError; Unfit for what is none, without waiting for it."""
+    """Opens a regular file for reading.
+
+    Raises OSError; Unfit for anything but a regular file, without waiting for it.
+    """
     _require_regular_file(path.stat())  # before it is opened: opening a device can do things
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that came since does not wait
     try:
@@ -71,6 +74,7 @@ def regular(path: Path) -> BinaryIO:
 
 
 def _require_regular_file(status: os.stat_result) -> None:
+    """Raises Unfit for anything but a regular file."""
     kind = stat.S_IFMT(status.st_mode)
     if kind != stat.S_IFREG:
         file_kind = _FILE_KINDS.get(kind, "something else")
@@ -79,10 +83,10 @@ def _require_regular_file(status: os.stat_result) -> None:
 
 @contextlib.contextmanager
 def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[InputContainer]:
-    """A file with at least one stream of sound, open for decoding; `options` are FFmpeg's.
+    """Opens a file with at least one audio stream for decoding; `options` are FFmpeg's.
 
-    Raises OSError where it cannot be read, and Unfit where it is no sound, when it is opened or
-    within the block.
+    Raises OSError where it cannot be read, and Unfit where it is no sound, on opening or within the
+    block.
     """
     with regular(path) as file:
         _reject_other_files(file)
@@ -110,19 +114,18 @@ def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[Inpu
 
 
 def tags(*metadata: Mapping[str, str]) -> dict[str, str]:
-    """Tags of a container and its streams, the later over the earlier; what is not UTF-8 in them
-    is U+FFFD."""
-    merged = {name: value for stream_tags in metadata for name, value in stream_tags.items()}
+    """Merges the tags of a container and its streams; later ones win. Bytes that are not UTF-8
+    become U+FFFD."""
+    merged = {name: text for stream_tags in metadata for name, text in stream_tags.items()}
     return {
-        name: value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        for name, value in merged.items()
+        name: text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        for name, text in merged.items()
     }
 
 
 @contextlib.contextmanager
 def in_words(path: Path) -> Iterator[None]:
-    """What is wrong with a file that somebody named. Raises UserError in place of OSError and
-    Unfit."""
+    """Raises UserError in place of OSError and Unfit, with the path of a file that a user named."""
     try:
         yield
     except OSError as error:
@@ -132,6 +135,7 @@ def in_words(path: Path) -> Iterator[None]:
 
 
 def _reject_other_files(file: BinaryIO) -> None:
+    """Raises Unfit for an empty file, and for files that begin like none with sound."""
     first_bytes = file.read(64)
     if not first_bytes:
         raise Unfit("not a sound file: it is empty")
@@ -145,6 +149,7 @@ def _reject_other_files(file: BinaryIO) -> None:
 
 @contextlib.contextmanager
 def _translate_errors() -> Iterator[None]:
+    """Raises OSError or Unfit in place of FFmpeg's errors."""
     try:
         yield
     except av.error.FFmpegError as error:
@@ -152,7 +157,8 @@ def _translate_errors() -> Iterator[None]:
             raise OSError(error.errno, error.strerror) from error
         if isinstance(error, av.error.ArgumentError):  # not on the list
             raise Unfit(
-                f"there is no sound in this file, or of a kind that is not read here: {_EXPORT_HINT}"
+                "there is no sound in this file, or of a kind that is not read here: "
+                f"{_EXPORT_HINT}"
             ) from error
         if isinstance(error, av.error.ExitError):
             raise Unfit(f"not a sound file: nothing was found in {PATIENCE:.0f} s") from error
@@ -162,14 +168,14 @@ def _translate_errors() -> Iterator[None]:
 # -- pictures --------------------------------------------------------------------------------------
 
 MAX_PIXELS = 40_000_000
-"""Of a picture that is decoded: a progressive JPEG takes 9 bytes for each of them."""
+"""Most pixels of a picture that is decoded: a progressive JPEG takes 9 bytes for each."""
 _MAX_SCANS = 100
-"""Passes of a progressive JPEG over the whole picture; real ones have some ten."""
+"""Most passes of a progressive JPEG over the picture; real ones have some ten."""
 
 
 @dataclass(frozen=True, slots=True)
 class PixelSize:
-    """What the header of a picture says of it."""
+    """Format and size of a picture, read from its header."""
 
     kind: Literal["jpeg", "png"]
     width: int
@@ -177,14 +183,14 @@ class PixelSize:
 
 
 def image_size(image: bytes) -> PixelSize | None:
-    """Of a JPEG or PNG by its header alone; None for anything else."""
+    """Reads the size of a JPEG or PNG from its header; None for anything else."""
     if image.startswith(b"\x89PNG\r\n\x1a\n") and image[12:16] == b"IHDR" and len(image) >= 24:
         return PixelSize("png", int.from_bytes(image[16:20]), int.from_bytes(image[20:24]))
     return _jpeg_size(image)
 
 
 def _jpeg_size(jpeg: bytes) -> PixelSize | None:
-    """From the frame header (ITU-T T.81, B.2.2), past the segments before it."""
+    """Reads the frame header (ITU-T T.81, B.2.2), past the segments before it."""
     if not jpeg.startswith(b"\xff\xd8\xff"):
         return None
     offset = 2
@@ -201,7 +207,8 @@ def _jpeg_size(jpeg: bytes) -> PixelSize | None:
 
 
 def check_size(image: bytes) -> PixelSize:
-    """What the header says. Raises Unfit for what is no JPEG or PNG, or is too large to decode."""
+    """Returns the size in the header. Raises Unfit for anything but a JPEG or PNG, and for one too
+    large to decode."""
     size = image_size(image)
     if size is None:
         raise Unfit("neither a whole JPEG nor a whole PNG image")
@@ -214,9 +221,9 @@ def check_size(image: bytes) -> PixelSize:
 
 
 def picture(image: bytes, *, strict: bool = False) -> av.VideoFrame:
-    """A JPEG or PNG, decoded. FFmpeg makes grey of what is missing of a JPEG, unless `strict`.
+    """Decodes a JPEG or PNG. Missing parts of a JPEG become grey, unless `strict`.
 
-    Raises Unfit for one that is neither, too large, or damaged.
+    Raises Unfit for other formats, and for an image that is too large or damaged.
     """
     size = check_size(image)
     if size.kind == "png":
@@ -238,7 +245,7 @@ def picture(image: bytes, *, strict: bool = False) -> av.VideoFrame:
 
 
 def _strip_metadata(png: bytes) -> bytes:
-    """A PNG of nothing but its picture: a profile or text of 1 MB can be 1 GB when it is read."""
+    """Reduces a PNG to its picture: a profile or text of 1 MB can grow to 1 GB when it is read."""
     parts, offset = [png[:8]], 8
     while offset + 8 <= len(png):
         chunk_end = offset + 12 + int.from_bytes(png[offset : offset + 4])

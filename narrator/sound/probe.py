@@ -1,7 +1,7 @@
-"""What a sound file measures: codec, loudness, edges, gaps, clipping, tags, chapter marks.
+"""Measures sound files: codec, loudness, edges, gaps, clipping, tags, chapter marks.
 
-Reads anyone's files, in one pass and bounded memory. Knows no profile and no book: what a figure
-should be is `delivery/verify.py`'s.
+Reads anyone's files, in one pass and bounded memory. Knows no profile and no book:
+`delivery/verify.py` holds the figures to demands.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from narrator.sound.spectra import Spectra, SpectrumMeter, repeat_candidates, re
 
 @dataclass(frozen=True, slots=True)
 class ChapterMark:
-    """A chapter mark, in seconds."""
+    """A chapter mark; times in seconds."""
 
     start: float
     end: float
@@ -42,7 +42,7 @@ class ChapterMark:
 
 @dataclass(frozen=True, slots=True)
 class FileFigures:
-    """What a file measures."""
+    """The measurements of a file."""
 
     path: Path
     codec: str
@@ -50,51 +50,52 @@ class FileFigures:
     sample_rate: int
     channels: int
     bitrate: int
-    """kbit/s: what every frame states where it is constant, else on average."""
+    """kbit/s: that of every frame where it is constant, else the average."""
     bitrate_mode: str
-    """constant or variable, by every frame's own header; lossless; unknown for other codecs."""
+    """"constant" or "variable", by the headers of all frames; "lossless"; "unknown" for other
+    codecs."""
     bitrate_note: str
-    """What the file itself says of it: a Xing, Info or VBRI header."""
+    """The header that states it in the file: Xing, Info or VBRI."""
     noise_floor: float
     """dB RMS: the median of the five quietest half seconds, wherever they lie; where no pause is
-    that long, in the head and the tail. Checkers for ACX take the quietest one, which a dropout
-    would lower."""
+    that long, in the head and the tail. Checkers for ACX take the quietest, which a dropout would
+    lower."""
     head: float
-    """Seconds before the first sound: 30 ms over -50 dB."""
+    """Seconds before the first sound (30 ms over -50 dB)."""
     tail: float
-    """Seconds after the last."""
+    """Seconds after the last sound."""
     silent_edge: float
     """Seconds of digital silence at the start or the end, whichever is longer."""
     gap: float
     """The longest digital silence within, in seconds."""
     gap_at: float
     clipped: int
-    """Runs of three samples and more at full scale."""
+    """Runs of three or more samples at full scale."""
     clipped_at: float
     flat: int
-    """Tops that were cut at a lower level: clipped, and then made quieter."""
+    """Tops that were cut at a lower level: clipped, then made quieter."""
     flat_at: float
     quiet: float
-    """Seconds of the longest stretch in which there is no sound but that of a room."""
+    """Seconds of the longest stretch without any sound but that of a room."""
     quiet_at: float
     content: str
-    """A hash of the coded sound, whatever its tags."""
+    """Hash of the coded sound, independent of tags."""
     levels: bytes = field(repr=False)
-    """Of each tenth of a second, see `meters.levels`."""
+    """Level of each tenth of a second, see `meters.levels`."""
     spectra: Spectra = field(repr=False, compare=False)
     repeats: tuple[tuple[float, float], ...]
-    """Passages that come twice in a row: the second of each, and its length."""
+    """Start and length, in seconds, of passages that are repeated at once."""
     damaged: int
-    """Packets that cannot be decoded."""
+    """Number of packets that cannot be decoded."""
     invalid: int
-    """Samples that are no numbers, or beyond any level; they are measured as silence."""
+    """Number of samples that are NaN or beyond any level; they are measured as silence."""
     changes: int
-    """How often sample rate or channels change within."""
+    """Number of changes of sample rate or channels."""
     missing: float
-    """Seconds that the file states and does not hold."""
+    """Seconds that the header states and the file does not hold."""
     tags: dict[str, str]
     cover: tuple[int, int] | None
-    """Pixels."""
+    """Width and height in pixels."""
     marks: tuple[ChapterMark, ...]
 
     @property
@@ -104,22 +105,22 @@ class FileFigures:
 
 BLOCK = 65536
 _OPTIONS = {"advanced_editlist": "0"}
-"""MP4 without a second index for edits in the middle, which audiobooks have none of: it takes 150
-of 360 MB for 26 hours. Edits at the edges, which leave out what coders pad, still count."""
+"""Reads MP4 without a second index for edits in the middle, which audiobooks do not have: it takes
+150 of 360 MB for 26 hours. Edits at the edges, which skip the padding of coders, still count."""
 SOUND_LEVEL = -50.0
-"""dB: what is over it for 30 ms is sound, not room."""
+"""dB: 30 ms above it are sound, not room."""
 DIGITAL_LEVEL = -96.0
-"""dB: what stays under it is digital silence; a step of 16 bits is at -90."""
+"""dB: anything below it is digital silence; a step of 16 bits is at -90."""
 CLIPPED_LEVEL = 0.9995
-"""Of full scale: samples at it were cut off."""
+"""Share of full scale from which on samples count as cut off."""
 MAX_SAMPLE = 1e4
-"""Of full scale, 80 dB over it: what is beyond it in a file of floats is no sound."""
+"""Multiple of full scale (80 dB over it): larger samples of a float file are no sound."""
 MIN_SAMPLE_RATE = 1000
-"""Hz: a lower sample rate is no sound's."""
+"""Hz: no sound has a lower rate."""
 
 
 def figures(path: Path, on_progress: Callable[[float], None] | None = None) -> FileFigures:
-    """Measure a file in any container that FFmpeg reads; `on_progress` hears the share done.
+    """Measures a file in any container that FFmpeg reads; `on_progress` receives the share done.
 
     Raises UserError where it cannot be read or holds no sound.
     """
@@ -130,6 +131,7 @@ def figures(path: Path, on_progress: Callable[[float], None] | None = None) -> F
 def _measure_container(
     path: Path, container: InputContainer, on_progress: Callable[[float], None]
 ) -> FileFigures:
+    """Measures an open file. Raises UserError."""
     stream = container.streams.audio[0]
     if stream.codec_context is None:
         raise UserError(f"{path}: cannot be read: there is no decoder for its sound")
@@ -176,7 +178,7 @@ def _measure_container(
         invalid=decoder.invalid,
         changes=decoder.changes,
         missing=_missing_seconds(stream, decoder, header, loudness.seconds),
-        tags={name.casefold(): value for name, value in tags.items()},
+        tags={name.casefold(): text for name, text in tags.items()},
         cover=_cover_size(container),
         marks=tuple(_chapter_marks(container)),
     )
@@ -187,7 +189,7 @@ _REPEAT_MARGIN = 1.5
 
 
 def _find_repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]:
-    """Passages that come twice in a row: those whose spectra do, and whose very samples do."""
+    """Yields passages that are repeated at once, first by their spectra, then by their samples."""
     last_end = -1.0
     passages = []
     candidates = repeat_candidates(spectra)
@@ -213,8 +215,8 @@ def _find_repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]
 def _read_excerpt(
     container: InputContainer, start: float, half_seconds: float, stop: float
 ) -> tuple[Samples, int]:
-    """Sound from one second to another, in one channel and at some 8 kHz, with `half_seconds` seconds
-    before its middle; and its rate."""
+    """Reads sound from one second to another, in one channel and at about 8 kHz, with
+    `half_seconds` before its middle; returns it with its rate."""
     blocks: list[Samples] = []
     first_time = 0.0
     stream = container.streams.audio[0]
@@ -242,7 +244,10 @@ def _read_excerpt(
 def _missing_seconds(
     stream: AudioStream, decoder: _Decoder, header: _Mp3Header, seconds: float
 ) -> float:
-    """Of the stated length, where a format states it and does not guess it from the bitrate."""
+    """Returns the seconds that a file lacks of its stated length.
+
+    0 where a format does not state it, or estimates it from the bitrate.
+    """
     if _is_mp3(stream):
         missing_frames = header.frames - decoder.packets
         # some coders count the frame of the header too
@@ -253,6 +258,7 @@ def _missing_seconds(
 
 
 def _cover_size(container: InputContainer) -> tuple[int, int] | None:
+    """Returns width and height of an attached picture."""
     for picture in container.streams.video:
         if picture.disposition & Disposition.attached_pic:
             return picture.codec_context.width, picture.codec_context.height
@@ -260,6 +266,7 @@ def _cover_size(container: InputContainer) -> tuple[int, int] | None:
 
 
 def _chapter_marks(container: InputContainer) -> Iterator[ChapterMark]:
+    """Yields the chapter marks of a file."""
     for chapter in container.chapters():
         time_base = chapter["time_base"] or Fraction(1)
         start, end = (float(chapter[boundary] * time_base) for boundary in ("start", "end"))
@@ -267,7 +274,7 @@ def _chapter_marks(container: InputContainer) -> Iterator[ChapterMark]:
 
 
 class _Decoder:
-    """The sound of an open file in blocks, and what its packets show."""
+    """Decodes an open file in blocks, and counts what its packets show."""
 
     def __init__(
         self, container: InputContainer, stream: AudioStream, on_progress: Callable[[float], None]
@@ -290,6 +297,7 @@ class _Decoder:
         self._resamplers: dict[tuple[int, str, str], AudioResampler] = {}
 
     def blocks(self) -> Iterator[Samples]:
+        """Yields the samples in blocks, and reports progress."""
         expected_count = (self.container.duration or 0) / av.time_base * self.stream.rate
         pending: list[Samples] = []
         pending_count = yielded_count = 0
@@ -307,6 +315,7 @@ class _Decoder:
         self.on_progress(1.0)
 
     def _decode_packet(self, packet: Packet[AudioStream]) -> Iterator[NDArray[np.float32]]:
+        """Yields the frames of a packet; counts it if it is damaged."""
         if packet.size:
             self.bytes += packet.size
             self.content.update(packet)
@@ -322,7 +331,7 @@ class _Decoder:
             self.damaged += 1
 
     def _resampler_for(self, frame: AudioFrame) -> AudioResampler:
-        """For frames like this one, to the stream's rate and channels, two of them at most."""
+        """Returns a resampler for such frames, to the stream's rate and at most two channels."""
         rate_and_channels = frame.sample_rate, frame.layout.nb_channels
         self.changes += self._last_format not in (None, rate_and_channels)
         self._last_format = rate_and_channels
@@ -336,6 +345,7 @@ class _Decoder:
         return self._resamplers[input_format]
 
     def _silence_invalid(self, block: Samples) -> Samples:
+        """Replaces samples that are NaN or beyond any level by silence, and counts them."""
         is_invalid = ~(np.abs(block) <= MAX_SAMPLE)  # not a number is not greater either
         if not bool(is_invalid.any()):
             return block
@@ -349,12 +359,12 @@ _MP3_KILOBITS = {
     2: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 }
 _COARSE_CODECS = ("pcm_u8", "pcm_s8", "pcm_alaw", "pcm_mulaw")
-"""Whose steps are so wide that equal samples mean nothing."""
+"""Codecs with steps so coarse that equal samples mean nothing."""
 _LOSSLESS_CODECS = ("flac", "alac", "wavpack", "ape", "tta")
 
 
 def _mp3_bitrate(header: bytes) -> int:
-    """kbit/s that a frame's header states; 0 where it states none or is no header."""
+    """Returns the bitrate in a frame's header, in kbit/s; 0 where it has none or is no header."""
     if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE6 != 0xE2:
         return 0
     kilobits = _MP3_KILOBITS[1 if header[1] & 0x18 == 0x18 else 2]
@@ -367,6 +377,7 @@ def _is_mp3(stream: AudioStream) -> bool:
 
 
 def _bitrate_mode(stream: AudioStream, decoder: _Decoder) -> str:
+    """Returns `FileFigures.bitrate_mode`."""
     name = stream.codec_context.codec.canonical_name
     if _is_mp3(stream):
         return "constant" if len(decoder.rates) == 1 else "variable"
@@ -375,19 +386,19 @@ def _bitrate_mode(stream: AudioStream, decoder: _Decoder) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Mp3Header:
-    """What the first frame of an MP3 says of the whole file."""
+    """The statement of an MP3's first frame about the whole file."""
 
     name: str
-    """Xing, Info, VBRI; empty where it says nothing."""
+    """"Xing", "Info" or "VBRI"; empty where there is none."""
     frames: int
-    """How many follow it; 0 where it does not say."""
+    """Number of frames that follow; 0 where it is not stated."""
 
 
 _NO_HEADER = _Mp3Header("", 0)
 
 
 def _read_mp3_header(path: Path) -> _Mp3Header:
-    """That of the first frame, behind an ID3v2 tag of any size."""
+    """Reads the header in the first frame, behind an ID3v2 tag of any size."""
     with path.open("rb") as file:
         tag_header = file.read(10)
         if tag_header[:3] == b"ID3" and len(tag_header) == 10:
@@ -412,8 +423,8 @@ def _read_mp3_header(path: Path) -> _Mp3Header:
 
 
 class _SignalMeter:
-    """Edges, noise floor, gaps, clipped runs and flat tops of the blocks that pass, in windows of
-    10 ms; levels in tenths of a second."""
+    """Measures edges, noise floor, gaps, clipped runs and flat tops in windows of 10 ms, and levels
+    in tenths of a second."""
 
     def __init__(self, rate: int, *, coarse: bool = False) -> None:
         self.flats = meters.FlatTopCounter(rate, coarse)
@@ -440,6 +451,7 @@ class _SignalMeter:
         self._sample_count = 0
 
     def watch(self, blocks: Iterator[Samples]) -> Iterator[Samples]:
+        """Yields the blocks unchanged, and measures them."""
         for block in blocks:
             self._count_clips(block)
             self.flats.feed(block)
@@ -452,6 +464,7 @@ class _SignalMeter:
             yield block
 
     def _measure_windows(self, power: NDArray[np.float64], magnitudes: Samples) -> None:
+        """Measures the complete 10 ms windows of power and magnitude per sample."""
         signal = np.stack([power, magnitudes.astype(np.float64)])
         leftover = self._leftover if self._leftover.ndim == 2 else np.zeros((2, 0))
         signal = np.concatenate([leftover, signal], axis=1)
@@ -467,6 +480,7 @@ class _SignalMeter:
         self._window_count += count
 
     def _measure_edges(self, energies: NDArray[np.float64]) -> None:
+        """Updates the first and the last sound from window energies."""
         is_loud = np.concatenate([self._last_loud, energies > amplitude(SOUND_LEVEL) ** 2])
         loud_windows = (
             np.flatnonzero(is_loud[2:] & is_loud[1:-1] & is_loud[:-2]) + self._window_count
@@ -479,6 +493,7 @@ class _SignalMeter:
             self.last_sound = (int(loud_windows[-1]) + 1) * self.tick
 
     def _measure_silences(self, is_digital: NDArray[np.bool_]) -> None:
+        """Extends or ends the current digital silence, window by window."""
         if not bool(is_digital.any()):
             self._end_silence(self._window_count)
             return
@@ -491,6 +506,7 @@ class _SignalMeter:
                 self._end_silence(self._window_count + stop)
 
     def _end_silence(self, stop: int) -> None:
+        """Records the current silence, which ends before window `stop`, as an edge or a gap."""
         seconds = self._silent_windows * self.tick
         if self._silent_windows and self._silent_windows == stop:  # from the very start
             self.silent_edge = seconds
@@ -499,6 +515,7 @@ class _SignalMeter:
         self._silent_windows = 0
 
     def _measure_half_seconds(self, energies: NDArray[np.float64]) -> None:
+        """Adds the levels of tenths and half seconds from window energies."""
         energies = np.concatenate([self._pending_energies, energies])
         count = len(energies) // 10
         self._pending_energies = energies[count * 10 :]
@@ -513,6 +530,7 @@ class _SignalMeter:
             self._histogram += np.bincount(bins, minlength=1201)
 
     def _count_clips(self, block: Samples) -> None:
+        """Counts runs of three or more samples at full scale."""
         is_full = np.abs(block.reshape(len(block), -1)) >= CLIPPED_LEVEL
         last_full = (
             self._last_full if self._last_full.ndim == 2 else np.zeros((3, is_full.shape[1]), bool)
@@ -528,7 +546,7 @@ class _SignalMeter:
         self._sample_count += len(block)
 
     def finish(self) -> None:
-        """The end of the file: silence up to it is an edge, not a gap."""
+        """Ends the measurement: silence up to the end of the file is an edge, not a gap."""
         if self._silent_windows:
             self.silent_edge = max(self.silent_edge, self._silent_windows * self.tick)
         if not self._has_sound:
@@ -536,6 +554,7 @@ class _SignalMeter:
         self.flats.finish()
 
     def floor(self) -> float:
+        """Returns the median level of the five quietest half seconds, in dB."""
         total = int(self._histogram.sum())
         if not total:
             return SILENCE

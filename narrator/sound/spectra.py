@@ -1,9 +1,10 @@
-"""Spectra of tenths of a second: whether two stretches of sound are the same, however coded.
+"""Spectra of tenths of a second, to tell whether two stretches of sound are the same, however
+coded.
 
-Levels alone are no fingerprint: any two short readings go up and down alike. Here each tenth of a
-second has the levels of a dozen bands, and stretches are alike where these go together, band by
-band, around their own means. Figures were chosen on speech of the draft voice through MP3, AAC,
-Opus and FLAC; see tests/bench/folders.py.
+Levels alone are no fingerprint: any two short readings go up and down alike. Each tenth of a second
+has the levels of a dozen bands, and stretches are alike where these move together, band by band,
+around their own means. The limits were chosen on speech of the draft voice through MP3, AAC, Opus
+and FLAC; see tests/bench/folders.py.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from narrator.sound.audio import Samples
 BANDS = 12
 TENTH_SECONDS = 0.1
 _BAND_EDGES = np.geomspace(100, 3800, BANDS + 1)
-"""Hz; all rates of speech reach so far."""
+"""Hz; the sample rates of all speech reach that far."""
 _LOWEST_LEVEL = -100.0
 _LEVEL_RANGE = 45.0
-"""dB under a band's loudest twentieth at which levels end: below lie room, coders and dither."""
+"""dB below a band's loudest twentieth at which levels are cut off: below lie room, coders and
+dither."""
 MIN_TENTHS = 30
-"""Tenths that two stretches need to be told to be the same."""
+"""Least number of tenths with sound for a comparison of two stretches."""
 SAME_SOUND_LIKENESS = 0.85
 """Likeness from which on files hold the same sound. Measured: coded twice, and begun up to 30 ms
 earlier, 0.87 and more (0.72 at 50 ms); different texts of one voice 0.12 and less."""
@@ -32,14 +34,15 @@ earlier, 0.87 and more (0.72 at 50 ms); different texts of one voice 0.12 and le
 
 @dataclass(slots=True)
 class SpectrumMeter:
-    """Takes the spectra of blocks that pass, of two tenths of a second at every tenth, so that it
-    matters little at which part of a tenth a sound begins. 12 bytes a tenth."""
+    """Measures the spectra of blocks, over two tenths of a second at every tenth, so that it
+    matters little at which part of a tenth a sound begins. Takes 12 bytes a tenth."""
 
     rate: int
     levels: bytearray = field(default_factory=bytearray)
     _leftover: Samples = field(default_factory=lambda: np.zeros(0, np.float32))
 
     def feed(self, block: Samples) -> None:
+        """Measures the next block."""
         sound = np.concatenate([self._leftover, block if block.ndim == 1 else block.mean(axis=1)])
         tenth_samples = self.rate // 10
         count = len(sound) // tenth_samples - 1
@@ -63,16 +66,16 @@ class SpectrumMeter:
 
 @dataclass(frozen=True, slots=True)
 class Spectra:
-    """The spectra of a file, ready to be compared."""
+    """The spectra of a file, prepared for comparison."""
 
     bands: NDArray[np.float32]
-    """(tenths, BANDS), around the mean of each band where there is sound."""
+    """(tenths, BANDS), relative to the mean of each band where there is sound."""
     active: NDArray[np.bool_]
-    """Tenths in which there is sound."""
+    """True for tenths with sound."""
 
     @classmethod
     def of(cls, levels: bytes) -> Spectra:
-        """From what a `SpectrumMeter` took."""
+        """Builds them from the levels of a `SpectrumMeter`."""
         decibels = (np.frombuffer(levels, np.uint8).reshape(-1, BANDS) / 2).astype(np.float32)
         if not len(decibels):
             return cls(decibels, np.zeros(0, bool))
@@ -84,7 +87,7 @@ class Spectra:
         return cls((bands - mean).astype(np.float32), active)
 
     def part(self, start: float, stop: float) -> Spectra:
-        """From one second to another."""
+        """Returns the part from one second to another."""
         cut = slice(max(0, round(start / TENTH_SECONDS)), max(0, round(stop / TENTH_SECONDS)))
         return Spectra(self.bands[cut], self.active[cut])
 
@@ -93,8 +96,10 @@ class Spectra:
 
 
 def likeness(first: Spectra, second: Spectra) -> float:
-    """How alike two stretches are that begin together, from -1 to 1; 0 of what is too short or has
-    too little sound."""
+    """Returns how alike two stretches are that begin together, from -1 to 1.
+
+    0 for stretches that are too short or have too little sound.
+    """
     count = min(len(first), len(second))
     is_active = first.active[:count] | second.active[:count]
     if np.count_nonzero(is_active) < MIN_TENTHS:
@@ -105,8 +110,8 @@ def likeness(first: Spectra, second: Spectra) -> float:
 
 
 def best_shift(first: Spectra, second: Spectra, max_shift: int = 5) -> tuple[int, float]:
-    """Tenths by which `second` begins later than `first` where both are the most alike, and how much
-    that is."""
+    """Returns the shift by which `second` begins later than `first` where they are most alike, in
+    tenths, and their likeness there."""
     candidates = []
     for shift in range(-max_shift, max_shift + 1):
         shifted_first = Spectra(first.bands[max(0, -shift) :], first.active[max(0, -shift) :])
@@ -117,7 +122,7 @@ def best_shift(first: Spectra, second: Spectra, max_shift: int = 5) -> tuple[int
 
 
 def alike(first: Spectra, second: Spectra) -> bool:
-    """Whether two files hold the same sound, and are as long."""
+    """Returns whether two files hold the same sound and have the same length."""
     if abs(len(first) - len(second)) > max(10, 0.005 * len(first)):
         return False
     return best_shift(first, second)[1] > SAME_SOUND_LIKENESS
@@ -126,14 +131,13 @@ def alike(first: Spectra, second: Spectra) -> bool:
 _WINDOW_TENTHS = 10
 """Tenths that are compared together."""
 _DIFFERENT_LIKENESS = 0.4
-"""Likeness of a second that is not the same sound."""
+"""Likeness below which a second is not the same sound."""
 
 
 def first_difference(first_spectra: Spectra, second_spectra: Spectra) -> float | None:
-    """Seconds into `first_spectra` from where on it is not what `second_spectra` is; None where it is throughout, or
-    is too short to tell.
+    """Returns the second of the first file from which on it differs from the second file.
 
-    Both are expected to begin with the same sound.
+    None where they do not differ, or are too short to tell. Both should begin with the same sound.
     """
     if np.count_nonzero(first_spectra.active) < MIN_TENTHS:
         return None
@@ -142,7 +146,9 @@ def first_difference(first_spectra: Spectra, second_spectra: Spectra) -> float |
     half_shifted = Spectra(halfway.astype(np.float32), second_spectra.active[:-1])
     opening = first_spectra.part(0, 30)
     second_spectra = max(
-        second_spectra, half_shifted, key=lambda begun: best_shift(opening, begun.part(0, 30))[1]
+        second_spectra,
+        half_shifted,
+        key=lambda shifted: best_shift(opening, shifted.part(0, 30))[1],
     )
     shift, _ = best_shift(opening, second_spectra.part(0, 30))
     skipped = max(0, -shift)
@@ -164,7 +170,7 @@ def first_difference(first_spectra: Spectra, second_spectra: Spectra) -> float |
 
 
 def _local_likeness(first: Spectra, second: Spectra, lag: int, count: int) -> NDArray[np.float64]:
-    """Likeness of each second of `first` and of what is in `second` by `lag` tenths later."""
+    """Returns the likeness of each second of `first` to that `lag` tenths later in `second`."""
     first_bands, second_bands = (
         first.bands[:count].astype(np.float64),
         second.bands[lag : lag + count].astype(np.float64),
@@ -179,7 +185,7 @@ def _local_likeness(first: Spectra, second: Spectra, lag: int, count: int) -> ND
 
 
 def _window_sums(series: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Over each `_WINDOW_TENTHS` that lies in them."""
+    """Returns the sum of every `_WINDOW_TENTHS` consecutive numbers."""
     total = np.concatenate([[0.0], np.cumsum(series)])
     return (
         total[_WINDOW_TENTHS:] - total[:-_WINDOW_TENTHS]
@@ -191,15 +197,17 @@ def _window_sums(series: NDArray[np.float64]) -> NDArray[np.float64]:
 # -- what comes twice ------------------------------------------------------------------------------
 
 _MIN_REPEAT_TENTHS, _MAX_REPEAT_TENTHS = 8, 60
-"""Tenths of a passage that is looked for twice in a row."""
+"""Shortest and longest passage, in tenths, that is searched for an immediate repetition."""
 _CANDIDATE_LIKENESS = 0.65
-"""Likeness from which on a passage may be there twice: the sound itself decides."""
+"""Likeness from which on a passage may be repeated; the samples themselves decide."""
 
 
 def repeat_candidates(spectra: Spectra, max_count: int = 300) -> list[tuple[float, float]]:
-    """Where a passage may come twice in a row, the likeliest first: the second at which it begins,
-    and the seconds after which it comes again. Passages that are parted by a pause are none: a text
-    may say things twice."""
+    """Returns passages that may be repeated at once, the likeliest first.
+
+    Each has the second at which it begins, and the seconds after which it comes again. Repetitions
+    after a pause do not count: a text may say things twice.
+    """
     candidates: list[tuple[float, float, float]] = []
     for lag in range(_MIN_REPEAT_TENTHS, min(_MAX_REPEAT_TENTHS, len(spectra) // 2) + 1):
         count = len(spectra) - lag
@@ -230,14 +238,16 @@ def repeat_candidates(spectra: Spectra, max_count: int = 300) -> list[tuple[floa
 
 
 COPY_CORRELATION = 0.85
-"""Correlation of a passage with its copy, through any coder; of words that are said twice it is at
-most 0.6."""
+"""Correlation of a passage with its copy, through any coder; that of words spoken twice is at most
+0.6."""
 
 
 def repeated(sound: Samples, rate: int, lag: float) -> tuple[float, float] | None:
-    """Where in a short piece of sound a passage comes twice in a row, as it is said to do after
-    about `lag` seconds: second and length of the passage. None where it does not, where it goes on
-    and on, as music does, and where a pause parts the two."""
+    """Returns start and length, in seconds, of a passage that is repeated at once.
+
+    `lag` is about how many seconds later the copy begins. None where there is no copy, where the
+    passage repeats more than twice, as in music, and where a pause parts the two.
+    """
     # low frequencies alone: the copy may lie between two samples
     sound = np.convolve(sound, np.full(max(1, rate // 1600), 1600 / rate, np.float32), "same")
     margin, lag_samples = round(0.15 * rate), round(lag * rate)

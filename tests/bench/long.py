@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from narrator.delivery import export, verify  # noqa: E402
-from narrator.delivery.export import ChapterAudio, Way  # noqa: E402
+from narrator.delivery.export import ChapterAudio, OutputTarget  # noqa: E402
 from narrator.project.facts import BookFacts  # noqa: E402
 from narrator.project.profiles import PROFILES  # noqa: E402
 from narrator.sound import probe  # noqa: E402
@@ -70,7 +70,10 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
         )
         book = export.BookAudio(sounds, BookFacts("Long", ("A",)))
         done = export.export(
-            book, [Way(profile)], output_folder=folder / "out", cache_folder=folder / "kept"
+            book,
+            [OutputTarget(profile)],
+            output_folder=folder / "out",
+            cache_folder=folder / "kept",
         )
         (file,) = done.files
         found = {

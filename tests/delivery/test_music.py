@@ -22,8 +22,8 @@ from narrator.project import load
 from narrator.project.project import Project
 from narrator.sound import mix
 from narrator.sound.assemble import Cue, Region, Timeline
-from narrator.sound.assemble import lay as lay_clips
-from narrator.sound.assemble import spoken as spoken_level
+from narrator.sound.assemble import plan_timeline as lay_clips
+from narrator.sound.assemble import speech_level as spoken_level
 from narrator.sound.audio import silent
 from narrator.sound.loudness import BOTH, measure
 from narrator.sound.mix import Layer, Tune
@@ -541,7 +541,7 @@ def test_music_that_ends_with_a_unison_waits_for_its_last_voice() -> None:
         for one, length in zip(spoken, (200, 500), strict=True)
     ]  # fmt: skip
     timeline = lay_clips(clips, sample_rate=1000, head=0.1, tail=0.1)
-    begins, ends = music._spots(spoken[:1], timeline, 0)
+    begins, ends = music._mark_times(spoken[:1], timeline, 0)
     assert (begins, ends) == ((100, 100, "rain"), (600, 600, None))
     layer = Layer(TUNE, 0, 10_000, 10_000, None, 0.0, 20.0, 8, 8, 1, 1)
     places, _ = mix._ducking_curve(timeline.heard, layer, 1000)
@@ -575,7 +575,7 @@ def test_a_mark_within_a_timed_chunk_lies_between_its_words(
         if word in timed.split()
     )
     cue = Cue(0, 3000, "k", "1.1", "n", text, Path("1.md"), 1, words=words, timed_by="x")
-    assert music._beside(cue, 10 / 24) == (ended, begun)
+    assert music._words_around(cue, 10 / 24) == (ended, begun)
 
 
 def test_chapters_are_chosen_by_number_and_title(tmp_path: Path) -> None:

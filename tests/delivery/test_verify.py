@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from mutagen.mp3 import BitrateMode
 
-from narrator.delivery.verify import Check, as_json, checks, measured
+from narrator.delivery.verify import Check, as_json, checks, measure_files
 from narrator.errors import UserError
 from narrator.project.profiles import PROFILES, custom
 from narrator.sound.audio import Samples, as_frame, decoded, filtered, resample
@@ -348,7 +348,7 @@ def test_several_files_keep_their_order_and_progress_reaches_its_end(
 ) -> None:
     heard: list[float] = []
     none = tmp_path / "none.mp3"
-    found = measured([good, none, good], on_progress=heard.append)
+    found = measure_files([good, none, good], on_progress=heard.append)
     assert isinstance(found[1], UserError)
     assert isinstance(found[0], FileFigures)
     assert found[0] == found[2]
@@ -457,7 +457,7 @@ def test_one_odd_file_does_not_cost_the_others(
         return figures(path, report)
 
     monkeypatch.setattr("narrator.delivery.verify.figures", odd)
-    found = measured([tmp_path / "odd.mp3", good])
+    found = measure_files([tmp_path / "odd.mp3", good])
     assert isinstance(found[0], UserError)
     assert "odd.mp3: cannot be measured: odd" in str(found[0])
     assert isinstance(found[1], FileFigures)

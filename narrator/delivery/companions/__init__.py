@@ -23,14 +23,14 @@ from narrator.delivery.companions import cue, labels, podcast, readalong, srt, v
 from narrator.delivery.companions.captions import Caption, captions
 from narrator.delivery.companions.spoken import SpokenChapter
 from narrator.delivery.export import ListenerFile
-from narrator.delivery.export.names import folded
-from narrator.delivery.shelf import Shelf
+from narrator.delivery.export.names import fold_path
+from narrator.delivery.shelf import OutputManifest
 from narrator.errors import UserError
 from narrator.project.facts import BookFacts
 
 __all__ = [
-    "Made",
     "SpokenChapter",
+    "WrittenCompanions",
     "check",
     "plays",
     "update",
@@ -39,7 +39,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class WrittenCompanions:
     """Companions as they now lie on disk."""
 
     paths: tuple[Path, ...]
@@ -79,11 +79,11 @@ def write(
     tags: BookFacts,
     book: Path,
     source: Path | None = None,
-    shelf: Shelf | None = None,
+    shelf: OutputManifest | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     ids: bool = False,
     words: bool = False,
-) -> Made:
+) -> WrittenCompanions:
     """Write what `output.companions` wants for finished files; equal input gives equal bytes.
 
     `chapters` are all that the files hold; `book` is where the read-along lies, `.epub`; `source`
@@ -99,7 +99,9 @@ def write(
     has_readalong = "readalong" in wanted and bool(files)
     total = len(planned_texts) + has_readalong
     if shelf is not None:
-        shelf.expect([*(path for path, _ in planned_texts), *([book] if has_readalong else ())])
+        shelf.expect_files(
+            [*(path for path, _ in planned_texts), *([book] if has_readalong else ())]
+        )
     paths: list[Path] = []
     remarks = _untimed_remark(chapters, wanted) if words else ()
     for path, text in planned_texts:
@@ -109,11 +111,11 @@ def write(
     if has_readalong:
         on_progress(len(paths), total)
         if shelf is not None:
-            shelf.make_way(book)
+            shelf.clear_path(book)
         remarks += readalong.write(book, chapters, files, tags, source, words=words)
         paths.append(book)
     on_progress(total, total)
-    return Made(tuple(paths), remarks)
+    return WrittenCompanions(tuple(paths), remarks)
 
 
 def _untimed_remark(chapters: Sequence[SpokenChapter], wanted: Sequence[str]) -> tuple[str, ...]:
@@ -122,20 +124,20 @@ def _untimed_remark(chapters: Sequence[SpokenChapter], wanted: Sequence[str]) ->
     if all(is_timed) or not {"vtt", "readalong"}.intersection(wanted):
         return ()
     return (
-        f"output.highlight: nobody timed the words of {is_timed.count(False)} of {len(is_timed)} takes, "
-        "so their sentences are lit; `narrator hear --align` times them",
+        f"output.highlight: nobody timed the words of {is_timed.count(False)} of "
+        f"{len(is_timed)} takes, so their sentences are lit; `narrator hear --align` times them",
     )
 
 
-def beside(file: ListenerFile, files: Sequence[ListenerFile], ending: str) -> Path:
+def companion_path(file: ListenerFile, files: Sequence[ListenerFile], ending: str) -> Path:
     """Where a companion of `file` lies: under its name, so that players find it.
 
     Books in several formats begin their chapters at times that differ by a coder's delay, so each
     has companions of its own, told by the format.
     """
     stem_path = file.path.with_suffix("")
-    name = folded(stem_path)  # "The End.mp3" and "the end.m4b" share subtitles on some disks
-    is_only_format = sum(folded(other.path.with_suffix("")) == name for other in files) == 1
+    name = fold_path(stem_path)  # "The End.mp3" and "the end.m4b" share subtitles on some disks
+    is_only_format = sum(fold_path(sibling.path.with_suffix("")) == name for sibling in files) == 1
     return stem_path.with_name(
         f"{stem_path.name}{ending}"
         if is_only_format
@@ -152,25 +154,30 @@ def _plan_texts(
     words: bool,
 ) -> Iterable[tuple[Path, Callable[[], str]]]:
     """Each file to write, and what makes its text."""
-    has_several_speakers = len({chunk.names for spoken in chapters for chunk in spoken.chunks}) > 1
+    has_several_speakers = (
+        len({chunk.names for chapter in chapters for chunk in chapter.chunks}) > 1
+    )
     wide_captions = _Captions(vtt.LINE_WIDTH, labels=False)
     narrow_captions = _Captions(srt.LINE_WIDTH, labels=has_several_speakers, ids=ids)
-    chapters_by_number = {spoken.number: spoken for spoken in chapters}
+    chapters_by_number = {chapter.number: chapter for chapter in chapters}
     for file in files:
         file_chapters = [chapters_by_number[number] for number in file.chapters]
         title = file_chapters[0].title if file.chapter is not None else tags.title
-        marks = list(zip((spoken.title for spoken in file_chapters), file.starts, strict=True))
+        marks = list(zip((chapter.title for chapter in file_chapters), file.starts, strict=True))
         text_makers: dict[str, tuple[str, Callable[[], str]]] = {
-            "vtt": (".vtt", partial(_vtt, wide_captions, file_chapters, file, title, ids, words)),
-            "srt": (".srt", partial(_srt, narrow_captions, file_chapters, file)),
-            "labels": (".labels.txt", partial(_labels, file_chapters, file)),
+            "vtt": (
+                ".vtt",
+                partial(_vtt_text, wide_captions, file_chapters, file, title, ids, words),
+            ),
+            "srt": (".srt", partial(_srt_text, narrow_captions, file_chapters, file)),
+            "labels": (".labels.txt", partial(_labels_text, file_chapters, file)),
         }
         if file.chapter is None:
-            text_makers["chapters"] = (".chapters.json", partial(_chapters, marks, file, tags))
-            text_makers["cue"] = (".cue", partial(_cue, marks, file, tags))
+            text_makers["chapters"] = (".chapters.json", partial(_chapters_text, marks, file, tags))
+            text_makers["cue"] = (".cue", partial(_cue_text, marks, file, tags))
         for companion_kind, (ending, make_text) in text_makers.items():
             if companion_kind in wanted:
-                yield beside(file, files, ending), make_text
+                yield companion_path(file, files, ending), make_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +192,13 @@ class _Captions:
     def of(self, chapters: Sequence[SpokenChapter], file: ListenerFile) -> list[Caption]:
         """Those of a file, with its times."""
         file_captions: list[Caption] = []
-        for spoken, start in zip(chapters, file.starts, strict=True):
-            if spoken.number not in self.captions_by_chapter:
-                self.captions_by_chapter[spoken.number] = captions(
-                    spoken, self.width, labels=self.labels, ids=self.ids
+        for chapter, start in zip(chapters, file.starts, strict=True):
+            if chapter.number not in self.captions_by_chapter:
+                self.captions_by_chapter[chapter.number] = captions(
+                    chapter, self.width, labels=self.labels, ids=self.ids
                 )
             shift = round(start * 1000)
-            for caption in self.captions_by_chapter[spoken.number]:
+            for caption in self.captions_by_chapter[chapter.number]:
                 file_caption = caption.moved(shift)
                 if (
                     file_captions and file_caption.start < file_captions[-1].stop
@@ -201,7 +208,7 @@ class _Captions:
         return file_captions
 
 
-def _vtt(
+def _vtt_text(
     file_captions: _Captions,
     chapters: Sequence[SpokenChapter],
     file: ListenerFile,
@@ -212,30 +219,32 @@ def _vtt(
     return vtt.text(file_captions.of(chapters, file), title, ids=ids, words=words)
 
 
-def _srt(file_captions: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
+def _srt_text(
+    file_captions: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile
+) -> str:
     return srt.text(file_captions.of(chapters, file))
 
 
-def _labels(chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
+def _labels_text(chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
     return labels.text(zip(chapters, file.starts, strict=True))
 
 
-def _chapters(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
+def _chapters_text(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
     titles, starts = [title for title, _ in marks], [start for _, start in marks]
     return podcast.text(
         titles, starts, file.seconds, title=tags.title, author=tags.author, file_name=file.path.name
     )
 
 
-def _cue(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
+def _cue_text(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
     return cue.text(file.path.name, file.format, tags.title, tags.author, marks)
 
 
-def update(path: Path, content: bytes, shelf: Shelf | None = None) -> None:
+def update(path: Path, content: bytes, shelf: OutputManifest | None = None) -> None:
     """Write a file, unless it is as it should be. Raises StorageError."""
     with disk.storage(path):
         if path.is_file() and path.read_bytes() == content:
             return
         if shelf is not None:
-            shelf.make_way(path)
+            shelf.clear_path(path)
         disk.write(path, content)

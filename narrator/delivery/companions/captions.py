@@ -61,7 +61,7 @@ class Caption:
 
 
 def captions(
-    spoken: SpokenChapter, width: int, *, labels: bool = False, ids: bool = False
+    spoken_chapter: SpokenChapter, width: int, *, labels: bool = False, ids: bool = False
 ) -> list[Caption]:
     """All captions of a chapter in order: none empty, none before the end of the one before.
 
@@ -69,10 +69,12 @@ def captions(
     where one single letter with its marks is. With `labels`, whenever the speaker changes the name
     is given, with `ids` the id of every chunk, with room for them left.
     """
-    rate = spoken.timeline.sample_rate
+    rate = spoken_chapter.timeline.sample_rate
     chapter_captions: list[Caption] = []
     previous_names = ""
-    for number, (cue, chunk) in enumerate(zip(spoken.timeline.heard, spoken.chunks, strict=True)):
+    for number, (cue, chunk) in enumerate(
+        zip(spoken_chapter.timeline.heard, spoken_chapter.chunks, strict=True)
+    ):
         label = f"[{cue.chunk}] " if ids else ""
         label += (
             f"{_single_line(chunk.names)}: " if labels and chunk.names != previous_names else ""
@@ -109,7 +111,7 @@ def captions(
                     timed_by=cue.timed_by,
                 )
             )
-    return list(_extend_short(chapter_captions, round(spoken.timeline.seconds * 1000)))
+    return list(_extend_short(chapter_captions, round(spoken_chapter.timeline.seconds * 1000)))
 
 
 def _word_positions(
@@ -124,7 +126,7 @@ def _word_positions(
         dropped.append((offset, offset - shown_length))
         offset, shown_length = offset + len(line), shown_length + len(line) + 1
     return tuple(
-        (word.first - next(dropped_length for start, dropped_length in reversed(dropped) if start <= word.first),
+        (word.first - next(length for start, length in reversed(dropped) if start <= word.first),
          round(word.start * 1000))
         for word in words
     )  # fmt: skip

@@ -223,8 +223,8 @@ def _spread_times(undated_or_dated: Sequence[Episode]) -> Iterator[Episode]:
     first_written: dict[str, datetime] = {}
     for episode in undated_or_dated:
         if not episode.dated:
-            written = first_written.get(episode.book, episode.published)
-            first_written[episode.book] = min(written, episode.published)
+            first_time = first_written.get(episode.book, episode.published)
+            first_written[episode.book] = min(first_time, episode.published)
     for episode in undated_or_dated:
         number = episode.track or episode.section or 0
         published = episode.published
@@ -282,7 +282,7 @@ def _read_tags(path: Path) -> tuple[dict[str, str], float]:
         streams = container.streams.audio  # Ogg's tags are its stream's
         tags = media.tags(container.metadata, *(stream.metadata for stream in streams))
         seconds = (container.duration or 0) / 1_000_000
-    return {name.casefold(): _remove_invalid(value) for name, value in tags.items()}, seconds
+    return {name.casefold(): _remove_invalid(text) for name, text in tags.items()}, seconds
 
 
 def _remove_invalid(text: str) -> str:
@@ -383,43 +383,43 @@ def _add_item(
         relative_path = path.relative_to(folder).as_posix()
         return base.rstrip("/") + "/" + quote(os.fsencode(relative_path))
 
-    item = etree.SubElement(channel, "item")
-    _add_text(item, "title", episode.title)
-    _add_text(item, "description", episode.description)
+    item_element = etree.SubElement(channel, "item")
+    _add_text(item_element, "title", episode.title)
+    _add_text(item_element, "description", episode.description)
     etree.SubElement(
-        item,
+        item_element,
         "enclosure",
         url=web_address(episode.path),
         length=str(episode.bytes),
         type=TYPES[episode.path.suffix.lower()],
     )
     guid = uuid.uuid5(uuid.UUID(show.identity), "\n".join(episode.identity))
-    etree.SubElement(item, "guid", isPermaLink="false").text = str(guid)
-    _add_text(item, "pubDate", format_datetime(episode.published))
-    _add_text(item, f"{{{_ITUNES}}}title", episode.title)
-    _add_text(item, f"{{{_ITUNES}}}author", episode.authors)
-    _add_text(item, f"{{{_ITUNES}}}duration", str(round(episode.seconds)))
-    _add_text(item, f"{{{_ITUNES}}}explicit", _format_bool(show.explicit))
-    _add_text(item, f"{{{_ITUNES}}}episodeType", "full")
+    etree.SubElement(item_element, "guid", isPermaLink="false").text = str(guid)
+    _add_text(item_element, "pubDate", format_datetime(episode.published))
+    _add_text(item_element, f"{{{_ITUNES}}}title", episode.title)
+    _add_text(item_element, f"{{{_ITUNES}}}author", episode.authors)
+    _add_text(item_element, f"{{{_ITUNES}}}duration", str(round(episode.seconds)))
+    _add_text(item_element, f"{{{_ITUNES}}}explicit", _format_bool(show.explicit))
+    _add_text(item_element, f"{{{_ITUNES}}}episodeType", "full")
     episode_number = episode.track if episode.track is not None else episode.part
     if episode.section:  # one number cannot say both, which book of a series and which part of it
         episode_number = None if episode.part else episode.section
     if season:
-        _add_text(item, f"{{{_ITUNES}}}season", str(season))
-        _add_text(item, f"{{{_PODCAST}}}season", str(season))
+        _add_text(item_element, f"{{{_ITUNES}}}season", str(season))
+        _add_text(item_element, f"{{{_PODCAST}}}season", str(season))
     if episode_number:
-        _add_text(item, f"{{{_ITUNES}}}episode", str(episode_number))
-        _add_text(item, f"{{{_PODCAST}}}episode", str(episode_number))
+        _add_text(item_element, f"{{{_ITUNES}}}episode", str(episode_number))
+        _add_text(item_element, f"{{{_PODCAST}}}episode", str(episode_number))
     for kind, media_type in _TRANSCRIPTS.items():
         if path := episode.companions.get(kind):
             attributes = {"url": web_address(path), "type": media_type, "rel": "captions"}
-            etree.SubElement(item, f"{{{_PODCAST}}}transcript", attributes)
+            etree.SubElement(item_element, f"{{{_PODCAST}}}transcript", attributes)
     if path := episode.companions.get("chapters"):
         attributes = {"url": web_address(path), "type": podcast.TYPE}
-        etree.SubElement(item, f"{{{_PODCAST}}}chapters", attributes)
+        etree.SubElement(item_element, f"{{{_PODCAST}}}chapters", attributes)
     for person in _episode_people(episode, role):
         attributes = {"group": person.group, "role": person.role}
-        element = etree.SubElement(item, f"{{{_PODCAST}}}person", attributes)
+        element = etree.SubElement(item_element, f"{{{_PODCAST}}}person", attributes)
         element.text = person.name[:_MAX_NAME_LENGTH]
 
 
@@ -443,7 +443,9 @@ def names(path: Path) -> set[Path]:
         root = etree.parse(path, _PARSER).getroot()
         if root.findtext("channel/generator") != _GENERATOR:
             return set()
-        addresses = [urlsplit(item.get("url", "")).path for item in root.iter("enclosure")]
+        addresses = [
+            urlsplit(enclosure.get("url", "")).path for enclosure in root.iter("enclosure")
+        ]
         feed_url = next((link.get("href", "") for link in root.iter(f"{{{_ATOM}}}link")), "")
         folder = urlsplit(feed_url).path.rpartition("/")[0] + "/"
         return {path.parent / unquote(address.removeprefix(folder)) for address in addresses}

@@ -150,12 +150,12 @@ def _clean_tag(name: str, markup: str, token: re.Match[str]) -> str:
 
     def clean_attribute(match: re.Match[str]) -> str:
         prefix, _, attribute = match["name"].lower().rpartition(":")
-        value = _attribute_value(match)
-        if _is_active(name, prefix, attribute, value):
+        content = _attribute_value(match)
+        if _is_active(name, prefix, attribute, content):
             return ""
-        if attribute == "style" or "url" in value.lower() or "image-set" in value.lower():
-            clean_style = style(value)
-            if clean_style != value:
+        if attribute == "style" or "url" in content.lower() or "image-set" in content.lower():
+            clean_style = style(content)
+            if clean_style != content:
                 return match[0].replace(match["value"], f'"{html.escape(clean_style)}"')
         return match[0]
 
@@ -163,9 +163,9 @@ def _clean_tag(name: str, markup: str, token: re.Match[str]) -> str:
     return markup[:name_end] + _ATTRIBUTE.sub(clean_attribute, markup[name_end:])
 
 
-def _is_active(name: str, prefix: str, attribute: str, value: str) -> bool:
+def _is_active(name: str, prefix: str, attribute: str, content: str) -> bool:
     """Whether an attribute runs something, or has something fetched."""
-    address = _normalize_address(value)
+    address = _normalize_address(content)
     if prefix == "ev" or attribute in _ACTIVE_ATTRIBUTES or re.fullmatch(r"on[a-z]+", attribute):
         return True
     if _SCRIPT_ADDRESS.match(address) or (name in _ANIMATION_TAGS and "script:" in address):
@@ -173,12 +173,12 @@ def _is_active(name: str, prefix: str, attribute: str, value: str) -> bool:
     if attribute not in _FETCHED_ATTRIBUTES or prefix == "xmlns" or name in _LINK_TAGS:
         return False
     is_list = attribute.endswith("srcset")
-    return any(_is_remote(part) for part in (value.split(",") if is_list else [value]))
+    return any(_is_remote(part) for part in (content.split(",") if is_list else [content]))
 
 
-def _normalize_address(value: str) -> str:
+def _normalize_address(raw_address: str) -> str:
     """An address as browsers read it: without what they skip."""
-    return re.sub(r"[\x00-\x20\x7f-\xa0]+", "", value).replace("\\", "/").lower()
+    return re.sub(r"[\x00-\x20\x7f-\xa0]+", "", raw_address).replace("\\", "/").lower()
 
 
 def _is_remote(address: str) -> bool:
@@ -245,23 +245,23 @@ def package(opf: Any) -> None:
     """Take out of a package document what lists scripts and what lies on a network."""
     namespace = "{http://www.idpf.org/2007/opf}"
     removed_ids: set[str] = set()
-    for item in list(opf.iter(f"{namespace}item")):
-        href = item.get("href", "")
-        if _is_remote(href) or is_script(item.get("media-type", ""), href):
-            removed_ids.add(item.get("id", ""))
-            item.getparent().remove(item)
+    for manifest_item in list(opf.iter(f"{namespace}item")):
+        href = manifest_item.get("href", "")
+        if _is_remote(href) or is_script(manifest_item.get("media-type", ""), href):
+            removed_ids.add(manifest_item.get("id", ""))
+            manifest_item.getparent().remove(manifest_item)
             continue
-        properties = item.get("properties", "").split()
+        properties = manifest_item.get("properties", "").split()
         kept_properties = [
             name for name in properties if name not in ("scripted", "remote-resources")
         ]
         if kept_properties:
-            item.set("properties", " ".join(kept_properties))
+            manifest_item.set("properties", " ".join(kept_properties))
         elif properties:
-            del item.attrib["properties"]
+            del manifest_item.attrib["properties"]
     for element in list(opf.iter(f"{namespace}itemref", f"{namespace}bindings")):
         if element.tag == f"{namespace}bindings" or element.get("idref") in removed_ids:
             element.getparent().remove(element)
-    for item in opf.iter(f"{namespace}item"):
-        if item.get("fallback") in removed_ids:
-            del item.attrib["fallback"]
+    for manifest_item in opf.iter(f"{namespace}item"):
+        if manifest_item.get("fallback") in removed_ids:
+            del manifest_item.attrib["fallback"]

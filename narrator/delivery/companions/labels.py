@@ -10,9 +10,9 @@ from narrator.delivery.companions.spoken import SpokenChapter
 def text(chapters: Iterable[tuple[SpokenChapter, float]]) -> str:
     """Labels of chapters, each given with the second at which it begins in the file."""
     rows = []
-    for spoken, offset in chapters:
-        rate = spoken.timeline.sample_rate
-        for cue, chunk in zip(spoken.timeline.heard, spoken.chunks, strict=True):
+    for chapter, offset in chapters:
+        rate = chapter.timeline.sample_rate
+        for cue, chunk in zip(chapter.timeline.heard, chapter.chunks, strict=True):
             label = " ".join(f"{cue.chunk} {chunk.names}: {cue.text}".split())
             rows.append(f"{offset + cue.start / rate:.6f}\t{offset + cue.stop / rate:.6f}\t{label}")
     return "".join(f"{row}\n" for row in rows)

@@ -72,12 +72,12 @@ def write(
         book = _build_plain_book(chapters, sentence_units, tags)
     else:
         book = _Epub(woven.members, woven.package, woven.marks, woven.folder)
-    chapter_seconds = {spoken.number: spoken.timeline.seconds for spoken in chapters}
+    chapter_seconds = {chapter.number: chapter.timeline.seconds for chapter in chapters}
     members = _add_overlays(book, sound_files, chapter_seconds, tags)
     _write_epub(
         path,
         members,
-        {book.base + name: file.path for name, (file, _) in sound_files.named.items()},
+        {book.base + name: file.path for name, (file, _) in sound_files.sound_names.items()},
     )
     return tuple(remarks)
 
@@ -98,7 +98,7 @@ class _Epub:
     @property
     def base(self) -> str:
         """The same, from the root of the book."""
-        return weave.named(self.package, self.folder) + "/"
+        return weave.sound_names(self.package, self.folder) + "/"
 
 
 # -- what is heard ---------------------------------------------------------------------------------
@@ -108,9 +108,9 @@ class _Epub:
 class _SoundFiles:
     """Which file each chapter is in."""
 
-    named: dict[str, tuple[ListenerFile, str]]
+    sound_names: dict[str, tuple[ListenerFile, str]]
     """File and media type by its name in the book."""
-    places: dict[int, tuple[str, float]]
+    chapter_starts: dict[int, tuple[str, float]]
     """By chapter: name of its file, and the second at which it begins there."""
 
 
@@ -118,29 +118,29 @@ def _choose_sound_files(
     chapters: Sequence[SpokenChapter], files: Sequence[ListenerFile]
 ) -> _SoundFiles:
     """The chapters' own files, which e-readers load fast, else the whole book's."""
-    numbers = {spoken.number for spoken in chapters}
+    numbers = {chapter.number for chapter in chapters}
     for format, (ending, media_type) in AUDIO.items():
         for is_book_file in (False, True):
             sound_files = _SoundFiles({}, {})
             for file in files:
-                has_new_chapters = not set(file.chapters) & sound_files.places.keys()
+                has_new_chapters = not set(file.chapters) & sound_files.chapter_starts.keys()
                 if (
                     file.format == format
                     and (file.chapter is None) == is_book_file
                     and has_new_chapters
                 ):
                     stem = (
-                        f"book-{len(sound_files.named) + 1}"
+                        f"book-{len(sound_files.sound_names) + 1}"
                         if is_book_file
                         else f"{file.chapters[0]:03}"
                     )
                     name = f"audio/{stem}.{ending}"
-                    sound_files.named[name] = file, media_type
+                    sound_files.sound_names[name] = file, media_type
                     chapter_starts = zip(file.chapters, file.starts, strict=True)
-                    sound_files.places.update(
+                    sound_files.chapter_starts.update(
                         (number, (name, start)) for number, start in chapter_starts
                     )
-            if numbers <= sound_files.places.keys():
+            if numbers <= sound_files.chapter_starts.keys():
                 return sound_files
     raise UserError("a read-along book needs finished files in one of " + ", ".join(AUDIO))
 
@@ -149,9 +149,9 @@ def _heard_sentences(chapters: Sequence[SpokenChapter], words: bool) -> list[Hea
     """All sentences of a book, as far as a chunk holds them, with their times in the chapter, and
     with those of their words."""
     units: list[HeardSentence] = []
-    for spoken in chapters:
-        rate = spoken.timeline.sample_rate
-        for cue, chunk in zip(spoken.timeline.heard, spoken.chunks, strict=True):
+    for chapter in chapters:
+        rate = chapter.timeline.sample_rate
+        for cue, chunk in zip(chapter.timeline.heard, chapter.chunks, strict=True):
             line_parts: list[tuple[Line, int, int]] = []
             spans: list[tuple[int, int]] = []
             chunk_offset = 0
@@ -171,7 +171,7 @@ def _heard_sentences(chapters: Sequence[SpokenChapter], words: bool) -> list[Hea
                     for word in (words_within(cue, rate, *span) if words else ())
                 )
                 units.append(
-                    HeardSentence(spoken.number, line, first, last, start, stop, sentence_words)
+                    HeardSentence(chapter.number, line, first, last, start, stop, sentence_words)
                 )
     return units
 
@@ -199,7 +199,7 @@ def _add_overlays(
             if number + 1 < len(chapter_starts)
             else chapter_seconds[mark.chapter]
         )
-        offset = sound_files.places[mark.chapter][1]
+        offset = sound_files.chapter_starts[mark.chapter][1]
         documents.setdefault(mark.document, []).append((mark, offset + start, offset + stop))
     members = dict(book.members)
     overlays: dict[str, tuple[str, float]] = {}
@@ -208,7 +208,7 @@ def _add_overlays(
         members[name], seconds = _build_overlay(name, document, clips, sound_files, book.base)
         overlays[document] = (name, seconds)
     members[f"{book.base}style.css"] = _STYLE.encode()
-    sounds = {book.base + name: kind for name, (_, kind) in sound_files.named.items()}
+    sounds = {book.base + name: kind for name, (_, kind) in sound_files.sound_names.items()}
     members[book.package] = _build_package(book, overlays, sounds, tags)
     return members
 
@@ -221,7 +221,7 @@ def _build_overlay(
     folder: str,
 ) -> tuple[bytes, float]:
     """An overlay, and the seconds that it plays."""
-    page = weave.relative(name, document)
+    page = weave.relative_reference(name, document)
     root = etree.Element(f"{{{_SMIL}}}smil", nsmap={None: _SMIL, "epub": _EPUB_OPS}, version="3.0")
     body = etree.SubElement(root, f"{{{_SMIL}}}body")
     # checkers of EPUB 3.2 and before ask for a fragment: the first element that is lit
@@ -242,7 +242,9 @@ def _build_overlay(
         etree.SubElement(
             par,
             f"{{{_SMIL}}}audio",
-            src=weave.relative(name, folder + sound_files.places[mark.chapter][0]),
+            src=weave.relative_reference(
+                name, folder + sound_files.chapter_starts[mark.chapter][0]
+            ),
             clipBegin=_clock(clip_times[0]),
             clipEnd=_clock(clip_times[1]),
         )
@@ -256,7 +258,7 @@ def _build_package(
     sounds: Mapping[str, str],
     tags: BookFacts,
 ) -> bytes:
-    opf = weave.parsed(book.members[book.package])
+    opf = weave.parse_xml(book.members[book.package])
     inert.package(opf)
     metadata, manifest = opf.find(f"{{{_OPF}}}metadata"), opf.find(f"{{{_OPF}}}manifest")
     ids = {element.get("id") for element in opf.iter() if element.get("id")}
@@ -268,8 +270,8 @@ def _build_package(
         ids.add(name)
         return name
 
-    def item(id: str, name: str, kind: str) -> None:
-        href = weave.relative(book.package, name)
+    def add_manifest_item(id: str, name: str, kind: str) -> None:
+        href = weave.relative_reference(book.package, name)
         etree.SubElement(manifest, f"{{{_OPF}}}item", {"id": id, "href": href, "media-type": kind})
 
     def meta(property: str, text: str, refines: str = "") -> None:
@@ -279,18 +281,18 @@ def _build_package(
         )
         element.text = text
 
-    items = {
-        weave.named(book.package, item_element.get("href", "")): item_element
+    manifest_items = {
+        weave.sound_names(book.package, item_element.get("href", "")): item_element
         for item_element in manifest.iterfind(f"{{{_OPF}}}item")
     }
     for number, (document, (name, seconds)) in enumerate(overlays.items(), 1):
         item_id = unique_id(f"overlay-{number}")
-        items[document].set("media-overlay", item_id)
-        item(item_id, name, "application/smil+xml")
+        manifest_items[document].set("media-overlay", item_id)
+        add_manifest_item(item_id, name, "application/smil+xml")
         meta("media:duration", _clock(round(seconds * 1000)), item_id)
     for number, (name, kind) in enumerate(sounds.items(), 1):
-        item(unique_id(f"sound-{number}"), name, kind)
-    item(unique_id("overlay-style"), f"{book.base}style.css", "text/css")
+        add_manifest_item(unique_id(f"sound-{number}"), name, kind)
+    add_manifest_item(unique_id("overlay-style"), f"{book.base}style.css", "text/css")
     total_ms = sum(round(seconds * 1000) for _, seconds in overlays.values())
     meta("media:duration", _clock(total_ms))
     meta("media:active-class", ACTIVE_CLASS)
@@ -334,10 +336,10 @@ def _build_plain_book(
     marks: list[SyncPoint] = []
     page_titles = []
     by_chapter = {number: list(group) for number, group in groupby(units, lambda u: u.chapter)}
-    for spoken in chapters:
-        name = f"EPUB/chapter-{spoken.number:03}.xhtml"
-        members[name] = _build_page(name, spoken, by_chapter.get(spoken.number, []), marks)
-        page_titles.append((name.removeprefix("EPUB/"), spoken.title))
+    for chapter in chapters:
+        name = f"EPUB/chapter-{chapter.number:03}.xhtml"
+        members[name] = _build_page(name, chapter, by_chapter.get(chapter.number, []), marks)
+        page_titles.append((name.removeprefix("EPUB/"), chapter.title))
     language = tags.language or chapters[0].language
     members["EPUB/nav.xhtml"] = _build_navigation(page_titles, tags.title, language)
     cover = read_cover(tags.cover) if tags.cover else None
@@ -355,20 +357,20 @@ def _build_plain_book(
 
 
 def _build_page(
-    name: str, spoken: SpokenChapter, units: Sequence[HeardSentence], marks: list[SyncPoint]
+    name: str, chapter: SpokenChapter, units: Sequence[HeardSentence], marks: list[SyncPoint]
 ) -> bytes:
-    document, body = _new_document(spoken.title, spoken.language)
+    document, body = _new_document(chapter.title, chapter.language)
     link = {"rel": "stylesheet", "type": "text/css", "href": "read-along/style.css"}
     etree.SubElement(document[0], f"{{{_XHTML}}}link", link)
     section = etree.SubElement(body, f"{{{_XHTML}}}section", {f"{{{_EPUB_OPS}}}type": "chapter"})
     units_by_line: dict[int, list[HeardSentence]] = {}
     for unit in units:
         units_by_line.setdefault(id(unit.line), []).append(unit)
-    for number, scene in enumerate(spoken.chapter.scenes):
+    for number, scene in enumerate(chapter.chapter.scenes):
         if number:
             etree.SubElement(section, f"{{{_XHTML}}}hr")
         paragraph: Any = None
-        paragraph_language = spoken.language
+        paragraph_language = chapter.language
         for lines in together(scene.lines):
             line = lines[0]
             line_units = [
@@ -386,7 +388,7 @@ def _build_page(
             tag = f"h{min(line.heading, 6)}" if line.heading else "p"
             paragraph = etree.SubElement(section, f"{{{_XHTML}}}{tag}")
             paragraph_language = line.language
-            _mark_language(paragraph, paragraph_language, spoken.language)
+            _mark_language(paragraph, paragraph_language, chapter.language)
             _fill_line(paragraph, line, line_units, name, marks)
     return _serialize_page(document)
 
@@ -505,18 +507,18 @@ def _build_plain_package(
     modified.text = _MODIFIED
     manifest = etree.SubElement(opf, f"{{{_OPF}}}manifest")
 
-    def item(id: str, href: str, kind: str, properties: str = "") -> None:
+    def add_manifest_item(id: str, href: str, kind: str, properties: str = "") -> None:
         facts = {"id": id, "href": href, "media-type": kind}
         facts |= {"properties": properties} if properties else {}
         etree.SubElement(manifest, f"{{{_OPF}}}item", facts)
 
-    item("nav", "nav.xhtml", "application/xhtml+xml", "nav")
+    add_manifest_item("nav", "nav.xhtml", "application/xhtml+xml", "nav")
     if cover is not None:
-        item("cover", *cover, "cover-image")
+        add_manifest_item("cover", *cover, "cover-image")
     attributes = {"page-progression-direction": "rtl"} if _is_right_to_left(language) else {}
     spine = etree.SubElement(opf, f"{{{_OPF}}}spine", attributes)
     for number, name in enumerate(pages, 1):
-        item(f"chapter-{number}", name, "application/xhtml+xml")
+        add_manifest_item(f"chapter-{number}", name, "application/xhtml+xml")
         etree.SubElement(spine, f"{{{_OPF}}}itemref", idref=f"chapter-{number}")
     return _serialize(opf)
 
@@ -535,7 +537,7 @@ def _write_epub(path: Path, members: Mapping[str, bytes], sound_paths: Mapping[s
     with storage(path):
         recipe = {
             "readalong": 1,
-            "members": {name: keys.content_of(data) for name, data in members.items()},
+            "members": {name: keys.content_of(content) for name, content in members.items()},
             "order": list(members),
             "sound": {name: keys.file_content(file) for name, file in sound_paths.items()},
         }

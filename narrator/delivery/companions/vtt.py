@@ -31,8 +31,8 @@ def _timing_note(captions: Sequence[Caption]) -> str:
     names = sorted({caption.timed_by for caption in captions}, key=lambda name: (not name, name))
     if not any(names):
         return "Takes lie where they are heard; times within a take are estimated from the text."
-    known = ", ".join(_note_text(name) or "estimated from the text" for name in names)
-    return f"Takes lie where they are heard; times within a take: {known}."
+    source_names = ", ".join(_note_text(name) or "estimated from the text" for name in names)
+    return f"Takes lie where they are heard; times within a take: {source_names}."
 
 
 def _caption_lines(caption: Caption, words: bool) -> Iterator[str]:

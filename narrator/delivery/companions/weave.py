@@ -65,7 +65,7 @@ class SyncPoint(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Woven:
+class MarkedBook:
     """A book's files with marks in its pages, and what `readalong` needs to go on."""
 
     members: dict[str, bytes]
@@ -74,7 +74,7 @@ class Woven:
     folder: str
 
 
-def weave(source: Path, units: Sequence[HeardSentence], remarks: list[str]) -> Woven | None:
+def weave(source: Path, units: Sequence[HeardSentence], remarks: list[str]) -> MarkedBook | None:
     """Mark all sentences of a book in its pages; None, with a remark, for one that has no room.
 
     Raises UserError where the book cannot be read, or does not hold the text.
@@ -97,16 +97,16 @@ def weave(source: Path, units: Sequence[HeardSentence], remarks: list[str]) -> W
     marks = _insert_spans(pages, units, spans, prefix)
     for page in pages:
         if page.inserts:
-            style = relative(page.name, posixpath.join(base, f"{folder}style.css"))
+            style = relative_reference(page.name, posixpath.join(base, f"{folder}style.css"))
             members[page.name] = page.woven(style).encode()
-    return Woven(members, package.path, tuple(marks), folder)
+    return MarkedBook(members, package.path, tuple(marks), folder)
 
 
 def _unsuitable_reason(archive: Archive, package: Package) -> str:
     """Why a book takes no marks; empty where it does."""
     if not archive.xml(package.path).get("version", "").startswith("3"):
         return "is an EPUB 2, which has no read-along"
-    if any(item.media_type == "application/smil+xml" for item in package.items):
+    if any(resource.media_type == "application/smil+xml" for resource in package.items):
         return "reads itself along already"
     return ""
 
@@ -115,9 +115,9 @@ def _markable_pages(
     source: Path, package: Package, members: dict[str, bytes], remarks: list[str]
 ) -> Iterator[_WovenPage]:
     """The documents that can be marked, in the order in which they are read."""
-    for item, _ in package.spine:
-        page_name = unquote(item.path)
-        if item.media_type != "application/xhtml+xml" or page_name not in members:
+    for resource, _ in package.spine:
+        page_name = unquote(resource.path)
+        if resource.media_type != "application/xhtml+xml" or page_name not in members:
             continue
         text = members[page_name].decode()
         if _can_hold_spans(text):
@@ -152,7 +152,7 @@ def _remark_on_missing(
 
 def _read_members(archive: Archive, package: Package, remarks: list[str]) -> dict[str, bytes]:
     """The files of a book, pages in UTF-8, without what acts by itself; with a remark on it."""
-    media_types = {unquote(item.path): item.media_type for item in package.items}
+    media_types = {unquote(resource.path): resource.media_type for resource in package.items}
     members: dict[str, bytes] = {}
     tamed_count = 0
     for name in _member_names(archive.path):
@@ -241,7 +241,7 @@ def _reparse(archive: Archive, name: str) -> str:
 
 def _is_well_formed(text: str) -> bool:
     try:
-        parsed(_DECLARATION.sub("", text, count=1).encode())
+        parse_xml(_DECLARATION.sub("", text, count=1).encode())
     except etree.XMLSyntaxError:
         return False
     return "<!ENTITY" not in text
@@ -250,26 +250,26 @@ def _is_well_formed(text: str) -> bool:
 def _member_names(source: Path) -> list[str]:
     """Files of an archive that go into another one. A signature of what it was is none."""
     with zipfile.ZipFile(source) as archive:
-        names = [info.filename.replace("\\", "/") for info in archive.infolist()]
+        names = [member.filename.replace("\\", "/") for member in archive.infolist()]
     excluded = ("mimetype", "META-INF/signatures.xml")
     return [name for name in names if name not in excluded and not name.endswith("/")]
 
 
-def relative(base: str, name: str) -> str:
+def relative_reference(base: str, name: str) -> str:
     """A reference from one file of a book to another."""
-    return quoted(posixpath.relpath(name, posixpath.dirname(base) or "."))
+    return quote_path(posixpath.relpath(name, posixpath.dirname(base) or "."))
 
 
-def quoted(path: str) -> str:
+def quote_path(path: str) -> str:
     return quote(path, safe="/()!$&'*+,;=@~-._")
 
 
-def named(package: str, href: str) -> str:
+def resolve_href(package: str, href: str) -> str:
     """The file of a book that its package means."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(href)))
 
 
-def parsed(document: bytes) -> Any:
+def parse_xml(document: bytes) -> Any:
     """An XML document of a book. Entities and network are off."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, remove_blank_text=True
@@ -281,7 +281,7 @@ def _can_hold_spans(text: str) -> bool:
     """Is it well-formed, and XHTML without a prefix?"""
     if not _is_well_formed(text):
         return False
-    root = parsed(_DECLARATION.sub("", text, count=1).encode())
+    root = parse_xml(_DECLARATION.sub("", text, count=1).encode())
     return bool(root.tag == f"{{{_XHTML}}}html" and root.nsmap.get(None) == _XHTML)
 
 

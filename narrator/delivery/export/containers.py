@@ -1,6 +1,6 @@
-"""MP3, Opus, FLAC and WAV: encoded chapters joined, with tags, chapter marks and cover.
+"""Writes MP3, Opus, FLAC and WAV: joins encoded chapters, with tags, chapter marks and cover.
 
-MP3 and Opus are copied packet by packet; FLAC and WAV are written anew from FLAC, without loss,
+MP3 and Opus are copied packet by packet; FLAC and WAV are encoded anew from FLAC, without loss,
 since FLAC numbers its frames.
 """
 
@@ -19,13 +19,20 @@ from av.container import OutputContainer
 from av.packet import Packet
 from av.stream import Disposition
 
-from narrator.delivery.export.encode import Encoded, add_sound, created, gathered, opened, put
+from narrator.delivery.export.encode import (
+    Encoded,
+    add_sound,
+    create_file,
+    open_encoded,
+    regroup_blocks,
+    write_block,
+)
 from narrator.delivery.export.tags import Cover
 from narrator.sound.audio import Samples, decoded
 
 MAX_MARKS = {"mp3": 255, "opus": 1000, "flac": 1000}
-"""Chapters that one file can mark: an ID3 table of contents counts them in a byte, Vorbis comments
-in three digits. M4B's text track has no such limit, WAV no marks."""
+"""Most chapters that one file can mark: an ID3 table of contents counts them in a byte, Vorbis
+comments in three digits. M4B's text track has no such limit; WAV has no marks."""
 
 
 def write(
@@ -37,13 +44,13 @@ def write(
     *,
     marks: bool,
 ) -> tuple[int, ...]:
-    """Join encoded chapters (title, sound); returns the sample at which each begins.
+    """Joins encoded chapters (title, sound); returns the sample at which each begins.
 
-    `marks` asks for a chapter mark at each; WAV has none. Raises ExportError, OSError.
+    With `marks` each gets a chapter mark; WAV has none. Raises ExportError, OSError.
     """
     copies_packets = format in ("mp3", "opus")
     starts = _packet_starts(chapters) if copies_packets else _sample_starts(chapters)
-    with created(path, format) as container:
+    with create_file(path, format) as container:
         container.metadata.update(tags)
         if marks:
             _write_marks(container, format, chapters, starts)
@@ -57,6 +64,7 @@ def write(
 
 
 def _sample_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
+    """Returns the sample at which each chapter begins in lossless files."""
     starts = [0]
     for _, encoded in chapters[:-1]:
         starts.append(starts[-1] + encoded.samples)
@@ -64,10 +72,13 @@ def _sample_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
 
 
 def _packet_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
-    """Every chapter brings its coder's delay and padding along: packets count, not samples."""
+    """Returns the sample at which each chapter begins in copied packets.
+
+    Every chapter brings its coder's delay and padding: packets count, not samples.
+    """
     starts = [Fraction(0)]
     for _, encoded in chapters[:-1]:
-        with opened(encoded.path) as source:
+        with open_encoded(encoded.path) as source:
             durations = [packet.duration or 0 for packet in source.demux(audio=0) if packet.size]
             time_base = source.streams.audio[0].time_base or Fraction(1)
             # the last packet says how much of it is sound, yet all of it plays within a book
@@ -82,6 +93,7 @@ def _write_marks(
     chapters: Sequence[tuple[str, Encoded]],
     starts: Sequence[int],
 ) -> None:
+    """Adds chapter marks in the form of the format."""
     rate = chapters[0][1].encoding.sample_rate
     titles = [title for title, _ in chapters]
     times = [round(start * 1000 / rate) for start in starts]
@@ -114,10 +126,11 @@ def _write_marks(
 def _copy_packets(
     container: OutputContainer, chapters: Sequence[tuple[str, Encoded]], cover: Cover | None
 ) -> None:
+    """Copies the packets of all chapters to one stream with continuous times."""
     stream: AudioStream | None = None
     time = 0
     for number, (_, encoded) in enumerate(chapters, 1):
-        with opened(encoded.path) as source:
+        with open_encoded(encoded.path) as source:
             sound = source.streams.audio[0]
             frame_duration = 0
             for packet in source.demux(sound):
@@ -137,7 +150,7 @@ def _copy_packets(
 
 
 def _clean_packet(packet: Packet[AudioStream], duration: int) -> Packet[Any]:
-    """A packet without what it says of being the first or last of its chapter."""
+    """Returns a packet without side data on being the first or last of its chapter."""
     clean_packet: Packet[Any] = Packet(bytes(packet))
     clean_packet.time_base = packet.time_base
     clean_packet.duration = duration
@@ -151,19 +164,20 @@ def _encode_lossless(
     chapters: Sequence[tuple[str, Encoded]],
     cover: Cover | None,
 ) -> None:
+    """Encodes the decoded chapters as FLAC or WAV."""
     codec = "pcm" if format == "wav" else "flac"
     stream = add_sound(container, replace(chapters[0][1].encoding, codec=codec))
     _add_cover(container, cover)
     position = 0
-    for block in gathered(_decoded_blocks(chapters)):
-        put(container, stream, block, position)
+    for block in regroup_blocks(_decoded_blocks(chapters)):
+        write_block(container, stream, block, position)
         position += len(block)
     container.mux(stream.encode(None))
 
 
 def _decoded_blocks(chapters: Sequence[tuple[str, Encoded]]) -> Iterator[Samples]:
     for _, encoded in chapters:
-        with opened(encoded.path) as source:
+        with open_encoded(encoded.path) as source:
             yield from decoded(source, mono=False)
 
 
@@ -182,7 +196,7 @@ def _add_cover(container: OutputContainer, cover: Cover | None) -> None:
 
 
 def _picture_block(cover: Cover) -> str:
-    """FLAC's picture block in base64, as Vorbis comments carry a cover (RFC 9639, 8.8)."""
+    """Returns FLAC's picture block in base64, as Vorbis comments carry a cover (RFC 9639, 8.8)."""
     mime = cover.mime.encode()
     block = struct.pack(">II", 3, len(mime)) + mime + struct.pack(">I", 0)
     block += struct.pack(">IIIII", cover.width, cover.height, 24, 0, len(cover.data))

@@ -1,4 +1,5 @@
-"""A cover: read whole or refused; brought to a platform's shape and size by FFmpeg's scaler."""
+"""Reads a cover completely or refuses it; fits it to a platform's shape and size by FFmpeg's
+scaler."""
 
 from __future__ import annotations
 
@@ -15,14 +16,15 @@ from narrator.sound import media
 from narrator.sound.media import Unfit
 
 MAX_COVER_BYTES = 64 << 20
-"""Bytes of a file: it goes into every file that is delivered."""
+"""Most bytes of a cover file: it goes into every file that is delivered."""
 _TRAILER_BYTES = 4096
-"""Bytes within which a whole JPEG ends: some programs put a little after its last marker."""
+"""Bytes at the end within which a complete JPEG has its last marker: some programs append a
+little."""
 
 
 def read_cover(path: Path) -> Cover:
-    """Raises UserError where the file cannot be read, is no JPEG or PNG, is too large, or ends too
-    early."""
+    """Reads a cover. Raises UserError where it cannot be read, is no JPEG or PNG, is too large, or
+    ends too early."""
     try:
         with media.regular(path) as file:
             image = file.read(MAX_COVER_BYTES + 1)
@@ -46,14 +48,15 @@ def read_cover(path: Path) -> Cover:
 
 
 _JPEG_QUALITY = "2"
-"""Of JPEG, on FFmpeg's scale from 1 (best) to 31."""
+"""On FFmpeg's scale from 1 (best) to 31."""
 
 
-def fitted(cover: Cover, path: Path, *, square: bool, pixels: tuple[int, int] | None) -> Cover:
-    """The cover itself where it fits, else a JPEG of it: smaller, or set in the middle of a square.
+def fit_cover(cover: Cover, path: Path, *, square: bool, pixels: tuple[int, int] | None) -> Cover:
+    """Returns the cover itself where it fits, else a JPEG of it: smaller, or in the middle of a
+    square.
 
-    A square's sides are a blurred copy of the picture, as book shops do it. `pixels` are the least
-    and most of the longer side. Raises UserError where it is too small.
+    The sides of the square are a blurred copy of the picture, as book shops do it. `pixels` are the
+    least and most of the longer side. Raises UserError where it is too small.
     """
     longest = max(cover.width, cover.height)
     if pixels is not None and longest < pixels[0]:
@@ -86,19 +89,19 @@ def _scale(frame: av.VideoFrame, width: int, height: int) -> av.VideoFrame:
 
 
 _BACKGROUND_PIXELS = 12
-"""Pixels of the copy that becomes the background: few enough that nothing in it is read."""
+"""Pixels of the copy that becomes the background: few enough that nothing in it is legible."""
 
 
 def _pad_to_square(frame: av.VideoFrame, side: int, width: int, height: int) -> av.VideoFrame:
-    """The picture over a blurred copy of itself, darker by half."""
+    """Puts the picture over a blurred copy of itself, darkened by half."""
     tiny_copy = frame.reformat(
         _BACKGROUND_PIXELS, _BACKGROUND_PIXELS, "rgb24", interpolation=Interpolation.AREA
     )
     blurred_copy = tiny_copy.reformat(side, side, "rgb24", interpolation=Interpolation.BICUBIC)
     background = (blurred_copy.to_ndarray() * 0.5).astype(np.uint8)
     picture = frame.reformat(width, height, "rgb24", interpolation=Interpolation.LANCZOS)
-    top, left = (side - height) // 2, (side - width) // 2
-    background[top : top + height, left : left + width] = picture.to_ndarray()
+    top_edge, left_edge = (side - height) // 2, (side - width) // 2
+    background[top_edge : top_edge + height, left_edge : left_edge + width] = picture.to_ndarray()
     return _scale(av.VideoFrame.from_ndarray(background, "rgb24"), side, side)
 
 

@@ -1,7 +1,7 @@
-"""A chapter's sound -> one encoded file that measures what its target asks for.
+"""Encodes a chapter's sound to one file that meets its loudness target.
 
-Encoded files are kept by key, so an unchanged chapter is not encoded again. They carry no tags:
-what listeners get is joined from them. Knows nothing of books.
+Encoded files are kept by key, so an unchanged chapter is not encoded again. They carry no tags: the
+files for listeners are joined from them. Knows nothing of books.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class _Codec:
     rates: tuple[int, ...]
     options: tuple[tuple[str, str], ...]
     margin: float
-    """dB that the limiter stays under the ceiling, for what coding adds to peaks."""
+    """dB that the limiter stays below the ceiling, for peaks that coding adds."""
     scale: float = 1.0
-    """What the encoder multiplies its input by, to be taken back before."""
+    """Factor that the encoder applies to its input; it is compensated before."""
 
 
 _CODECS = {
@@ -80,7 +80,7 @@ _MP3_LOW_RATES = (16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How a chapter is coded."""
+    """The coding parameters of a chapter."""
 
     codec: str
     """aac, mp3, opus or flac; WAV is made from FLAC."""
@@ -89,26 +89,27 @@ class Encoding:
     """kbit/s; 0 where it is lossless."""
     channels: int = 1
     constant: bool | None = None
-    """Whether every packet has the same bitrate; None is the codec's own way: constant for MP3."""
+    """True where every packet has the same bitrate; None for the codec's default, which is constant
+    for MP3."""
 
     @property
     def bytes_per_second(self) -> float:
-        """About what it needs on disk; lossless as FLAC of 24 bits."""
+        """Approximate bytes per second on disk; lossless as FLAC of 24 bits."""
         return self.bitrate * 125 if self.bitrate else 1.8 * self.sample_rate * self.channels
 
     @property
     def join(self) -> float:
-        """Seconds that a chapter is longer at most, within a book, than its sound: coders put a
-        delay of up to two packets before it and fill up its last one."""
+        """Most seconds that a chapter grows when it is joined to others: coders put a delay of up
+        to two packets before it and fill up its last one."""
         frames = {"aac": 1024, "mp3": 1152, "opus": 960}
         return 3 * frames.get(self.codec, 0) / self.sample_rate
 
 
 def encoding(format: str, rate: int, profile: Profile = PLAIN, channels: int = 1) -> Encoding:
-    """The encoding of a format for sound at `rate` with so many channels.
+    """Returns the encoding of a format for sound at `rate` with so many channels.
 
-    The sample rate is the profile's, else the sound's own, else the next that the codec takes;
-    Opus always runs at 48 kHz. Raises UserError where codec, rate and bitrate do not go together.
+    The sample rate is the profile's, else the sound's own, else the next that the codec accepts;
+    Opus always runs at 48 kHz. Raises UserError where codec, rate and bitrate do not fit together.
     """
     codec_name = _FORMAT_CODECS[format]
     codec_rates = _CODECS[codec_name].rates
@@ -138,13 +139,13 @@ def encoding(format: str, rate: int, profile: Profile = PLAIN, channels: int = 1
 
 
 def _check_bitrate(format: str, encoding: Encoding) -> None:
-    """Raises UserError for one that the codec does not have at this rate, or not for so many
-    channels."""
+    """Raises UserError for a bitrate that the codec lacks at this rate or channel count."""
     sample_rate, channels, bitrate = encoding.sample_rate, encoding.channels, encoding.bitrate
     bitrates = _MP3_RATES if sample_rate >= 32000 else _MP3_LOW_RATES
     if encoding.codec == "mp3" and bitrate not in bitrates:
         raise UserError(
-            f"MP3 at {sample_rate} Hz has no bitrate of {bitrate} kbit/s, only {_join_numbers(bitrates)}"
+            f"MP3 at {sample_rate} Hz has no bitrate of {bitrate} kbit/s, only "
+            f"{_join_numbers(bitrates)}"
             + ("; or set output.sample_rate: 44100" if sample_rate < 32000 else "")
         )
     max_bitrate = {"aac": 6 * sample_rate // 1000 * channels, "mp3": 320, "opus": 256 * channels}[
@@ -153,11 +154,13 @@ def _check_bitrate(format: str, encoding: Encoding) -> None:
     if bitrate > max_bitrate:
         count = "one channel" if channels == 1 else "two channels"
         raise UserError(
-            f"{format} of {count} at {sample_rate} Hz takes at most {max_bitrate} kbit/s, not {bitrate}"
+            f"{format} of {count} at {sample_rate} Hz takes at most {max_bitrate} kbit/s, "
+            f"not {bitrate}"
         )
 
 
 def _join_numbers(numbers: Sequence[int]) -> str:
+    """Joins numbers with commas."""
     return ", ".join(map(str, numbers))
 
 
@@ -165,7 +168,7 @@ def _join_numbers(numbers: Sequence[int]) -> str:
 
 
 class Cancelled(Exception):
-    """The export was asked to stop; nothing half-written is left."""
+    """Raised when an export is cancelled; no incomplete file is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +177,7 @@ class EncodeJob:
 
     chapter: ChapterAudio = field(compare=False)
     key: str
-    """The chapter's."""
+    """The chapter's key."""
     encoding: Encoding
     target: Target
     room_tone: float | None = None
@@ -183,19 +186,19 @@ class EncodeJob:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """An encoded chapter, and what it measures when it is decoded again."""
+    """An encoded chapter, with the measurements of its decoded sound."""
 
     path: Path
     encoding: Encoding
     loudness: Loudness
     gain: float
-    """dB given to the whole chapter."""
+    """dB applied to the whole chapter."""
     samples: int
-    """Length at the encoding's sample rate, without what codecs pad."""
+    """Length at the encoding's sample rate, without the padding of codecs."""
     sha256: str
     bytes: int
     fresh: bool
-    """Whether it was encoded now."""
+    """True for a chapter that was encoded by this export."""
 
     @property
     def seconds(self) -> float:
@@ -209,14 +212,16 @@ def export_chapters(
     on_progress: Callable[[int, float], None] | None = None,
     cancel: Event | None = None,
 ) -> list[Encoded | ExportError]:
-    """Encode chapters side by side into `folder`, where they are kept; the results are in the order
-    of the jobs, an error for each that cannot be encoded or brought to its target: the others are
-    made all the same.
+    """Encodes chapters side by side into `folder`, where they are kept; returns results in order of
+    the jobs.
 
-    In threads: FFmpeg and libsndfile work without the interpreter's lock, so two threads take 0.55
-    of the time of one on two cores, and share one process's memory. `on_progress` hears (job, share
-    done), from one thread at a time. Raises StorageError, Cancelled and what `blocks` raises; the
-    other chapters then stop too, and what was finished stays for the next run.
+    The result of a chapter that cannot be encoded or brought to its target is an error; the others
+    are made all the same.
+
+    Runs in threads: FFmpeg and libsndfile release the interpreter's lock, so two threads take 0.55
+    of the time of one on two cores, and share one process's memory. `on_progress` receives (job,
+    share done), from one thread at a time. Raises StorageError, Cancelled and errors of `blocks`;
+    the other chapters then stop too, and finished ones stay for the next run.
     """
     has_failed = threading.Event()
     lock = threading.Lock()
@@ -265,10 +270,10 @@ def export_chapters(
 
 
 def _work_order(jobs: Sequence[EncodeJob], workers: int) -> list[int]:
-    """Places of jobs in the order of work: the longest chapters first.
+    """Returns the indices of jobs in the order of work: the longest chapters first.
 
-    As many chapters are at work as there are workers, so that none waits for another to put a
-    chapter together, and few chapters lie on the disk at a time.
+    As many chapters are in work as there are workers, so that none waits for another to assemble a
+    chapter, and few chapters lie on the disk at a time.
     """
     lengths = {job.key: job.chapter.timeline.length for job in jobs}
     longest = sorted(lengths, key=lambda key: -lengths[key])
@@ -283,10 +288,11 @@ def _work_order(jobs: Sequence[EncodeJob], workers: int) -> list[int]:
 
 
 class _ChapterSamples:
-    """A chapter's samples for all of its encodings: put together once, measured once in each way.
+    """A chapter's samples for all of its encodings, assembled once and measured once for each
+    purpose.
 
-    They lie in a file without a name, which goes with the last encoding or the process; in memory
-    is one block.
+    They lie in a nameless file, which goes with the last encoding or the process; memory holds one
+    block.
     """
 
     def __init__(self, chapter: ChapterAudio, folder: Path, uses: int) -> None:
@@ -295,7 +301,7 @@ class _ChapterSamples:
         self._figures: dict[object, Loudness] = {}
         self._file: IO[bytes] | None = None
         self._shapes: list[tuple[int, ...]] = []
-        """Of the blocks as they came: what is measured depends on them in its last bit."""
+        """Shapes of the original blocks: the last bit of measurements depends on them."""
 
     def __enter__(self) -> _ChapterSamples:
         return self
@@ -307,7 +313,7 @@ class _ChapterSamples:
                 self._file.close()
 
     def blocks(self, watch: _ProgressWatch, channels: int) -> Iterator[Samples]:
-        """The samples in one channel or two, from the start. Raises StorageError."""
+        """Streams the samples in one or two channels, from the start. Raises StorageError."""
         with self._lock:
             if self._file is None:
                 self._file = self._assemble(watch)
@@ -315,6 +321,7 @@ class _ChapterSamples:
         return as_channels(self._read(file), channels)
 
     def _assemble(self, watch: _ProgressWatch) -> IO[bytes]:
+        """Writes the chapter's samples to a temporary file."""
         with storage(self.folder):
             file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115  # the last use closes it
         try:
@@ -331,6 +338,7 @@ class _ChapterSamples:
         return file
 
     def _read(self, file: IO[bytes]) -> Iterator[Samples]:
+        """Streams the blocks of the temporary file."""
         offset = 0
         for shape in self._shapes:
             size = 4 * math.prod(shape)
@@ -340,7 +348,7 @@ class _ChapterSamples:
             yield np.frombuffer(block_bytes, np.float32).reshape(shape)
 
     def figures(self, measurement: object, measure_sound: Callable[[], Loudness]) -> Loudness:
-        """What `measure_sound` gives, asked once for each `measurement`."""
+        """Returns the result of `measure_sound`, called once for each `measurement`."""
         with self._lock:
             if measurement not in self._figures:
                 self._figures[measurement] = measure_sound()
@@ -348,15 +356,16 @@ class _ChapterSamples:
 
 
 MAX_ROUNDS = 3
-"""Times that a chapter is encoded until it measures what it should."""
+"""Most times that a chapter is encoded until it meets its target."""
 
 
 def _encode_chapter(
     job: EncodeJob, sound: _ChapterSamples, folder: Path, report: Callable[[float], None]
 ) -> Encoded:
-    """Measure, master, encode, measure the encoded file; again where it misses the target.
+    """Encodes a chapter to its target, or loads it where it exists.
 
-    `report` is told the share done; what it raises ends the work. Raises ExportError, StorageError.
+    `report` receives the share done; errors it raises end the work. Raises ExportError,
+    StorageError.
     """
     path = _cache_path(job, folder)
     encoded_chapter = _load_encoded(path, job.encoding)
@@ -368,13 +377,14 @@ def _encode_chapter(
     return encoded_chapter
 
 
-def kept_of(job: EncodeJob, folder: Path) -> Encoded | None:
-    """What was made of a job and is there, every byte of it; nothing is encoded."""
+def load_encoded_job(job: EncodeJob, folder: Path) -> Encoded | None:
+    """Returns the encoded chapter of a job if it exists, with every byte intact; encodes
+    nothing."""
     return _load_encoded(_cache_path(job, folder), job.encoding)
 
 
 def _cache_path(job: EncodeJob, folder: Path) -> Path:
-    """Where a job's encoded chapter is kept: named by all that decides it."""
+    """Returns the path of a job's encoded chapter, named by everything that decides it."""
     levelled_by = (
         "words" if job.target.kind == "dB RMS" else "speech" if job.chapter.speech else "sound"
     )
@@ -392,7 +402,10 @@ def _cache_path(job: EncodeJob, folder: Path) -> Path:
 def _encode_to_target(
     job: EncodeJob, sound: _ChapterSamples, path: Path, report: Callable[[float], None]
 ) -> tuple[float, int, Loudness]:
-    """Write the file; its gain, length and figures. Raises ExportError where no round fits."""
+    """Measures, masters, encodes and measures again, until the file meets its target.
+
+    Returns gain, length and figures. Raises ExportError where no round fits.
+    """
     target, channels = job.target, job.encoding.channels
     title, timeline = job.chapter.title, job.chapter.timeline
     rate, watch = timeline.sample_rate, _ProgressWatch(report)
@@ -401,7 +414,7 @@ def _encode_to_target(
         return watch(sound.blocks(watch, channels), timeline.length, share_start, share_stop)
 
     def mastered_level(share_start: float) -> Loudness:
-        limited = master(blocks(share_start, share_start + 0.06), rate, gain.value, ceiling)
+        limited = master(blocks(share_start, share_start + 0.06), rate, gain.gain, ceiling)
         return measure(limited, rate, true_peak=False)
 
     unmastered = sound.figures(channels, lambda: measure(blocks(0.05, 0.1), rate, true_peak=False))
@@ -412,23 +425,25 @@ def _encode_to_target(
     gain = _GainControl(level if keeps_level else _target_level(job, sound, unmastered), level)
     ceiling = target.true_peak - _CODECS[job.encoding.codec].margin
     for share_start in (0.1, 0.17, 0.24):  # what the limiter takes is given back
-        if keeps_level or unmastered.peak + gain.value <= ceiling:
+        if keeps_level or unmastered.peak + gain.gain <= ceiling:
             break
         limited = sound.figures(
-            (channels, gain.value, ceiling), partial(mastered_level, share_start)
+            (channels, gain.gain, ceiling), partial(mastered_level, share_start)
         )
         if gain.correct(target.level_of(limited)) < 0.1:
             break
     for _ in range(MAX_ROUNDS):
-        mastered_blocks = master(blocks(0.3, 0.65), rate, gain.value, ceiling)
+        mastered_blocks = master(blocks(0.3, 0.65), rate, gain.gain, ceiling)
         if job.room_tone is not None:
             mastered_blocks = mastering.with_room_tone(mastered_blocks, rate, job.room_tone)
         samples = write_sound(path, mastered_blocks, rate, job.encoding)
-        with opened(path) as container:
-            decoded_blocks = watch(gathered(decoded(container, mono=False)), samples, 0.65, 1.0)
+        with open_encoded(path) as container:
+            decoded_blocks = watch(
+                regroup_blocks(decoded(container, mono=False)), samples, 0.65, 1.0
+            )
             encoded_loudness = measure(decoded_blocks, job.encoding.sample_rate)
         if target.accepts(encoded_loudness):
-            return gain.value, samples, encoded_loudness
+            return gain.gain, samples, encoded_loudness
         if not keeps_level:
             gain.correct(target.level_of(encoded_loudness))
         ceiling -= max(0.0, encoded_loudness.true_peak - target.true_peak + 0.1)
@@ -449,9 +464,10 @@ def _encode_to_target(
 
 
 MOSTLY_SILENT_DIFFERENCE = 4.0
-"""dB that RMS lies below the loudness of the words where a good half of a chapter is silence."""
+"""dB between the loudness of the words and the RMS of a chapter from which on a good half of it is
+silence."""
 TARGET_MARGIN = 0.15
-"""dB that a mix is kept from the bounds of what its target accepts: encoding moves it a little."""
+"""dB that a mix stays within the bounds of its target: encoding moves it a little."""
 
 
 WORDS_ABOVE_RMS = 1.0
@@ -461,8 +477,11 @@ pauses."""
 
 
 def _target_level(job: EncodeJob, sound: _ChapterSamples, unmastered: Loudness) -> float:
-    """The level to bring a chapter to, which measures `unmastered` now: the one that brings its words
-    to the target, within what the target accepts of the whole, music and pauses included."""
+    """Returns the level to bring a chapter to, which measures `unmastered` now.
+
+    It brings the words to the target, as far as the target accepts the chapter with music and
+    pauses.
+    """
     target, speech, channels = job.target, job.chapter.speech, job.encoding.channels
     if target.kind == "LUFS" and speech is None:
         return target.level
@@ -483,28 +502,28 @@ def _target_level(job: EncodeJob, sound: _ChapterSamples, unmastered: Loudness) 
 
 
 class _GainControl:
-    """The gain that brings a chapter to a level; under a limiter a dB of it gives less."""
+    """Finds the gain that brings a chapter to a level; under a limiter a dB of gain yields less."""
 
-    def __init__(self, wanted: float, level: float) -> None:
-        self.wanted = wanted
-        self.value = wanted - level
-        self.yields = 1.0
+    def __init__(self, target_level: float, level: float) -> None:
+        self.target_level = target_level
+        self.gain = target_level - level
+        self.level_per_gain = 1.0
         """dB of level for a dB of gain."""
         self._last: tuple[float, float] | None = None
 
     def correct(self, level: float) -> float:
-        """Take in the level that came of the gain; returns by how much it missed."""
-        if self._last and abs(self.value - self._last[0]) > 0.01:
-            yield_estimate = (level - self._last[1]) / (self.value - self._last[0])
-            self.yields = min(1.0, max(0.25, yield_estimate))
-        self._last = self.value, level
-        missing = self.wanted - level
-        self.value += missing / self.yields
+        """Corrects the gain by the level that it gave; returns how far that was off."""
+        if self._last and abs(self.gain - self._last[0]) > 0.01:
+            yield_estimate = (level - self._last[1]) / (self.gain - self._last[0])
+            self.level_per_gain = min(1.0, max(0.25, yield_estimate))
+        self._last = self.gain, level
+        missing = self.target_level - level
+        self.gain += missing / self.level_per_gain
         return abs(missing)
 
 
 class _ProgressWatch:
-    """Reports how far a stream has come; a stream that begins again does not take shares back."""
+    """Reports the progress of streams; the share never decreases when a stream begins again."""
 
     def __init__(self, report: Callable[[float], None]) -> None:
         self.report = report
@@ -513,6 +532,7 @@ class _ProgressWatch:
     def __call__(
         self, blocks: Iterable[Samples], length: int, share_start: float, share_stop: float
     ) -> Iterator[Samples]:
+        """Yields the blocks, and reports shares from `share_start` to `share_stop`."""
         passed_samples = 0
         for block in blocks:
             passed_samples += len(block)
@@ -528,12 +548,12 @@ class _ProgressWatch:
 
 
 def write_sound(path: Path, blocks: Iterable[Samples], rate: int, encoding: Encoding) -> int:
-    """Encode a stream; returns its length at the encoding's sample rate."""
+    """Encodes a stream; returns its length at the encoding's sample rate."""
     length = 0
-    with created(path, _CODECS[encoding.codec].container) as container:
+    with create_file(path, _CODECS[encoding.codec].container) as container:
         stream = add_sound(container, encoding)
-        for block in gathered(resampled(blocks, rate, encoding.sample_rate)):
-            put(container, stream, scaled(block, encoding), length)
+        for block in regroup_blocks(resampled(blocks, rate, encoding.sample_rate)):
+            write_block(container, stream, scale_for_encoder(block, encoding), length)
             length += len(block)
         container.mux(stream.encode(None))
     return length
@@ -541,6 +561,7 @@ def write_sound(path: Path, blocks: Iterable[Samples], rate: int, encoding: Enco
 
 @contextlib.contextmanager
 def _translate_errors(name: str) -> Iterator[None]:
+    """Raises ExportError in place of FFmpeg's errors, but for OSError."""
     try:
         yield
     except av.error.FFmpegError as error:
@@ -550,8 +571,8 @@ def _translate_errors(name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def created(path: Path, container: str) -> Iterator[OutputContainer]:
-    """A new file of FFmpeg's, with no trace of time, version or chance in its bytes."""
+def create_file(path: Path, container: str) -> Iterator[OutputContainer]:
+    """Opens a new file for FFmpeg, with no trace of time, version or chance in its bytes."""
     options = {"fflags": "+bitexact"}
     options |= {"mp3": {"id3v2_version": "3"}, "wav": {"rf64": "auto"}}.get(container, {})
     # with the protocol before it, no name of a folder is taken for another
@@ -564,7 +585,7 @@ def created(path: Path, container: str) -> Iterator[OutputContainer]:
 
 
 def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
-    """A stream of an encoding; FLAC's takes integers of 24 bits in 32."""
+    """Adds a stream of an encoding; FLAC's takes integers of 24 bits in 32."""
     codec = _CODECS[encoding.codec]
     layout = "mono" if encoding.channels == 1 else "stereo"
     stream = container.add_stream(codec.encoder, rate=encoding.sample_rate, layout=layout)
@@ -583,14 +604,16 @@ def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
     return stream
 
 
-def scaled(block: Samples, encoding: Encoding) -> Samples:
-    """A block as the encoder is to be given it."""
+def scale_for_encoder(block: Samples, encoding: Encoding) -> Samples:
+    """Compensates a block for the factor that its encoder applies."""
     scale = np.float32(1 / _CODECS[encoding.codec].scale)
     return block if scale == 1 else block * scale
 
 
-def put(container: OutputContainer, stream: AudioStream, block: Samples, position: int) -> None:
-    """Encode and write one block."""
+def write_block(
+    container: OutputContainer, stream: AudioStream, block: Samples, position: int
+) -> None:
+    """Encodes and writes one block."""
     if stream.format.name == "s32":
         integers = np.rint(block.astype(np.float64) * 2**23).clip(-(2**23), 2**23 - 1)
         frame = as_frame(integers.astype(np.int32) << 8, stream.rate, position)
@@ -600,8 +623,8 @@ def put(container: OutputContainer, stream: AudioStream, block: Samples, positio
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[InputContainer]:
-    """A file of ours, for decoding. Raises ExportError where FFmpeg cannot read it."""
+def open_encoded(path: Path) -> Iterator[InputContainer]:
+    """Opens an encoded file for decoding. Raises ExportError where FFmpeg cannot read it."""
     try:
         with media.sound(path) as container:
             yield container
@@ -609,8 +632,8 @@ def opened(path: Path) -> Iterator[InputContainer]:
         raise ExportError(f"{path.name} cannot be read back: {error}") from error
 
 
-def gathered(blocks: Iterable[Samples]) -> Iterator[Samples]:
-    """The same samples in blocks of `BLOCK` or a little more: codecs give them by the thousand."""
+def regroup_blocks(blocks: Iterable[Samples]) -> Iterator[Samples]:
+    """Joins blocks to at least `BLOCK` samples: codecs yield them by the thousand."""
     pending: list[Samples] = []
     count = 0
     for block in blocks:
@@ -631,16 +654,16 @@ _STREAM_CONTAINERS: dict[str, tuple[str, dict[str, str]]] = {
     "opus": ("opus", {"page_duration": "200000"}),
     "flac": ("flac", {}),
 }
-"""FFmpeg's containers that need not be gone back in, and their options."""
+"""FFmpeg's containers that are written without seeking, and their options."""
 _FAST_OPTIONS = {"mp3": {"compression_level": "7"}}
-"""Options of coders for what is waited for: LAME takes half its time."""
+"""Options of encoders for urgent sound: LAME takes half its time."""
 
 
 class Flow:
-    """Sound that is encoded while it comes: what was fed comes out as soon as a frame is full."""
+    """Encodes a stream of samples: bytes come out as soon as a frame is full."""
 
     def __init__(self, encoding: Encoding, rate: int) -> None:
-        """`rate` is that of the samples that are fed. Raises ExportError."""
+        """Prepares the encoder for samples at `rate`. Raises ExportError."""
         self._encoding, self._position = encoding, 0
         self._resample = soxr.ResampleStream(
             rate, encoding.sample_rate, 1, dtype="float32", quality="HQ"
@@ -660,22 +683,25 @@ class Flow:
             }
 
     def feed(self, samples: Samples, last: bool = False) -> bytes:
-        """What of the file is there now, and was not before; all of it with the `last` samples.
-        Raises ExportError."""
+        """Encodes samples; returns the new bytes of the file, the rest of them with the `last`
+        samples.
+
+        Raises ExportError.
+        """
         block = self._resample.resample_chunk(samples, last=last)
         with _translate_errors("the sound"):
             if len(block):
-                scaled_block = scaled(block, self._encoding)
-                put(self._container, self._stream, scaled_block, self._position)
+                scaled_block = scale_for_encoder(block, self._encoding)
+                write_block(self._container, self._stream, scaled_block, self._position)
                 self._position += len(block)
             if last:
                 self._container.mux(self._stream.encode(None))
                 self._container.close()
-        return self._sink.taken()
+        return self._sink.take_bytes()
 
 
 class _OutputBuffer(io.RawIOBase):
-    """What FFmpeg writes, until it is taken; it cannot go back in it."""
+    """Holds the output of FFmpeg until it is taken; cannot seek."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
@@ -687,7 +713,8 @@ class _OutputBuffer(io.RawIOBase):
         self._pending += written_bytes
         return len(written_bytes)
 
-    def taken(self) -> bytes:
+    def take_bytes(self) -> bytes:
+        """Returns and clears the output."""
         pending_bytes = bytes(self._pending)
         self._pending.clear()
         return pending_bytes
@@ -699,6 +726,7 @@ class _OutputBuffer(io.RawIOBase):
 def _save_index(
     path: Path, encoding: Encoding, gain: float, samples: int, loudness: Loudness
 ) -> Encoded:
+    """Writes the index of an encoded chapter, and returns the chapter."""
     with storage(path):
         size, sha256 = path.stat().st_size, keys.file_content(path)
     index = {"loudness": asdict(loudness), "gain": gain, "samples": samples, "sha256": sha256}
@@ -707,9 +735,9 @@ def _save_index(
 
 
 def _load_encoded(path: Path, encoding: Encoding) -> Encoded | None:
-    """An encoded chapter that is there, and is what was written, every byte of it.
+    """Loads an encoded chapter that exists and has every byte that was written.
 
-    Size and time tell nothing of a flipped bit; hashing takes a second for some twenty hours.
+    Size and time do not show a flipped bit; hashing takes a second for some twenty hours.
     """
     index = load_json(path.with_suffix(".json"), {})
     try:
@@ -727,7 +755,7 @@ def _load_encoded(path: Path, encoding: Encoding) -> Encoded | None:
 
 
 def altered_encodings(cache_folder: Path) -> list[Path]:
-    """Encoded chapters that have other bytes than were written, or an index that has. Raises
+    """Returns encoded chapters whose bytes or index differ from what was written. Raises
     StorageError."""
     with storage(cache_folder):
         indices = [
@@ -749,7 +777,7 @@ _KEY_PATTERN = re.compile("[0-9a-f]{40}")
 
 
 def _is_as_written(index: Path, sound: Path | None) -> bool:
-    """Whether an encoded chapter is what its index says. Raises OSError."""
+    """Returns whether an encoded chapter matches its index. Raises OSError."""
     try:
         content = read_json(index)["sha256"]
     except (Altered, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""A chapter as it comes to export, and a cut from one: the retail sample."""
+"""A chapter as input of the export, and an excerpt of one: the retail sample."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from narrator.text.sentences import sentences
 
 @dataclass(frozen=True, slots=True)
 class ChapterAudio:
-    """One chapter, ready to be heard."""
+    """A chapter's sound, ready to be exported."""
 
     number: int
-    """From 1, in its book."""
+    """Counted from 1, in its book."""
     title: str
     key: str
-    """Of everything that decides its samples: `assemble.sound_key`."""
+    """Key of everything that decides its samples: `assemble.sound_key`."""
     timeline: Timeline
     blocks: Callable[[], Iterator[Samples]]
-    """Its samples at the timeline's rate, (n,) or (n, 2), from the start at every call; from a
-    thread, once for all encodings."""
+    """Streams its samples at the timeline's rate, (n,) or (n, 2), from the start at every call;
+    called from a thread, once for all encodings."""
     channels: int = 1
-    """Of what `blocks` gives: 2 where there is music in stereo."""
+    """Channel count of `blocks`: 2 where there is music in stereo."""
     speech: Callable[[], Iterator[Samples]] | None = None
-    """The words alone, in one channel, where `blocks` has music too; as long as that. They are what
-    is levelled, as far as the target accepts the mix, lest music makes a chapter's words louder or
-    quieter than the next."""
+    """Streams the words alone, in one channel and equally long, where `blocks` has music too. They
+    decide the level, as far as the target accepts the mix, so that music does not make a chapter's
+    words louder or quieter than the next."""
 
 
 SAMPLE_LEAD = 0.75
-"""Seconds before a sample's first word and, twice, after its last: within what ACX asks for."""
+"""Seconds before a sample's first word and, twice, after its last: within ACX's demands."""
 MIN_SENTENCE_GAP = 0.1
-"""Seconds between two sentences of a take that a sample may end in."""
+"""Least seconds between two sentences of a take for a sample to end there."""
 FADE = 0.25
-"""Seconds in which what lies before and after the words, such as music, comes and goes at most."""
+"""Most seconds in which sound around the words, such as music, fades in and out."""
 
 
 def excerpt(
@@ -51,12 +51,14 @@ def excerpt(
     start: float,
     seconds: float,
     *,
-    least: float = 0,
+    min_seconds: float = 0,
     language: str = "",
 ) -> ChapterAudio:
-    """The part of a chapter from the first words after `start` on, `seconds` at most with its
-    silent edges; it begins and ends in pauses, within a take too where its words are timed, after a
-    sentence of this language. Raises UserError where it gets no `least` seconds.
+    """Cuts a chapter from the first words after `start` on, to `seconds` at most with its silent
+    edges.
+
+    It begins and ends in pauses, also within a take, after a sentence of this language, where its
+    words are timed. Raises UserError where it is shorter than `min_seconds`.
     """
     timeline = sound.timeline
     rate = timeline.sample_rate
@@ -65,10 +67,10 @@ def excerpt(
         timeline, round(start * rate), round(seconds * rate) - lead - tail, language
     )
     length = lead + chosen_cues[-1].stop - chosen_cues[0].start + tail if chosen_cues else 0
-    if not chosen_cues or length < least * rate:
+    if not chosen_cues or length < min_seconds * rate:
         raise UserError(
             f"output.sample: '{sound.title}' gives {length / rate:.0f} s from {start:g} s on, of "
-            f"{least:g} s that are asked for; choose another chapter, start or length"
+            f"{min_seconds:g} s that are asked for; choose another chapter, start or length"
         )
     first_sample, last_sample = chosen_cues[0].start, chosen_cues[-1].stop
     window = _Window(
@@ -103,13 +105,14 @@ def nearest_excerpt(
     sound: ChapterAudio, title: str, start: float, seconds: float, span: tuple[float, float],
     language: str,
 ) -> tuple[ChapterAudio, str]:  # fmt: skip
-    """An `excerpt`, or where that gets too short the nearest that does not: longer, else from an
-    earlier word on. `span` are the seconds that it may have, least and most; with it a remark on
-    what is other than was asked for, or "". Raises UserError where the chapter is too short.
+    """Cuts an `excerpt`, or the nearest that is long enough: longer, else from an earlier word on.
+
+    `span` are its least and most seconds. Returns it with a remark on what differs from what was
+    asked for, or "". Raises UserError where the chapter is too short.
     """
     timeline, (min_seconds, max_seconds) = sound.timeline, span
     try:
-        return excerpt(sound, title, start, seconds, least=min_seconds, language=language), ""
+        return excerpt(sound, title, start, seconds, min_seconds=min_seconds, language=language), ""
     except UserError as error:
         refusal = error
     cue_starts = [cue.start / timeline.sample_rate for cue in timeline.heard]
@@ -128,8 +131,9 @@ def nearest_excerpt(
                 sample = excerpt(sound, title, candidate_start, length + 0.01, language=language)
                 start_note = f" from {candidate_start:.0f} s on" if candidate_start < start else ""
                 return sample, (
-                    f"the retail sample lasts {sample.timeline.seconds:.0f} s{start_note}: takes of "
-                    f"'{sound.title}' allow none of {min_seconds:g} to {seconds:g} s from {start:g} s on"
+                    f"the retail sample lasts {sample.timeline.seconds:.0f} s{start_note}: takes "
+                    f"of '{sound.title}' allow none of {min_seconds:g} to {seconds:g} s "
+                    f"from {start:g} s on"
                 )
     raise refusal
 
@@ -140,14 +144,16 @@ class _CutCue:
 
     cue: Cue
     resumed: int
-    """Where the next is heard."""
+    """Sample at which the next sentence begins."""
 
 
 def _choose_cues(
     timeline: Timeline, start: int, max_length: int, language: str
 ) -> tuple[list[Cue], _CutCue | None]:
-    """What is heard from `start` on within so many samples; and the last of it, where that is not
-    whole."""
+    """Returns the cues from `start` on that fit into `max_length` samples.
+
+    The second result is the last of them, where only its first sentences fit.
+    """
     later_cues = [cue for cue in timeline.heard if cue.start >= start]
     cues = [cue for cue in later_cues if cue.stop - later_cues[0].start <= max_length]
     if not later_cues[len(cues) :]:
@@ -159,7 +165,7 @@ def _choose_cues(
 def _fade_lengths(
     timeline: Timeline, first: int, last: int, cut_cue: _CutCue | None
 ) -> tuple[int, int]:
-    """Samples before and after what is held that no other words are heard in."""
+    """Returns the samples before and after the excerpt in which no other words are heard."""
     previous_stop = max((cue.stop for cue in timeline.heard if cue.stop <= first), default=0)
     next_start = min(
         (cue.start for cue in timeline.heard if cue.start >= last), default=timeline.length
@@ -170,8 +176,10 @@ def _fade_lengths(
 
 
 def _cut_cue(timeline: Timeline, cue: Cue, end: int, language: str) -> _CutCue | None:
-    """The sentences of a cue that are heard before a sample is to end; None where its words are not
-    timed, or no sentence has a pause after it. A unison stays whole."""
+    """Returns the first sentences of a cue that end before a sample.
+
+    None where its words are not timed, no sentence has a pause after it, or it is in unison.
+    """
     cut_cue: _CutCue | None = None
     if any(candidate.with_before and candidate.start == cue.start for candidate in timeline.cues):
         return cut_cue
@@ -198,19 +206,20 @@ def _cut_cue(timeline: Timeline, cue: Cue, end: int, language: str) -> _CutCue |
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """What of a chapter's samples is heard."""
+    """The part of a chapter's samples that an excerpt holds."""
 
     begin: int
-    """Where the cut begins: it may lie before the chapter's first sample, or end after its last."""
+    """First sample; it may lie before the chapter's first, as the end may lie after its last."""
     length: int
     first: int
     last: int
-    """From where to where everything is heard."""
+    """Samples between which everything is at full level."""
     fades: tuple[int, int]
-    """Samples before and after that: beyond them is silence, lest the next words are heard."""
+    """Samples of the fades before and after that; beyond them is silence, so that the next words
+    are not heard."""
 
     def gain(self, positions: NDArray[np.int64]) -> Samples:
-        """At places in the chapter."""
+        """Returns the gain at positions in the chapter."""
         fade_in = (positions - self.first + self.fades[0]) / max(1, self.fades[0])
         fade_out = (self.last + self.fades[1] - positions) / max(1, self.fades[1])
         ramp = np.clip(np.minimum(fade_in, fade_out), 0, 1)
@@ -220,7 +229,7 @@ class _Window:
 def _cut_window(
     blocks: Callable[[], Iterator[Samples]], window: _Window, channels: int
 ) -> Iterator[Samples]:
-    """The window's samples; silent where the chapter has none."""
+    """Streams the window's samples; silence where the chapter has none."""
     window_end = window.begin + window.length
     next_position = window.begin  # of the next sample to give
     block_start = 0  # of the block in the chapter

@@ -1,9 +1,9 @@
-"""M4B: one file of encoded AAC chapters, with chapter marks, cover and tags.
+"""Writes M4B: one file of encoded AAC chapters, with chapter marks, cover and tags.
 
-Chapters are copied, not encoded again. FFmpeg's own muxer is not used for this: it keeps 70 bytes a
-packet in memory (300 MB for 26 hours), and drops series, publisher and language from the tags that
-Apple's software reads. Layout after ISO/IEC 14496-12 and -14, Apple's QuickTime File Format
-Specification (chapter lists), and what FFmpeg writes, which players are known to take.
+Chapters are copied, not encoded again. FFmpeg's own muxer is not used: it keeps 70 bytes a packet
+in memory (300 MB for 26 hours), and drops series, publisher and language from the tags that Apple's
+software reads. The layout follows ISO/IEC 14496-12 and -14, Apple's QuickTime File Format
+Specification (chapter lists), and the output of FFmpeg, which players are known to accept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.delivery.export.encode import Encoded, Encoding, opened
+from narrator.delivery.export.encode import Encoded, Encoding, open_encoded
 from narrator.delivery.export.tags import GENRE, Cover, Track, three_letters
 from narrator.errors import ExportError
 from narrator.project.facts import BookFacts
@@ -26,19 +26,19 @@ from narrator.project.facts import BookFacts
 FRAME_SAMPLES = 1024
 """Samples of an AAC packet."""
 PRIMING_SAMPLES = 1024
-"""Samples that FFmpeg's encoder puts before the sound; an edit list leaves the first ones out."""
+"""Samples that FFmpeg's encoder puts before the sound; an edit list skips the first ones."""
 TICKS_PER_SECOND = 1000
-"""Ticks a second of the movie and of the chapter track, as players expect."""
+"""Time scale of the movie and of the chapter track, as players expect."""
 CHUNK_PACKETS = 32
-"""Packets that lie together: the granule in which players look things up."""
+"""Packets in a chunk, the unit in which players seek."""
 MAX_NERO_CHAPTERS = 255
-"""Chapters that a `chpl` list can count; a file of more has none, rather than one that ends early.
+"""Most chapters of a `chpl` list; a file with more has no list, rather than one that ends early.
 The QuickTime track has no such limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ChapterFile:
-    """Where an encoded chapter's packets lie in its own file."""
+    """The position of an encoded chapter's packets in its own file."""
 
     path: Path
     start: int
@@ -54,10 +54,10 @@ def write(
     cover: Cover | None,
     track: Track | None = None,
 ) -> tuple[int, ...]:
-    """Join encoded chapters (title, sound); returns the sample at which each begins.
+    """Joins encoded chapters (title, sound); returns the sample at which each begins.
 
-    A chapter begins where its own timeline has its zero. `track` is set where the file is a part of
-    its book. Raises ExportError, OSError.
+    A chapter begins where its timeline has its zero. `track` is set where the file is a part of its
+    book. Raises ExportError, OSError.
     """
     parts = [_read_index(encoded) for _, encoded in chapters]
     encoding = chapters[0][1].encoding
@@ -104,7 +104,8 @@ def write(
 
 
 def _read_index(encoded: Encoded) -> _ChapterFile:
-    with opened(encoded.path) as container:
+    """Reads the packet index of an encoded chapter. Raises ExportError."""
+    with open_encoded(encoded.path) as container:
         stream = container.streams.audio[0]
         entries = [(entry.pos, entry.size) for entry in stream.index_entries]
         decoder_config = stream.codec_context.extradata
@@ -126,6 +127,7 @@ def _read_index(encoded: Encoded) -> _ChapterFile:
 
 
 def _copy_payload(part: _ChapterFile, output_file: BinaryIO) -> None:
+    """Copies the packets of a chapter to the output file."""
     remaining_bytes = int(part.sizes.sum(dtype=np.int64))
     with part.path.open("rb") as file:
         file.seek(part.start)
@@ -140,19 +142,23 @@ def _copy_payload(part: _ChapterFile, output_file: BinaryIO) -> None:
 # -- atoms -----------------------------------------------------------------------------------------
 
 
-def _u16(*values: int) -> bytes:
-    return struct.pack(f">{len(values)}H", *values)
+def _u16(*numbers: int) -> bytes:
+    """Packs numbers as big-endian 16-bit integers."""
+    return struct.pack(f">{len(numbers)}H", *numbers)
 
 
-def _u32(*values: int) -> bytes:
-    return struct.pack(f">{len(values)}I", *values)
+def _u32(*numbers: int) -> bytes:
+    """Packs numbers as big-endian 32-bit integers."""
+    return struct.pack(f">{len(numbers)}I", *numbers)
 
 
 def _atom(kind: bytes, *payload: bytes) -> bytes:
+    """Returns an MP4 atom: size, kind, payload."""
     return _u32(8 + sum(map(len, payload))) + kind + b"".join(payload)
 
 
 def _full_atom(kind: bytes, *payload: bytes, version: int = 0, flags: int = 0) -> bytes:
+    """Returns an MP4 full atom, with version and flags."""
     return _atom(kind, _u32(version << 24 | flags), *payload)
 
 
@@ -212,6 +218,7 @@ def _movie_atom(
 
 
 def _ticks(samples: int, rate: int) -> int:
+    """Converts samples to ticks."""
     return round(samples * TICKS_PER_SECOND / rate)
 
 
@@ -265,6 +272,8 @@ def _sound_table(
     data_offset: int,
     is_wide: bool,
 ) -> bytes:
+    """Returns the sample table of the sound track, whose packets begin at `data_offset` in the
+    file."""
     count = len(sizes)
     chunk_sizes = np.add.reduceat(sizes, np.arange(0, count, CHUNK_PACKETS), dtype=np.int64)
     offsets = data_offset + np.concatenate([[0], np.cumsum(chunk_sizes[:-1])])
@@ -325,6 +334,7 @@ def _text_table(
     data_offset: int,
     is_wide: bool,
 ) -> bytes:
+    """Returns the sample table of the chapter track, whose titles begin at `base` in the file."""
     ticks = [_ticks(sample, rate) for sample in (*starts, length)]
     times = b"".join(_u32(1, next_tick - tick) for tick, next_tick in pairwise(ticks))
     entry = _atom(
@@ -353,7 +363,7 @@ def _text_sample(title: str) -> bytes:
 
 
 def _truncate_utf8(text: str, max_bytes: int) -> bytes:
-    """UTF-8 of at most so many bytes, whole characters."""
+    """Encodes text as UTF-8 of at most `max_bytes`, without splitting a character."""
     return text.encode()[:max_bytes].decode(errors="ignore").encode()
 
 
@@ -361,6 +371,7 @@ def _truncate_utf8(text: str, max_bytes: int) -> bytes:
 
 
 def _nero_chapters(titles: Sequence[str], starts: Sequence[int], rate: int) -> bytes:
+    """Returns Nero's chapter list; empty for more chapters than it can hold."""
     if len(titles) > MAX_NERO_CHAPTERS:
         return b""
     rows = []
@@ -371,7 +382,7 @@ def _nero_chapters(titles: Sequence[str], starts: Sequence[int], rate: int) -> b
 
 
 def _metadata(tags: BookFacts, cover: Cover | None, track: Track | None) -> bytes:
-    items = [
+    atoms = [
         _text_item(atom_name, text)
         for atom_name, text in (
             (b"\xa9nam", track.title if track else tags.title),
@@ -387,7 +398,7 @@ def _metadata(tags: BookFacts, cover: Cover | None, track: Track | None) -> byte
         )
         if text
     ]
-    items += [
+    atoms += [
         _free_item(name, text)
         for name, text in (
             ("SUBTITLE", tags.subtitle),
@@ -403,13 +414,13 @@ def _metadata(tags: BookFacts, cover: Cover | None, track: Track | None) -> byte
     ]
     if track and track.number:
         place = _u16(0, track.number, track.total, 0)
-        items.append(_atom(b"trkn", _data_atom(0, place)))
-    items.append(_atom(b"stik", _data_atom(21, b"\x02")))  # audiobook
-    items.append(_atom(b"pgap", _data_atom(21, b"\x01")))  # no gap
+        atoms.append(_atom(b"trkn", _data_atom(0, place)))
+    atoms.append(_atom(b"stik", _data_atom(21, b"\x02")))  # audiobook
+    atoms.append(_atom(b"pgap", _data_atom(21, b"\x01")))  # no gap
     if cover:
-        items.append(_atom(b"covr", _data_atom(14 if cover.kind == "png" else 13, cover.data)))
+        atoms.append(_atom(b"covr", _data_atom(14 if cover.kind == "png" else 13, cover.data)))
     handler = _full_atom(b"hdlr", bytes(4), b"mdirappl", bytes(9))
-    return _full_atom(b"meta", handler, _atom(b"ilst", *items))
+    return _full_atom(b"meta", handler, _atom(b"ilst", *atoms))
 
 
 def _data_atom(data_type: int, payload: bytes) -> bytes:
@@ -421,7 +432,7 @@ def _text_item(atom_name: bytes, text: str) -> bytes:
 
 
 def _free_item(name: str, text: str) -> bytes:
-    """An item of iTunes' free form, which FFmpeg and so Audiobookshelf read by its name."""
+    """Returns an item of iTunes' free form, which FFmpeg and so Audiobookshelf read by its name."""
     return _atom(
         b"----",
         _full_atom(b"mean", b"com.apple.iTunes"),

@@ -1,4 +1,4 @@
-"""What delivered files are called. Knows nothing of what they hold."""
+"""Makes names of delivered files. Knows nothing of their contents."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from narrator.characters import seen
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
-def file_name(text: str, *, most: int = 180) -> str:
-    """A name that every file system takes: letters of any script stay, path characters go.
+def file_name(text: str, *, max_bytes: int = 180) -> str:
+    """Returns a name that every file system accepts: letters of any script stay, path characters
+    go.
 
-    `most` is in bytes of UTF-8, to leave room for a number and an ending within 255.
+    `max_bytes` counts UTF-8, and leaves room for a number and an ending within 255.
     """
     text = unicodedata.normalize("NFC", seen(text))
     text = re.sub(r"\s*:\s+|\s*[/\\|]\s*", " - ", text)
@@ -26,7 +27,7 @@ def file_name(text: str, *, most: int = 180) -> str:
         if unicodedata.category(character) not in ("Cc", "Cs", "Co", "Cn")
     )
     text = re.sub(r" {2,}", " ", text).strip(" .")
-    while len(text.encode()) > most:
+    while len(text.encode()) > max_bytes:
         text = text[:-1].rstrip(" .")
     if not text or _RESERVED.match(text):
         text = f"_{text}"
@@ -34,10 +35,10 @@ def file_name(text: str, *, most: int = 180) -> str:
 
 
 def path_of(template: str, facts: Mapping[str, str]) -> Path:
-    """A path from its template, without an ending; `/` in the template makes folders.
+    """Expands a template to a path without an ending; `/` in the template makes folders.
 
-    Facts that are empty leave no dangling marks and no empty folders. Raises KeyError for a field
-    that does not exist.
+    Empty facts leave no dangling punctuation and no empty folders. Raises KeyError for a field that
+    does not exist.
     """
     names = []
     for part in template.split("/"):
@@ -48,6 +49,7 @@ def path_of(template: str, facts: Mapping[str, str]) -> Path:
     return Path(*(names or ["_"]))
 
 
-def folded(path: Path) -> str:
-    """Equal for paths that some file system takes for one: macOS and Windows look past case."""
+def fold_path(path: Path) -> str:
+    """Returns a string that is equal for paths that some file system takes for one: macOS and
+    Windows ignore case."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path.as_posix()).casefold())
