@@ -165,7 +165,9 @@ def _cover_problems(project: Project) -> Iterator[Problem]:
                 yield Problem(project.path, project.line("output", "profile"), message)
             continue
         try:
-            export.fitted(picture, path, square=profile.cover_square, pixels=profile.cover_pixels)
+            export.fit_cover(
+                picture, path, square=profile.cover_square, pixels=profile.cover_pixels
+            )
         except UserError as error:
             yield Problem(project.path, project.line("cover"), str(error))
 

@@ -114,7 +114,10 @@ def _length_fault(entry: Music, seconds: float) -> str | None:
     if entry.overlap > played_seconds:
         return f"`overlap: {entry.overlap:g}`, but the music lasts {played_seconds:.1f} s"
     if entry.loop is not True and 2 * entry.loop > played_seconds:
-        return f"`loop: {entry.loop:g}` is more than half of the {played_seconds:.1f} s that it repeats"
+        return (
+            f"`loop: {entry.loop:g}` is more than half of the {played_seconds:.1f} s "
+            "that it repeats"
+        )
     return None
 
 

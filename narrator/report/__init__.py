@@ -34,24 +34,25 @@ __all__ = ["MARK", "PageObserver", "ProjectFacts", "gather", "path_of", "write"]
 
 
 class PageObserver(Protocol):
-    """Who is told how far a page is."""
+    """Receives the progress of a page."""
 
     def __call__(self, what: str, share: float) -> None: ...
 
 
 def path_of(book: BookPlan) -> Path:
-    """Where a project's page lies: build/report.html, and beside it those of drafts and of
-    manifests by another name than book.yaml."""
+    """Returns the path of a project's page: build/report.html; drafts and manifests by another name
+    than book.yaml have their own beside it."""
     return book.project.build / f"{_file_name(book, 'report')}.html"
 
 
 def _file_name(book: BookPlan, prefix: str) -> str:
+    """Returns a file name of this manifest and rendition."""
     stem = "" if book.project.stem == "book" else f"-{book.project.stem}"
     return f"{prefix}{stem}{'' if book.folders.kind == 'book' else f'-{book.folders.kind}'}"
 
 
 def require(*packages: str) -> None:
-    """Raises EnvironmentFailed without packages of the extra."""
+    """Raises EnvironmentFailed for missing packages of the extra."""
     if missing := [name for name in packages if find_spec(name) is None]:
         raise EnvironmentFailed(
             f"the page needs {' and '.join(missing)}: {install_command('report')}"
@@ -66,10 +67,10 @@ def write(
     on_progress: PageObserver,
     now: datetime | None = None,
 ) -> ProjectFacts:
-    """Write the page; the facts that it states.
+    """Writes the page; returns the facts on it.
 
-    `spectrograms` are chapters, counted from 0. `on_progress` hears ("measure files", share done),
-    then ("read chapters", …), then ("draw", …). Raises EnvironmentFailed without the extra,
+    `spectrograms` are chapters, counted from 0. `on_progress` receives ("measure files", share
+    done), then ("read chapters", …), then ("draw", …). Raises EnvironmentFailed without the extra,
     StorageError.
     """
     require("matplotlib", "jinja2")
@@ -106,7 +107,8 @@ def write(
 def _chapter_sounds(
     facts: ProjectFacts, figures: dict[Path, FileFigures | UserError], spectrograms: Collection[int]
 ) -> dict[int, ChapterSound]:
-    """Where in its file each chapter is, by its number from 0; not of files that are unreadable."""
+    """Returns the position of each chapter in its file, by its number from 0; skips unreadable
+    files."""
     sounds_by_chapter: dict[int, ChapterSound] = {}
     for chapter in facts.chapters:
         index = chapter.number - 1

@@ -1,4 +1,4 @@
-"""Everything that a report says of a project, gathered from plan, store, timelines and files.
+"""Gathers all facts of a report from plan, store, timelines and files.
 
 Reads records, tries and timelines; neither decodes nor measures sound, and knows nothing of pages
 and pictures.
@@ -32,7 +32,7 @@ from narrator.speech.store import Record
 from narrator.text.chunks import together
 
 MARK = '<meta name="generator" content="narrator">'
-"""Stands in every page: only such a one is replaced by another."""
+"""Mark of every page: only a page with it is overwritten."""
 
 # -- what is said ----------------------------------------------------------------------------------
 
@@ -43,50 +43,50 @@ class File:
 
     path: Path
     name: str
-    """As it is found from the folder of finished files."""
+    """Path relative to the folder of finished files."""
     bytes: int
     chapters: tuple[int, ...]
-    """Counted from 0; empty where that is not known, and for a retail sample."""
+    """Counted from 0; empty where they are not known, and for a retail sample."""
     note: str
-    """What is wrong with it, if anything."""
+    """Its fault; empty where there is none."""
     profile: Profile | None
     sound: bool
-    """Whether it is one to listen to; else a companion: subtitles, a chapter list."""
+    """True for a sound file; else it is a companion: subtitles, a chapter list."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChapterFacts:
-    """One chapter, and how far it is."""
+    """A chapter and its progress."""
 
     number: int
-    """From 1."""
+    """Counted from 1."""
     title: str
     chunks: int
     missing: int
     """Chunks without a good take."""
     given_up: int
     seconds: float | None
-    """Of its timeline; None where it has not been assembled."""
+    """Length of its timeline; None where it has not been assembled."""
     current: bool
-    """Whether the timeline is made of the takes that belong there now."""
+    """True where the timeline has the takes that belong there now."""
     file: File | None
-    """Where it is heard."""
+    """The file to hear it in."""
     target: Target
-    """What its sound was to measure."""
+    """Loudness target of its sound."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakerFacts:
-    """A voice's share and manner."""
+    """Statistics of a speaker."""
 
     name: str
     chunks: int
     seconds: float
-    """Of speech, at its own speed."""
+    """Seconds of speech, at the speaker's speed."""
     share: float
-    """Of all speech, 0 to 1."""
+    """Share of all speech, 0 to 1."""
     pace: float | None
-    """Median length of its takes against what their texts should take; 1.1 is slower."""
+    """Median ratio of its takes' lengths to the expected ones; 1.1 is slower."""
     level: float | None
     """Median level of its takes, dB."""
     outliers: int
@@ -94,7 +94,7 @@ class SpeakerFacts:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast one chunk was spoken."""
+    """The speech rate of one chunk."""
 
     place: Passage
     seconds: float
@@ -109,41 +109,41 @@ class Pace:
 
     @property
     def against(self) -> float:
-        """Of what is usual for the speaker: 1.5 is half as long again."""
+        """Ratio relative to the speaker's usual one: 1.5 is half as long again."""
         return self.ratio / self.usual
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A chunk that was not good at once."""
+    """A chunk that was not good at the first try."""
 
     place: Passage
     outcome: str
     tries: int
-    """How often it was spoken; what is on disk of them, for one that was given up."""
+    """Number of times it was spoken; for a chunk that was given up, of tries on disk."""
     faults: tuple[str, ...]
     given_up: bool = False
     doubtful: bool = False
-    """Its take is the least bad of its tries."""
+    """True where its take is the best of several bad tries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Silence between two chunks, and the edges that meet there."""
+    """Silence between two chunks, and faults of the edges that meet there."""
 
     after: Passage
     kind: str
     """clause, sentence, line, heading, scene, speaker, or "set by hand"."""
     seconds: float
-    """As it is planned."""
+    """Planned seconds."""
     heard: float | None = None
     """Seconds from the last sound before it to the first after it; None where a take is missing."""
     faults: tuple[str, ...] = ()
-    """Of the edges of both takes, which are delivered in spite of them."""
+    """Faults of the edges of both takes, which are delivered in spite of them."""
 
     @property
     def bad(self) -> bool:
-        """Whether another pause is heard than is planned, or an edge is at fault."""
+        """True where the heard pause differs from the planned one, or an edge is faulty."""
         return (
             bool(self.faults) or abs((self.heard or self.seconds) - self.seconds) > PAUSE_TOLERANCE
         )
@@ -154,18 +154,18 @@ class Apart:
     """Takes in unison that do not end together."""
 
     place: Passage
-    """Of the first."""
+    """Passage of the first take."""
     seconds: float
-    """Between the end of the first to end and that of the last."""
+    """Seconds between the first and the last to end."""
     names: str
-    """Of all who say it."""
+    """Names of all speakers."""
     last: str
-    """Who ends last."""
+    """The speaker who ends last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unspoken:
-    """Text that is left out, and why."""
+    """Text that is left out, and the reason."""
 
     chapter: int
     source: str
@@ -175,14 +175,14 @@ class Unspoken:
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """How takes carry over to the next."""
+    """Statistics of chains of takes."""
 
     lengths: Mapping[int, int]
-    """How many chains there are of each number of chunks."""
+    """Number of chains by their number of chunks."""
     modes: Mapping[str, int]
-    """How many takes were given what."""
+    """Number of takes by the mode of their context."""
     pinned: int
-    """Takes that were chosen by hand."""
+    """Number of takes that were chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class EngineFacts:
 
     name: str
     identity: tuple[tuple[str, str], ...]
-    """What decides its sound, by name."""
+    """Everything that decides its sound, by name."""
     speakers: tuple[str, ...]
 
 
@@ -204,32 +204,32 @@ class ProjectFacts:
     language: str
     manifest: str
     engines: tuple[EngineFacts, ...]
-    """Those that have anything to say."""
+    """Engines that have something to say."""
     draft: bool
     written: datetime
     delivered: datetime | None
-    """When the newest file was made."""
+    """Time of the newest file."""
     chunks: int
     missing: int
     given_up: int
     doubtful: int
     retries: int
     seconds: float
-    """Of all chapters that are assembled."""
+    """Seconds of all assembled chapters."""
     characters: Accounting
     chapters: tuple[ChapterFacts, ...]
     speakers: tuple[SpeakerFacts, ...]
     paces: tuple[Pace, ...]
-    """Of every take, in reading order."""
+    """Speech rate of every take, in reading order."""
     troubles: tuple[Trouble, ...]
     pauses: tuple[Pause, ...]
     apart: tuple[Apart, ...]
-    """Those of more than `ENDS_APART`, the worst first."""
+    """Unisons of more than `ENDS_APART`, the worst first."""
     left_out: tuple[Unspoken, ...]
     chains: Chains
     files: tuple[File, ...]
     folder: Path
-    """Of the finished files."""
+    """Folder of the finished files."""
 
     @property
     def complete(self) -> bool:
@@ -237,7 +237,7 @@ class ProjectFacts:
 
     @property
     def outliers(self) -> list[Pace]:
-        """Those furthest from what is usual first."""
+        """Outliers, the furthest from the usual pace first."""
         outliers = [pace for pace in self.paces if pace.outlier]
         return sorted(outliers, key=lambda pace: -abs(np.log(pace.against)))
 
@@ -246,7 +246,7 @@ class ProjectFacts:
 
 
 def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
-    """The facts of a project. Raises StorageError."""
+    """Gathers the facts of a project. Raises StorageError."""
     project = book.project
     files = tuple(_files(book))
     timelines = [timeline_of(book, number) for number in range(len(book.chapters))]
@@ -299,12 +299,13 @@ def _engines(book: BookPlan) -> Iterator[EngineFacts]:
 
 
 def _newest_file_time(files: Sequence[File]) -> datetime | None:
-    """When the newest file with sound was written."""
+    """Returns when the newest sound file was written."""
     times = [file.path.stat().st_mtime for file in files if file.sound]
     return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
 def _flatten(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields settings as (name, text) pairs."""
     for name, setting in settings.items():
         is_plain = isinstance(setting, str | int | float)
         yield (
@@ -343,7 +344,7 @@ def _chapter(
 # -- files -----------------------------------------------------------------------------------------
 
 SOUND_ENDINGS = (".mp3", ".m4a", ".m4b", ".opus", ".flac", ".wav")
-"""Endings of files to listen to, those first that browsers play best."""
+"""Endings of sound files, those first that browsers play best."""
 
 
 def _files(book: BookPlan) -> Iterator[File]:
@@ -368,8 +369,10 @@ def _files(book: BookPlan) -> Iterator[File]:
 def _find_chapter_file(
     files: Sequence[File], chapter: int, profile_names: Sequence[str]
 ) -> File | None:
-    """The file to hear a chapter in: a current one, of the first way of delivery, of few chapters,
-    that browsers play."""
+    """Chooses the file to hear a chapter in.
+
+    Prefers current files, the first profile, few chapters, and formats that browsers play.
+    """
     candidates = [file for file in files if file.sound and chapter in file.chapters]
 
     def rank(file: File) -> tuple[bool, int, int, int]:
@@ -392,15 +395,16 @@ def _target(book: BookPlan, file: File | None) -> Target:
 # -- pace ------------------------------------------------------------------------------------------
 
 MIN_TAKES = 5
-"""Takes of a speaker from which on they make a median of their own."""
+"""Takes of a speaker from which on they have a median of their own."""
 OUTLIER_SIGMAS, OUTLIER_SHARE, OUTLIER_SECONDS = 3.0, 0.2, 0.5
 """A take is an outlier where it lies three robust standard deviations, a fifth and half a second
-from what is usual for its speaker: short chunks vary more than long ones, and harmlessly."""
+from its speaker's usual pace: short chunks vary more than long ones, and harmlessly."""
 
 
 def _paces(
     steps: Sequence[Step], records: Mapping[str, Record], places: Mapping[str, Passage]
 ) -> Iterator[Pace]:
+    """Yields the speech rate of every take."""
     spoken_steps = [
         (s, records[s.key].seconds) for s in steps if s.key in records and s.expected > 0
     ]
@@ -433,7 +437,7 @@ def _paces(
 def _speakers(
     book: BookPlan, records: Mapping[str, Record], paces: Sequence[Pace]
 ) -> Iterator[SpeakerFacts]:
-    """The cast, by share; who has no text is not in it."""
+    """Yields the speakers with text, by share."""
     seconds: dict[str, float] = defaultdict(float)
     levels: dict[str, list[float]] = defaultdict(list)
     chunks = Counter(step.chunk.speaker for step in book.steps)
@@ -462,8 +466,8 @@ def _speakers(
 def _troubles(
     book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
 ) -> list[Trouble]:
-    """Chunks that were given up, then doubtful ones, then those that took more than one try; each
-    take once."""
+    """Returns chunks that were given up, then doubtful ones, then those that took more than one
+    try; each take once."""
     tried = book.store.tried()
     troubles: dict[str, Trouble] = {}
     for step in book.steps:
@@ -496,6 +500,7 @@ def _trouble(
 
 
 def _recovered_trouble(place: Passage, record: Record, faults: tuple[str, ...]) -> Trouble:
+    """Returns the trouble of a chunk that became good in the end."""
     if record.halves > 1:
         return Trouble(place, "good in halves", record.tries, faults)
     if not faults:  # its bad tries have been cleared away
@@ -504,12 +509,13 @@ def _recovered_trouble(place: Passage, record: Record, faults: tuple[str, ...]) 
 
 
 PAUSE_TOLERANCE = 0.02
-"""Seconds by which a pause may be heard longer than it was planned."""
+"""Seconds by which a pause may be heard longer than planned."""
 
 
 def _pauses(
     book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
 ) -> Iterator[Pause]:
+    """Yields the pauses within chapters."""
     first_steps = [step for step in book.steps if not step.with_before]
     for step, following in pairwise(first_steps):
         if step.chapter == following.chapter:
@@ -532,13 +538,13 @@ def _pauses(
 
 
 ENDS_APART = 0.5
-"""Seconds from which on it is heard that voices in unison do not end together."""
+"""Seconds from which on it is audible that voices in unison do not end together."""
 
 
 def _uneven_unisons(
     book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
 ) -> Iterator[Apart]:
-    """Of those in unison that are all spoken."""
+    """Yields complete unisons that do not end together."""
     for steps in together(book.steps):
         if len(steps) > 1 and all(step.key in records for step in steps):
             seconds_by_speaker = {
@@ -552,6 +558,7 @@ def _uneven_unisons(
 
 
 def _chains(book: BookPlan, records: Mapping[str, Record]) -> Chains:
+    """Returns the statistics of chains."""
     chain_lengths: dict[str, int] = {}
     heads: dict[str, str] = {}
     for step in book.steps:

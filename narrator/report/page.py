@@ -1,8 +1,8 @@
-"""Facts and pictures -> one HTML page that needs nothing else: no network, fonts or scripts.
+"""Turns facts and pictures into one self-contained HTML page: no network, fonts or scripts needed.
 
-What it says and its markup are in templates/, a file for each section, where all text is escaped;
-here is what they are filled with. A little script lets places be heard where it runs; without it
-they are links to the same place. Knows nothing of plans, stores and how sound is measured.
+Texts and markup are in templates/, a file for each section, where all text is escaped; this module
+prepares their input. A small script plays places of the sound; without it they are links to the
+same place. Knows nothing of plans, stores and how sound is measured.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from narrator.sound.probe import FileFigures
 
 @dataclass(frozen=True, slots=True)
 class Sounds:
-    """What was measured of the files."""
+    """The measurements of the files."""
 
     curves: Mapping[int, Curve]
-    """Of chapters, counted from 0."""
+    """Curves by chapter, counted from 0."""
     parts: Mapping[int, ChapterSound]
-    """Where in its file each chapter is."""
+    """Position of each chapter in its file."""
     figures: Mapping[Path, FileFigures | UserError]
     curve_cache: CurveCache
-    """Where drawn curves are kept."""
+    """Cache of drawn curves."""
 
 
 def _read_resource(name: str) -> str:
-    """A file of this room: style.css, script.js."""
+    """Reads a file of this package: style.css, script.js."""
     return resources.files(__package__).joinpath(name).read_text("utf-8")
 
 
 def pieces(
     facts: ProjectFacts, sounds: Sounds, folder: Path, on_drawn: Callable[[int, int], None]
 ) -> Iterator[str]:
-    """The page, piece by piece: it may be long. `folder` is where it will lie, for its links.
+    """Yields the page in pieces, since it may be long. `folder` is its own, for relative links.
 
-    `on_drawn` hears how many pictures of how many are drawn.
+    `on_drawn` receives the number of drawn pictures and of all.
     """
     files = _shown_files(facts.files, sounds.figures)
     chapters = [
@@ -102,6 +102,7 @@ def pieces(
 
 
 def _templates() -> Environment:
+    """Returns the template environment with the filters of this page."""
     environment = templates.environment("narrator.report")
     environment.filters |= {
         "clock": clock,
@@ -121,6 +122,7 @@ def _format_number(number: int) -> str:
 
 
 def _count_noun(number: int, noun: str) -> str:
+    """Formats a number with its noun, in the plural if needed."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -129,11 +131,12 @@ def _format_date(moment: datetime) -> str:
 
 
 def _format_signed(number: float, digits: int = 1) -> str:
-    """With a real minus."""
+    """Formats a number with a true minus sign."""
     return f"{number:.{digits}f}".replace("-", "−")
 
 
 def _format_size(size: float) -> str:
+    """Formats bytes as B, kB, MB or GB."""
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit != "MB" else f"{size:.1f} {unit}"
@@ -146,7 +149,7 @@ def _format_size(size: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far something is, in words, and whether that is all one could want."""
+    """A state in words; `good` where nothing is left to do."""
 
     words: str
     good: bool = False
@@ -154,12 +157,12 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """A file to listen to, with what was measured of it."""
+    """A sound file with its measurements."""
 
     facts: File
     figures: FileFigures | None
     unreadable: str
-    """Why it has no figures, as far as that is known."""
+    """Reason why it could not be measured, where that is known."""
     checks: Sequence[verify.Check]
 
     @property
@@ -169,7 +172,7 @@ class ShownFile:
 
 @dataclass(frozen=True, slots=True)
 class ShownChapter:
-    """A chapter, with what was measured of it."""
+    """A chapter with its measurements."""
 
     facts: ChapterFacts
     curve: Curve | None
@@ -177,7 +180,7 @@ class ShownChapter:
 
     @property
     def number(self) -> int:
-        """From 1."""
+        """Counted from 1."""
         return self.facts.number
 
     @property
@@ -186,7 +189,7 @@ class ShownChapter:
 
     @property
     def level(self) -> float | None:
-        """Of its target, where that is in LUFS, as its curve is."""
+        """Level of its target where that is in LUFS, like its curve."""
         target = self.facts.target
         return target.level if target.kind == "LUFS" else None
 
@@ -205,19 +208,20 @@ class ShownChapter:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Where something is heard."""
+    """A position in a sound file."""
 
     path: Path
     seconds: float
-    """From the start of the file."""
+    """Seconds from the start of the file."""
     within: float
-    """From the start of the chapter."""
+    """Seconds from the start of the chapter."""
 
 
 def _shown_files(
     files: Sequence[File], figures: Mapping[Path, FileFigures | UserError]
 ) -> list[ShownFile]:
-    """Files to listen to; each is held to the first that can be read of its own way of delivery."""
+    """Returns the sound files with checks; each is compared with the first readable file of its
+    profile."""
     first_by_profile: dict[str | None, FileFigures] = {}
     shown_files = []
     for file in files:
@@ -236,6 +240,7 @@ def _shown_files(
 
 
 def _state(facts: ProjectFacts, files: Sequence[ShownFile]) -> State:
+    """Returns the state of the project."""
     if facts.missing:
         return State(
             f"Incomplete: {_count_noun(facts.missing, 'chunk')} of {facts.chunks:,} missing"
@@ -254,7 +259,7 @@ def _state(facts: ProjectFacts, files: Sequence[ShownFile]) -> State:
 
 
 def _pauses_by_kind(pauses: Sequence[Pause]) -> list[tuple[str, list[float]]]:
-    """Lengths of pauses, in seconds; the kind that there are most of first."""
+    """Returns the lengths of pauses in seconds by kind, the most frequent kind first."""
     seconds_by_kind: dict[str, list[float]] = defaultdict(list)
     for pause in pauses:
         seconds_by_kind[pause.kind].append(pause.seconds)
@@ -262,7 +267,8 @@ def _pauses_by_kind(pauses: Sequence[Pause]) -> list[tuple[str, list[float]]]:
 
 
 def _heard_at(chapter: ShownChapter, passage: Passage, at_end: bool) -> Moment | None:
-    """A little before a passage, or before its end, where that is to be heard."""
+    """Returns the position a little before a passage, or before its end; None where it is not
+    heard."""
     chapter_seconds = passage.stop if at_end else passage.start
     if chapter_seconds is None or chapter.part is None or chapter.facts.file is None:
         return None
@@ -278,7 +284,7 @@ Sizes = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Pictures:
-    """Drawn when a template asks for them, chapter by chapter."""
+    """Draws pictures when a template asks for them, chapter by chapter."""
 
     facts: ProjectFacts
     curve_cache: CurveCache
@@ -313,7 +319,8 @@ class _Pictures:
         target: float | None,
         draw: Callable[[Curve, plots.PlotSize, str], str],
     ) -> Sizes:
-        """Of a chapter that is heard. Raises StorageError."""
+        """Draws a picture of a chapter in all sizes, or loads it from the cache. Raises
+        StorageError."""
         file, curve, part = chapter.facts.file, chapter.curve, chapter.part
         assert file is not None
         assert curve is not None

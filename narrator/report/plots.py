@@ -1,8 +1,8 @@
-"""Pictures by matplotlib, as SVG that takes its colours from the page around it.
+"""Draws pictures with matplotlib, as SVG that takes its colours from the page around it.
 
-Every picture comes in two widths, for a desk and for a phone. No text of authors is drawn: a
-plotting library has neither all scripts nor their shapes. Needs the extra `report`; knows nothing
-of projects and files.
+Every picture comes in two widths, for desktops and phones. No text of authors is drawn: a plotting
+library has neither all scripts nor their shapes. Needs the extra `report`; knows nothing of
+projects and files.
 """
 
 from __future__ import annotations
@@ -25,27 +25,28 @@ from narrator.report.sound import QUIETEST, Curve, mel
 from narrator.sound.clock import clock
 
 DRAWING = 1
-"""Raised when a picture of the same curve would look otherwise: drawn ones are kept."""
+"""Version of the drawings, which are cached: raised when a picture of the same curve would
+change."""
 INK, WAVE, ACCENT, RULE, WARN = "#010101", "#020202", "#030303", "#040404", "#050505"
-"""Stand in for the page's colours while a picture is drawn."""
+"""Placeholders for the page's colours while a picture is drawn."""
 _COLOURS = {INK: "muted", WAVE: "wave", ACCENT: "accent", RULE: "rule", WARN: "warn"}
 
 
 @dataclass(frozen=True, slots=True)
 class PlotSize:
-    """Of a picture, in pixels of the page."""
+    """Size of a picture in pixels of the page."""
 
     name: str
     width: int
     height: int
     ticks: int
-    """At most, on the time axis."""
+    """Most ticks on the time axis."""
     points: int
-    """Of a waveform."""
+    """Points of a waveform."""
     dots: int
-    """Of a cloud, outliers apart."""
+    """Dots of a scatter plot, without outliers."""
     columns: int
-    """Of a spectrogram."""
+    """Columns of a spectrogram."""
 
 
 WIDE = PlotSize("wide", 960, 250, 12, 1500, 4000, 640)
@@ -54,14 +55,14 @@ SIZES = (WIDE, NARROW)
 LEFT, RIGHT = 44, 12
 """Pixels beside the axes."""
 LEVELS = 10
-"""Of 255, that are one colour of a spectrogram: 3 dB."""
+"""Levels of 255 that share a colour in a spectrogram: 3 dB."""
 
 
 # -- pictures --------------------------------------------------------------------------------------
 
 
 def chapter(curve: Curve, target: float | None, size: PlotSize, name: str) -> str:
-    """Waveform over short-term loudness on one time axis; `target` in LUFS is a line."""
+    """Draws waveform and short-term loudness on one time axis; `target` in LUFS is a line."""
     figure = Figure(figsize=(size.width / 72, size.height / 72))
     wave_axes, loudness_axes = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.25))
     low = _group_rows(curve.low, size.points).min(axis=1)
@@ -94,7 +95,7 @@ def chapter(curve: Curve, target: float | None, size: PlotSize, name: str) -> st
 
 
 def spectrogram(curve: Curve, size: PlotSize, name: str) -> str:
-    """Strength by time and pitch; the curve must have its spectrum."""
+    """Draws strength by time and pitch; the curve must have its spectrum."""
     assert curve.spectrum is not None
     columns = curve.spectrum.shape[1]
     column_count = min(columns, size.columns)
@@ -124,7 +125,8 @@ def paces(
     total: float,
     size: PlotSize,
 ) -> str:
-    """Speech rate of every chunk, against its speaker's own, over `total` seconds of speech."""
+    """Draws the speech rate of every chunk relative to its speaker's, over `total` seconds of
+    speech."""
     x, y, is_outlier = np.array(times), np.array(against), np.array(outliers, bool)
     figure = Figure(figsize=(size.width / 72, size.height / 72))
     axes = figure.subplots()
@@ -168,7 +170,7 @@ def paces(
 
 
 def pauses(seconds: Sequence[float], size: PlotSize) -> str:
-    """How many pauses there are of each length."""
+    """Draws a histogram of the lengths of pauses."""
     max_seconds = min(6.0, max(1.0, max(seconds, default=0.0)))
     counts, edges = np.histogram(np.minimum(seconds, max_seconds), bins=30, range=(0, max_seconds))
     figure = Figure(figsize=(size.width / 72, size.height * 0.7 / 72))
@@ -186,7 +188,7 @@ def pauses(seconds: Sequence[float], size: PlotSize) -> str:
 
 
 def _group_rows(curve: NDArray[np.float32], max_rows: int) -> NDArray[np.float32]:
-    """At most so many rows of neighbours, (rows, each)."""
+    """Groups neighbours into at most `max_rows` rows, (rows, row length)."""
     row_length = max(1, -(-len(curve) // max_rows))
     padded = np.concatenate([curve, np.repeat(curve[-1:], -len(curve) % row_length)])
     return padded.reshape(-1, row_length)
@@ -234,7 +236,7 @@ _FONT = re.compile(r"font-family:[^;\"]*;?|font:[^;\"]*;?")
 
 
 def _svg(figure: Figure, name: str) -> str:
-    """The picture as an element of a page: no addresses, no fonts, names of its own."""
+    """Returns the picture as an element of a page: no addresses, no fonts, unique ids."""
     FigureCanvasSVG(figure)
     svg_buffer = io.BytesIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
@@ -259,6 +261,7 @@ def _svg(figure: Figure, name: str) -> str:
 
 
 def _clean_element(element: etree._Element, used_ids: set[bytes], name: str) -> None:
+    """Shortens an element's numbers, and makes its ids unique to the picture."""
     attributes = element.attrib
     if "id" in attributes:
         if attributes["id"].encode() in used_ids:

@@ -1,8 +1,7 @@
-"""Delivered chapters as curves: waveform, loudness over time, spectrum; in bounded memory.
+"""Measures delivered chapters as curves, in bounded memory: waveform, loudness over time, spectrum.
 
-A file is decoded once, block by block, whatever chapters it holds; curves, figures and what was
-drawn of them are kept under `build`, so that what has not changed is not decoded again. Knows
-nothing of pages and plots.
+A file is decoded once, block by block, whatever chapters it holds; curves, figures and drawings are
+kept under `build`, so that unchanged files are not decoded again. Knows nothing of pages and plots.
 """
 
 from __future__ import annotations
@@ -30,18 +29,18 @@ from narrator.sound.probe import ChapterMark, FileFigures
 from narrator.sound.spectra import Spectra
 
 POINTS = 1500
-"""Of a chapter's waveform: more than a screen shows."""
+"""Points of a chapter's waveform: more than a screen shows."""
 READINGS = 750
-"""Of its loudness, each over three seconds."""
+"""Readings of a chapter's loudness, each over three seconds."""
 BANDS, COLUMNS = 96, 900
-"""Of a spectrogram."""
+"""Size of a spectrogram."""
 QUIETEST = -60.0
-"""LUFS: what is quieter counts as silence."""
+"""LUFS: anything quieter counts as silence."""
 DEPTH = 80.0
-"""dB from the strongest to the weakest that a spectrogram shows."""
+"""dB from the strongest to the weakest sound that a spectrogram shows."""
 
 Progress = Callable[[float], None]
-"""Told the share that is done."""
+"""Receives the share that is done."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +50,7 @@ class Curve:
     seconds: float
     low: NDArray[np.float32]
     high: NDArray[np.float32]
-    """Least and highest sample of each stretch, (n,), at most `POINTS`."""
+    """Lowest and highest sample of each stretch, (n,), at most `POINTS`."""
     loudness: NDArray[np.float32]
     """Short-term LUFS, (n,), evenly spread; NaN for silence."""
     integrated: float
@@ -61,12 +60,12 @@ class Curve:
     spectrum: NDArray[np.uint8] | None = None
     """(bands, columns), lowest band first; 255 is the strongest, 0 is `DEPTH` dB below."""
     top: float = 0.0
-    """Hertz of the highest band."""
+    """Upper limit of the highest band in Hz."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChapterSound:
-    """A chapter within a file."""
+    """The position of a chapter in a file."""
 
     chapter: int
     """Counted from 0."""
@@ -74,11 +73,11 @@ class ChapterSound:
     """Seconds."""
     seconds: float
     spectrum: bool
-    """Whether its spectrum is wanted."""
+    """True where its spectrum is needed."""
 
 
 def starts(file: FileFigures, lengths: Sequence[float]) -> list[float]:
-    """Seconds at which a file's chapters begin: by its marks, else by their lengths."""
+    """Returns the seconds at which a file's chapters begin: by its marks, else by their lengths."""
     if len(file.marks) == len(lengths):
         return [mark.start for mark in file.marks]
     return [float(sum(lengths[:n])) for n in range(len(lengths))]
@@ -89,13 +88,14 @@ def starts(file: FileFigures, lengths: Sequence[float]) -> list[float]:
 
 @dataclass(slots=True)
 class CurveCache:
-    """Curves and figures of files under one folder. What is lost or torn is measured again."""
+    """Keeps curves and figures of files in a folder. Missing or damaged ones are measured again."""
 
     folder: Path
     used: set[str] = field(default_factory=set)
 
     def curve(self, path: Path, part: ChapterSound) -> Curve | None:
-        """What is kept of a chapter; with its spectrum, where that is wanted."""
+        """Loads the curve of a chapter, with its spectrum where that is needed; None where it is
+        missing."""
         key = self._key(path, part)
         self.used |= {f"{key}.npz", f"{key}-spectrum.npz"}
         try:
@@ -115,6 +115,7 @@ class CurveCache:
             return None
 
     def _load(self, name: str) -> dict[str, NDArray[np.float32]]:
+        """Loads the arrays of an entry. Raises an error for a damaged one."""
         member_bytes = io.BytesIO((self.folder / f"{name}.npz").read_bytes())
         with zipfile.ZipFile(member_bytes) as archive:
             if any(part.compress_type != zipfile.ZIP_DEFLATED for part in archive.infolist()):
@@ -127,7 +128,7 @@ class CurveCache:
         }
 
     def keep(self, path: Path, part: ChapterSound, curve: Curve) -> None:
-        """Raises StorageError."""
+        """Saves the curve of a chapter. Raises StorageError."""
         key = self._key(path, part)
         rows = asdict(curve)
         spectrum = {name: rows.pop(name) for name in ("spectrum", "top")}
@@ -146,8 +147,10 @@ class CurveCache:
     def picture(
         self, path: Path, part: ChapterSound, recipe: Mapping[str, object], draw: Callable[[], str]
     ) -> str:
-        """A drawing of a chapter's curve, drawn unless it is kept; `recipe` is all else that
-        decides it. Raises StorageError."""
+        """Returns a drawing of a chapter's curve, from the cache or by `draw`.
+
+        `recipe` is everything else that decides it. Raises StorageError.
+        """
         name = f"{keys.key({'curve': self._key(path, part), **recipe})}.svg.z"
         self.used.add(name)
         try:
@@ -158,7 +161,7 @@ class CurveCache:
         return drawn
 
     def figures(self, path: Path) -> FileFigures | None:
-        """What a file measured, if it is still the same."""
+        """Loads the measurements of a file, if it has not changed."""
         name = f"{keys.key({'figures': 1, **_file_identity(path)})}.json"
         self.used.add(name)
         try:
@@ -176,14 +179,14 @@ class CurveCache:
             return None
 
     def keep_figures(self, figures: FileFigures) -> None:
-        """Raises StorageError."""
+        """Saves the measurements of a file. Raises StorageError."""
         name = f"{keys.key({'figures': 1, **_file_identity(figures.path)})}.json"
         row = asdict(figures) | {"path": "", "levels": figures.levels.hex()}
         del row["spectra"]
         files.save_json(self.folder / name, row)
 
     def prune(self) -> None:
-        """Delete what this run had no use for. Raises StorageError."""
+        """Deletes entries that this run did not use. Raises StorageError."""
         with files.storage(self.folder):
             if self.folder.is_dir():
                 for path in self.folder.iterdir():
@@ -196,7 +199,8 @@ class CurveCache:
 
 
 def _file_identity(path: Path) -> dict[str, object]:
-    """What tells that a file is the same: a 26 hours' book is not hashed for a page."""
+    """Returns facts that identify an unchanged file: a book of 26 hours is not hashed for a
+    page."""
     stat = path.stat()
     return {"name": path.name, "size": stat.st_size, "time": stat.st_mtime_ns}
 
@@ -207,7 +211,7 @@ def _file_identity(path: Path) -> dict[str, object]:
 def figures(
     paths: Sequence[Path], curve_cache: CurveCache, on_progress: Progress
 ) -> dict[Path, FileFigures | UserError]:
-    """What files measure, by their path; for those that cannot be read, the error.
+    """Measures files, or loads their measurements; for unreadable files returns the error.
 
     Raises StorageError.
     """
@@ -229,7 +233,7 @@ def curves(
     curve_cache: CurveCache,
     on_progress: Progress,
 ) -> dict[int, Curve]:
-    """Curves of chapters, by their number; those of one file in the order of their starts.
+    """Returns curves by chapter; the parts of one file are in order of their starts.
 
     Files are decoded side by side. A chapter whose file cannot be read has no curve. Raises
     StorageError.
@@ -266,7 +270,7 @@ def curves(
 def _read_curves(
     path: Path, parts: Sequence[ChapterSound], on_seconds: Callable[[float], None]
 ) -> Iterator[tuple[ChapterSound, Curve]]:
-    """Each part with its curve; `on_seconds` hears of every stretch how many seconds it had."""
+    """Yields each part with its curve; `on_seconds` receives the seconds of every block."""
     try:
         with media.sound(path) as container:
             rate = container.streams.audio[0].rate
@@ -285,7 +289,7 @@ def _read_curves(
 
 
 class _SoundStream:
-    """A stream that is read up to a place, and on from there."""
+    """Reads a stream up to a position, and on from there."""
 
     def __init__(self, blocks: Iterator[Samples], passed: Callable[[int], None]) -> None:
         self.position = 0
@@ -294,7 +298,7 @@ class _SoundStream:
         self._leftover: Samples | None = None
 
     def until(self, stop: int) -> Iterator[Samples]:
-        """Blocks of some thousands of samples from here to a position, or to the end."""
+        """Yields blocks of some thousands of samples up to a position, or to the end."""
         while self.position < stop:
             block = self._next(min(BLOCK, stop - self.position))
             if not len(block):
@@ -304,7 +308,7 @@ class _SoundStream:
             yield block
 
     def _next(self, count: int) -> Samples:
-        """Up to `count` samples; none at the end."""
+        """Returns up to `count` samples; none at the end."""
         blocks = [] if self._leftover is None else [self._leftover]
         count_so_far = sum(map(len, blocks))
         while count_so_far < count and (block := next(self._blocks, None)) is not None:
@@ -321,6 +325,7 @@ BLOCK = 65536
 
 
 def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) -> Curve:
+    """Measures a chapter's samples; `length` is their number, `spectral` asks for a spectrum."""
     envelope = _Envelope(max(1, -(-length // POINTS)))
     spectrum = _Spectrum(rate, length) if spectral else None
 
@@ -354,7 +359,7 @@ def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) ->
 
 
 def _thin_readings(readings: NDArray[np.float32]) -> NDArray[np.float32]:
-    """At most `READINGS` of the readings, evenly spread; silence as NaN."""
+    """Returns at most `READINGS` of the readings, evenly spread; silence as NaN."""
     stride = max(1, -(-len(readings) // READINGS))
     thinned = readings[stride // 2 :: stride].copy()
     thinned[~(thinned > QUIETEST)] = np.nan
@@ -362,7 +367,7 @@ def _thin_readings(readings: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class _Envelope:
-    """Least and highest sample of every `size`; both channels of stereo together."""
+    """Lowest and highest sample of every `size`; over both channels of stereo."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -387,6 +392,7 @@ class _Envelope:
             self._extend_partial(low[first + full_length :], high[first + full_length :])
 
     def _extend_partial(self, low: Samples, high: Samples) -> None:
+        """Adds samples to the incomplete stretch."""
         self._partial = (
             min(self._partial[0], float(low.min())),
             max(self._partial[1], float(high.max())),
@@ -408,11 +414,11 @@ class _Envelope:
 
 
 class _Spectrum:
-    """Mean power of every column and mel band, by some frames of each column."""
+    """Mean power of every column and mel band, from some frames of each column."""
 
     SIZE = 2048
     FRAMES = 8
-    """Of a column: more of a long chapter would look no different."""
+    """Frames of a column: more would not change the look of a long chapter."""
 
     def __init__(self, rate: int, length: int) -> None:
         self.top = min(rate / 2, 12_000.0)
@@ -460,5 +466,5 @@ class _Spectrum:
 
 
 def mel(hertz: float) -> float:
-    """The mel scale by O'Shaughnessy, on which equal steps sound alike."""
+    """Converts Hz to O'Shaughnessy's mel scale, on which equal steps sound alike."""
     return float(2595 * np.log10(1 + hertz / 700))

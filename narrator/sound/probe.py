@@ -167,7 +167,7 @@ def _measure_container(
         clipped=meter.clipped,
         clipped_at=meter.clipped_at,
         flat=meter.flats.count,
-        flat_at=meter.flats.at,
+        flat_at=meter.flats.first_second,
         quiet=quiet,
         quiet_at=quiet_at,
         content=decoder.content.hexdigest(),

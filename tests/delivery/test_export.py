@@ -460,7 +460,7 @@ def test_a_cover_that_is_too_large_is_scaled_down_for_its_profile(tmp_path: Path
 
 def test_a_cover_of_another_shape_stands_in_the_middle_of_a_square(tmp_path: Path) -> None:
     path = large(tmp_path / "c.png", 200, 300)
-    square = export.fitted(export.read_cover(path), path, square=True, pixels=(50, 150))
+    square = export.fit_cover(export.read_cover(path), path, square=True, pixels=(50, 150))
     assert (square.width, square.height) == (150, 150)
     with av.open(io.BytesIO(square.data)) as container:
         image = next(container.decode(video=0)).to_ndarray(format="rgb24").astype(float)
@@ -479,7 +479,7 @@ def test_a_cover_that_is_too_small_is_refused_before_anything_runs(tmp_path: Pat
 def test_a_cover_that_fits_stays_as_it_is(tmp_path: Path) -> None:
     path = large(tmp_path / "c.png", 100, 100)
     cover = export.read_cover(path)
-    assert export.fitted(cover, path, square=True, pixels=(50, 200)) is cover
+    assert export.fit_cover(cover, path, square=True, pixels=(50, 200)) is cover
 
 
 # -- retail sample ---------------------------------------------------------------------------------

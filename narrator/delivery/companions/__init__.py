@@ -1,13 +1,14 @@
-"""Companions of the audio, all from the one timeline: subtitles, chapter lists, a read-along book.
+"""Writes companions of the audio, all from the one timeline: subtitles, chapter lists, a read-along
+book.
 
-They lie beside the files that they belong to, and their times are that file's own. Texts within a
-take have the times of their words, else estimates. Where a file is as it should be already, it is
-not written again. Knows nothing of manifests and takes.
+They lie beside the files that they belong to, and use their times. Texts within a take have the
+times of their words, else estimates. Files that are up to date are not written again. Knows nothing
+of manifests and takes.
 
-    spoken.py     a chapter and its timeline; when each part of a take is heard
+    spoken.py     a chapter and its timeline; the times of each part of a take
     captions.py   text in pieces of a caption's size
     vtt.py  srt.py  podcast.py  cue.py  labels.py    one format each
-    readalong.py  EPUB 3 with media overlays; weave.py puts them into the book it came from
+    readalong.py  EPUB 3 with media overlays; weave.py marks the sentences in the source book
     feed.py       RSS for a folder of episodes
 """
 
@@ -44,14 +45,14 @@ class WrittenCompanions:
 
     paths: tuple[Path, ...]
     remarks: tuple[str, ...]
-    """What a listener should know: of a read-along that is not woven into the book's own pages, of
-    words that nobody timed."""
+    """Notes for listeners: on a read-along that is not woven into the book's own pages, on words
+    without times."""
 
 
 def check(wanted: Sequence[str], formats: Sequence[str], chapters: int) -> None:
     """Raises UserError where `wanted` cannot be made of files in `formats`. Knows no files yet.
 
-    `chapters` is how many the book has, or its longest part.
+    `chapters` is the number of chapters of the book, or of its longest part.
     """
     if "readalong" in wanted and not set(formats) & set(readalong.AUDIO):
         names = ", ".join(readalong.AUDIO)
@@ -67,7 +68,7 @@ def check(wanted: Sequence[str], formats: Sequence[str], chapters: int) -> None:
 
 
 def plays(file: ListenerFile) -> bool:
-    """Whether a read-along book can be made of a file."""
+    """Returns whether a read-along book can be made of a file."""
     return file.format in readalong.AUDIO
 
 
@@ -84,12 +85,13 @@ def write(
     ids: bool = False,
     words: bool = False,
 ) -> WrittenCompanions:
-    """Write what `output.companions` wants for finished files; equal input gives equal bytes.
+    """Writes the companions in `output.companions` for finished files; equal input gives equal
+    bytes.
 
-    `chapters` are all that the files hold; `book` is where the read-along lies, `.epub`; `source`
-    is the EPUB that the project came from. `shelf` is told of files before they are written, and
-    moves away what was altered by hand. `on_progress` hears how many companions of how many are
-    done. With `ids` subtitles say which chunk a caption is of; with `words` read-along and WebVTT
+    `chapters` are all that the files hold; `book` is the path of the read-along, `.epub`; `source`
+    is the EPUB that the project came from. `shelf` records files before they are written, and moves
+    files aside that were altered by hand. `on_progress` receives the number of finished companions
+    and of all. With `ids` subtitles name the chunk of a caption; with `words` read-along and WebVTT
     go word by word, where their times are known. Raises UserError (see `check`; a `source` that
     cannot be read) and StorageError.
     """
@@ -119,7 +121,7 @@ def write(
 
 
 def _untimed_remark(chapters: Sequence[SpokenChapter], wanted: Sequence[str]) -> tuple[str, ...]:
-    """What to say where words are asked for that nobody timed."""
+    """Returns the remark on words that should be highlighted and have no times."""
     is_timed = [bool(cue.words) for chapter in chapters for cue in chapter.timeline.heard]
     if all(is_timed) or not {"vtt", "readalong"}.intersection(wanted):
         return ()
@@ -130,10 +132,10 @@ def _untimed_remark(chapters: Sequence[SpokenChapter], wanted: Sequence[str]) ->
 
 
 def companion_path(file: ListenerFile, files: Sequence[ListenerFile], ending: str) -> Path:
-    """Where a companion of `file` lies: under its name, so that players find it.
+    """Returns the path of a companion of `file`: under its name, so that players find it.
 
     Books in several formats begin their chapters at times that differ by a coder's delay, so each
-    has companions of its own, told by the format.
+    format has companions of its own, with the format in their names.
     """
     stem_path = file.path.with_suffix("")
     name = fold_path(stem_path)  # "The End.mp3" and "the end.m4b" share subtitles on some disks
@@ -153,7 +155,7 @@ def _plan_texts(
     ids: bool,
     words: bool,
 ) -> Iterable[tuple[Path, Callable[[], str]]]:
-    """Each file to write, and what makes its text."""
+    """Yields the path of each text companion, and the function that makes its text."""
     has_several_speakers = (
         len({chunk.names for chapter in chapters for chunk in chapter.chunks}) > 1
     )
@@ -182,7 +184,7 @@ def _plan_texts(
 
 @dataclass(frozen=True, slots=True)
 class _Captions:
-    """Captions of one width; each chapter is cut once, however many files it is in."""
+    """Captions of one width; each chapter is cut once, however many files hold it."""
 
     width: int
     labels: bool
@@ -190,7 +192,7 @@ class _Captions:
     captions_by_chapter: dict[int, list[Caption]] = field(default_factory=dict)
 
     def of(self, chapters: Sequence[SpokenChapter], file: ListenerFile) -> list[Caption]:
-        """Those of a file, with its times."""
+        """Returns the captions of a file, with its times."""
         file_captions: list[Caption] = []
         for chapter, start in zip(chapters, file.starts, strict=True):
             if chapter.number not in self.captions_by_chapter:
@@ -241,7 +243,7 @@ def _cue_text(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: Book
 
 
 def update(path: Path, content: bytes, shelf: OutputManifest | None = None) -> None:
-    """Write a file, unless it is as it should be. Raises StorageError."""
+    """Writes a file, unless it has this content. Raises StorageError."""
     with disk.storage(path):
         if path.is_file() and path.read_bytes() == content:
             return

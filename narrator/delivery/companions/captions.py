@@ -1,10 +1,10 @@
-"""A chapter as it was spoken -> captions: short pieces of text, each with its lines and times.
+"""Cuts a spoken chapter into captions: short pieces of text, each with its lines and times.
 
-A take lasts 5 to 15 seconds, which is too much for one caption, so its text is cut: where a
-sentence ends, else at a clause mark, else at a space, else, in scripts that have none, between two
-characters as readers see them. White space at a cut, and where a caption has a line break, is
-dropped; nothing else is. A line break always stands for white space. So a take's text is the text
-of its captions with what lies between `last` of one and `first` of the next. Knows no file format.
+A take lasts 5 to 15 seconds, too much for one caption, so its text is cut: after a sentence, else
+at a clause mark, else at a space, else, in scripts without spaces, between two characters as
+readers see them. White space at a cut, and where a caption has a line break, is dropped; nothing
+else is. A line break always stands for white space. So a take's text is the text of its captions
+with what lies between `last` of one and `first` of the next. Knows no file format.
 """
 
 from __future__ import annotations
@@ -21,41 +21,42 @@ from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
 
 MIN_CAPTION_SECONDS = 1.0
-"""Seconds that a caption stays, where silence follows it."""
+"""Seconds that a caption stays at least, where silence follows it."""
 MAX_CAPTION_SECONDS = 7.0
-"""Seconds; a caption that would stay longer is cut, where that can be done well."""
+"""Seconds; longer captions are cut, where there is a good place."""
 MAX_LINES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What is shown at one time. Times are milliseconds in the chapter's sound."""
+    """Text that is shown at one time. Times are milliseconds in the chapter's sound."""
 
     start: int
     stop: int
     speaker: str
-    """Of those in unison all."""
+    """The speaker's name; all names of a unison."""
     lines: tuple[str, ...]
     label: str
-    """The chunk's id or the speaker's name, to be written before the text; often empty."""
+    """The chunk's id or the speaker's name, which stands before the text; often empty."""
     alone: bool
-    """Whether the label has a line of its own."""
+    """True where the label has a line of its own."""
     cue: int
-    """Number of its take among those that are heard one after the other."""
+    """Index of its take among those that are heard one after the other."""
     first: int
     """It shows `text[first:last]` of the take."""
     last: int
+    """Bounds of its text: `text[first:last]` of the take."""
     chunk: str = ""
     """Id of its take's chunk."""
     part: int = 1
-    """Which of the captions of its take it is."""
+    """Number of the caption within its take, from 1."""
     words: tuple[tuple[int, int], ...] = ()
-    """Of each timed word of the lines, joined: where it begins in them, and when it is heard."""
+    """For each timed word: its offset in the joined lines, and its time."""
     timed_by: str = ""
-    """Who timed its take's words; "" where nobody did."""
+    """Source of the word times of its take; "" where there are none."""
 
     def moved(self, by: int) -> Caption:
-        """The same so many milliseconds later."""
+        """Returns the same caption `by` milliseconds later."""
         words = tuple((place, time + by) for place, time in self.words)
         return replace(self, start=self.start + by, stop=self.stop + by, words=words)
 
@@ -63,11 +64,12 @@ class Caption:
 def captions(
     spoken_chapter: SpokenChapter, width: int, *, labels: bool = False, ids: bool = False
 ) -> list[Caption]:
-    """All captions of a chapter in order: none empty, none before the end of the one before.
+    """Returns all captions of a chapter in order: none empty, none before the end of the one
+    before.
 
-    `width` is in characters, of which wide ones (Chinese, emoji) count two; a line is longer only
-    where one single letter with its marks is. With `labels`, whenever the speaker changes the name
-    is given, with `ids` the id of every chunk, with room for them left.
+    `width` is in characters, of which wide ones (Chinese, emoji) count two; only a single letter
+    with its marks may make a line longer. With `labels` the name is given whenever the speaker
+    changes, with `ids` the id of every chunk; room is left for them.
     """
     rate = spoken_chapter.timeline.sample_rate
     chapter_captions: list[Caption] = []
@@ -117,7 +119,7 @@ def captions(
 def _word_positions(
     text: str, part: CaptionText, words: Iterable[SpokenWord]
 ) -> tuple[tuple[int, int], ...]:
-    """`Caption.words` of a part of a take's text."""
+    """Returns `Caption.words` of a part of a take's text."""
     dropped: list[tuple[int, int]] = []
     """From where on how much of the text is not in the lines."""
     offset, shown_length = part.first, 0
@@ -133,7 +135,7 @@ def _word_positions(
 
 
 def _extend_short(chapter_captions: Sequence[Caption], end: int) -> Iterator[Caption]:
-    """Captions that are too short to be read stay into the silence after them."""
+    """Extends captions that are too short to be read into the silence after them."""
     for caption, next_caption in zip(chapter_captions, [*chapter_captions[1:], None], strict=True):
         limit = next_caption.start if next_caption else max(end, caption.stop)
         stop = max(caption.stop, min(caption.start + round(MIN_CAPTION_SECONDS * 1000), limit))
@@ -141,6 +143,7 @@ def _extend_short(chapter_captions: Sequence[Caption], end: int) -> Iterator[Cap
 
 
 def _single_line(speaker: str) -> str:
+    """Returns a name with single spaces only."""
     return " ".join(speaker.split())
 
 
@@ -149,11 +152,12 @@ def _single_line(speaker: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _character_width(character: str) -> int:
+    """Returns the columns that a character takes: 2 for wide ones."""
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def measure(text: str) -> int:
-    """Places that a text takes on a line; never less than its code points."""
+    """Returns the columns that a text takes on a line; never less than its code points."""
     return sum(map(_character_width, text))
 
 
@@ -161,7 +165,10 @@ _ZWJ, _ZWNJ = "\u200d", "\u200c"
 
 
 def between_graphemes(text: str, position: int) -> bool:
-    """Is `position` between two characters as readers see them? (UAX 29, extended grapheme clusters.)"""
+    """Returns whether `position` lies between two characters as readers see them.
+
+    By the extended grapheme clusters of UAX 29.
+    """
     previous, following = text[position - 1], text[position]
     if _extends_previous(following) or previous == _ZWJ or "\u0600" <= previous <= "\u0605":
         return False
@@ -175,7 +182,8 @@ def between_graphemes(text: str, position: int) -> bool:
 
 @lru_cache(maxsize=4096)
 def _extends_previous(character: str) -> bool:
-    """Marks, joiners, skin tones and the tags of flags belong to what stands before them."""
+    """Returns whether a character belongs to the one before: marks, joiners, skin tones, tags of
+    flags."""
     return (
         unicodedata.category(character)[0] == "M"
         or character in (_ZWJ, _ZWNJ, "\uff9e", "\uff9f", "\u0e33", "\u0eb3")
@@ -189,7 +197,7 @@ def _is_flag(character: str) -> bool:
 
 
 def _are_one_syllable(previous: str, following: str) -> bool:
-    """Are these parts of one Korean syllable?"""
+    """Returns whether two characters are parts of one Korean syllable."""
     left_type, right_type = _syllable_type(previous), _syllable_type(following)
     return (
         (left_type == "L" and right_type in ("L", "V", "LV", "LVT"))
@@ -199,6 +207,7 @@ def _are_one_syllable(previous: str, following: str) -> bool:
 
 
 def _syllable_type(character: str) -> str:
+    """Returns the Hangul syllable type of a character (UAX 29); "" for other characters."""
     code = ord(character)
     if 0xAC00 <= code <= 0xD7A3:
         return "LV" if (code - 0xAC00) % 28 == 0 else "LVT"
@@ -212,7 +221,7 @@ def _syllable_type(character: str) -> str:
 # -- atoms: what no cut parts ----------------------------------------------------------------------
 
 _SPACES = re.compile(r"[^\S\u00a0\u2007\u202f]+")
-"""White space that a line may be broken at."""
+"""White space at which a line may be broken."""
 _LINE_BREAKS = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _CLAUSE_END = re.compile(r"(?:[,;:،؛…—–]|--)[\"'”’»›)\]]*\Z")
 _WIDE_CLAUSE_MARKS = "，、；：。！？．｡…—"
@@ -225,7 +234,7 @@ _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\uff00-\uffef\U0001f000-\U0001faff\U00020000-\U0003ffff]"
 )
-"""Scripts that are written without spaces, and emoji."""
+"""Scripts without spaces between words, and emoji."""
 
 _SENTENCE_COST, _CLAUSE_COST, _UNSPACED_COST, _WORD_COST, _ABBREVIATION_COST, _WITHIN_WORD_COST = (
     0.0,
@@ -243,20 +252,21 @@ _INNER_SENTENCE_COST = 3.0
 
 @dataclass(frozen=True, slots=True)
 class _Atom:
-    """`text[first:last]`, and what lies between it and the next."""
+    """Text that no cut divides, `text[first:last]`, and the space between it and the next."""
 
     first: int
     last: int
     width: int
     cost: float
-    """Of a cut after it."""
+    """Cost of a cut after it."""
     spaces: int
-    """Places of the white space after it; 0 where there is none."""
+    """Columns of the white space after it; 0 where there is none."""
     breaks: bool
-    """Whether a line must end after it."""
+    """True where a line must end after it."""
 
 
 def _atoms(text: str, language: str, width: int) -> list[_Atom]:
+    """Splits a text into atoms."""
     sentence_ends = {len(text[:stop].rstrip()) for _, stop in sentences(text, language)}
     atoms: list[_Atom] = []
     position = 0
@@ -290,6 +300,7 @@ def _cut_cost(
     must_break: bool,
     sentence_ends: set[int],
 ) -> float:
+    """Returns the cost of a cut after `text[first:last]`."""
     if must_break or last in sentence_ends:
         return _SENTENCE_COST
     if is_inside_word:
@@ -302,7 +313,8 @@ def _cut_cost(
 
 
 def _split_word(text: str, start: int, stop: int, width: int) -> Iterator[tuple[int, int]]:
-    """A word in one piece; parted where its script has no spaces, or where it fills a line."""
+    """Yields a word as a whole; in pieces where its script has no spaces, or where it is longer
+    than a line."""
     is_too_long = measure(text[start:stop]) > width
     piece_start = start
     for position in range(start + 1, stop):
@@ -315,6 +327,7 @@ def _split_word(text: str, start: int, stop: int, width: int) -> Iterator[tuple[
 
 
 def _is_unspaced_boundary(text: str, position: int) -> bool:
+    """Returns whether a line may break between two characters of a script without spaces."""
     previous, following = text[position - 1], text[position]
     if following in _NOT_FIRST or previous in _NOT_LAST or "\u0e40" <= previous <= "\u0e44":
         return False
@@ -332,7 +345,7 @@ class CaptionText:
     last: int
     lines: tuple[str, ...]
     alone: bool
-    """Whether the label before it has a line of its own."""
+    """True where the label before it has a line of its own."""
 
 
 def cut(
@@ -343,11 +356,11 @@ def cut(
     label_width: int = 0,
     times_of: Callable[[Sequence[tuple[int, int]]], Sequence[float]] | None = None,
 ) -> list[CaptionText]:
-    """A take's text in captions of at most two lines; `seconds` is how long it lasts.
+    """Cuts a take's text into captions of at most two lines; `seconds` is its duration.
 
-    `label_width` is the room that a speaker's name takes before the first one; `times_of` says when parts of
-    the text begin, and when the last one ends, where that is known. None for a text that is white
-    space alone.
+    `label_width` is the width of a speaker's name before the first one; `times_of` returns the
+    start of parts of the text and the end of the last, where they are known. Returns no captions
+    for a text of white space alone.
     """
     atoms = _atoms(text, language, width)
     if not atoms:
@@ -384,10 +397,11 @@ def cut(
 def _cheapest_starts(
     atoms: Sequence[_Atom], fit_limits: Sequence[int], atom_times: Sequence[float], pace: float
 ) -> list[int]:
-    """For each number of atoms where the last caption of them begins, in the cheapest division.
+    """Returns, for each number of atoms, where their last caption begins in the cheapest division.
 
-    `fit_limits` is before which atom a caption that begins at each must end, `atom_times` the expected
-    seconds up to each, `pace` how much longer they are.
+    `fit_limits` holds, for a caption that begins at each atom, the atom before which it must end;
+    `atom_times` the expected seconds up to each atom; `pace` the factor by which the take is
+    slower.
     """
     costs, starts = [0.0], [0]
     for stop in range(1, len(atoms) + 1):
@@ -412,7 +426,7 @@ def _cheapest_starts(
 
 
 def _duration_cost(seconds: float) -> float:
-    """What a caption costs that stays for so long."""
+    """Returns the cost of a caption's duration."""
     cost = 2.0
     if seconds < MIN_CAPTION_SECONDS:
         cost += 25 * (MIN_CAPTION_SECONDS - seconds) + 5
@@ -424,7 +438,7 @@ def _duration_cost(seconds: float) -> float:
 def _last_fitting_atom(
     atoms: Sequence[_Atom], start: int, width: int, label_width: int, is_label_alone: bool
 ) -> int:
-    """The number of the atom before which a caption that begins at `start` must end."""
+    """Returns the index of the atom before which a caption that begins at `start` must end."""
     line, used_width = (MAX_LINES, 0) if is_label_alone else (1, label_width)
     has_atoms = False
     for number in range(start, len(atoms)):
@@ -454,7 +468,8 @@ def _last_fitting_atom(
 def _break_lines(
     text: str, atoms: Sequence[_Atom], width: int, label_width: int, is_label_alone: bool
 ) -> tuple[str, ...]:
-    """One line if it goes into one, else two of about equal length, parted in a good place."""
+    """Returns one line if the text fits, else two of about equal length, divided in a good
+    place."""
     full_text = text[atoms[0].first : atoms[-1].last]
     forced_breaks = [index for index, atom in enumerate(atoms[:-1], 1) if atom.breaks]
     if not forced_breaks and (is_label_alone or label_width + measure(full_text) <= width):

@@ -1,11 +1,13 @@
-"""An RSS 2.0 feed for a folder of finished files: what podcast apps subscribe to.
+"""An RSS 2.0 feed for a folder of finished files, to which podcast apps subscribe.
 
-Each episode is an audio file; what the feed says of it stands in the file's own tags, and in the
-companions beside it. With the namespaces of Apple and of the podcast index. Of projects it knows
-where they lie, not which of their files are current: that its caller has to ask.
+Each episode is an audio file; its description comes from the file's own tags, and from the
+companions beside it. Uses the namespaces of Apple and of the podcast index. Knows where projects
+lie, but not which of their files are current: the caller has to check.
 
 https://www.rssboard.org/rss-specification
+
 https://podcasters.apple.com/support/823-podcast-requirements
+
 https://github.com/Podcastindex-org/podcast-namespace/blob/main/docs/1.0.md
 """
 
@@ -42,54 +44,55 @@ TYPES = {
     ".flac": "audio/flac",
     ".wav": "audio/wav",
 }
-"""By ending; where an episode lies there in several, the first of these is taken."""
+"""Media types by ending; where an episode exists in several formats, the first of these is used."""
 
 _TRANSCRIPTS = {"vtt": "text/vtt", "srt": "application/x-subrip"}
 _COMPANION_ENDINGS = {"vtt": ".vtt", "srt": ".srt", "chapters": ".chapters.json"}
-"""Of the companions that a feed names, by what `output.companions` calls them."""
+"""Endings of the companions that a feed refers to, by their names in `output.companions`."""
 COMPANIONS = frozenset(_COMPANION_ENDINGS)
 _SAMPLE_TITLE = "Retail sample"
-"""The title of what is cut from a book for a shop."""
+"""Title of an excerpt of a book for shops."""
 _ITUNES = "http://www.itunes.com/dtds/podcast-1.0.dtd"
 _PODCAST = "https://podcastindex.org/namespace/1.0"
 _ATOM = "http://www.w3.org/2005/Atom"
 _GUID_NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
-"""The podcast namespace's own, for the guids of feeds."""
+"""The podcast namespace's UUID for the guids of feeds."""
 _MAX_NAME_LENGTH = 128
-"""Characters of a person's name, as the podcast namespace asks."""
+"""Most characters of a person's name, by the podcast namespace."""
 _INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML may hold, however it is written (XML 1.0, 2.2)."""
+"""Characters that XML may not contain in any form (XML 1.0, 2.2)."""
 _VTT_VOICE = re.compile(r"^<v ([^>\n]+)>", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """What a feed says of the whole. All of it is needed but for `image` and `copyright`."""
+    """The facts of a whole feed. All are required but for `image` and `copyright`."""
 
     url: str
-    """Of the feed itself."""
+    """Address of the feed itself."""
     link: str
-    """Of its page."""
+    """Address of its web page."""
     title: str
     description: str
     language: str
     author: str
     category: tuple[str, ...]
-    """One of Apple's, and one below it."""
+    """One of Apple's categories, and one below it."""
     explicit: bool
     serial: bool
-    """Whether episodes are to be heard from the first on."""
+    """True where episodes should be heard from the first on."""
     image: str = ""
     copyright: str = ""
     guid: str = ""
-    """That of a show that has moved; empty: made from `url`, which fixes it for good."""
+    """The guid of a show that has moved; empty: made from `url`, which is permanent then."""
 
     @property
     def identity(self) -> str:
+        """The guid of the show."""
         return self.guid or feed_guid(self.url)
 
     def completed(self, episodes: Sequence[Episode]) -> Show:
-        """Where it says nothing, what all of its episodes say."""
+        """Returns the show with missing facts on which all episodes agree."""
         return replace(
             self,
             title=self.title or agreed([episode.series or episode.book for episode in episodes]),
@@ -102,7 +105,7 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody whom listeners hear or read of; group and role of the podcast taxonomy."""
+    """A person whom listeners hear or read of; group and role of the podcast taxonomy."""
 
     name: str
     group: str
@@ -111,19 +114,19 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A finished file, as its tags and its companions describe it."""
+    """A finished file, described by its tags and companions."""
 
     path: Path
     seconds: float
     bytes: int
     title: str
     book: str
-    """Its album."""
+    """Title of its album."""
     series: str
     track: int | None
-    """Number of the chapter, in a file that is one."""
+    """Number of the chapter, in a file of one chapter."""
     section: int | None
-    """Number of the part, of a book that is delivered in several."""
+    """Number of the part, for a book delivered in several."""
     part: int | None
     """Number of the book in its series."""
     authors: str
@@ -132,20 +135,20 @@ class Episode:
     language: str
     published: datetime
     dated: bool
-    """Whether its tags say so; else that is when the file was written."""
+    """True where its tags state the date; else it is the time of writing."""
     voices: tuple[str, ...]
-    """Who speaks, by its WebVTT."""
+    """Speakers in its WebVTT."""
     companions: Mapping[str, Path]
-    """What lies beside it, by kind: vtt, srt, chapters."""
+    """Files beside it, by kind: vtt, srt, chapters."""
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """What makes two files the same episode, in other formats or made anew."""
+        """Equal for files with the same episode, in other formats or made anew."""
         return (self.book, str(self.track or self.section or ""), self.title)
 
 
 def feed_guid(url: str) -> str:
-    """`podcast:guid`: UUIDv5 of the feed's address without scheme and trailing slashes."""
+    """Returns `podcast:guid`: UUIDv5 of the feed's address without scheme and trailing slashes."""
     return str(uuid.uuid5(_GUID_NAMESPACE, url.partition("://")[2].rstrip("/") or url))
 
 
@@ -153,10 +156,9 @@ def feed_guid(url: str) -> str:
 
 
 def lying(folder: Path) -> tuple[list[Path], list[Path]]:
-    """The sound files under a folder, in order, and the manifests of the projects there.
+    """Returns the sound files under a folder, in order, and the manifests of projects there.
 
-    Nothing that lies in a project is among the files, and nothing that is hidden. Raises
-    StorageError.
+    Skips files within projects, and hidden ones. Raises StorageError.
     """
     with disk.storage(folder):
         paths = sorted(_find_files(folder))
@@ -168,6 +170,7 @@ _YAML_ENDINGS = (".yaml", ".yml")
 
 
 def _find_files(folder: Path) -> Iterator[Path]:
+    """Yields the manifests in a folder, or else the sound files under it."""
     visible = [path for path in folder.iterdir() if not path.name.startswith(".")]
     if projects := manifests(folder):
         yield from projects
@@ -180,7 +183,7 @@ def _find_files(folder: Path) -> Iterator[Path]:
 
 
 def manifests(folder: Path) -> list[Path]:
-    """Those in a folder, in order. Raises StorageError."""
+    """Returns the manifests in a folder, in order. Raises StorageError."""
     with disk.storage(folder):
         return sorted(
             path
@@ -193,10 +196,10 @@ def manifests(folder: Path) -> list[Path]:
 
 
 def episodes(files: Mapping[Path, Collection[str]], *, chapters: bool) -> list[Episode]:
-    """What files are as episodes, oldest first: whole books and their parts, or else chapters.
+    """Returns files as episodes, oldest first: chapters, or else whole books and their parts.
 
-    With each file come the kinds of companions (`COMPANIONS`) that are taken from beside it. Retail
-    samples are no episodes. Raises UserError for a file that cannot be read.
+    Each file comes with the kinds of companions (`COMPANIONS`) to use. Retail samples are no
+    episodes. Raises UserError for a file that cannot be read.
     """
     episodes_by_identity: dict[tuple[str, str, str], Episode] = {}
     for ending in TYPES:
@@ -210,15 +213,16 @@ def episodes(files: Mapping[Path, Collection[str]], *, chapters: bool) -> list[E
 
 
 def _episode_order(episode: Episode) -> tuple[datetime, int, int, str]:
+    """Sorts episodes by date, book and number."""
     number = episode.track or episode.section or 0
     return episode.published, episode.part or 0, number, episode.title
 
 
 def _spread_times(undated_or_dated: Sequence[Episode]) -> Iterator[Episode]:
-    """A minute between the files of a book, so that apps list them in their order.
+    """Dates the files of a book a minute apart, so that apps list them in their order.
 
-    Files that no tag dates were written in whatever order they were made in: all of a book get the
-    day of the first, from midnight on, since apps hide what lies in the future.
+    Files without a date in their tags were written in any order: all of a book get the day of the
+    first, from midnight on, since apps hide episodes of the future.
     """
     first_written: dict[str, datetime] = {}
     for episode in undated_or_dated:
@@ -237,6 +241,7 @@ def _spread_times(undated_or_dated: Sequence[Episode]) -> Iterator[Episode]:
 
 
 def _read_episode(path: Path, kinds: Collection[str]) -> Episode:
+    """Reads the tags and companions of a file. Raises UserError."""
     companion_paths = {
         kind: _find_companion(path, _COMPANION_ENDINGS[kind])
         for kind in _COMPANION_ENDINGS
@@ -277,7 +282,7 @@ def _read_episode(path: Path, kinds: Collection[str]) -> Episode:
 
 
 def _read_tags(path: Path) -> tuple[dict[str, str], float]:
-    """A file's tags by their names in lower case, and its seconds. Raises Unfit, OSError."""
+    """Returns a file's tags by lower-case name, and its seconds. Raises Unfit, OSError."""
     with media.sound(path) as container:
         streams = container.streams.audio  # Ogg's tags are its stream's
         tags = media.tags(container.metadata, *(stream.metadata for stream in streams))
@@ -286,16 +291,17 @@ def _read_tags(path: Path) -> tuple[dict[str, str], float]:
 
 
 def _remove_invalid(text: str) -> str:
-    """Without what no XML may hold: foreign tags have control characters in them."""
+    """Removes characters that XML may not contain: foreign tags have control characters."""
     return _INVALID_XML.sub("", text)
 
 
 def _parse_number(text: str) -> int | None:
+    """Parses a number of up to six digits; None for anything else."""
     return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else None
 
 
 def _parse_day(text: str) -> datetime | None:
-    """A date of ISO 8601: of a year its first day, of a month too."""
+    """Parses an ISO 8601 date; a year or month stands for its first day."""
     if re.fullmatch(r"\d{4}(-\d{2})?", text):
         text = f"{text}-01-01"[:10]
     try:
@@ -306,20 +312,20 @@ def _parse_day(text: str) -> datetime | None:
 
 
 def _find_companion(path: Path, ending: str) -> Path | None:
-    """What lies beside a file under its name, or under its name and format."""
+    """Returns the file beside a sound file under its name, or under its name and format."""
     stems = (path.stem, f"{path.stem} ({path.suffix[1:]})")
     candidates = (path.with_name(stem + ending) for stem in stems)
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def agreed(texts: Sequence[str]) -> str:
-    """What all say, or nothing."""
+    """Returns the text on which all agree; "" where they differ."""
     distinct = set(texts)
     return distinct.pop() if len(distinct) == 1 else ""
 
 
 def two_letters(language: str) -> str:
-    """ "en" of ISO 639-2's "eng", which MP3 has; what is no such code comes back as it is."""
+    """Converts ISO 639-2 to ISO 639-1, "eng" of MP3 to "en"; returns other codes unchanged."""
     if len(language) != 3:
         return language
     pairs = ("".join(pair) for pair in product(ascii_lowercase, repeat=2))
@@ -338,10 +344,10 @@ def text(
     role: str = "",
     season: int = 0,
 ) -> bytes:
-    """The feed of episodes that lie in `folder`, which the web has at `base`; newest first.
+    """Returns the feed of episodes in `folder`, which the web has at `base`; newest first.
 
-    `role` is what the speakers are ("host"); empty: they are not named. Raises UserError where a
-    show lacks what RSS or Apple asks for.
+    `role` is that of the speakers ("host"); with "" they are not named. Raises UserError where a
+    show lacks facts that RSS or Apple requires.
     """
     _check_show(show, role)
     namespaces = {"itunes": _ITUNES, "podcast": _PODCAST, "atom": _ATOM}
@@ -379,6 +385,8 @@ def text(
 def _add_item(
     channel: Any, show: Show, episode: Episode, folder: Path, base: str, role: str, season: int
 ) -> None:
+    """Adds an episode to the channel."""
+
     def web_address(path: Path) -> str:
         relative_path = path.relative_to(folder).as_posix()
         return base.rstrip("/") + "/" + quote(os.fsencode(relative_path))
@@ -424,6 +432,7 @@ def _add_item(
 
 
 def _episode_people(episode: Episode, role: str) -> list[Person]:
+    """Returns the people of an episode: its speakers (with `role`), narrators and authors."""
     people = [Person(name, "cast", role) for name in episode.voices if role]
     people += [
         Person(person_name, "cast", "narrator")
@@ -438,7 +447,8 @@ def _episode_people(episode: Episode, role: str) -> list[Person]:
 
 
 def names(path: Path) -> set[Path]:
-    """The files that a feed of ours names, as they lie under its folder; none of any other file."""
+    """Returns the files that a feed of ours refers to, as they lie under its folder; none for any
+    other file."""
     try:
         root = etree.parse(path, _PARSER).getroot()
         if root.findtext("channel/generator") != _GENERATOR:
@@ -458,6 +468,7 @@ _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=Fals
 
 
 def _check_show(show: Show, role: str) -> None:
+    """Raises UserError for missing or invalid facts."""
     for name in ("title", "description", "language", "author"):
         if not getattr(show, name).strip():
             raise UserError(f"the feed has no {name}, and its files do not agree on one; "
@@ -477,6 +488,7 @@ def _check_show(show: Show, role: str) -> None:
 
 
 def _is_address(url: str) -> bool:
+    """Returns whether a string is a web address."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -485,6 +497,7 @@ def _is_address(url: str) -> bool:
 
 
 def _add_text(parent: Any, tag: str, text: str) -> None:
+    """Adds an element with text, unless that is empty."""
     if text:
         etree.SubElement(parent, tag).text = text
 

@@ -1,8 +1,8 @@
-"""What a book's pages would do by themselves is taken out of them; their words stay.
+"""Removes active content from a book's pages; their words stay.
 
-Scripts, handlers, forms, frames, plug-ins, and whatever is fetched from a network. Pages without
-any of it stay as they are, byte for byte. Works on the text of pages, which are other people's and
-need not be well-formed. Knows nothing of sound and overlays.
+Active are scripts, handlers, forms, frames, plug-ins, and anything fetched from a network. Pages
+without any of it stay as they are, byte for byte. Works on the text of pages, which are other
+people's and need not be well-formed. Knows nothing of sound and overlays.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ TOKEN = re.compile(
     r"|&(?P<entity>#?\w+);|(?P<text>[^<&]+)",
     re.DOTALL,
 )
-"""Markup, entities and text of a page."""
+"""Matches markup, entities and text of a page."""
 
 SCRIPTS = frozenset(
     "application/javascript text/javascript application/ecmascript text/ecmascript "
     "application/x-javascript application/x-ecmascript".split()
 )
-"""Media types of what has no place in an inert book."""
+"""Media types of scripts."""
 
 _UNWRAPPED_TAGS = frozenset(
     "applet base bgsound button datalist embed form frame frameset handler iframe input isindex "
     "keygen listener object optgroup option output param portal select textarea trigger".split()
 )
-"""Elements that do something: their tags go, what they hold stays."""
+"""Active elements: their tags are removed, their content stays."""
 _SPACED_TAGS = frozenset("button option select textarea".split())
-"""Of those, what stands beside other words without a space."""
+"""Those of them that separate words without a space."""
 _ANIMATION_TAGS = frozenset("animate animatecolor animatemotion animatetransform set".split())
 _LINK_TAGS = frozenset(("a", "area"))
-"""Elements whose `href` is followed by a reader, never fetched by itself."""
+"""Elements whose `href` readers follow, but that fetch nothing by themselves."""
 _FETCHED_ATTRIBUTES = frozenset(
     "src srcset imagesrcset poster data background lowsrc dynsrc href base longdesc".split()
 )
@@ -51,21 +51,23 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:")
 
 
 def page(text: str) -> str:
-    """A page, XHTML or SVG, without what acts; the same text where nothing does."""
+    """Returns a page, XHTML or SVG, without active content; the same text where there is none."""
     inert_page = "".join(_InertPage(text).parts())
     return text if inert_page == text else inert_page
 
 
 class _InertPage:
-    """One page on its way out, token by token."""
+    """Cleans one page, token by token."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.open: list[tuple[str, str]] = []
-        """Elements whose tags are taken out, each with what stands for its closing one."""
+        """Open elements whose tags are removed, each with the replacement of its closing tag."""
         self.style = False
+        """True within a style element."""
 
     def parts(self) -> list[str]:
+        """Returns the cleaned text in parts."""
         parts: list[str] = []
         position, skipped_tag, depth = 0, "", 0
         for token in TOKEN.finditer(self.text):
@@ -86,7 +88,7 @@ class _InertPage:
         return [*parts, "" if skipped_tag else self.text[position:]]
 
     def _clean_other(self, token: re.Match[str]) -> str:
-        """Text, comments and instructions."""
+        """Cleans text, comments and instructions."""
         markup = token[0]
         if markup.startswith("<!--"):
             return "" if "<" in markup[4:] else markup  # old browsers read markup in comments
@@ -98,6 +100,7 @@ class _InertPage:
         return style(markup) if self.style else markup
 
     def _clean_markup(self, name: str, token: re.Match[str]) -> str:
+        """Cleans an opening or closing tag."""
         markup = token[0]
         if token["close"]:
             if self.open and self.open[-1][0] == name:
@@ -116,7 +119,7 @@ class _InertPage:
         return _clean_tag(name, markup, token)
 
     def _replacement(self, name: str, attributes: dict[str, str]) -> str | None:
-        """What stands for a tag that is taken out; None for one that stays."""
+        """Returns the replacement of a tag that is removed; None for one that stays."""
         is_remote = _is_remote(attributes.get("src", "") or attributes.get("href", ""))
         if name in _UNWRAPPED_TAGS:
             return " " if name in _SPACED_TAGS else ""
@@ -134,7 +137,7 @@ class _InertPage:
 
 
 def _attributes(markup: str, token: re.Match[str]) -> dict[str, str]:
-    """Values by the names of attributes, without prefixes."""
+    """Returns attributes by name without prefix."""
     return {
         match["name"].rpartition(":")[2].lower(): _attribute_value(match)
         for match in _ATTRIBUTE.finditer(markup, len(token["name"]) + 1)
@@ -142,11 +145,12 @@ def _attributes(markup: str, token: re.Match[str]) -> dict[str, str]:
 
 
 def _attribute_value(match: re.Match[str]) -> str:
+    """Returns an attribute's unescaped value."""
     return html.unescape((match["value"] or "").strip("\"'"))
 
 
 def _clean_tag(name: str, markup: str, token: re.Match[str]) -> str:
-    """A tag without the attributes that act or fetch."""
+    """Removes attributes that are active or fetch something."""
 
     def clean_attribute(match: re.Match[str]) -> str:
         prefix, _, attribute = match["name"].lower().rpartition(":")
@@ -164,7 +168,7 @@ def _clean_tag(name: str, markup: str, token: re.Match[str]) -> str:
 
 
 def _is_active(name: str, prefix: str, attribute: str, content: str) -> bool:
-    """Whether an attribute runs something, or has something fetched."""
+    """Returns whether an attribute runs or fetches something."""
     address = _normalize_address(content)
     if prefix == "ev" or attribute in _ACTIVE_ATTRIBUTES or re.fullmatch(r"on[a-z]+", attribute):
         return True
@@ -177,11 +181,12 @@ def _is_active(name: str, prefix: str, attribute: str, content: str) -> bool:
 
 
 def _normalize_address(raw_address: str) -> str:
-    """An address as browsers read it: without what they skip."""
+    """Returns an address as browsers read it, without characters that they skip."""
     return re.sub(r"[\x00-\x20\x7f-\xa0]+", "", raw_address).replace("\\", "/").lower()
 
 
 def _is_remote(address: str) -> bool:
+    """Returns whether an address is on a network."""
     normalized = _normalize_address(address)
     return normalized.startswith("//") or bool(
         _SCHEME.match(normalized) and not normalized.startswith("data:")
@@ -203,7 +208,7 @@ _ADDRESS = re.compile(r"\"([^\"]*)\"|'([^']*)'|url\(\s*([^\"')]*)", re.IGNORECAS
 
 
 def style(text: str) -> str:
-    """A style sheet that fetches nothing from a network; the same where it did not."""
+    """Returns a style sheet that fetches nothing from a network; the same text where it did not."""
     unescaped = _ESCAPE.sub(_unescape, text)
     clean_style = re.sub(
         r"expression\s*\(", "(", _FETCHING_RULE.sub(_remove_remote, unescaped), flags=re.IGNORECASE
@@ -212,12 +217,14 @@ def style(text: str) -> str:
 
 
 def _unescape(match: re.Match[str]) -> str:
+    """Replaces a CSS escape by its character, if that is harmless."""
     code = int(match[1], 16) if match[1] else ord(match[2])
     is_harmless = 0x20 < code < 0x7F and (chr(code).isalnum() or chr(code) in ":/.()@-")
     return chr(code) if is_harmless else match[0]
 
 
 def _remove_remote(match: re.Match[str]) -> str:
+    """Removes a CSS rule or address that fetches from a network."""
     if match["namespace"]:
         return match[0]
     if match["bound"]:
@@ -238,11 +245,12 @@ def _remove_remote(match: re.Match[str]) -> str:
 
 
 def is_script(media_type: str, name: str) -> bool:
+    """Returns whether a file is a script, by its media type or name."""
     return media_type.partition(";")[0].strip().lower() in SCRIPTS or name.endswith((".js", ".mjs"))
 
 
 def package(opf: Any) -> None:
-    """Take out of a package document what lists scripts and what lies on a network."""
+    """Removes scripts and remote resources from a package document."""
     namespace = "{http://www.idpf.org/2007/opf}"
     removed_ids: set[str] = set()
     for manifest_item in list(opf.iter(f"{namespace}item")):

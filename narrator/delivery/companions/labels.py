@@ -1,4 +1,4 @@
-"""Takes as labels of Audacity: a line each with start, stop, and who says what."""
+"""Takes as labels of Audacity: one line each with start, stop, speaker and text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from narrator.delivery.companions.spoken import SpokenChapter
 
 
 def text(chapters: Iterable[tuple[SpokenChapter, float]]) -> str:
-    """Labels of chapters, each given with the second at which it begins in the file."""
+    """Returns the labels of chapters; each comes with the second at which it begins in the file."""
     rows = []
     for chapter, offset in chapters:
         rate = chapter.timeline.sample_rate

@@ -1,8 +1,9 @@
-"""A read-along book: EPUB 3 with media overlays, its sentences or words lit as they are heard.
+"""A read-along book: EPUB 3 with media overlays that highlight sentences or words as they are
+heard.
 
-Where the project came from an EPUB 3, it is that book, page for page (`weave.py`); else a plain one
-made from the script. The sound is that of the finished files, as it is. Each overlay plays its
-chapter without gaps: a clip of a sentence or a word lasts until the next one begins.
+If the project came from an EPUB 3, it is that book, page for page (`weave.py`); else a plain one
+made from the script. Its sound is that of the finished files. Each overlay plays its chapter
+without gaps: the clip of a sentence or a word lasts until the next one begins.
 
 https://www.w3.org/TR/epub-33/#sec-media-overlays
 """
@@ -58,11 +59,10 @@ def write(
     *,
     words: bool = False,
 ) -> tuple[str, ...]:
-    """Write the book at `path`, unless it is there as it should; returns remarks on it. With
-    `words` each is lit whose time is known.
+    """Writes the book at `path`, unless it is up to date; returns remarks on it.
 
-    Raises UserError where none of the files can be played in a book, where `source` cannot be read
-    or is another book, and StorageError.
+    With `words` it highlights words whose times are known. Raises UserError where none of the files
+    can be played in a book, where `source` cannot be read or is another book, and StorageError.
     """
     sound_files = _choose_sound_files(chapters, files)
     sentence_units = _heard_sentences(chapters, words)
@@ -87,18 +87,18 @@ class _Epub:
     """An EPUB without its overlays."""
 
     members: dict[str, bytes]
-    """Files by name, in order; the package document among them."""
+    """Files by name, in order, the package document included."""
     package: str
     """Name of the package document."""
     marks: Sequence[SyncPoint]
-    """In the order in which they are spoken."""
+    """Marks in spoken order."""
     folder: str
-    """Where overlays and sound go, beside the package document, with a slash."""
+    """Folder of overlays and sound, beside the package document, with a slash."""
 
     @property
     def base(self) -> str:
-        """The same, from the root of the book."""
-        return weave.sound_names(self.package, self.folder) + "/"
+        """The same folder, from the root of the book."""
+        return weave.resolve_href(self.package, self.folder) + "/"
 
 
 # -- what is heard ---------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class _Epub:
 
 @dataclass(frozen=True, slots=True)
 class _SoundFiles:
-    """Which file each chapter is in."""
+    """The sound file of each chapter."""
 
     sound_names: dict[str, tuple[ListenerFile, str]]
     """File and media type by its name in the book."""
@@ -117,7 +117,7 @@ class _SoundFiles:
 def _choose_sound_files(
     chapters: Sequence[SpokenChapter], files: Sequence[ListenerFile]
 ) -> _SoundFiles:
-    """The chapters' own files, which e-readers load fast, else the whole book's."""
+    """Chooses the chapters' own files, which e-readers load fast, else the whole book's."""
     numbers = {chapter.number for chapter in chapters}
     for format, (ending, media_type) in AUDIO.items():
         for is_book_file in (False, True):
@@ -146,8 +146,8 @@ def _choose_sound_files(
 
 
 def _heard_sentences(chapters: Sequence[SpokenChapter], words: bool) -> list[HeardSentence]:
-    """All sentences of a book, as far as a chunk holds them, with their times in the chapter, and
-    with those of their words."""
+    """Returns all sentences of a book, divided by chunks, with their times and those of their
+    words."""
     units: list[HeardSentence] = []
     for chapter in chapters:
         rate = chapter.timeline.sample_rate
@@ -182,7 +182,7 @@ def _heard_sentences(chapters: Sequence[SpokenChapter], words: bool) -> list[Hea
 def _add_overlays(
     book: _Epub, sound_files: _SoundFiles, chapter_seconds: Mapping[int, float], tags: BookFacts
 ) -> dict[str, bytes]:
-    """A book's files with overlays, and a package that lists them and the sound."""
+    """Returns a book's files with overlays, and a package that lists them and the sound."""
     starts_by_chapter: dict[int, list[float]] = {}
     for mark in book.marks:
         starts_by_chapter.setdefault(mark.chapter, []).append(mark.start)
@@ -220,7 +220,7 @@ def _build_overlay(
     sound_files: _SoundFiles,
     folder: str,
 ) -> tuple[bytes, float]:
-    """An overlay, and the seconds that it plays."""
+    """Returns an overlay, and the seconds that it plays."""
     page = weave.relative_reference(name, document)
     root = etree.Element(f"{{{_SMIL}}}smil", nsmap={None: _SMIL, "epub": _EPUB_OPS}, version="3.0")
     body = etree.SubElement(root, f"{{{_SMIL}}}body")
@@ -258,6 +258,7 @@ def _build_package(
     sounds: Mapping[str, str],
     tags: BookFacts,
 ) -> bytes:
+    """Returns the package document with overlays, sound and metadata added."""
     opf = weave.parse_xml(book.members[book.package])
     inert.package(opf)
     metadata, manifest = opf.find(f"{{{_OPF}}}metadata"), opf.find(f"{{{_OPF}}}manifest")
@@ -282,7 +283,7 @@ def _build_package(
         element.text = text
 
     manifest_items = {
-        weave.sound_names(book.package, item_element.get("href", "")): item_element
+        weave.resolve_href(book.package, item_element.get("href", "")): item_element
         for item_element in manifest.iterfind(f"{{{_OPF}}}item")
     }
     for number, (document, (name, seconds)) in enumerate(overlays.items(), 1):
@@ -304,7 +305,7 @@ def _build_package(
 
 
 def _clock(time: int) -> str:
-    """Milliseconds as SMIL's full clock value: 1:02:03.004."""
+    """Formats milliseconds as SMIL's full clock value: 1:02:03.004."""
     seconds, millis = divmod(time, 1000)
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}.{millis:03}"
 
@@ -325,13 +326,13 @@ _CONTAINER = (
     'media-type="application/oebps-package+xml"/></rootfiles>\n</container>\n'
 )
 _MODIFIED = "2000-01-01T00:00:00Z"
-"""EPUB asks for a time; the same book shall have the same bytes."""
+"""EPUB requires a time; the same book must have the same bytes."""
 
 
 def _build_plain_book(
     chapters: Sequence[SpokenChapter], units: Sequence[HeardSentence], tags: BookFacts
 ) -> _Epub:
-    """A book of the script's lines: all of its text, headings and scene breaks, and no more."""
+    """Builds a book of the script's lines: all text, headings and scene breaks, and no more."""
     members = {"META-INF/container.xml": _CONTAINER.encode(), "EPUB/package.opf": b""}
     marks: list[SyncPoint] = []
     page_titles = []
@@ -359,6 +360,7 @@ def _build_plain_book(
 def _build_page(
     name: str, chapter: SpokenChapter, units: Sequence[HeardSentence], marks: list[SyncPoint]
 ) -> bytes:
+    """Builds the page of a chapter, and adds its marks to `marks`."""
     document, body = _new_document(chapter.title, chapter.language)
     link = {"rel": "stylesheet", "type": "text/css", "href": "read-along/style.css"}
     etree.SubElement(document[0], f"{{{_XHTML}}}link", link)
@@ -396,7 +398,7 @@ def _build_page(
 def _fill_line(
     element: Any, line: Line, units: Sequence[HeardSentence], document: str, marks: list[SyncPoint]
 ) -> None:
-    """The text of a line, each of its sentences in a span; white space stays outside."""
+    """Adds the text of a line, each of its sentences in a span; white space stays outside."""
     position = 0
     for unit in units:
         text = line.text[unit.first : unit.last]
@@ -426,7 +428,7 @@ def _fill_line(
 
 
 def _append_text(element: Any, text: str) -> None:
-    """Text at the end of an element."""
+    """Appends text to an element."""
     if len(element):
         element[-1].tail = (element[-1].tail or "") + text
     else:
@@ -434,7 +436,7 @@ def _append_text(element: Any, text: str) -> None:
 
 
 def _mark_language(element: Any, language: str, outer_language: str) -> None:
-    """That an element is in another language than what is around it."""
+    """Marks an element whose language differs from that around it."""
     if language != outer_language:
         _set_language(element, language)
         if _is_right_to_left(language) != _is_right_to_left(outer_language):
@@ -442,6 +444,7 @@ def _mark_language(element: Any, language: str, outer_language: str) -> None:
 
 
 def _new_document(title: str, language: str) -> tuple[Any, Any]:
+    """Returns an empty XHTML document and its body."""
     namespaces = {None: _XHTML, "epub": _EPUB_OPS}
     document = etree.Element(f"{{{_XHTML}}}html", nsmap=namespaces)
     _set_language(document, language)
@@ -483,6 +486,7 @@ def _serialize_page(html: Any) -> bytes:
 def _build_plain_package(
     pages: Sequence[str], tags: BookFacts, language: str, cover: tuple[str, str] | None
 ) -> bytes:
+    """Builds the package document of a plain book."""
     namespaces = {None: _OPF, "dc": _DC}
     attributes = {"version": "3.0", "unique-identifier": "id"}
     opf = etree.Element(f"{{{_OPF}}}package", attributes, nsmap=namespaces)
@@ -524,6 +528,7 @@ def _build_plain_package(
 
 
 def _identifier(tags: BookFacts) -> str:
+    """Returns an identifier made from the facts of a book without ISBN."""
     facts = "\n".join([tags.title, *tags.authors, tags.part, tags.language])
     return f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, f'narrator:read-along:{facts}')}"
 
@@ -532,8 +537,11 @@ def _identifier(tags: BookFacts) -> str:
 
 
 def _write_epub(path: Path, members: Mapping[str, bytes], sound_paths: Mapping[str, Path]) -> None:
-    """Write an EPUB. The archive's comment names what went in, so that it is not made twice, and
-    ends the file with a hash of all before it, so that a flipped bit is not left in."""
+    """Writes an EPUB, unless it is up to date.
+
+    The archive's comment holds a key of its contents, so that it is not made twice, and ends with a
+    hash of everything before it, which shows a flipped bit.
+    """
     with storage(path):
         recipe = {
             "readalong": 1,
@@ -573,7 +581,7 @@ def _write_archive(
 
 
 def _zip_entry(name: str, method: int) -> zipfile.ZipInfo:
-    """The same on every machine and day."""
+    """Returns an entry that is the same on every machine and day."""
     entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     entry.compress_type = method
     entry.create_system = 3
@@ -582,7 +590,7 @@ def _zip_entry(name: str, method: int) -> zipfile.ZipInfo:
 
 
 def _is_whole(path: Path, key: bytes) -> bool:
-    """Whether an EPUB is what was made of this, every byte of it."""
+    """Returns whether an EPUB has this key, and every byte that was written."""
     try:
         with path.open("rb") as file:
             file.seek(-len(key) - SEAL_BYTES, os.SEEK_END)

@@ -1,7 +1,7 @@
-"""A chapter as it was spoken, and when each part of a take is heard.
+"""A spoken chapter, and the times of each part of a take.
 
-Where a take lies is exact. Within a take, times are those of its words, where somebody timed them;
-what is between them is shared out by how long a narrator needs for it. Knows no file format.
+The position of a take is exact. Within a take, times are those of its words, where they are known;
+text between them is divided by the time that a narrator needs for it. Knows no file format.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class SpokenChapter:
     """One chapter and the timeline of its sound."""
 
     number: int
-    """From 1, in its book."""
+    """Counted from 1, in its book."""
     chapter: Chapter
     chunks: tuple[Chunk, ...]
-    """What is heard one after the other: of those in unison the first. Their lines are the
+    """Chunks that are heard one after the other: of those in unison the first. Their lines are the
     chapter's own objects."""
     timeline: Timeline
 
@@ -46,10 +46,11 @@ class SpokenChapter:
 
 
 def moments(cue: Cue, rate: int, spans: Sequence[tuple[int, int]], language: str) -> list[float]:
-    """When each of the `spans` of a cue's text begins, in seconds, and when the last one ends.
+    """Returns the start of each of the `spans` of a cue's text, and the end of the last, in
+    seconds.
 
-    The first begins with the cue, the last ends with it; the answers never run backwards. A span
-    that no timed word begins in is estimated.
+    The first begins with the cue, the last ends with it; times never run backwards. The start of a
+    span without timed words is estimated.
     """
     start, stop = cue.start / rate, cue.stop / rate
     weights = [_weight(cue.text[first:last], language) for first, last in spans]
@@ -89,12 +90,13 @@ def moments(cue: Cue, rate: int, spans: Sequence[tuple[int, int]], language: str
 
 
 def _word_first(word: tuple[int, int, int, int]) -> int:
+    """Returns the text offset at which a timed word begins."""
     return word[0]
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenWord:
-    """A timed word of a cue, or several that are said as one: `text[first:last]`."""
+    """A timed word of a cue, or several that are spoken as one: `text[first:last]`."""
 
     first: int
     last: int
@@ -104,7 +106,7 @@ class SpokenWord:
 
 
 def words_within(cue: Cue, rate: int, first: int, last: int) -> tuple[SpokenWord, ...]:
-    """The timed words that lie in a part of a cue's text."""
+    """Returns the timed words that lie in a part of a cue's text."""
     contained = takewhile(
         lambda word: word[1] <= last, cue.words[bisect_left(cue.words, first, key=_word_first) :]
     )
@@ -118,4 +120,5 @@ _CLOSING = ".,;:!?…。！？、，—–-\"'”’»›)] \n"
 
 
 def _weight(text: str, language: str) -> float:
+    """Returns the relative duration of a text."""
     return expected_seconds(text, language) + 0.05

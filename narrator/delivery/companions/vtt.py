@@ -1,4 +1,4 @@
-"""WebVTT, with who speaks: the format that browsers and podcast apps read.
+"""WebVTT with the speakers' names: the format that browsers and podcast apps read.
 
 https://www.w3.org/TR/webvtt1/; lines of 65 characters as the podcast namespace recommends.
 """
@@ -13,9 +13,11 @@ LINE_WIDTH = 65
 
 
 def text(captions: Sequence[Caption], title: str, *, ids: bool = False, words: bool = False) -> str:
-    """Captions, whose times are the file's, as a WebVTT file; with `ids` they are called by their
-    chunks: 3.12, and 3.12/2 for its second. With `words` it says when each is heard, where that is
-    known."""
+    """Returns captions, with times of the file, as a WebVTT file.
+
+    With `ids` they carry the ids of their chunks: 3.12, and 3.12/2 for its second caption. With
+    `words` it has the times of words, where they are known.
+    """
     rows = ["WEBVTT", "", f"NOTE {_note_text(title)}".rstrip(), _timing_note(captions), ""]
     for caption in captions:
         if ids:
@@ -27,7 +29,7 @@ def text(captions: Sequence[Caption], title: str, *, ids: bool = False, words: b
 
 
 def _timing_note(captions: Sequence[Caption]) -> str:
-    """Where times are from."""
+    """Returns the comment on the sources of times."""
     names = sorted({caption.timed_by for caption in captions}, key=lambda name: (not name, name))
     if not any(names):
         return "Takes lie where they are heard; times within a take are estimated from the text."
@@ -36,7 +38,7 @@ def _timing_note(captions: Sequence[Caption]) -> str:
 
 
 def _caption_lines(caption: Caption, words: bool) -> Iterator[str]:
-    """The lines of a caption, with the times of their words."""
+    """Yields the lines of a caption, with the times of their words."""
     lines = "\n".join(caption.lines)
     position, last_time = 0, caption.start
     for word_position, time in caption.words if words else ():
@@ -47,7 +49,7 @@ def _caption_lines(caption: Caption, words: bool) -> Iterator[str]:
 
 
 def clock(time: int, decimal_mark: str = ".") -> str:
-    """Milliseconds as hours, minutes and seconds: 01:02:03.004."""
+    """Formats milliseconds as hours, minutes and seconds: 01:02:03.004."""
     seconds, millis = divmod(time, 1000)
     minutes, seconds = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
@@ -55,14 +57,15 @@ def clock(time: int, decimal_mark: str = ".") -> str:
 
 
 def escaped(line: str) -> str:
-    """A line as WebVTT's text: an arrow in it would be taken for times."""
+    """Escapes a line for WebVTT: an arrow in it would be read as times."""
     return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _voice_name(speaker: str) -> str:
-    """A name as the annotation of a voice, which ends at `>` or the end of the line."""
+    """Returns a name for a voice tag, which ends at `>` or the end of the line."""
     return escaped(" ".join(speaker.split()))
 
 
 def _note_text(title: str) -> str:
+    """Returns a title for a comment, in which an arrow may not occur."""
     return " ".join(title.split()).replace("-->", "→")

@@ -1,9 +1,10 @@
-"""The EPUB that a project came from, with a span around each sentence that is spoken.
+"""Marks the spoken sentences in the EPUB that a project came from, with a span around each.
 
 Its pages stay as they are, byte for byte, but for spans and one link to a style. Sentences are
-found by their letters alone, in order: first those that occur once in the whole book, then, between
-those, the others. So it does not matter how the text was imported, and little what was edited
-since; what is not found is heard while the sentence before it is lit. Knows nothing of sound.
+located by their letters alone, in order: first those that occur once in the whole book, then,
+between those, the others. So it does not matter how the text was imported, and little what was
+edited since; a sentence that is not located is heard while the one before it is highlighted. Knows
+nothing of sound.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from narrator.text.lines import Line
 _XHTML = "http://www.w3.org/1999/xhtml"
 
 MIN_FOUND_SHARE = 0.5
-"""Share of the spoken letters that must be found in a book, or it is another book."""
+"""Least share of the spoken letters that must be in a book; with less it is another book."""
 
 
 class HeardSentence(NamedTuple):
-    """A sentence, or what of it one chunk holds: `line.text[first:last]`, heard in a chapter."""
+    """A sentence, or its part within a chunk: `line.text[first:last]`, heard in a chapter."""
 
     chapter: int
     line: Line
@@ -49,11 +50,11 @@ class HeardSentence(NamedTuple):
     """Seconds in the chapter's sound."""
     stop: float
     words: tuple[SpokenWord, ...] = ()
-    """Those of `line.text` that are to be marked, too."""
+    """Words of `line.text` that are to be marked too."""
 
 
 class SyncPoint(NamedTuple):
-    """An element of a document, and when it is heard in its chapter, in seconds."""
+    """An element of a document, and the seconds of its chapter in which it is heard."""
 
     chapter: int
     document: str
@@ -61,12 +62,12 @@ class SyncPoint(NamedTuple):
     start: float
     stop: float
     within: str = ""
-    """The element of its sentence, where it is a word's."""
+    """Id of its sentence's element, for a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedBook:
-    """A book's files with marks in its pages, and what `readalong` needs to go on."""
+    """A book's files with marks in its pages, for `readalong`."""
 
     members: dict[str, bytes]
     package: str
@@ -75,7 +76,8 @@ class MarkedBook:
 
 
 def weave(source: Path, units: Sequence[HeardSentence], remarks: list[str]) -> MarkedBook | None:
-    """Mark all sentences of a book in its pages; None, with a remark, for one that has no room.
+    """Marks all sentences of a book in its pages; None, with a remark, for a book that cannot be
+    marked.
 
     Raises UserError where the book cannot be read, or does not hold the text.
     """
@@ -103,7 +105,7 @@ def weave(source: Path, units: Sequence[HeardSentence], remarks: list[str]) -> M
 
 
 def _unsuitable_reason(archive: Archive, package: Package) -> str:
-    """Why a book takes no marks; empty where it does."""
+    """Returns the reason why a book cannot be marked; empty where it can."""
     if not archive.xml(package.path).get("version", "").startswith("3"):
         return "is an EPUB 2, which has no read-along"
     if any(resource.media_type == "application/smil+xml" for resource in package.items):
@@ -114,7 +116,7 @@ def _unsuitable_reason(archive: Archive, package: Package) -> str:
 def _markable_pages(
     source: Path, package: Package, members: dict[str, bytes], remarks: list[str]
 ) -> Iterator[_WovenPage]:
-    """The documents that can be marked, in the order in which they are read."""
+    """Yields the documents that can be marked, in reading order."""
     for resource, _ in package.spine:
         page_name = unquote(resource.path)
         if resource.media_type != "application/xhtml+xml" or page_name not in members:
@@ -131,7 +133,8 @@ def _markable_pages(
 def _remark_on_missing(
     source: Path, units: Sequence[HeardSentence], spans: Sequence[_TextSpan], remarks: list[str]
 ) -> None:
-    """Remarks on what is heard and was not found. Raises UserError where that is most of it."""
+    """Adds remarks on spoken text that is not in the book. Raises UserError where that is most of
+    it."""
     letter_count = sum(len(_letters_of(unit.line.text[unit.first : unit.last])) for unit in units)
     share = sum(span.last - span.first for span in spans) / max(letter_count, 1)
     if share < MIN_FOUND_SHARE:
@@ -151,7 +154,7 @@ def _remark_on_missing(
 
 
 def _read_members(archive: Archive, package: Package, remarks: list[str]) -> dict[str, bytes]:
-    """The files of a book, pages in UTF-8, without what acts by itself; with a remark on it."""
+    """Reads the files of a book, pages in UTF-8, without active content; adds a remark on that."""
     media_types = {unquote(resource.path): resource.media_type for resource in package.items}
     members: dict[str, bytes] = {}
     tamed_count = 0
@@ -173,7 +176,7 @@ def _read_members(archive: Archive, package: Package, remarks: list[str]) -> dic
 
 
 def _read_inert(archive: Archive, name: str, media_type: str) -> tuple[bytes, bool]:
-    """A page or a style sheet without what acts by itself; whether any of it did."""
+    """Returns a page or a style sheet without active content, and whether it had any."""
     if media_type == "text/css":
         text = archive.read(name).decode(errors="surrogateescape")
         inert_text = inert.style(text)
@@ -194,7 +197,7 @@ _MEDIA_TYPES = {
     "svg": "image/svg+xml",
     "css": "text/css",
 }
-"""Of files that the package does not list."""
+"""Media types of files that the package does not list."""
 _PAGE_TYPES = frozenset(("application/xhtml+xml", "image/svg+xml", "text/html"))
 _SUSPICIOUS_MARKUP = re.compile(
     r"<\s*(?:\w+:)?(?:script|i?frame|object|embed|form|base|meta)\b|@import|\bon\w+\s*=|script:|"
@@ -204,6 +207,7 @@ _SUSPICIOUS_MARKUP = re.compile(
 
 
 def _read_text(archive: Archive, name: str) -> str:
+    """Decodes a page, even if its encoding is unknown."""
     try:
         return archive.text(name)
     except ImportFailed:  # in no encoding that it names, as are some drawings
@@ -211,7 +215,7 @@ def _read_text(archive: Archive, name: str) -> str:
 
 
 def _without_entities(text: str) -> str:
-    """A page with the short names that it gives to text replaced by that text."""
+    """Replaces entities that a page defines by their text."""
     if "<!ENTITY" not in text:
         return text
     entities = dict(_ENTITY.findall(text))
@@ -229,7 +233,7 @@ _DTD_SUBSET = re.compile(r"(<!DOCTYPE[^>\[]*?)\s*\[.*?\]\s*>", re.DOTALL)
 
 
 def _reparse(archive: Archive, name: str) -> str:
-    """A page that no two readers would read alike, as this one reads it."""
+    """Rewrites a page on which parsers would disagree, as the importer reads it."""
     root, _ = archive.document(name)
     for element in root.iter(etree.Element):
         if not element.tag.startswith("{"):
@@ -240,6 +244,7 @@ def _reparse(archive: Archive, name: str) -> str:
 
 
 def _is_well_formed(text: str) -> bool:
+    """Returns whether a page is well-formed XML without own entities."""
     try:
         parse_xml(_DECLARATION.sub("", text, count=1).encode())
     except etree.XMLSyntaxError:
@@ -248,7 +253,7 @@ def _is_well_formed(text: str) -> bool:
 
 
 def _member_names(source: Path) -> list[str]:
-    """Files of an archive that go into another one. A signature of what it was is none."""
+    """Returns the files of an archive that go into the new one, without signatures."""
     with zipfile.ZipFile(source) as archive:
         names = [member.filename.replace("\\", "/") for member in archive.infolist()]
     excluded = ("mimetype", "META-INF/signatures.xml")
@@ -256,7 +261,7 @@ def _member_names(source: Path) -> list[str]:
 
 
 def relative_reference(base: str, name: str) -> str:
-    """A reference from one file of a book to another."""
+    """Returns a reference from one file of a book to another."""
     return quote_path(posixpath.relpath(name, posixpath.dirname(base) or "."))
 
 
@@ -265,12 +270,12 @@ def quote_path(path: str) -> str:
 
 
 def resolve_href(package: str, href: str) -> str:
-    """The file of a book that its package means."""
+    """Returns the file of a book that a reference in its package means."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(href)))
 
 
 def parse_xml(document: bytes) -> Any:
-    """An XML document of a book. Entities and network are off."""
+    """Parses an XML document of a book. Entities and network are off."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, remove_blank_text=True
     )
@@ -278,7 +283,7 @@ def parse_xml(document: bytes) -> Any:
 
 
 def _can_hold_spans(text: str) -> bool:
-    """Is it well-formed, and XHTML without a prefix?"""
+    """Returns whether a page is well-formed XHTML without a prefix."""
     if not _is_well_formed(text):
         return False
     root = parse_xml(_DECLARATION.sub("", text, count=1).encode())
@@ -289,7 +294,7 @@ def _can_hold_spans(text: str) -> bool:
 
 
 class _FoldedCharacters(dict[str, str]):
-    """A character as it is compared: its letters and digits, without case, marks and width."""
+    """Characters as they are compared: letters and digits, without case, marks and width."""
 
     def __missing__(self, character: str) -> str:
         decomposed = unicodedata.normalize("NFKD", character).casefold()
@@ -301,6 +306,7 @@ _FOLDED = _FoldedCharacters()
 
 
 def _letters_of(text: str) -> str:
+    """Returns the letters of a text as they are compared."""
     return "".join(map(_FOLDED.__getitem__, text))
 
 
@@ -321,12 +327,12 @@ class _Tag(NamedTuple):
     start: int
     stop: int
     kind: str
-    """open, close, empty, or block: the tag of a block, which no span may cross."""
+    """"open", "close", "empty", or "block": the tag of a block, which no span may cross."""
 
 
 def _tokens(text: str) -> Iterator[tuple[re.Match[str], str, bool]]:
-    """A page's markup and text in order, with the names of tags, and whether they stand in what
-    nobody reads."""
+    """Yields a page's tokens in order, with the names of tags, and whether they are in an unread
+    element."""
     unread_tag, depth = "", 0
     for token in TOKEN.finditer(text):
         name = (token["name"] or "").rpartition(":")[2].lower()
@@ -340,7 +346,7 @@ def _tokens(text: str) -> Iterator[tuple[re.Match[str], str, bool]]:
 
 @dataclass(slots=True)
 class _WovenPage:
-    """A document of the book: its text as written, its letters, and where each stands."""
+    """A document of the book: its source text, its letters, and the position of each."""
 
     name: str
     text: str
@@ -349,7 +355,7 @@ class _WovenPage:
     stops: array[int] = field(default_factory=lambda: array("L"))
     tags: list[_Tag] = field(default_factory=list)
     inserts: list[tuple[int, int, str]] = field(default_factory=list)
-    """Offset, order among those at one offset, and what to write there."""
+    """Offset, order among those at one offset, and text to insert."""
 
     def __post_init__(self) -> None:
         letters: list[str] = []
@@ -369,13 +375,14 @@ class _WovenPage:
         self.letters = "".join(letters)
 
     def _add(self, letters: list[str], character: str, start: int, stop: int) -> None:
+        """Adds the letters of a character."""
         for letter in _FOLDED[character]:
             letters.append(letter)
             self.starts.append(start)
             self.stops.append(stop)
 
     def woven(self, style: str) -> str:
-        """The document with what was inserted, and a link to a style sheet."""
+        """Returns the document with all insertions, and a link to a style sheet."""
         head = re.search(r"</(?:\w+:)?head\s*>", self.text)
         inserts = list(self.inserts)
         if head:
@@ -393,7 +400,7 @@ class _WovenPage:
 
 
 class _TextSpan(NamedTuple):
-    """Letters `first` to `last` of the whole book are the unit of this number."""
+    """A located unit: letters `first` to `last` of the whole book."""
 
     first: int
     last: int
@@ -401,12 +408,12 @@ class _TextSpan(NamedTuple):
 
 
 _ANCHOR_LENGTHS = (24, 10)
-"""Letters of a sentence that is taken for unmistakable, where it occurs once; the second number is
-for chapters that have none of the first."""
+"""Least letters of a sentence that serves as an anchor if it occurs once; the second is for
+chapters without anchors of the first length."""
 
 
 def _find_sentences(pages: Sequence[_WovenPage], units: Sequence[HeardSentence]) -> list[_TextSpan]:
-    """Units that are in the book, in its order; they never overlap."""
+    """Locates units in the book, in its order; the results never overlap."""
     book = "".join(page.letters for page in pages)
     edges = _word_edges(pages)
     located: list[_TextSpan] = []
@@ -428,6 +435,7 @@ def _find_sentences(pages: Sequence[_WovenPage], units: Sequence[HeardSentence])
 def _locate_chapter(
     book: str, texts: Sequence[str], edges: bytearray
 ) -> Iterator[tuple[int, int, int]]:
+    """Yields start, stop and index of each located text of a chapter."""
     chapter_letters = "".join(texts)
     position = book.find(chapter_letters) if chapter_letters else -1
     if position >= 0 and book.find(chapter_letters, position + 1) < 0:
@@ -456,7 +464,8 @@ def _locate_chapter(
 
 
 def _find_anchors(book: str, texts: Sequence[str], min_length: int) -> Iterator[tuple[int, int]]:
-    """Place and number of sentences that occur once, the longest row of them that is in order."""
+    """Yields offset and index of texts that occur once, in the longest sequence that is in
+    order."""
     candidates = []
     for number, text in enumerate(texts):
         if (
@@ -484,6 +493,7 @@ def _find_anchors(book: str, texts: Sequence[str], min_length: int) -> Iterator[
 def _search_forward(
     book: str, texts: Sequence[str], numbers: range, low: int, high: int, edges: bytearray
 ) -> Iterator[tuple[int, int, int]]:
+    """Locates texts one after the other between two offsets."""
     for number in numbers:
         text = texts[number]
         limit = min(high, low + _search_range(text))
@@ -498,7 +508,7 @@ def _search_forward(
 def _search_backward(
     book: str, texts: Sequence[str], stop: int, high: int, edges: bytearray
 ) -> Iterator[tuple[int, int, int]]:
-    """What stands before the first anchor: found from there, so that it lies next to it."""
+    """Locates the texts before the first anchor, backwards from it, so that they lie next to it."""
     for number in reversed(range(stop)):
         text = texts[number]
         limit = max(0, high - _search_range(text))
@@ -511,12 +521,12 @@ def _search_backward(
 
 
 def _search_range(text: str) -> int:
-    """Letters within which a sentence is looked for: what is short is found everywhere."""
+    """Returns the letters within which a text is searched for: short texts occur everywhere."""
     return 60 + 5 * len(text)
 
 
 def _word_edges(pages: Sequence[_WovenPage]) -> bytearray:
-    """1 before each letter that begins a word or stands in a script without spaces."""
+    """Returns 1 for each letter that begins a word or belongs to a script without spaces."""
     edges = bytearray()
     for page in pages:
         for number, start in enumerate(page.starts):
@@ -537,7 +547,7 @@ def _insert_spans(
     spans: Sequence[_TextSpan],
     prefix: str,
 ) -> list[SyncPoint]:
-    """Put spans around what was found; returns marks in the order in which they are spoken."""
+    """Inserts spans around located sentences; returns their marks in spoken order."""
     starts = [0]
     for page in pages:
         starts.append(starts[-1] + len(page.letters))
@@ -595,7 +605,7 @@ def _insert_spans(
 def _share_time(
     page: _WovenPage, pieces: Sequence[tuple[int, int]], start: float, stop: float
 ) -> Iterator[tuple[tuple[int, int], float, float]]:
-    """Pieces of one text, each with its share of the time."""
+    """Divides a time among pieces of one text by their letters."""
     weights = [len(_letters_of(_visible_text(page, *piece))) for piece in pieces]
     letters_before = 0
     for piece, weight in zip(pieces, weights, strict=True):
@@ -608,8 +618,11 @@ def _share_time(
 def _word_places(
     page: _WovenPage, unit: HeardSentence, first_letter: int, bounds: tuple[int, int]
 ) -> Iterator[tuple[int, int, float, float]]:
-    """Where the words of a sentence stand in a page, with the marks that touch them, and when they
-    are heard; `first_letter` is the number of its first letter, `bounds` are its own."""
+    """Yields start and stop of each word of a sentence in a page, with adjacent punctuation, and
+    its times.
+
+    `first_letter` is the number of the sentence's first letter, `bounds` are its own offsets.
+    """
     word_bounds = []
     for word in unit.words:
         start_offset = first_letter + len(_letters_of(unit.line.text[unit.first : word.first]))
@@ -634,7 +647,7 @@ def _word_places(
 def _clip_to_piece(
     page: _WovenPage, piece: tuple[int, int], first: int, last: int
 ) -> Iterator[tuple[int, int]]:
-    """What of a stretch lies in a piece, as spans may hold it."""
+    """Yields the parts of a range that lie in a piece, as spans may hold them."""
     first, last = max(first, piece[0]), min(last, piece[1])
     if first < last:
         yield from (
@@ -645,7 +658,7 @@ def _clip_to_piece(
 
 
 def _extend_start(page: _WovenPage, start: int, low: int) -> int:
-    """Where a sentence begins: with its quotes, and with the emphasis that its first word has."""
+    """Moves the start of a sentence over its quotes, and the emphasis of its first word."""
     while True:
         previous_start = start
         if marks_before := _MARKS_BEFORE.search(page.text, low, start):
@@ -658,7 +671,7 @@ def _extend_start(page: _WovenPage, start: int, low: int) -> int:
 
 
 def _extend_end(page: _WovenPage, stop: int) -> int:
-    """Where it ends: with the marks after its last letter, and the end of an emphasis."""
+    """Moves the end of a sentence over its punctuation, and the end of an emphasis."""
     while True:
         previous_stop = stop
         if marks_after := _MARKS_AFTER.match(page.text, stop):
@@ -671,6 +684,7 @@ def _extend_end(page: _WovenPage, stop: int) -> int:
 
 
 def _tag_before(page: _WovenPage, position: int) -> _Tag | None:
+    """Returns the tag that ends at a position."""
     number = bisect_left(page.tags, position, key=lambda tag: tag.stop)
     return (
         page.tags[number]
@@ -680,6 +694,7 @@ def _tag_before(page: _WovenPage, position: int) -> _Tag | None:
 
 
 def _tag_at(page: _WovenPage, position: int) -> _Tag | None:
+    """Returns the tag that begins at a position."""
     number = bisect_left(page.tags, position, key=lambda tag: tag.start)
     return (
         page.tags[number]
@@ -689,11 +704,12 @@ def _tag_at(page: _WovenPage, position: int) -> _Tag | None:
 
 
 def _visible_text(page: _WovenPage, start: int, stop: int) -> str:
+    """Returns the text of a range without its markup."""
     return html.unescape(re.sub(r"<[^>]*>", "", page.text[start:stop]))
 
 
 def _balanced_pieces(page: _WovenPage, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """A stretch of a document in pieces that a span may hold: no tag opens or ends alone in one."""
+    """Splits a range into pieces that a span may hold: no tag opens or closes alone in one."""
     open_tags: list[_Tag] = []
 
     def pieces(pieces_stop: int) -> Iterator[tuple[int, int]]:
