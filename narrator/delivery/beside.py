@@ -164,7 +164,7 @@ def _marks_fault(marks: Sequence[tuple[float, str]], file: FileFigures | None) -
         if abs(start - mark.start) > _MARK_TOLERANCE:
             mark_location = f"'{file.path.name}' at {fine_clock(mark.start)}"
             return f"has '{title}' begin at {fine_clock(start)}, and {mark_location}"
-        # a cue sheet cannot hold every sign
+        # a cue sheet cannot hold every character
         if re.findall(r"\w+", title) != re.findall(r"\w+", mark.title):
             return f"calls a chapter '{title}', and '{file.path.name}' calls it '{mark.title}'"
     return ""

@@ -93,7 +93,7 @@ def _called_bed_parts(project: Project, entry: Music, utterances: Sequence[Utter
         for mark, share in utterance.chunk.marks:
             is_called = mark.name is not None and mark.name.casefold() == bed_name
             if is_on and not is_called and utterance is utterances[-1] and share >= 1:
-                break  # it fades out after the last words
+                break  # a mark after the last words only fades it out
             begins_chapter |= is_called and utterance is utterances[0] and share == 0
             was_stopped |= is_on and not is_called
             is_heard, is_on = is_heard or is_called, is_called
@@ -121,7 +121,7 @@ def _bed_parts(
         try:
             bed_seconds = entry.seconds or header_of(project.root / entry.file)
         except Unfit:
-            bed_seconds = None  # said elsewhere
+            bed_seconds = None  # reported elsewhere
         ends_chapter = bed_seconds is None or bed_seconds >= sum(
             utterance.expected for utterance in utterances
         )

@@ -231,7 +231,7 @@ class _Silences:
             return []
         is_joined = _joins_chapters(profile)
         problems = [*self._inside(profile), *(self._between(profile) if is_joined else ())]
-        return list(dict.fromkeys(problems))  # a pause of the manifest's is said once
+        return list(dict.fromkeys(problems))  # a pause of the manifest is reported once
 
     def _inside(self, profile: Profile) -> Iterator[Problem]:
         """Yields problems of pauses within chapters."""
@@ -333,9 +333,9 @@ def _bytes_per_second(profile: Profile, rate: int, channels: int) -> float:
     for format in profile.formats:
         encoding = export.encoding(format, rate, profile, channels)
         size = encoding.bytes_per_second
-        if format == "wav":  # kept as FLAC, delivered as 24 bits a sample
+        if format == "wav":  # encoded as FLAC, delivered with 24 bits a sample
             size = 3.0 * encoding.sample_rate * encoding.channels
-        # M4B always is one book; of the others a book may be delivered twice
+        # M4B is always one book; other formats may be delivered as book and chapters
         sizes.append(2 * size if profile.files == "both" and format != "m4b" else size)
     return sum(sizes)
 

@@ -35,7 +35,7 @@ from narrator.project.schema import Sample
 class FinishObserver(Protocol):
     """Receives the progress of exporting."""
 
-    def exporting(self, what: str, done: int, total: int) -> None: ...
+    def exporting(self, stage: str, done_count: int, total: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Finished:
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()
 
-    def made(self) -> dict[Path, MadeFile]:
+    def made_files(self) -> dict[Path, MadeFile]:
         """Returns the records of all delivered files. Raises OSError."""
         made_files = {path: MadeFile(facts=content_facts(path)) for path in self.companions}
         for file in self._delivered:
@@ -298,7 +298,7 @@ def _check_profiles(
                 checks[file.path] = recorded_checks
         if any(file.path not in checks for file in profile_files):
             unchecked.append((profile, profile_files))
-    # all files of a profile, since they have to be alike
+    # all files of a profile together, since they must match each other
     total_seconds = round(
         sum(file.seconds for _, profile_files in unchecked for file in profile_files)
     )
@@ -523,7 +523,7 @@ def _cut_sample(
     number = chapter_number(project, sample_settings.chapter)
     sample_chapter = next((sound for sound in sounds if sound.number == number), None)
     if sample_chapter is None:
-        return None, ""  # the book is not whole yet
+        return None, ""  # the chapter has not been spoken yet
     return export.nearest_excerpt(
         sample_chapter,
         "Retail sample",

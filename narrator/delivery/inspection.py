@@ -82,10 +82,10 @@ class Inspection:
 class Places:
     """Files and folders that a user named."""
 
-    named: Sequence[Path]
+    named_paths: Sequence[Path]
     files: Sequence[Path]
     """The named files, and the sound files of the named folders."""
-    made: MadeFiles
+    made_files: MadeFiles
     """Files that were made there, as far as known."""
 
     def inspect(
@@ -99,13 +99,13 @@ class Places:
         readable_figures = [file.figures for file in readable_files]
         findings = [
             finding
-            for folder in self.named
+            for folder in self.named_paths
             if folder.is_dir()
             for finding in inventory.findings(
                 folder,
                 [figures for figures in readable_figures if figures.path.is_relative_to(folder)],
                 profile,
-                self.made,
+                self.made_files,
             )
         ]
         unreadable = [
@@ -115,7 +115,7 @@ class Places:
 
     def _longest_pause(self, path: Path) -> float:
         """Returns the seconds of the longest intended pause in a file, 0 where it is not known."""
-        entry = self.made.get(Path(os.path.abspath(path)))
+        entry = self.made_files.get(Path(os.path.abspath(path)))
         pause = entry.facts.get("pause") if entry else None
         return float(pause) if isinstance(pause, int | float) else 0.0
 

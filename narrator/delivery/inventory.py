@@ -341,7 +341,7 @@ class _BookFiles:
                 names = ", ".join(f"'{spellings[name]}'" for name in sorted(counts))
                 tag_name = f"holds files of more than one {tag_name}: {names}"
                 yield FolderFinding(self.folder, None, tag_name, "a folder for each book")
-            return  # a shelf of many books, each a file, is none
+            return  # a folder of many books, each one file, is fine
         for path, folded_value in folded_values.items():
             if folded_value != majority_value:
                 majority_note = f"that of the others '{spellings[majority_value]}'"
@@ -449,7 +449,7 @@ class _BookFiles:
         totals = {track.total for track in tracks if track.total}
         if len(numbers) == 1 and not totals:
             return
-        if disc:  # a total of all discs says nothing of one of them
+        if disc:  # a total of all discs does not apply to one
             totals = {total for total in totals if total < file_count}
         last_number = max(numbers | totals)
         if missing_numbers := sorted(set(range(1, last_number + 1)) - numbers):
@@ -464,7 +464,7 @@ class _BookFiles:
         files = sorted(self.files, key=_name_order)
         tagged_count = sum(_track_number(file).number > 0 for file in files)
         if 2 * tagged_count >= len(files):
-            # one may have lost its tags, and keep its name
+            # files that lost their tags may have a number in their name
             tracks = [(f, _track_number(f)) for f in files]
             numbered_files = [
                 (f, track if track.number else _number_in_name(f, _NUMBER_PATTERNS[0]))

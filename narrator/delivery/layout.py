@@ -71,7 +71,7 @@ def lay_out_chapters(
     """
     project, shared = book.project, shared or book_sound(book)
     tunes = music.tunes(project)
-    music_chapters = project.numbered  # credits have no music, and no number in the manifest
+    music_chapters = project.numbered  # credits have neither music nor a number in the manifest
     titles = [book.chapters[number].title for number in music_chapters]
     steps = {
         chapter: list(chapter_steps)
@@ -111,11 +111,14 @@ def book_sound(book: RenderedBook) -> BookSound:
     Takes that are to be spoken anew count too: a chapter that is made before the others should
     match them.
     """
-    voices = {name: voice.speaker for name, voice in book.cast.items()}  # some share one
+    voices = {
+        name: voice.speaker for name, voice in book.cast.items()
+    }  # some speakers share a voice
     speaker_gains = {voice.speaker: voice.gain for voice in book.cast.values()}
     measured: dict[str, list[tuple[float, float]]] = {name: [] for name in speaker_gains}
     rates: dict[int, int] = {}
-    """Of engines, and what their takes have: a model that is not here may be known wrong."""
+    """Stated rate of each engine, with that of its takes: the stated one may be wrong while the model
+    is not installed."""
     for step in book.steps:
         planned_rate = book.rates[step.chunk.speaker]
         rates.setdefault(planned_rate, 0)
@@ -206,7 +209,7 @@ class _TakeReader:
     def read(self, clip: Region) -> Samples:
         """Returns a clip's take at the book's rate, filtered."""
         samples = resample(*self.store.read(clip.key), self.rate)
-        return mastering.polished(samples, self.rate, self.polish[clip.speaker])
+        return mastering.apply_polish(samples, self.rate, self.polish[clip.speaker])
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,9 @@ from narrator.project.schema import Music
 from narrator.sound import media
 from narrator.sound.assemble import Cue, Timeline
 from narrator.sound.audio import FADE, decoded
-from narrator.sound.loudness import BOTH, measure
+from narrator.sound.loudness import STEREO_GAIN, measure
 from narrator.sound.media import Unfit
-from narrator.sound.mix import Layer, Tune, readable, seconds_to_samples
+from narrator.sound.mix import Layer, Tune, as_unfit, seconds_to_samples
 from narrator.speech.plan import Utterance
 from narrator.text import slips
 from narrator.text.lines import Chapter, Line, MusicMark
@@ -79,13 +79,13 @@ def tunes(
 
 def _measure_tune(path: Path, cache_folder: Path) -> Tune:
     """Measures a file, or loads its measurements from `cache_folder`. Raises Unfit."""
-    with readable(path):
+    with as_unfit(path):
         content = keys.file_content(path)
     cache_file = cache_folder / f"{content}.json"
-    cached = files.load_json(cache_file, None)  # not there, or torn: measured again
+    cached = files.load_json(cache_file, None)  # missing or damaged: measured again
     if isinstance(cached, dict) and cached.keys() >= set(_MEASURED):
         return Tune(path, content, **{name: cached[name] for name in _MEASURED})
-    with readable(path), media.sound(path) as container:
+    with as_unfit(path), media.sound(path) as container:
         stream = container.streams.audio[0]
         rate, channels = stream.rate, min(2, stream.channels)
         measured = measure(decoded(container, mono=False), rate, true_peak=False)
@@ -189,7 +189,7 @@ def _credits_problems(project: Project) -> Iterator[Problem]:
 
 def header_of(path: Path) -> float | None:
     """Returns the seconds that a file's header states, if it does. Raises Unfit."""
-    with readable(path), media.sound(path) as container:
+    with as_unfit(path), media.sound(path) as container:
         return container.duration / av.time_base if container.duration else None
 
 
@@ -356,7 +356,7 @@ def _layer(piece: MusicUse, start: int, stop: int, rate: int, level: float) -> L
     entry, tune = piece.entry, piece.tune
     fades = (entry.fade_in, FADE_IN), (entry.fade_out, FADE_OUT)
     fade_in, fade_out = (
-        # neither a file's edge nor a cut may click
+        # long enough that neither a file's edge nor a cut clicks
         min(
             seconds_to_samples(
                 max(default_fades[entry.place] if fade is None else fade, FADE), rate
@@ -372,7 +372,7 @@ def _layer(piece: MusicUse, start: int, stop: int, rate: int, level: float) -> L
         stop=stop,
         length=piece.length(rate),
         seam=None if entry.loop is False else seconds_to_samples(_seam_seconds(entry), rate),
-        gain=level + (BOTH if tune.channels == 2 else 0.0) + gain - tune.loudness,
+        gain=level + (STEREO_GAIN if tune.channels == 2 else 0.0) + gain - tune.loudness,
         duck=DUCK[entry.place] if entry.duck is None else entry.duck,
         attack=seconds_to_samples(max(entry.attack, FADE), rate),
         release=seconds_to_samples(max(entry.release, FADE), rate),

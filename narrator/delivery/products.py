@@ -142,8 +142,8 @@ def delivered(project: Project, shelf: OutputManifest) -> set[int]:
 def settle(book: RenderedBook, finished: finish.Finished, shelf: OutputManifest) -> None:
     """Records what was made, and moves superseded files aside. Raises StorageError."""
     with files.storage(shelf.folder):
-        made_files = finished.made()
-    # a feed is not made here, and stays as long as its episodes do
+        made_files = finished.made_files()
+    # feeds are made elsewhere, and stay as long as their episodes
     feeds = {path: entry for path, entry in shelf.finished() if entry.is_feed and path.is_file()}
     shelf.settle(made_files | feeds)
     for path in sorted(shelf.folder.rglob("*.xml")):

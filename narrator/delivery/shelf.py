@@ -175,7 +175,7 @@ class OutputManifest:
         """
         delivered_names = {self.name(path): entry for path, entry in delivered.items()}
         with files.storage(self.folder):
-            # on a disk that looks past case, a file may be there under its old name too
+            # on a case-insensitive disk, a file may still exist under its old name
             delivered_identities = {_file_identity(path) for path in delivered}
             outdated_paths = {
                 name: self.path(name)
@@ -213,7 +213,7 @@ class OutputManifest:
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
-                with files.replacing(target) as temporary:  # finished files lie on another disk
+                with files.replacing(target) as temporary:  # the folders are on different disks
                     shutil.copy2(path, temporary)
                 path.unlink()
         self.moved.append((path, target))
@@ -253,7 +253,7 @@ def superseded(build: Path) -> list[tuple[Path, int]]:
     """Returns the files that were moved aside with their sizes, in order. Raises StorageError."""
     folder = build / FOLDER
     with files.storage(folder):
-        if folder.is_symlink():  # somebody else's choice of what lies there
+        if folder.is_symlink():  # a user's own folder, left alone
             return []
         paths = sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
         return [(path, path.lstat().st_size) for path in paths]

@@ -106,10 +106,10 @@ def _codec_check(file: FileFigures, profile: Profile) -> Check:
 
 def _bitrate_checks(file: FileFigures, profile: Profile) -> Iterator[Check]:
     bitrates = None if file.bitrate_mode == "lossless" else profile.bitrates
-    # an average over packets may be a hair under the rate that their headers state
+    # an average over packets may be slightly below the rate in their headers
     is_right = bitrates is None or 0.98 * bitrates[0] <= file.bitrate <= 1.02 * bitrates[1]
     yield Check("bitrate", f"{file.bitrate} kbit/s", _format_span(bitrates, "kbit/s"), is_right)
-    is_known = file.bitrate_mode in ("constant", "variable")  # of AAC and Opus nobody can tell
+    is_known = file.bitrate_mode in ("constant", "variable")  # AAC and Opus do not state it
     demanded_mode = profile.bitrate_mode if is_known else None
     figure = file.bitrate_mode + (f", {file.bitrate_note}" if file.bitrate_note else "")
     yield Check(
@@ -227,7 +227,7 @@ def _fault_checks(file: FileFigures, profile: Profile, longest_pause: float) -> 
         figure += f", {file.invalid} samples are no numbers"
     if file.changes:
         figure += f", rate or channels change {file.changes} times"
-    # lossy coders pad, and some containers count that: a packet or two of them is no loss
+    # some containers count the padding of lossy coders: a packet or two is no loss
     padding = 0.15 if file.bitrate_mode == "unknown" else 0.001
     is_intact = not (file.damaged or file.invalid or file.changes) and file.missing < padding
     yield Check("decoding", figure, f"none damaged, at most {padding:g} s shorter", is_intact)

@@ -484,8 +484,10 @@ def _troubles(
 def _trouble(
     book: BookPlan, step: Step, record: Record | None, tries: Sequence[Record], place: Passage
 ) -> Trouble | None:
-    """What was wrong with a chunk. `record` is of the take to deliver, if there is one; `tries` are
-    those on disk."""
+    """Returns the trouble of a chunk, if any.
+
+    `record` is that of the take to deliver, if there is one; `tries` are those on disk.
+    """
     if book.takes.is_doubtful(step) and (take := book.takes.take(step.key)):
         outcome = "doubtful" if record else "doubtful, held back"
         return Trouble(place, outcome, take.tries, take.faults, doubtful=True)
@@ -503,7 +505,7 @@ def _recovered_trouble(place: Passage, record: Record, faults: tuple[str, ...]) 
     """Returns the trouble of a chunk that became good in the end."""
     if record.halves > 1:
         return Trouble(place, "good in halves", record.tries, faults)
-    if not faults:  # its bad tries have been cleared away
+    if not faults:  # its bad tries have been deleted
         faults = ("what was wrong is no longer on disk",)
     return Trouble(place, "good in the end", record.tries, faults)
 

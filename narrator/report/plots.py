@@ -81,7 +81,7 @@ def chapter(curve: Curve, target: float | None, size: PlotSize, name: str) -> st
     loudness_axes.plot(times, readings, color=ACCENT, linewidth=1.3)
     audible_readings = readings[~np.isnan(readings)]
     top = max(-5.0, float(audible_readings.max(initial=QUIETEST)) + 2, (target or QUIETEST) + 2)
-    bottom = min(-43.0, (target or -20.0) - 15)  # its lowest mark stays clear of the time
+    bottom = min(-43.0, (target or -20.0) - 15)  # keeps its lowest tick clear of the time axis
     loudness_axes.set_ylim(bottom, top)
     _style_axes(loudness_axes)
     loudness_axes.yaxis.set_major_locator(FixedLocator([-60, -50, -40, -30, -20, -10, 0]))
@@ -101,7 +101,7 @@ def spectrogram(curve: Curve, size: PlotSize, name: str) -> str:
     column_count = min(columns, size.columns)
     edges = np.linspace(0, columns, column_count + 1).astype(np.intp)[:-1]
     image = np.maximum.reduceat(curve.spectrum, edges, axis=1)
-    image = image // LEVELS * LEVELS  # steps that nobody sees, and half the bytes
+    image = image // LEVELS * LEVELS  # invisible steps, half the bytes
     figure = Figure(figsize=(size.width / 72, size.height / 72))
     axes = figure.subplots()
     axes.imshow(
@@ -275,7 +275,7 @@ def _clean_element(element: etree._Element, used_ids: set[bytes], name: str) -> 
             attributes[key] = f"url(#{name}-{content[5:]}"
         elif key == "d" or key == "transform" or key in ("x", "y"):
             short = _LONG_DECIMALS.sub(r"\1", " ".join(content.split()))
-            # after a place that is moved to, places are lines to without being told
+            # points after a move are lines without a command
             attributes[key] = short if "C" in short else short.replace(" L ", " ")
         elif key == "style":
             attributes[key] = _FONT.sub(_plain_font, content).strip()

@@ -103,7 +103,7 @@ class CurveCache:
             if part.spectrum:
                 facts |= self._load(f"{key}-spectrum")
         except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
-            return None  # not there, or torn: measured again
+            return None  # missing or damaged: measured again
         try:
             return Curve(
                 float(facts["seconds"]), facts["low"], facts["high"], facts["loudness"],
@@ -120,7 +120,7 @@ class CurveCache:
         with zipfile.ZipFile(member_bytes) as archive:
             if any(part.compress_type != zipfile.ZIP_DEFLATED for part in archive.infolist()):
                 raise zipfile.BadZipFile("otherwise compressed than it was")
-            # whole, with its checksum tested, before it is looked at
+            # read completely, so that the checksum is tested before use
             packed = {part: io.BytesIO(archive.read(part)) for part in archive.namelist()}
         return {
             part.removesuffix(".npy"): np.load(member_bytes, allow_pickle=False)
@@ -285,7 +285,7 @@ def _read_curves(
                 if length > 0:
                     yield part, _curve(reader.until(stop), rate, length, part.spectrum)
     except (media.Unfit, OSError):
-        return  # what is wrong with the file stands in its row of the page
+        return  # the file's row of the page states the fault
 
 
 class _SoundStream:
@@ -341,7 +341,7 @@ def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) ->
     for frame in filtered(metered_blocks(), rate, "ebur128", "metadata=1:framelog=quiet:peak=none"):
         metadata = frame.metadata
         if "lavfi.r128.S" not in metadata:
-            continue  # the rest of the stream, shorter than a tenth of a second
+            continue  # the end of the stream, shorter than a tenth of a second
         short_term.append(float(metadata["lavfi.r128.S"]))
         integrated = max(-70.0, float(metadata["lavfi.r128.I"]))
         spread = float(metadata["lavfi.r128.LRA"])
@@ -374,7 +374,10 @@ class _Envelope:
         self.count = 0
         self._low: list[NDArray[np.float32]] = []
         self._high: list[NDArray[np.float32]] = []
-        self._partial: tuple[float, float] = (np.inf, -np.inf)  # of a stretch that is not full
+        self._partial: tuple[float, float] = (
+            np.inf,
+            -np.inf,
+        )  # lowest and highest sample of the incomplete stretch
 
     def feed(self, block: Samples) -> None:
         low = block if block.ndim == 1 else block.min(axis=1)
@@ -428,7 +431,7 @@ class _Spectrum:
         self._edges = np.rint(edges * self.SIZE / rate).astype(np.intp)
         self._window = np.hanning(self.SIZE).astype(np.float32)
         self._leftover = np.zeros(0, np.float32)
-        self._samples_to_skip = 0  # samples to come that lie between two frames
+        self._samples_to_skip = 0  # samples of the next blocks between two frames
         self._frames = np.zeros((0, BANDS))
         self._columns: list[NDArray[np.float64]] = []
 
@@ -441,11 +444,11 @@ class _Spectrum:
             return
         views = np.lib.stride_tricks.sliding_window_view(samples, self.SIZE)[:: self._hop][:count]
         bins = np.fft.rfft(views * self._window, axis=1)
-        # in double precision: what a coder leaves of silence is too small for floats to be fast
+        # double precision: residues of coded silence are denormal floats, which are slow
         power = np.square(bins.real, dtype=np.float64) + np.square(bins.imag, dtype=np.float64)
         self._samples_to_skip = max(0, count * self._hop - len(samples))
         self._leftover = samples[count * self._hop :]
-        # of a band that is narrower than a bin, the bin that it begins in
+        # a band narrower than a bin takes the bin in which it begins
         sums = np.add.reduceat(power[:, : self._edges[-1]], self._edges[:-1], axis=1)
         bands = sums / np.maximum(1, np.diff(self._edges))
         frames = np.concatenate([self._frames, bands])

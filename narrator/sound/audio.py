@@ -162,7 +162,7 @@ def stretch(samples: Samples, rate: int, speed: float) -> Samples:
         step_speed = 2.0 if speed > 2 else 0.5
         return stretch(stretch(samples, rate, step_speed), rate, speed / step_speed)
     length = round(len(samples) / speed)
-    # WSOLA holds back its last window: silence pushes it out
+    # WSOLA holds back its last window: append silence to flush it
     blocks = [samples, np.zeros(rate // 2, np.float32)]
     pieces = [frame.to_ndarray()[0] for frame in filtered(blocks, rate, "atempo", f"tempo={speed}")]
     return np.concatenate(pieces)[:length]
@@ -345,7 +345,7 @@ def encode(samples: Samples, rate: int) -> bytes:
 
     Raises ValueError for samples that are NaN or beyond full scale.
     """
-    if not bool(np.all(np.abs(samples) <= 1)):  # false for NaN too
+    if not bool(np.all(np.abs(samples) <= 1)):  # also rejects NaN
         raise ValueError("samples beyond full scale cannot be stored")
     scaled = samples * np.float32(32768)
     is_16_bit = bool(np.all(scaled == np.rint(scaled)) and np.all(scaled < 32768))

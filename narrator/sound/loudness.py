@@ -65,7 +65,7 @@ class Target:
         return f"{level}, at most {self.true_peak:g} dBTP"
 
 
-BOTH = 10 * math.log10(2)
+STEREO_GAIN = 10 * math.log10(2)
 """LU by which a sound is louder in two channels than in one; its RMS is not."""
 
 # -- measuring -------------------------------------------------------------------------------------
@@ -149,16 +149,15 @@ def master(blocks: Iterable[Samples], rate: int, gain: float, ceiling: float) ->
     limit = amplitude(ceiling)
     look_samples = max(1, round(LOOK_AHEAD_SECONDS * rate))
     half_taps = INTERPOLATOR_TAPS // 2
-    delay = (
-        2 * look_samples
-    )  # a peak's gain works from `delay` samples before it to `delay` after it
-    pending = silent(half_taps, channels)  # context of the interpolator, then what is not out yet
-    needed_gains = np.ones(delay, np.float32)  # each sample's gain, from `delay` before that on
+    # a peak lowers the gain from `delay` samples before it to `delay` after it
+    delay = 2 * look_samples
+    pending = silent(half_taps, channels)  # interpolator context, then samples to come
+    needed_gains = np.ones(delay, np.float32)  # gain of each sample, from `delay` earlier on
     for block in chain(blocks, [silent(delay + half_taps, channels)]):
         pending = np.concatenate([pending, block * gain_factor])
         unmeasured = pending[
             len(needed_gains) - delay :
-        ]  # with context, what `needed_gains` does not know yet
+        ]  # with context, samples without a needed gain yet
         if len(unmeasured) < INTERPOLATOR_TAPS:
             continue
         channel_gains = [_limiter_gain(channel, limit) for channel in np.atleast_2d(unmeasured.T)]
@@ -184,7 +183,7 @@ def _limiter_gain(samples: Samples, limit: float) -> Samples:
         + half_taps
         - 1
     )
-    gaps = np.unique(np.concatenate([gaps - 1, gaps]))  # each the place after that sample
+    gaps = np.unique(np.concatenate([gaps - 1, gaps]))  # each is the gap after that sample
     gaps = gaps[(gaps >= half_taps - 1) & (gaps < stop)]
     if len(gaps):
         windows = samples[gaps[:, np.newaxis] + np.arange(1 - half_taps, half_taps + 1)]

@@ -38,7 +38,7 @@ GAIN_WINDOW_SECONDS = 0.006
 """Seconds over which the level of the band is measured, and over which its gain comes and goes."""
 
 
-def polished(samples: Samples, rate: int, polish: Polish) -> Samples:
+def apply_polish(samples: Samples, rate: int, polish: Polish) -> Samples:
     """Applies the filters to a take, without changing its length or timing."""
     if polish.high_pass and len(samples):
         frames = filtered([samples], rate, "highpass", f"f={polish.high_pass:g}")

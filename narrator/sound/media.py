@@ -63,11 +63,13 @@ def regular(path: Path) -> BinaryIO:
 
     Raises OSError; Unfit for anything but a regular file, without waiting for it.
     """
-    _require_regular_file(path.stat())  # before it is opened: opening a device can do things
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that came since does not wait
+    _require_regular_file(path.stat())  # checked first: opening a device may have effects
+    descriptor = os.open(
+        path, os.O_RDONLY | os.O_NONBLOCK
+    )  # does not block on a pipe created since
     try:
         _require_regular_file(os.fstat(descriptor))
-        return os.fdopen(descriptor, "rb")  # nameless, so that nobody guesses by an ending
+        return os.fdopen(descriptor, "rb")  # nameless, so that no reader guesses by an ending
     except BaseException:
         os.close(descriptor)
         raise
@@ -155,7 +157,7 @@ def _translate_errors() -> Iterator[None]:
     except av.error.FFmpegError as error:
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror) from error
-        if isinstance(error, av.error.ArgumentError):  # not on the list
+        if isinstance(error, av.error.ArgumentError):  # the format is not on the list
             raise Unfit(
                 "there is no sound in this file, or of a kind that is not read here: "
                 f"{_EXPORT_HINT}"
@@ -236,7 +238,7 @@ def picture(image: bytes, *, strict: bool = False) -> av.VideoFrame:
         with av.open(io.BytesIO(image), "r", format=format_name, options=restrictions) as source:
             decoder = source.streams.video[0].codec_context
             decoder.options = {
-                "max_pixels": str(MAX_PIXELS),  # where a second header says otherwise
+                "max_pixels": str(MAX_PIXELS),  # in case a second header differs
                 **({"err_detect": "explode"} if strict else {}),
             }
             return next(source.decode(video=0))

@@ -50,7 +50,7 @@ class Tune:
 
 
 @contextlib.contextmanager
-def readable(path: Path) -> Iterator[None]:
+def as_unfit(path: Path) -> Iterator[None]:
     """Raises Unfit in place of OSError, with the reason why a file cannot be played."""
     try:
         yield
@@ -58,13 +58,13 @@ def readable(path: Path) -> Iterator[None]:
         raise Unfit(f"cannot be read: {error.strerror}") from None
 
 
-def sound(tune: Tune, rate: int) -> Iterator[Samples]:
+def stream_tune(tune: Tune, rate: int) -> Iterator[Samples]:
     """Streams a tune at a rate in blocks of (n,) or (n, 2), `tune.samples(rate)` samples in all.
 
     Raises UserError where the file has gone since it was measured.
     """
     try:
-        with readable(tune.path), media.sound(tune.path) as container:
+        with as_unfit(tune.path), media.sound(tune.path) as container:
             blocks = resampled(decoded(container, mono=False), tune.rate, rate)
             yield from _fit_length(blocks, tune.samples(rate), tune.channels)
     except Unfit as error:
@@ -139,7 +139,7 @@ def mix(
     block_start = 0
     for block in as_channels(speech, channel_count):
         block_stop = block_start + len(block)
-        music: Samples | None = None  # of the music alone, so that it does not depend on the speech
+        music: Samples | None = None  # music alone, independent of the speech
         for layer, reader in playing:
             first, last = max(block_start, layer.start), min(block_stop, layer.stop)
             if first < last:
@@ -169,7 +169,7 @@ def _loop_tune(layer: Layer, rate: int) -> Iterator[Samples]:
     tune, seam_length = layer.tune, layer.seam
 
     def play_once() -> Iterator[Samples]:
-        return _fit_length(sound(tune, rate), layer.length, tune.channels)
+        return _fit_length(stream_tune(tune, rate), layer.length, tune.channels)
 
     if seam_length is None:
         yield from play_once()

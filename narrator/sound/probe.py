@@ -250,7 +250,7 @@ def _missing_seconds(
     """
     if _is_mp3(stream):
         missing_frames = header.frames - decoder.packets
-        # some coders count the frame of the header too
+        # some coders count the header's frame too
         return missing_frames * decoder.frame / stream.rate if missing_frames > 1 else 0.0
     if stream.duration is None or stream.time_base is None:
         return 0.0
@@ -337,7 +337,7 @@ class _Decoder:
         self._last_format = rate_and_channels
         input_format = frame.sample_rate, frame.layout.name, frame.format.name
         if input_format not in self._resamplers:
-            # within a file all frames become what the first ones are, so that it can be measured
+            # all frames are converted to the format of the first, for one measurement
             first = next(iter(self._resamplers.values()), None)
             layout = first.layout if first else "stereo" if rate_and_channels[1] > 2 else None
             rate = self.stream.rate if first or rate_and_channels[0] != self.stream.rate else None
@@ -346,7 +346,7 @@ class _Decoder:
 
     def _silence_invalid(self, block: Samples) -> Samples:
         """Replaces samples that are NaN or beyond any level by silence, and counts them."""
-        is_invalid = ~(np.abs(block) <= MAX_SAMPLE)  # not a number is not greater either
+        is_invalid = ~(np.abs(block) <= MAX_SAMPLE)  # also catches NaN
         if not bool(is_invalid.any()):
             return block
         self.invalid += int(np.count_nonzero(is_invalid))
@@ -416,7 +416,7 @@ def _read_mp3_header(path: Path) -> _Mp3Header:
     offset, name = nearby[0]
     if name == b"VBRI":
         frames = frame_bytes[offset + 14 : offset + 18]
-    else:  # the lowest flag says that the number of frames is there
+    else:  # the lowest flag marks a number of frames
         flags = int.from_bytes(frame_bytes[offset + 4 : offset + 8])
         frames = frame_bytes[offset + 8 : offset + 12] if flags & 1 else b""
     return _Mp3Header(name.decode(), int.from_bytes(frames))
@@ -441,12 +441,12 @@ class _SignalMeter:
         self._rate = rate
         self._leftover = np.zeros(0, np.float32)
         self._window_count = 0
-        self._last_loud = np.zeros(2, bool)  # of the last two windows
+        self._last_loud = np.zeros(2, bool)  # the last two windows
         self._has_sound = False
-        self._silent_windows = 0  # windows of digital silence up to here
-        self._tenths = np.zeros(0)  # mean energies of 100 ms that later windows still need
-        self._pending_energies = np.zeros(0)  # of 10 ms, that make no 100 ms yet
-        self._histogram = np.zeros(1201, np.int64)  # of half seconds, by 0.1 dB over SILENCE
+        self._silent_windows = 0  # consecutive windows of digital silence so far
+        self._tenths = np.zeros(0)  # mean energies of 100 ms, needed by later half seconds
+        self._pending_energies = np.zeros(0)  # mean energies of 10 ms of an incomplete 100 ms
+        self._histogram = np.zeros(1201, np.int64)  # half seconds by level, in 0.1 dB over SILENCE
         self._last_full = np.zeros(0, bool)
         self._sample_count = 0
 
@@ -508,7 +508,7 @@ class _SignalMeter:
     def _end_silence(self, stop: int) -> None:
         """Records the current silence, which ends before window `stop`, as an edge or a gap."""
         seconds = self._silent_windows * self.tick
-        if self._silent_windows and self._silent_windows == stop:  # from the very start
+        if self._silent_windows and self._silent_windows == stop:  # silent from the start
             self.silent_edge = seconds
         elif seconds > self.gap:
             self.gap, self.gap_at = seconds, (stop - self._silent_windows) * self.tick

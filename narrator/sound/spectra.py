@@ -141,7 +141,7 @@ def first_difference(first_spectra: Spectra, second_spectra: Spectra) -> float |
     """
     if np.count_nonzero(first_spectra.active) < MIN_TENTHS:
         return None
-    # where it begins half a tenth later, its spectra lie between those of `second_spectra`
+    # for a start half a tenth later, spectra lie between those of `second_spectra`
     halfway = (second_spectra.bands[:-1] + second_spectra.bands[1:]) / np.float32(2)
     half_shifted = Spectra(halfway.astype(np.float32), second_spectra.active[:-1])
     opening = first_spectra.part(0, 30)
@@ -252,7 +252,7 @@ def repeated(sound: Samples, rate: int, lag: float) -> tuple[float, float] | Non
     sound = np.convolve(sound, np.full(max(1, rate // 1600), 1600 / rate, np.float32), "same")
     margin, lag_samples = round(0.15 * rate), round(lag * rate)
     step_samples = round(0.02 * rate)
-    passage_start = len(sound) // 2 - lag_samples  # of the first passage, about
+    passage_start = len(sound) // 2 - lag_samples  # approximate
     probe = sound[
         max(0, passage_start + lag_samples // 4) : max(0, passage_start + lag_samples // 4)
         + lag_samples // 2

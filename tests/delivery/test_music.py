@@ -25,7 +25,7 @@ from narrator.sound.assemble import Cue, Region, Timeline
 from narrator.sound.assemble import plan_timeline as lay_clips
 from narrator.sound.assemble import speech_level as spoken_level
 from narrator.sound.audio import silent
-from narrator.sound.loudness import BOTH, measure
+from narrator.sound.loudness import STEREO_GAIN, measure
 from narrator.sound.mix import Layer, Tune
 from narrator.speech.plan import Utterance, utterances
 from narrator.text import labels, script
@@ -356,7 +356,7 @@ def tune_of(folder: Path, samples: Samples, rate: int = RATE, name: str = "a.wav
 
 
 def heard(tune: Tune, rate: int = RATE) -> Samples:
-    return np.concatenate(list(mix.sound(tune, rate)))
+    return np.concatenate(list(mix.stream_tune(tune, rate)))
 
 
 @pytest.mark.parametrize(
@@ -604,7 +604,7 @@ def test_a_bed_lies_twenty_under_speech_whatever_its_files_level(
     scene = laid(book(tmp_path, "  - {file: a.wav, place: bed, fade_in: 0}"))
     under = played(scene)[scene.timeline.cues[1].start : scene.timeline.cues[1].stop]
     # speech in both channels is 3 LU louder than in one
-    speech = LEVEL + (BOTH if count == 2 else 0)
+    speech = LEVEL + (STEREO_GAIN if count == 2 else 0)
     assert measure(blocks(under), RATE).integrated == pytest.approx(speech - 20, abs=0.5)
 
 

@@ -49,18 +49,18 @@ class WrittenCompanions:
     without times."""
 
 
-def check(wanted: Sequence[str], formats: Sequence[str], chapters: int) -> None:
-    """Raises UserError where `wanted` cannot be made of files in `formats`. Knows no files yet.
+def check(companion_kinds: Sequence[str], formats: Sequence[str], chapters: int) -> None:
+    """Raises UserError for companions that files in `formats` do not allow. Knows no files yet.
 
     `chapters` is the number of chapters of the book, or of its longest part.
     """
-    if "readalong" in wanted and not set(formats) & set(readalong.AUDIO):
+    if "readalong" in companion_kinds and not set(formats) & set(readalong.AUDIO):
         names = ", ".join(readalong.AUDIO)
         raise UserError(
             f"output.companions: readalong needs sound that e-readers play; "
             f"add one of {names} to output.formats"
         )
-    if "cue" in wanted and chapters > cue.MAX_TRACKS:
+    if "cue" in companion_kinds and chapters > cue.MAX_TRACKS:
         raise UserError(
             f"output.companions: a CUE sheet counts {cue.MAX_TRACKS} tracks, and this book has "
             f"{chapters} chapters; leave `cue` out (`chapters` has no such limit)"
@@ -75,13 +75,13 @@ def plays(file: ListenerFile) -> bool:
 def write(
     chapters: Sequence[SpokenChapter],
     files: Sequence[ListenerFile],
-    wanted: Sequence[str],
+    companion_kinds: Sequence[str],
     *,
     tags: BookFacts,
     book: Path,
     source: Path | None = None,
     shelf: OutputManifest | None = None,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: Callable[[int, int], None] = lambda done_count, total: None,
     ids: bool = False,
     words: bool = False,
 ) -> WrittenCompanions:
@@ -96,16 +96,16 @@ def write(
     cannot be read) and StorageError.
     """
     max_chapters = max((len(file.chapters) for file in files if file.chapter is None), default=0)
-    check(wanted, [file.format for file in files], max_chapters)
-    planned_texts = list(_plan_texts(chapters, files, wanted, tags, ids, words))
-    has_readalong = "readalong" in wanted and bool(files)
+    check(companion_kinds, [file.format for file in files], max_chapters)
+    planned_texts = list(_plan_texts(chapters, files, companion_kinds, tags, ids, words))
+    has_readalong = "readalong" in companion_kinds and bool(files)
     total = len(planned_texts) + has_readalong
     if shelf is not None:
         shelf.expect_files(
             [*(path for path, _ in planned_texts), *([book] if has_readalong else ())]
         )
     paths: list[Path] = []
-    remarks = _untimed_remark(chapters, wanted) if words else ()
+    remarks = _untimed_remark(chapters, companion_kinds) if words else ()
     for path, text in planned_texts:
         on_progress(len(paths), total)
         update(path, text().encode(), shelf)
@@ -120,10 +120,12 @@ def write(
     return WrittenCompanions(tuple(paths), remarks)
 
 
-def _untimed_remark(chapters: Sequence[SpokenChapter], wanted: Sequence[str]) -> tuple[str, ...]:
+def _untimed_remark(
+    chapters: Sequence[SpokenChapter], companion_kinds: Sequence[str]
+) -> tuple[str, ...]:
     """Returns the remark on words that should be highlighted and have no times."""
     is_timed = [bool(cue.words) for chapter in chapters for cue in chapter.timeline.heard]
-    if all(is_timed) or not {"vtt", "readalong"}.intersection(wanted):
+    if all(is_timed) or not {"vtt", "readalong"}.intersection(companion_kinds):
         return ()
     return (
         f"output.highlight: nobody timed the words of {is_timed.count(False)} of "
@@ -150,7 +152,7 @@ def companion_path(file: ListenerFile, files: Sequence[ListenerFile], ending: st
 def _plan_texts(
     chapters: Sequence[SpokenChapter],
     files: Sequence[ListenerFile],
-    wanted: Sequence[str],
+    companion_kinds: Sequence[str],
     tags: BookFacts,
     ids: bool,
     words: bool,
@@ -178,7 +180,7 @@ def _plan_texts(
             text_makers["chapters"] = (".chapters.json", partial(_chapters_text, marks, file, tags))
             text_makers["cue"] = (".cue", partial(_cue_text, marks, file, tags))
         for companion_kind, (ending, make_text) in text_makers.items():
-            if companion_kind in wanted:
+            if companion_kind in companion_kinds:
                 yield companion_path(file, files, ending), make_text
 
 

@@ -89,7 +89,7 @@ def captions(
         parts = cut(cue.text, chunk.language, width, seconds, label_width, word_times_of)
         times = times_of([(part.first, part.last) for part in parts])
         for index, part in enumerate(parts):
-            # A millisecond is the least that every format can say.
+            # A millisecond is the smallest unit that every format has.
             start = max(
                 round(times[index] * 1000), chapter_captions[-1].stop if chapter_captions else 0
             )
@@ -444,7 +444,7 @@ def _last_fitting_atom(
     for number in range(start, len(atoms)):
         atom = atoms[number]
         if used_width + atom.width > width and has_atoms:
-            # a line breaks at white space only, so all since the last one goes down
+            # lines break at white space only, so everything after the last moves to the next line
             line_start = number
             while line_start > start and not atoms[line_start - 1].spaces:
                 line_start -= 1

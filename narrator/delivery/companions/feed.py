@@ -236,7 +236,7 @@ def _spread_times(undated_or_dated: Sequence[Episode]) -> Iterator[Episode]:
             published = first_written[episode.book].replace(hour=0, minute=0, second=0)
         try:
             yield replace(episode, published=published + timedelta(minutes=number))
-        except OverflowError:  # at the end of the year 9999
+        except OverflowError:  # in the last minutes of the year 9999
             yield episode
 
 
@@ -257,7 +257,7 @@ def _read_episode(path: Path, kinds: Collection[str]) -> Episode:
         raise UserError(Problem(path, None, f"cannot be read as an episode: {error}")) from None
     title, book = tags.get("title") or _remove_invalid(path.stem), tags.get("album", "")
     track_number = _parse_number(tags.get("track", "").partition("/")[0])
-    # a part of a book has a number among the parts, as a chapter has one among chapters
+    # a part of a book has a number among parts, like a chapter among chapters
     is_part = track_number is not None and title == f"{book}, part {track_number}"
     published_day = _parse_day(tags.get("releasedate", "")) or _parse_day(tags.get("date", ""))
     return Episode(
@@ -284,7 +284,7 @@ def _read_episode(path: Path, kinds: Collection[str]) -> Episode:
 def _read_tags(path: Path) -> tuple[dict[str, str], float]:
     """Returns a file's tags by lower-case name, and its seconds. Raises Unfit, OSError."""
     with media.sound(path) as container:
-        streams = container.streams.audio  # Ogg's tags are its stream's
+        streams = container.streams.audio  # Ogg has its tags in the stream
         tags = media.tags(container.metadata, *(stream.metadata for stream in streams))
         seconds = (container.duration or 0) / 1_000_000
     return {name.casefold(): _remove_invalid(text) for name, text in tags.items()}, seconds
@@ -410,7 +410,7 @@ def _add_item(
     _add_text(item_element, f"{{{_ITUNES}}}explicit", _format_bool(show.explicit))
     _add_text(item_element, f"{{{_ITUNES}}}episodeType", "full")
     episode_number = episode.track if episode.track is not None else episode.part
-    if episode.section:  # one number cannot say both, which book of a series and which part of it
+    if episode.section:  # one number cannot state both the book of a series and its part
         episode_number = None if episode.part else episode.section
     if season:
         _add_text(item_element, f"{{{_ITUNES}}}season", str(season))

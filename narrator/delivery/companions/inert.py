@@ -91,7 +91,7 @@ class _InertPage:
         """Cleans text, comments and instructions."""
         markup = token[0]
         if markup.startswith("<!--"):
-            return "" if "<" in markup[4:] else markup  # old browsers read markup in comments
+            return "" if "<" in markup[4:] else markup  # old browsers interpret markup in comments
         if markup.startswith("<?xml-stylesheet"):
             link = re.search(r"href\s*=\s*[\"']([^\"']*)", markup)
             return markup if link and "text/css" in markup and not _is_remote(link[1]) else ""
@@ -114,7 +114,7 @@ class _InertPage:
                 self.open.append((name, " " if name in _SPACED_TAGS else ""))
             return replacement
         if any(name == open_name for open_name, _ in self.open) and not token["empty"]:
-            self.open.append((name, f"</{token['name']}>"))  # its closing tag is its own
+            self.open.append((name, f"</{token['name']}>"))  # keep its own closing tag
         self.style |= name == "style" and not token["empty"]
         return _clean_tag(name, markup, token)
 

@@ -192,7 +192,7 @@ def _add_overlays(
         number = mark_counts.get(mark.chapter, 0)
         mark_counts[mark.chapter] = number + 1
         chapter_starts = starts_by_chapter[mark.chapter]
-        # from silence to silence: nothing of a chapter goes unheard
+        # clips are contiguous, so that all of a chapter is played
         start = mark.start if number else 0.0
         stop = (
             chapter_starts[number + 1]
@@ -224,7 +224,7 @@ def _build_overlay(
     page = weave.relative_reference(name, document)
     root = etree.Element(f"{{{_SMIL}}}smil", nsmap={None: _SMIL, "epub": _EPUB_OPS}, version="3.0")
     body = etree.SubElement(root, f"{{{_SMIL}}}body")
-    # checkers of EPUB 3.2 and before ask for a fragment: the first element that is lit
+    # checkers of EPUB 3.2 and before require a fragment: the first highlighted element
     first = f"{page}#{clips[0][0].id}"
     seq = etree.SubElement(body, f"{{{_SMIL}}}seq", {f"{{{_EPUB_OPS}}}textref": first, "id": "all"})
     played_ms, within, parent = 0, "", seq
@@ -597,4 +597,4 @@ def _is_whole(path: Path, key: bytes) -> bool:
             comment = file.read()
         return comment == key + keys.file_content(path, but=SEAL_BYTES).encode()
     except OSError:
-        return False  # not there, or shorter than that
+        return False  # missing, or too short

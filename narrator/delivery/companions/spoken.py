@@ -54,7 +54,7 @@ def moments(cue: Cue, rate: int, spans: Sequence[tuple[int, int]], language: str
     """
     start, stop = cue.start / rate, cue.stop / rate
     weights = [_weight(cue.text[first:last], language) for first, last in spans]
-    if weights:  # a take is trimmed: the pause after its last mark is not in it
+    if weights:  # a trimmed take has no pause after its last punctuation
         first, last = spans[-1]
         weights[-1] = _weight(cue.text[first:last].rstrip(_CLOSING), language)
     word_indices = [bisect_left(cue.words, first, key=_word_first) for first, _ in spans]
@@ -76,7 +76,7 @@ def moments(cue: Cue, rate: int, spans: Sequence[tuple[int, int]], language: str
         ):
             previous_word_end = (
                 cue.words[word_index - 1][3] / rate if word_index else start
-            )  # all before it
+            )  # stop of the word before
             span_starts.append(
                 min(
                     max(

@@ -210,7 +210,7 @@ def _read_text(archive: Archive, name: str) -> str:
     """Decodes a page, even if its encoding is unknown."""
     try:
         return archive.text(name)
-    except ImportFailed:  # in no encoding that it names, as are some drawings
+    except ImportFailed:  # not in the encoding that it states, like some drawings
         return archive.read(name).decode(errors="replace")
 
 
@@ -224,7 +224,7 @@ def _without_entities(text: str) -> str:
         f"{text[: subset.start()]}{subset[1]}>{text[subset.end() :]}" if subset else text
     )
     return re.sub(
-        r"&([\w.-]+);", lambda found: entities.get(found[1], found[0]), text_without_subset
+        r"&([\w.-]+);", lambda match: entities.get(match[1], match[0]), text_without_subset
     )
 
 
@@ -557,7 +557,7 @@ def _insert_spans(
         index = bisect_right(starts, span.first) - 1
         page, page_start = pages[index], starts[index]
         if span.last > starts[index + 1]:
-            continue  # it runs over two documents
+            continue  # it crosses two documents
         unit = units[span.unit]
         start_offset = page.starts[span.first - page_start]
         stop_offset = page.stops[span.last - page_start - 1]
@@ -627,7 +627,7 @@ def _word_places(
     for word in unit.words:
         start_offset = first_letter + len(_letters_of(unit.line.text[unit.first : word.first]))
         stop_offset = start_offset + len(_letters_of(unit.line.text[word.first : word.last]))
-        if start_offset < stop_offset:  # else it is a sign that is said as a word
+        if start_offset < stop_offset:  # else it is a sign that is spoken as a word
             word_bounds.append(
                 (page.starts[start_offset], page.stops[stop_offset - 1], word.start, word.stop)
             )

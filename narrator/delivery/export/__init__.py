@@ -182,7 +182,7 @@ def export(
     StorageError, Cancelled, and errors of `blocks`. Then files are complete or absent, and the next
     export continues from there.
     """
-    report_progress = on_progress or (lambda what, done, total: None)
+    report_progress = on_progress or (lambda stage, done_count, total: None)
     plans = [
         plan
         for target in targets
@@ -336,7 +336,7 @@ class _Plan:
 def _plan_files(book: BookAudio, target: OutputTarget, names: _FileNames) -> list[_Plan]:
     """Plans all files of a target: books, chapters, retail sample."""
     profile = target.profile
-    # Part of a book is delivered as chapters, whatever the book as a whole will be.
+    # An incomplete book is delivered as chapters, whatever the complete one will be.
     is_chapters_only = not book.is_complete and (
         profile.files == "book" or set(profile.formats) == {"m4b"}
     )
@@ -387,7 +387,7 @@ def _plan_book(
         if fault := _length_fault(chapter, profile):
             return [_Plan(book_path, format, profile, encoding, tuple(book.chapters), fault=fault)]
     parts: list[list[ChapterAudio]] = [[]]
-    seconds = 0.0  # up to the chapter at hand, with what joining adds
+    seconds = 0.0  # length of the current part, with padding between chapters
     for chapter in book.chapters:
         is_full = len(parts[-1]) == max_marks
         if profile.longest is not None:
@@ -633,7 +633,7 @@ class _Ledger:
         self.path = path
         self.altered: list[Path] = []
         """Files with the right recipe but other bytes than were written."""
-        rows = load_json(path, {})  # a ledger lost costs a copy of every file
+        rows = load_json(path, {})  # a lost ledger costs a copy of every file
         self.rows = {
             name: row
             for name, row in (rows.items() if isinstance(rows, dict) else ())
@@ -653,7 +653,7 @@ class _Ledger:
         if self.is_altered(path):
             self.altered.append(path)
             return None
-        # one that was noted before there were hashes is copied once more
+        # older records have no hash: the file is copied once more
         return tuple(row["starts"]) if "sha256" in row else None
 
     def is_altered(self, path: Path) -> bool:

@@ -81,7 +81,7 @@ def _packet_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
         with open_encoded(encoded.path) as source:
             durations = [packet.duration or 0 for packet in source.demux(audio=0) if packet.size]
             time_base = source.streams.audio[0].time_base or Fraction(1)
-            # the last packet says how much of it is sound, yet all of it plays within a book
+            # the last packet states how much of it is sound, yet all of it plays within a book
             starts.append(starts[-1] + len(durations) * durations[0] * time_base)
     rate = chapters[0][1].encoding.sample_rate
     return tuple(round(start * rate) for start in starts)
@@ -98,7 +98,7 @@ def _write_marks(
     titles = [title for title, _ in chapters]
     times = [round(start * 1000 / rate) for start in starts]
     end = round((starts[-1] + chapters[-1][1].samples) * 1000 / rate)
-    if format in ("opus", "flac"):  # FFmpeg rounds seconds up in these comments: 4.6 is 5.6
+    if format in ("opus", "flac"):  # FFmpeg rounds seconds up in these comments: 4.6 becomes 5.6
         for number, (title, time) in enumerate(zip(titles, times, strict=True)):
             minutes, millis = divmod(time, 60_000)
             timestamp = (

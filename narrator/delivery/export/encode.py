@@ -36,7 +36,7 @@ from narrator.files import Altered, damage, load_json, read_json, replacing, sav
 from narrator.project.profiles import PLAIN, Profile
 from narrator.sound import mastering, media
 from narrator.sound.audio import Samples, as_channels, as_frame, decoded, resampled
-from narrator.sound.loudness import BOTH, Loudness, Target, master, measure
+from narrator.sound.loudness import STEREO_GAIN, Loudness, Target, master, measure
 
 BLOCK = 65536
 WORKERS = os.cpu_count() or 1
@@ -262,7 +262,7 @@ def export_chapters(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     errors = [error for n in range(len(jobs)) if (error := futures[n].exception())]
-    if errors:  # the first that is not only the echo of another
+    if errors:  # the first that is not a cancellation caused by another
         raise next(
             (candidate for candidate in errors if not isinstance(candidate, Cancelled)), errors[0]
         )
@@ -424,7 +424,7 @@ def _encode_to_target(
     level = target.level_of(unmastered)
     gain = _GainControl(level if keeps_level else _target_level(job, sound, unmastered), level)
     ceiling = target.true_peak - _CODECS[job.encoding.codec].margin
-    for share_start in (0.1, 0.17, 0.24):  # what the limiter takes is given back
+    for share_start in (0.1, 0.17, 0.24):  # compensates what the limiter takes
         if keeps_level or unmastered.peak + gain.gain <= ceiling:
             break
         limited = sound.figures(
@@ -496,7 +496,7 @@ def _target_level(job: EncodeJob, sound: _ChapterSamples, unmastered: Loudness) 
         return target.level
     words_target = target.level
     if target.kind == "dB RMS":
-        words_target += WORDS_ABOVE_RMS + (BOTH if channels == 2 else 0.0)
+        words_target += WORDS_ABOVE_RMS + (STEREO_GAIN if channels == 2 else 0.0)
     chapter_target = target.level_of(unmastered) + words_target - words_loudness
     return min(max(chapter_target, target.lowest + TARGET_MARGIN), target.highest - TARGET_MARGIN)
 
@@ -575,7 +575,7 @@ def create_file(path: Path, container: str) -> Iterator[OutputContainer]:
     """Opens a new file for FFmpeg, with no trace of time, version or chance in its bytes."""
     options = {"fflags": "+bitexact"}
     options |= {"mp3": {"id3v2_version": "3"}, "wav": {"rf64": "auto"}}.get(container, {})
-    # with the protocol before it, no name of a folder is taken for another
+    # with an explicit protocol, no folder name is mistaken for one
     name = f"file:{path}"
     with (
         _translate_errors(path.name),
@@ -745,11 +745,11 @@ def _load_encoded(path: Path, encoding: Encoding) -> Encoded | None:
         gain, samples, sha256 = index["gain"], index["samples"], index["sha256"]
         size, actual_sha256 = path.stat().st_size, keys.file_content(path)
     except (OSError, KeyError, TypeError):
-        return None  # not there, or torn: encoded again
+        return None  # missing or damaged: encoded again
     if actual_sha256 != sha256:
         damage.warning("%s: it was altered since it was written; it is encoded again", path)
         return None
-    if "mtime" in index:  # an index from before there were seals
+    if "mtime" in index:  # an index of a version without seals
         return replace(_save_index(path, encoding, gain, samples, loudness), fresh=False)
     return Encoded(path, encoding, loudness, gain, samples, sha256, size, fresh=False)
 

@@ -231,8 +231,8 @@ def _cut_window(
 ) -> Iterator[Samples]:
     """Streams the window's samples; silence where the chapter has none."""
     window_end = window.begin + window.length
-    next_position = window.begin  # of the next sample to give
-    block_start = 0  # of the block in the chapter
+    next_position = window.begin  # next sample to yield
+    block_start = 0  # position of the block in the chapter
     if next_position < 0:
         yield silent(-next_position, channels)
         next_position = 0

@@ -291,7 +291,7 @@ def _sound_table(
         _full_atom(b"stsc", _u32(len(chunk_runs)), *chunk_runs),
         _full_atom(b"stsz", _u32(0, count), sizes.astype(">u4").tobytes()),
         _offsets(offsets, is_wide),
-        # decoding may begin one packet before any place
+        # decoding begins one packet before the target of a seek
         _full_atom(b"sgpd", b"roll", _u32(2, 1), b"\xff\xff", version=1),
         _full_atom(b"sbgp", b"roll", _u32(1, count, 1)),
     )

@@ -70,7 +70,7 @@ class Cover:
 
 # -- language --------------------------------------------------------------------------------------
 
-# ISO 639-1 and its ISO 639-2/T, which MP4 and ID3 ask for.
+# ISO 639-1 with ISO 639-2/T, which MP4 and ID3 require.
 _ISO_639_2 = dict(
     re.findall(
         r"(\w{2}) (\w{3})",
