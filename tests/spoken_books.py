@@ -8,7 +8,7 @@ from pathlib import Path
 
 from narrator.delivery.companions import SpokenChapter
 from narrator.delivery.export import ListenerFile
-from narrator.sound.assemble import Cue, Region, lay
+from narrator.sound.assemble import Cue, Region, plan_timeline
 from narrator.text import stretches
 from narrator.text.chunks import Chunk, cut
 from narrator.text.labels import Roles
@@ -49,7 +49,7 @@ def speak(
         )
         for place, c in enumerate(chunks, 1)
     ]
-    timeline = lay(clips, sample_rate=rate, head=head, tail=0.5)
+    timeline = plan_timeline(clips, sample_rate=rate, head=head, tail=0.5)
     return SpokenChapter(number, chapter, tuple(c for c in chunks if not c.with_before), timeline)
 
 

@@ -1,7 +1,7 @@
-"""From takes to what listeners get: chapters laid out, music, files, companions, proof.
+"""Turns takes into the files that listeners get: layout, music, encoding, companions, verification.
 
-What happens once speech is there belongs here: which take lies where after which pause, music, how
-files are encoded, tagged and named, formats beside the sound (subtitles, chapter lists, feeds), and
-what holds finished files to a platform's demands. Nothing is spoken here; the platforms' figures
-are `project/profiles.py`'s, the arithmetic of samples is `sound/`'s.
+Everything that follows speech belongs here: the position and pause of each take, music, the
+encoding, tags and names of files, formats beside the sound (subtitles, chapter lists, feeds), and
+checks of finished files against a platform's demands. Nothing is spoken here; the platforms'
+figures are in `project/profiles.py`, the arithmetic of samples is in `sound/`.
 """

@@ -1,4 +1,4 @@
-"""Where music would overlap itself, or outlast what it plays under; said before speech."""
+"""Finds music that sounds where a profile demands quiet, before anything is spoken."""
 
 from __future__ import annotations
 
@@ -14,94 +14,117 @@ from narrator.sound.media import Unfit
 from narrator.speech.plan import Utterance
 
 Part = Literal["head", "tail", "under", "whole"]
-"""Where music sounds in a chapter: before its first word, after its last, somewhere between them,
+"""Positions of music in a chapter: before its first word, after its last, somewhere between them,
 all through it."""
 
 
-def parts(project: Project, spoken: Sequence[Sequence[Utterance]], chapter: int) -> set[Part]:
-    """Where music sounds in a chapter of the manifest, counted from 0, as far as the text tells.
+def parts(
+    project: Project, utterances_by_chapter: Sequence[Sequence[Utterance]], chapter: int
+) -> set[Part]:
+    """Returns where music sounds in a chapter of the manifest, counted from 0, as far as the text
+    tells.
 
-    `spoken` are the chunks of each of those chapters.
+    `utterances_by_chapter` holds the chunks of each chapter.
     """
-    found: set[Part] = set()
+    chapter_parts: set[Part] = set()
     for entry in project.manifest.music:
-        found |= _parts(project, entry, spoken, chapter)
-    return found
+        chapter_parts |= _entry_parts(project, entry, utterances_by_chapter, chapter)
+    return chapter_parts
 
 
 def clashes(
-    project: Project, spoken: Sequence[Sequence[Utterance]], profile: Profile
+    project: Project, utterances_by_chapter: Sequence[Sequence[Utterance]], profile: Profile
 ) -> Iterator[Problem]:
-    """Entries that sound where a profile asks for quiet; `spoken` as in `parts`."""
+    """Yields a problem for each music entry that sounds where a profile demands quiet.
+
+    `utterances_by_chapter` as in `parts`.
+    """
     for number, entry in enumerate(project.manifest.music):
-        found: set[Part] = set()
-        for chapter in range(len(spoken)):
-            found |= _parts(project, entry, spoken, chapter)
-        kind = f"an {entry.place}" if entry.place != "bed" else "a bed"
-        where: Part
-        for where, demand, asked in (
+        entry_parts: set[Part] = set()
+        for chapter in range(len(utterances_by_chapter)):
+            entry_parts |= _entry_parts(project, entry, utterances_by_chapter, chapter)
+        place_name = f"an {entry.place}" if entry.place != "bed" else "a bed"
+        part: Part
+        for part, demand, quiet_demand in (
             ("head", "head", profile.head),
             ("tail", "tail", profile.tail),
             ("whole", "noise_floor", profile.noise_floor),
         ):
-            if where in found and asked is not None:
-                place = "all through a chapter" if where == "whole" else f"in a chapter's {where}"
-                what = (
-                    f"{kind} sounds {place}, where profile {profile.name} asks for quiet: leave it "
-                    f"out, or deliver to a profile of your own with `{demand}: null`"
+            if part in entry_parts and quiet_demand is not None:
+                location = "all through a chapter" if part == "whole" else f"in a chapter's {part}"
+                message = (
+                    f"{place_name} sounds {location}, where profile {profile.name} asks for quiet: "
+                    f"leave it out, or deliver to a profile of your own with `{demand}: null`"
                 )
-                yield problem_of(project, what, number)
+                yield problem_of(project, message, number)
                 break
 
 
-def _parts(
-    project: Project, entry: Music, spoken: Sequence[Sequence[Utterance]], chapter: int
+def _entry_parts(
+    project: Project,
+    entry: Music,
+    utterances_by_chapter: Sequence[Sequence[Utterance]],
+    chapter: int,
 ) -> set[Part]:
-    own = spoken[chapter]
+    """Returns where an entry's music sounds in a chapter."""
+    utterances = utterances_by_chapter[chapter]
     if entry.name is not None:
-        return _called(project, entry, own)
+        return _called_bed_parts(project, entry, utterances)
     titles = [project.chapters[n].title for n in project.numbered]
     if chapter not in chapters_of(entry, titles):
         return set()
     if entry.place != "bed":
         return {"head"} if entry.place == "intro" else {"tail"}
-    scenes = own[-1].scene - own[0].scene + 1
-    return _reach(
-        project, entry, own, first=entry.scene in (None, 1), last=entry.scene in (None, scenes)
+    scene_count = utterances[-1].scene - utterances[0].scene + 1
+    return _bed_parts(
+        project,
+        entry,
+        utterances,
+        begins_chapter=entry.scene in (None, 1),
+        ends_chapter=entry.scene in (None, scene_count),
     )
 
 
-def _called(project: Project, entry: Music, own: Sequence[Utterance]) -> set[Part]:
-    """Where a bed sounds that the script calls."""
-    name = (entry.name or "").casefold()
-    heard = on = first = stopped = False
-    for one in own:
-        for mark, share in one.chunk.marks:
-            ours = mark.name is not None and mark.name.casefold() == name
-            if on and not ours and one is own[-1] and share >= 1:
-                break  # it fades out after the last words
-            first |= ours and one is own[0] and share == 0
-            stopped |= on and not ours
-            heard, on = heard or ours, ours
-    if not heard:
+def _called_bed_parts(project: Project, entry: Music, utterances: Sequence[Utterance]) -> set[Part]:
+    """Returns where a bed sounds that the script calls by name."""
+    bed_name = (entry.name or "").casefold()
+    is_heard = is_on = begins_chapter = was_stopped = False
+    for utterance in utterances:
+        for mark, share in utterance.chunk.marks:
+            is_called = mark.name is not None and mark.name.casefold() == bed_name
+            if is_on and not is_called and utterance is utterances[-1] and share >= 1:
+                break  # a mark after the last words only fades it out
+            begins_chapter |= is_called and utterance is utterances[0] and share == 0
+            was_stopped |= is_on and not is_called
+            is_heard, is_on = is_heard or is_called, is_called
+    if not is_heard:
         return set()
-    found = _reach(project, entry, own, first=first, last=on)
-    return found - {"whole"} if stopped else found
+    bed_parts = _bed_parts(
+        project, entry, utterances, begins_chapter=begins_chapter, ends_chapter=is_on
+    )
+    return bed_parts - {"whole"} if was_stopped else bed_parts
 
 
-def _reach(
-    project: Project, entry: Music, own: Sequence[Utterance], *, first: bool, last: bool
+def _bed_parts(
+    project: Project,
+    entry: Music,
+    utterances: Sequence[Utterance],
+    *,
+    begins_chapter: bool,
+    ends_chapter: bool,
 ) -> set[Part]:
-    """Of a bed that begins with the first words, or is meant to end with the last."""
-    found: set[Part] = {"under"}
-    if first:
-        found.add("head")
-    if last and entry.loop is False:
+    """Returns where a bed sounds that begins with the first words, or should end with the last."""
+    bed_parts: set[Part] = {"under"}
+    if begins_chapter:
+        bed_parts.add("head")
+    if ends_chapter and entry.loop is False:
         try:
-            length = entry.seconds or header_of(project.root / entry.file)
+            bed_seconds = entry.seconds or header_of(project.root / entry.file)
         except Unfit:
-            length = None  # said elsewhere
-        last = length is None or length >= sum(one.expected for one in own)
-    if last:
-        found.add("tail")
-    return found | {"whole"} if first and last else found
+            bed_seconds = None  # reported elsewhere
+        ends_chapter = bed_seconds is None or bed_seconds >= sum(
+            utterance.expected for utterance in utterances
+        )
+    if ends_chapter:
+        bed_parts.add("tail")
+    return bed_parts | {"whole"} if begins_chapter and ends_chapter else bed_parts

@@ -1,4 +1,4 @@
-"""What verification finds of folders."""
+"""Faults of folders that verification reports."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class FolderFinding:
-    """What is wrong with a folder, and what to do about it."""
+    """A fault of a folder, and its remedy."""
 
     folder: Path
     file: Path | None
-    """The one that it is about; None where that is not there, or is the folder."""
+    """The faulty file; None where it is missing, or where the folder itself is at fault."""
     what: str
     mend: str

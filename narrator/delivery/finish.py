@@ -1,7 +1,7 @@
-"""From takes to files: chapters laid out, then export, then what lies beside the files.
+"""Turns takes into files: lays out chapters, exports them, and writes companions beside them.
 
-What decides a file is hashed, so that anyone can tell whether it is of the book as it is now. Knows
-the manifest and the takes; nothing of engines and encoders.
+Everything that decides a file is hashed, so that anyone can tell whether it is current. Knows the
+manifest and the takes; nothing of engines and encoders.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any, Protocol
 
 from narrator import files, keys
 from narrator.delivery import companions, export, inspection
-from narrator.delivery.export import ChapterAudio, Encoded, Exported, ListenerFile, Way
+from narrator.delivery.export import ChapterAudio, Encoded, Exported, ListenerFile, OutputTarget
 from narrator.delivery.layout import (
     BookSound,
     RenderedBook,
     channels_of,
-    laid_out,
+    lay_out_chapters,
     spoken_chapters,
 )
-from narrator.delivery.shelf import MadeFile, Shelf, content_facts
+from narrator.delivery.shelf import MadeFile, OutputManifest, content_facts
 from narrator.errors import Problem, UserError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
@@ -33,26 +33,27 @@ from narrator.project.schema import Sample
 
 
 class FinishObserver(Protocol):
-    """Who is told of the files' progress."""
+    """Receives the progress of exporting."""
 
-    def exporting(self, what: str, done: int, total: int) -> None: ...
+    def exporting(self, stage: str, done_count: int, total: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileChecks:
-    """How a delivered file fares with its profile."""
+    """The results of a delivered file against its profile."""
 
     key: str
-    """Of the file's bytes and all that was demanded of it."""
+    """Hash of the file's bytes and of all demands on it."""
     failed: tuple[str, ...]
-    """Lines on checks that it failed."""
+    """A line for each failed check."""
 
     def row(self) -> list[Any]:
+        """Returns the JSON row."""
         return [self.key, list(self.failed)]
 
     @classmethod
     def of_row(cls, row: Any) -> ProfileChecks | None:
-        """What `row` gave; None for anything else."""
+        """Reads the output of `row`; None for anything else."""
         try:
             key, failed = row
             return cls(str(key), tuple(map(str, failed)))
@@ -62,22 +63,23 @@ class ProfileChecks:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The files of a run and what they measure."""
+    """The files of a run and their measurements."""
 
     exported: Exported
     companions: tuple[Path, ...]
-    """Subtitles, chapter lists and what else lies beside the files."""
+    """Subtitles, chapter lists and other files beside the sound."""
     remarks: tuple[str, ...]
-    """What people should know of the files."""
+    """Notes on the files for people."""
     states: Mapping[str, str]
-    """Of everything that decides a file, by its path: `states` of its chapters when it was made."""
+    """Hash of everything that decides a file, by its path: `states` of its chapters when it was
+    made."""
     pauses: Mapping[int, tuple[float, float, float]]
-    """Seconds that are planned in each chapter: before its first chunk, anywhere at most, and
-    after its last."""
+    """Planned pauses of each chapter in seconds: before its first chunk, the longest, and after its
+    last."""
     folder: Path
-    """Where the files are."""
+    """Folder of the files."""
     profile_checks: Mapping[Path, ProfileChecks] = field(default_factory=dict)
-    """How files fare with the profile that they are delivered for, where they have one."""
+    """Results of files against the profile that they are delivered for."""
 
     @property
     def files(self) -> list[Path]:
@@ -89,7 +91,7 @@ class Finished:
 
     @property
     def failures(self) -> list[Problem]:
-        """A line for each reason why files are missing, naming them, and one for each file that
+        """A problem for each reason why files are missing, naming them, and one for each file that
         fails its profile."""
         missing = [
             f"{failure.why}; not delivered: " + ", ".join(map(self._name, failure.paths))
@@ -105,9 +107,9 @@ class Finished:
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()
 
-    def made(self) -> dict[Path, MadeFile]:
-        """All that is delivered, with what is to be remembered of it. Raises OSError."""
-        found = {path: MadeFile(facts=content_facts(path)) for path in self.companions}
+    def made_files(self) -> dict[Path, MadeFile]:
+        """Returns the records of all delivered files. Raises OSError."""
+        made_files = {path: MadeFile(facts=content_facts(path)) for path in self.companions}
         for file in self._delivered:
             facts = content_facts(file.path) | {
                 "seconds": round(file.seconds, 3),
@@ -117,17 +119,19 @@ class Finished:
             if checks := self.profile_checks.get(file.path):
                 facts["checks"] = checks.row()
             chapters = tuple(number - 1 for number in file.chapters)
-            found[file.path] = MadeFile(chapters, self.states[str(file.path)], facts)
-        return found
+            made_files[file.path] = MadeFile(chapters, self.states[str(file.path)], facts)
+        return made_files
 
     def _longest_pause(self, chapters: Sequence[int]) -> float:
+        """Returns the longest planned pause in a file of these chapters."""
         return _longest_pause(self.pauses, chapters)
 
     def to_json(self) -> dict[str, Any]:
-        rows = []
+        """Returns a summary for programs."""
+        chapter_rows = []
         for chapter, sounds in self.exported.chapters:
             for sound in sounds:
-                rows.append(
+                chapter_rows.append(
                     {
                         "number": chapter.number,
                         "title": chapter.title,
@@ -145,62 +149,74 @@ class Finished:
             "failed": [str(problem) for problem in self.failures],
             "companions": [str(path) for path in self.companions],
             "remarks": list(self.remarks),
-            "chapters": rows,
+            "chapters": chapter_rows,
         }
 
 
 def finish(
     book: RenderedBook,
     chapters: Sequence[int],
-    shelf: Shelf,
+    shelf: OutputManifest,
     observer: FinishObserver,
     cancel: Event,
 ) -> Finished | None:
-    """Assemble and export chapters (counted from 0) whose takes are all there.
+    """Assembles and exports chapters (counted from 0) whose takes are all there.
 
-    Book files are written where these are all chapters. `shelf` moves away what lies where a file
-    goes and was altered by hand. Files that cannot be made are `Finished.failures`, beside those
-    that were. Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError,
-    UserError.
+    Book files are written if these are all chapters. `shelf` moves files out of the way that were
+    altered by hand. Files that cannot be made are `Finished.failures`, beside those that were.
+    Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError, UserError.
     """
-    sounds = laid_out(book, chapters)
-    for sound in sounds:
+    chapter_sounds = lay_out_chapters(book, chapters)
+    for sound in chapter_sounds:
         _save_timeline(book, sound)
-    if not sounds:
+    if not chapter_sounds:
         return None
     silent = len(book.chapters) - len(spoken_chapters(book))
-    whole = len(sounds) + silent == len(book.chapters)
-    kept = book.folders.work("encoded")
+    is_complete = len(chapter_sounds) + silent == len(book.chapters)
+    cache_folder = book.folders.work("encoded")
     channels = channels_of(book.project, [step.chunk for step in book.steps])
-    ways, unsampled = _ways(book.project, sounds)
+    targets, sample_remarks = _output_targets(book.project, chapter_sounds)
     try:
         exported = export.export(
-            export.BookAudio(sounds, _facts(book), len(book.chapters), channels, silent),
-            ways,
-            out=book.folders.finished,
-            kept=kept,
+            export.BookAudio(
+                chapter_sounds, _book_facts(book), len(book.chapters), channels, silent
+            ),
+            targets,
+            output_folder=book.folders.finished,
+            cache_folder=cache_folder,
             shelf=shelf,
             on_progress=observer.exporting,
             cancel=cancel,
         )
-        if whole:
-            export.prune(kept, exported)
+        if is_complete:
+            export.prune(cache_folder, exported)
     except export.Cancelled:
         return None
-    whole = whole and not exported.failed
-    pauses = {sound.number: _pauses_of(sound) for sound in sounds}
+    is_complete = is_complete and not exported.failed
+    pauses = {sound.number: _pauses_of(sound) for sound in chapter_sounds}
     try:
-        profile_checks = _profile_checks(book, exported, pauses, shelf, observer, cancel)
+        profile_checks = _check_profiles(book, exported, pauses, shelf, observer, cancel)
     except export.Cancelled:
         return None
-    made = _companions(book, sounds, exported, shelf, observer, whole=whole)
-    numbered, shared = {sound.number: sound for sound in sounds}, _shared(book, channels)
+    written_companions = _write_companions(
+        book, chapter_sounds, exported, shelf, observer, is_complete=is_complete
+    )
+    sounds_by_number, shared_facts = (
+        {sound.number: sound for sound in chapter_sounds},
+        _shared_facts(book, channels),
+    )
     return Finished(
         exported,
-        companions=made.paths,
-        remarks=(*exported.remarks, *(unsampled if whole else ()), *made.remarks),
+        companions=written_companions.paths,
+        remarks=(
+            *exported.remarks,
+            *(sample_remarks if is_complete else ()),
+            *written_companions.remarks,
+        ),
         states={
-            str(file.path): _state(shared, [numbered[number] for number in file.chapters])
+            str(file.path): _file_state(
+                shared_facts, [sounds_by_number[number] for number in file.chapters]
+            )
             for file in (*exported.files, *exported.samples)
         },
         pauses=pauses,
@@ -210,31 +226,32 @@ def finish(
 
 
 def encoded_already(
-    book: RenderedBook, number: int, shared: BookSound
+    book: RenderedBook, number: int, book_sound: BookSound
 ) -> tuple[ChapterAudio, list[Encoded]] | None:
-    """A chapter, counted from 0, laid out, and its encoded files where an export has made them as
-    it is now; None where takes of it are missing. Nothing is made.
+    """Returns a laid-out chapter, counted from 0, with its current encoded files; makes nothing.
 
-    Raises ManifestError (music), StorageError, UserError.
+    None where takes of it are missing. Raises ManifestError (music), StorageError, UserError.
     """
-    own = [step for step in book.steps if step.chapter == number]
-    if not own or any(book.takes.deliverable(step) is None for step in own):
+    chapter_steps = [step for step in book.steps if step.chapter == number]
+    if not chapter_steps or any(book.takes.deliverable(step) is None for step in chapter_steps):
         return None
-    (sound,) = laid_out(book, [number], shared)
+    (chapter_sound,) = lay_out_chapters(book, [number], book_sound)
     channels = channels_of(book.project, [step.chunk for step in book.steps])
-    audio = export.BookAudio([sound], _facts(book), len(book.chapters), channels)
-    kept = book.folders.work("encoded")
-    return sound, export.encoded_already(audio, sound, book.project.deliveries, kept)
+    book_audio = export.BookAudio([chapter_sound], _book_facts(book), len(book.chapters), channels)
+    cache_folder = book.folders.work("encoded")
+    return chapter_sound, export.encoded_already(
+        book_audio, chapter_sound, book.project.deliveries, cache_folder
+    )
 
 
 def _pauses_of(sound: ChapterAudio) -> tuple[float, float, float]:
-    """`Finished.pauses` of a chapter."""
+    """Returns `Finished.pauses` of a chapter."""
     timeline = sound.timeline
-    edges = [0, *(edge for cue in timeline.heard for edge in (cue.start, cue.stop))]
-    edges.append(timeline.length)
+    boundaries = [0, *(edge for cue in timeline.heard for edge in (cue.start, cue.stop))]
+    boundaries.append(timeline.length)
     gaps = [
         (stop - start) / timeline.sample_rate
-        for start, stop in zip(edges[::2], edges[1::2], strict=True)
+        for start, stop in zip(boundaries[::2], boundaries[1::2], strict=True)
     ]
     return gaps[0], max(gaps), gaps[-1]
 
@@ -242,119 +259,136 @@ def _pauses_of(sound: ChapterAudio) -> tuple[float, float, float]:
 def _longest_pause(
     pauses: Mapping[int, tuple[float, float, float]], chapters: Sequence[int]
 ) -> float:
-    """Seconds that are planned in a file of these chapters, one after the other."""
-    found = [pauses[number] for number in chapters if number in pauses]
-    joins = [one[2] + other[0] for one, other in pairwise(found)]
-    return round(max((*joins, *chain.from_iterable(found)), default=0.0), 3)
+    """Returns the longest planned pause, in seconds, in a file of these chapters in order."""
+    chapter_pauses = [pauses[number] for number in chapters if number in pauses]
+    join_pauses = [earlier[2] + later[0] for earlier, later in pairwise(chapter_pauses)]
+    return round(max((*join_pauses, *chain.from_iterable(chapter_pauses)), default=0.0), 3)
 
 
-def _profile_checks(
+def _check_profiles(
     book: RenderedBook,
     exported: Exported,
     pauses: Mapping[int, tuple[float, float, float]],
-    shelf: Shelf,
+    shelf: OutputManifest,
     observer: FinishObserver,
     cancel: Event,
 ) -> dict[Path, ProfileChecks]:
-    """Every file that is delivered for a platform, held to its profile as `verify` does it. Those
-    that were held to it before, byte for byte, are not measured again. Raises Cancelled."""
+    """Holds every file that is delivered for a platform to its profile, as `verify` does.
+
+    Files that were checked before, byte for byte, are not measured again. Raises Cancelled.
+    """
     checks: dict[Path, ProfileChecks] = {}
-    unknown: list[tuple[Profile, list[ListenerFile]]] = []
-    keyed: dict[Path, str] = {}
+    unchecked: list[tuple[Profile, list[ListenerFile]]] = []
+    check_keys: dict[Path, str] = {}
     for profile in book.project.deliveries:
-        delivered = [
+        profile_files = [
             file for file in (*exported.files, *exported.samples) if file.folder == profile.name
         ]
-        if not profile.name or not delivered:
+        if not profile.name or not profile_files:
             continue  # `output` without a profile demands nothing
         with files.storage(book.folders.finished):
-            contents = {file.path: keys.file_content(file.path) for file in delivered}
-        first = contents[delivered[0].path]
-        for file in delivered:
+            contents = {file.path: keys.file_content(file.path) for file in profile_files}
+        first_content = contents[profile_files[0].path]
+        for file in profile_files:
             pause = _longest_pause(pauses, file.chapters)
-            recipe = [_CHECKED, asdict(profile), contents[file.path], first, pause]
-            keyed[file.path] = keys.key({"checks": recipe})
-            known = ProfileChecks.of_row(shelf.entry(file.path).facts.get("checks"))
-            if known and known.key == keyed[file.path]:
-                checks[file.path] = known
-        if any(file.path not in checks for file in delivered):
-            unknown.append((profile, delivered))
-    # all files of a profile, since they have to be alike
-    total = round(sum(file.seconds for _, delivered in unknown for file in delivered))
-    before = 0.0
-    for profile, delivered in unknown:
-        seconds = sum(file.seconds for file in delivered)
+            recipe = [_CHECKS_VERSION, asdict(profile), contents[file.path], first_content, pause]
+            check_keys[file.path] = keys.key({"checks": recipe})
+            recorded_checks = ProfileChecks.of_row(shelf.entry(file.path).facts.get("checks"))
+            if recorded_checks and recorded_checks.key == check_keys[file.path]:
+                checks[file.path] = recorded_checks
+        if any(file.path not in checks for file in profile_files):
+            unchecked.append((profile, profile_files))
+    # all files of a profile together, since they must match each other
+    total_seconds = round(
+        sum(file.seconds for _, profile_files in unchecked for file in profile_files)
+    )
+    finished_seconds = 0.0
+    for profile, profile_files in unchecked:
+        seconds = sum(file.seconds for file in profile_files)
 
-        def report(share: float, before: float = before, seconds: float = seconds) -> None:
+        def report(
+            share: float, before: float = finished_seconds, seconds: float = seconds
+        ) -> None:
             if cancel.is_set():
                 raise export.Cancelled
-            observer.exporting("check", round(before + share * seconds), total)
+            observer.exporting("check", round(before + share * seconds), total_seconds)
 
-        held = inspection.hold(
-            [file.path for file in delivered],
+        inspected = inspection.inspect_files(
+            [file.path for file in profile_files],
             profile,
-            {file.path: _longest_pause(pauses, file.chapters) for file in delivered},
+            {file.path: _longest_pause(pauses, file.chapters) for file in profile_files},
             report,
         )
-        for path, one in held.items():
-            failed = [str(one)] if isinstance(one, UserError) else map(str, one.failed)
-            checks[path] = ProfileChecks(keyed[path], tuple(failed))
-        before += seconds
+        for path, inspected_file in inspected.items():
+            failed = (
+                [str(inspected_file)]
+                if isinstance(inspected_file, UserError)
+                else map(str, inspected_file.failed)
+            )
+            checks[path] = ProfileChecks(check_keys[path], tuple(failed))
+        finished_seconds += seconds
     return checks
 
 
-_CHECKED = 1
-"""Of the checks: with another number all files are measured again."""
+_CHECKS_VERSION = 1
+"""Version of the checks: a new one has all files measured again."""
 
 
-def _companions(
+def _write_companions(
     book: RenderedBook,
     sounds: Sequence[ChapterAudio],
     exported: Exported,
-    shelf: Shelf,
+    shelf: OutputManifest,
     observer: FinishObserver,
     *,
-    whole: bool,
-) -> companions.Made:
-    """What the manifest wants beside the files, in each profile's folder.
+    is_complete: bool,
+) -> companions.WrittenCompanions:
+    """Writes the companions that the manifest asks for into each profile's folder.
 
-    A read-along is of the whole book or is not made.
+    A read-along book is made only of the whole book.
     """
-    wanted, tags = book.project.manifest.output.companions, _facts(book)
-    if not wanted:
-        return companions.Made((), ())
-    source = book.project.manifest.source
-    spoken = _spoken(book, sounds)
-    made: list[Path] = []
+    companion_kinds, tags = book.project.manifest.output.companions, _book_facts(book)
+    if not companion_kinds:
+        return companions.WrittenCompanions((), ())
+    source_name = book.project.manifest.source
+    spoken_chapters = _spoken_chapters(book, sounds)
+    paths: list[Path] = []
     remarks: dict[str, None] = {}
     for profile in book.project.deliveries:
-        name = f"{export.book_name(profile.book_name, tags)}.epub"
-        epub = book.folders.finished / profile.name / name
+        epub_name = f"{export.book_name(profile.book_name, tags)}.epub"
+        epub = book.folders.finished / profile.name / epub_name
         delivered = [file for file in exported.files if file.folder == profile.name]
-        along = "readalong" in wanted and any(map(companions.plays, delivered))
-        if along and not whole:
+        has_readalong = "readalong" in companion_kinds and any(map(companions.plays, delivered))
+        if has_readalong and not is_complete:
             remarks[f"{epub.name} is made when all chapters are there"] = None
-        beside = companions.write(
-            spoken,
+        profile_companions = companions.write(
+            spoken_chapters,
             delivered,
-            [kind for kind in wanted if kind != "readalong" or (along and whole)],
+            [
+                kind
+                for kind in companion_kinds
+                if kind != "readalong" or (has_readalong and is_complete)
+            ],
             tags=tags,
             book=epub,
-            source=book.project.root / source if source else None,
+            source=book.project.root / source_name if source_name else None,
             shelf=shelf,
             on_progress=partial(observer.exporting, "companions"),
             ids=book.project.manifest.output.chunk_ids,
             words=book.project.manifest.output.highlight == "words",
         )
-        made += beside.paths
-        remarks |= dict.fromkeys(beside.remarks)
-    return companions.Made(tuple(made), tuple(remarks))
+        paths += profile_companions.paths
+        remarks |= dict.fromkeys(profile_companions.remarks)
+    return companions.WrittenCompanions(tuple(paths), tuple(remarks))
 
 
-def _spoken(book: RenderedBook, sounds: Sequence[ChapterAudio]) -> list[companions.SpokenChapter]:
+def _spoken_chapters(
+    book: RenderedBook, sounds: Sequence[ChapterAudio]
+) -> list[companions.SpokenChapter]:
+    """Combines chapters, their chunks and timelines for companions."""
     chunks = {
-        number + 1: tuple(step.chunk for step in own if not step.with_before)
-        for number, own in groupby(book.steps, key=lambda step: step.chapter)
+        number + 1: tuple(step.chunk for step in chapter_steps if not step.with_before)
+        for number, chapter_steps in groupby(book.steps, key=lambda step: step.chapter)
     }
     return [
         companions.SpokenChapter(
@@ -370,47 +404,51 @@ def _spoken(book: RenderedBook, sounds: Sequence[ChapterAudio]) -> list[companio
 def states(
     book: RenderedBook, files: Collection[tuple[int, ...]]
 ) -> dict[tuple[int, ...], str | None]:
-    """The state that a file of some chapters would have now, for each of `files` by the chapters in
-    it, counted from 0; None where takes are missing. The book is laid out once for all of them.
+    """Returns the state that a file of some chapters would have now, for each tuple of chapters in
+    `files`.
 
-    Raises ManifestError (music), StorageError.
+    Chapters are counted from 0; None where takes are missing. The book is laid out once for all of
+    them. Raises ManifestError (music), StorageError.
     """
     if not files:
         return {}
-    held = {number for chapters in files for number in chapters}
-    lacking = held - spoken_chapters(book)
-    lacking |= {
+    requested = {number for chapters in files for number in chapters}
+    incomplete = requested - spoken_chapters(book)
+    incomplete |= {
         step.chapter
         for step in book.steps
-        if step.chapter in held and book.takes.deliverable(step) is None
+        if step.chapter in requested and book.takes.deliverable(step) is None
     }
-    whole = sorted(held - lacking)
-    sounds = dict(zip(whole, laid_out(book, whole), strict=True))
-    shared = _shared(book, channels_of(book.project, [step.chunk for step in book.steps]))
+    complete = sorted(requested - incomplete)
+    sounds = dict(zip(complete, lay_out_chapters(book, complete), strict=True))
+    shared_facts = _shared_facts(
+        book, channels_of(book.project, [step.chunk for step in book.steps])
+    )
     return {
-        chapters: _state(shared, [sounds[n] for n in chapters])
-        if lacking.isdisjoint(chapters)
+        chapters: _file_state(shared_facts, [sounds[chapter] for chapter in chapters])
+        if incomplete.isdisjoint(chapters)
         else None
         for chapters in files
     }
 
 
-def _shared(book: RenderedBook, channels: int) -> dict[str, Any]:
-    """What decides every file of a book alike."""
+def _shared_facts(book: RenderedBook, channels: int) -> dict[str, Any]:
+    """Returns everything that decides all files of a book."""
     project = book.project
     cover = project.root / project.manifest.cover if project.manifest.cover else None
     return {
-        "settings": [_settings(profile) for profile in project.deliveries],
+        "settings": [_profile_settings(profile) for profile in project.deliveries],
         "channels": channels,
         "sample": (project.manifest.output.sample or Sample()).model_dump(),
-        "tags": asdict(replace(_facts(book), cover=None)),
+        "tags": asdict(replace(_book_facts(book), cover=None)),
         "cover": keys.file_content(cover) if cover else None,
     }
 
 
-def _settings(profile: Profile) -> dict[str, Any]:
-    """What of a profile decides a file, as it was noted from the first version on."""
-    constant = None if profile.bitrate_mode is None else profile.bitrate_mode == "constant"
+def _profile_settings(profile: Profile) -> dict[str, Any]:
+    """Returns the settings of a profile that decide a file, in the form recorded since the first
+    version."""
+    is_constant = None if profile.bitrate_mode is None else profile.bitrate_mode == "constant"
     return {
         "formats": profile.formats,
         "target": asdict(profile.target),
@@ -419,7 +457,7 @@ def _settings(profile: Profile) -> dict[str, Any]:
         "bitrate": profile.bitrate,
         "sample_rate": profile.sample_rate,
         "channels": profile.channels,
-        "constant": constant,
+        "constant": is_constant,
         "room_tone": profile.room_tone,
         "longest": profile.longest and profile.longest * 60,
         "chapter": profile.chapter_name,
@@ -431,73 +469,86 @@ def _settings(profile: Profile) -> dict[str, Any]:
     }
 
 
-def _state(shared: Mapping[str, Any], sounds: Sequence[ChapterAudio]) -> str:
+def _file_state(shared: Mapping[str, Any], sounds: Sequence[ChapterAudio]) -> str:
+    """Returns the state of a file with these chapters."""
     return keys.key({**shared, "chapters": [[sound.title, sound.key] for sound in sounds]})
 
 
 def _save_timeline(book: RenderedBook, sound: ChapterAudio) -> None:
-    """What subtitles and read-along files are made from; paths are relative to the project."""
+    """Saves the timeline that subtitles and read-along books are made from, with paths relative to
+    the project."""
     timeline, root = sound.timeline, book.project.root
     cues = tuple(
         replace(cue, path=cue.path.relative_to(root)) if cue.path.is_relative_to(root) else cue
         for cue in timeline.cues
     )
     path = book.folders.work("timeline") / f"{sound.number:03}.json"
-    data = replace(timeline, cues=cues).to_json().encode()
+    timeline_json = replace(timeline, cues=cues).to_json().encode()
     with files.storage(path):
-        if not path.exists() or path.read_bytes() != data:
-            files.write(path, data)
+        if not path.exists() or path.read_bytes() != timeline_json:
+            files.write(path, timeline_json)
 
 
-def _ways(project: Project, sounds: Sequence[ChapterAudio]) -> tuple[list[Way], tuple[str, ...]]:
-    """The book's profiles with the retail samples of those that ask for one, and remarks on those
-    that are cut otherwise than was asked for, or cannot be: the book is delivered without."""
-    ways: list[Way] = []
+def _output_targets(
+    project: Project, sounds: Sequence[ChapterAudio]
+) -> tuple[list[OutputTarget], tuple[str, ...]]:
+    """Returns the book's profiles with their retail samples, and remarks on samples.
+
+    Samples that are cut otherwise than asked for, or cannot be cut, get a remark; the book is
+    delivered without the latter.
+    """
+    targets: list[OutputTarget] = []
     remarks: list[str] = []
     for profile in project.deliveries:
         sample = None
         try:
-            sample, remark = _sample(project, profile, sounds)
+            sample, remark = _cut_sample(project, profile, sounds)
             remarks += [remark] if remark else []
         except UserError as error:
             remarks.append(f"no retail sample for {profile.name}: {error}")
-        ways.append(Way(profile, sample))
-    return ways, tuple(remarks)
+        targets.append(OutputTarget(profile, sample))
+    return targets, tuple(remarks)
 
 
-def _sample(
+def _cut_sample(
     project: Project, profile: Profile, sounds: Sequence[ChapterAudio]
 ) -> tuple[ChapterAudio | None, str]:
-    """The retail sample of a profile that asks for one, and a remark on it. Raises UserError where
-    its chapter is too short."""
+    """Cuts the retail sample of a profile that asks for one; returns it with a remark.
+
+    Raises UserError where its chapter is too short.
+    """
     if profile.sample is None:
         return None, ""
-    wanted = project.manifest.output.sample or Sample()
-    number = chapter_number(project, wanted.chapter)
-    chosen = next((sound for sound in sounds if sound.number == number), None)
-    if chosen is None:
-        return None, ""  # the book is not whole yet
+    sample_settings = project.manifest.output.sample or Sample()
+    number = chapter_number(project, sample_settings.chapter)
+    sample_chapter = next((sound for sound in sounds if sound.number == number), None)
+    if sample_chapter is None:
+        return None, ""  # the chapter has not been spoken yet
     return export.nearest_excerpt(
-        chosen,
+        sample_chapter,
         "Retail sample",
-        wanted.start,
-        min(wanted.seconds, profile.sample[1]),
+        sample_settings.start,
+        min(sample_settings.seconds, profile.sample[1]),
         profile.sample,
         project.chapters[number - 1].language or project.manifest.language,
     )
 
 
 def chapter_number(project: Project, name: str) -> int:
-    """A chapter of the manifest by number or title, as the book counts it: after its credits."""
+    """Returns the number in the book (credits count) of a chapter of the manifest by number or
+    title."""
     chapters = project.manifest.chapters
     titles = [chapter.title for chapter in chapters]
     index = titles.index(name) if name in titles else int(name) - 1
     return 1 + next(
-        n for n in range(len(project.chapters)) if project.chapter_loc(n) == ("chapters", index)
+        number
+        for number in range(len(project.chapters))
+        if project.chapter_loc(number) == ("chapters", index)
     )
 
 
-def _facts(book: RenderedBook) -> BookFacts:
+def _book_facts(book: RenderedBook) -> BookFacts:
+    """Returns the facts of a book; drafts name the draft voice as narrator."""
     facts = book.project.facts
     if book.folders.draft and not facts.narrators:
         return replace(facts, narrators=("draft voice",))

@@ -1,4 +1,4 @@
-"""Where what is made of a manifest lies in `build`. Knows no files but by their endings."""
+"""Folders in `build` for the products of a manifest. Knows files only by their endings."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from narrator.engines.registry import ENGINES
 from narrator.project import buildfolder, other_engine
 from narrator.project.project import Project
 
-_KIND = re.compile(rf"(book|{'|'.join(ENGINES)})(-|$)")
+_FOLDER_NAME = re.compile(rf"(book|{'|'.join(ENGINES)})(-|$)")
 SOUNDS = (".m4b", ".mp3", ".flac", ".opus", ".wav")
-"""What finished sound ends in; companions lie beside it."""
+"""Endings of finished sound files; companions lie beside them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of one manifest, of which a project may hold several, or of its draft."""
+    """The folders of one manifest (a project may hold several) or of its draft."""
 
     project: Project
     draft: bool
-    """Whether a book that has a real engine is spoken by the draft voice."""
+    """True where the draft voice speaks a book that has a real engine."""
 
     @property
     def option(self) -> str:
-        """What commands are given so that they mean these folders."""
+        """Command-line options that select these folders."""
         engine = " --draft" if self.draft else other_engine.option()
         return engine + buildfolder.option()
 
     @property
     def kind(self) -> str:
-        """What tells the book from itself as another engine speaks it: that engine's name."""
+        """The name that distinguishes renditions of one book by several engines."""
         return "draft" if self.draft else self.project.other_engine or "book"
 
     @property
     def finished(self) -> Path:
-        """Of finished files: `build/book`, `build/draft`, `build/kokoro`; a manifest by another
-        name than book.yaml has its own."""
+        """Folder of finished files: `build/book`, `build/draft`, `build/kokoro`; a manifest by
+        another name than book.yaml has its own."""
         kind, stem = self.kind, self.project.stem
         return self.project.build / (kind if stem == "book" else f"{kind}-{stem}")
 
-    def work(self, what: str) -> Path:
-        """Of what finished files are made from."""
-        return self.project.build / what / f"{self.project.stem}-{self.kind}"
+    def work(self, content: str) -> Path:
+        """Returns the folder of intermediate files of one kind, such as "timeline"."""
+        return self.project.build / content / f"{self.project.stem}-{self.kind}"
 
     def sounds(self) -> list[Path]:
-        """Sound in the folder of finished files, current or not, in order."""
-        found = self.finished.rglob("*")
-        return sorted(path for path in found if path.suffix in SOUNDS and path.is_file())
+        """Returns the sound files in the folder of finished files, current or not, in order."""
+        paths = self.finished.rglob("*")
+        return sorted(path for path in paths if path.suffix in SOUNDS and path.is_file())
 
 
 def kind_of(folder: str) -> str:
-    """`Folders.kind` of a folder of finished files, by its name; "" where it is none."""
-    found = _KIND.match(folder)
-    return found[1] if found else ""
+    """Returns `Folders.kind` of a folder of finished files by its name; "" for other folders."""
+    match = _FOLDER_NAME.match(folder)
+    return match[1] if match else ""

@@ -1,6 +1,7 @@
-"""Files and folders, ours or anyone's: measured, held to a profile, and counted.
+"""Inspects files and folders, ours or anyone's: measures them, holds them to a profile, counts
+faults.
 
-What single files are to be is `verify.py`'s, what folders are to hold `inventory.py`'s.
+`verify.py` checks single files, `inventory.py` the contents of folders.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from narrator.delivery import inventory, verify
 from narrator.delivery.findings import FolderFinding
-from narrator.delivery.inventory import Made
+from narrator.delivery.inventory import MadeFiles
 from narrator.delivery.verify import Check
 from narrator.errors import UsageError, UserError
 from narrator.project.profiles import Profile
@@ -20,8 +21,8 @@ from narrator.sound.probe import FileFigures
 
 
 @dataclass(frozen=True, slots=True)
-class HeldFile:
-    """A file that can be read, and how it is."""
+class InspectedFile:
+    """A readable file with its measurements and checks."""
 
     figures: FileFigures
     checks: Sequence[Check]
@@ -31,91 +32,112 @@ class HeldFile:
         return [check for check in self.checks if not check.ok]
 
 
-def hold(
+def inspect_files(
     paths: Sequence[Path],
     profile: Profile | None,
     pauses: Mapping[Path, float],
     on_progress: Callable[[float], None] | None = None,
-) -> dict[Path, HeldFile | UserError]:
-    """Files measured and held to a profile, in their order; for those that cannot be read, the
-    error. `pauses` are the seconds of the longest pause that is known to be meant in each;
-    `on_progress` hears the share of all files that is measured."""
-    measured = dict(zip(paths, verify.measured(paths, on_progress=on_progress), strict=True))
-    first = next((one for one in measured.values() if isinstance(one, FileFigures)), None)
+) -> dict[Path, InspectedFile | UserError]:
+    """Measures files and holds them to a profile; for unreadable files returns the error.
+
+    Keeps their order. `pauses` are the seconds of the longest intended pause known in each;
+    `on_progress` receives the measured share of all files.
+    """
+    figures_by_path = dict(
+        zip(paths, verify.measure_files(paths, on_progress=on_progress), strict=True)
+    )
+    first_figures = next(
+        (
+            file_figures
+            for file_figures in figures_by_path.values()
+            if isinstance(file_figures, FileFigures)
+        ),
+        None,
+    )
     return {
-        path: one
-        if isinstance(one, UserError)
-        else HeldFile(one, verify.checks(one, profile, first, pauses[path]))
-        for path, one in measured.items()
+        path: file_figures
+        if isinstance(file_figures, UserError)
+        else InspectedFile(
+            file_figures, verify.checks(file_figures, profile, first_figures, pauses[path])
+        )
+        for path, file_figures in figures_by_path.items()
     }
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What there is to say of files and folders."""
+    """The checks of files and the faults of folders."""
 
-    held: Sequence[HeldFile]
+    held: Sequence[InspectedFile]
     findings: Sequence[FolderFinding]
     unreadable: Sequence[tuple[Path, UserError]]
 
     @property
     def failed(self) -> int:
-        """Checks that files failed."""
+        """Number of failed checks."""
         return sum(len(file.failed) for file in self.held)
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Files and folders as they were named."""
+    """Files and folders that a user named."""
 
-    named: Sequence[Path]
+    named_paths: Sequence[Path]
     files: Sequence[Path]
-    """Those, and the sound files of the folders."""
-    made: Made
-    """What was made there, as far as that is known."""
+    """The named files, and the sound files of the named folders."""
+    made_files: MadeFiles
+    """Files that were made there, as far as known."""
 
     def inspect(
         self, profile: Profile | None, on_progress: Callable[[float], None] | None = None
     ) -> Inspection:
-        """`on_progress` hears the share of all files that is measured."""
-        pauses = {path: self._pause(path) for path in self.files}
-        found = hold(self.files, profile, pauses, on_progress)
-        held = [file for file in found.values() if isinstance(file, HeldFile)]
-        readable = [file.figures for file in held]
+        """Inspects all files and folders; `on_progress` receives the measured share of all
+        files."""
+        pauses = {path: self._longest_pause(path) for path in self.files}
+        inspected = inspect_files(self.files, profile, pauses, on_progress)
+        readable_files = [file for file in inspected.values() if isinstance(file, InspectedFile)]
+        readable_figures = [file.figures for file in readable_files]
         findings = [
             finding
-            for folder in self.named
+            for folder in self.named_paths
             if folder.is_dir()
             for finding in inventory.findings(
                 folder,
-                [one for one in readable if one.path.is_relative_to(folder)],
+                [figures for figures in readable_figures if figures.path.is_relative_to(folder)],
                 profile,
-                self.made,
+                self.made_files,
             )
         ]
         unreadable = [
-            (path, error) for path, error in found.items() if isinstance(error, UserError)
+            (path, error) for path, error in inspected.items() if isinstance(error, UserError)
         ]
-        return Inspection(held, findings, unreadable)
+        return Inspection(readable_files, findings, unreadable)
 
-    def _pause(self, path: Path) -> float:
-        """Seconds of the longest pause that is meant in a file, as far as that is known."""
-        entry = self.made.get(Path(os.path.abspath(path)))
+    def _longest_pause(self, path: Path) -> float:
+        """Returns the seconds of the longest intended pause in a file, 0 where it is not known."""
+        entry = self.made_files.get(Path(os.path.abspath(path)))
         pause = entry.facts.get("pause") if entry else None
         return float(pause) if isinstance(pause, int | float) else 0.0
 
 
-def places(named: Sequence[Path]) -> Places:
-    """Raises UsageError for a folder without sound files, where none should be there either."""
-    made = {path: entry for place in named for path, entry in inventory.made(place).items()}
+def places(paths: Sequence[Path]) -> Places:
+    """Collects the sound files of named files and folders.
+
+    Raises UsageError for a folder without sound files, unless files of it are known to be missing.
+    """
+    made_files = {
+        path: entry
+        for named_path in paths
+        for path, entry in inventory.load_made_files(named_path).items()
+    }
     files: list[Path] = []
-    for place in named:
-        if not place.is_dir():
-            files.append(place)
+    for named_path in paths:
+        if not named_path.is_dir():
+            files.append(named_path)
             continue
-        inside = inventory.sounds(place)
-        root = Path(os.path.abspath(place))
-        if not inside and not any(path.is_relative_to(root) for path in made):
-            raise UsageError(f"{place}: no sound files in this folder")
-        files += inside
-    return Places(named, files, made)
+        sound_files = inventory.sounds(named_path)
+        root = Path(os.path.abspath(named_path))
+        if not sound_files and not any(path.is_relative_to(root) for path in made_files):
+            raise UsageError(f"{named_path}: no sound files in this folder")
+        files += sound_files
+    return Places(paths, files, made_files)

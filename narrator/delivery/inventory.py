@@ -1,6 +1,6 @@
-"""Which files a book's folder should hold: what is missing, there twice, or of another book.
+"""Checks folders of a book: files that are missing, duplicated, or of another book.
 
-Of folders of ours `made.json` tells; of anyone's the numbers, albums, marks and the sound itself.
+For our folders `made.json` tells; for anyone's, numbers, albums, marks and the sound itself.
 Findings are about folders, checks (`verify.py`) about single files. Opens no sound.
 """
 
@@ -27,118 +27,141 @@ from narrator.sound.clock import fine_clock
 from narrator.sound.probe import FileFigures
 
 SUFFIXES = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .mp4 .ogg .opus .wav .wma".split())
-"""What sound ends in."""
+"""Endings of sound files."""
 
 
-Made = Mapping[Path, MadeFile]
-"""Files as they were made, by their whole path."""
+MadeFiles = Mapping[Path, MadeFile]
+"""Records of files that were made, by absolute path."""
 
 
 # -- files -----------------------------------------------------------------------------------------
 
 
 def sounds(folder: Path) -> list[Path]:
-    """The sound files of a folder, in order: but for hidden ones (such as the "._x.mp3" that Macs
-    leave on foreign disks) and for what a project builds from and has delivered before."""
-    builds = {path.parent for path in folder.rglob("made*.json") if _is_list(path)}
-    found = []
+    """Returns the sound files under a folder, in order.
+
+    Skips hidden ones (such as the "._x.mp3" that Macs leave on foreign disks), and those that a
+    project builds from or has superseded.
+    """
+    build_folders = {path.parent for path in folder.rglob("made*.json") if _is_list(path)}
+    sound_files = []
     for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder).parts
-        hidden = any(part.startswith(".") for part in inside)
-        sound = path.suffix.casefold() in SUFFIXES and not hidden and path.is_file()
-        if sound and not any(_is_work(path, build) for build in builds):
-            found.append(path)
-    return found
+        path_parts = path.relative_to(folder).parts
+        is_hidden = any(part.startswith(".") for part in path_parts)
+        is_sound = path.suffix.casefold() in SUFFIXES and not is_hidden and path.is_file()
+        if is_sound and not any(_is_work(path, build) for build in build_folders):
+            sound_files.append(path)
+    return sound_files
 
 
 def _is_list(path: Path) -> bool:
-    """Whether a file is a list of a build, and no notes on a book named "made in summer"."""
+    """Returns whether a file is the list of a build, and not notes on a book named "made in
+    summer"."""
     return (path.parent / "store").is_dir() or bool(shelf.entries(path))
 
 
 def _is_work(path: Path, build: Path) -> bool:
-    """Whether a file of a build, or of the project around it, is none of its finished ones."""
+    """Returns whether a file of a build, or of the project around it, is not one of its finished
+    ones."""
     if not path.is_relative_to(build):
         return build.name == "build" and path.is_relative_to(build.parent)
     return not kind_of(path.relative_to(build).parts[0])
 
 
-def made(place: Path) -> dict[Path, MadeFile]:
-    """What was made in the build that a file or folder lies in, or that lies in a folder."""
-    place = Path(os.path.abspath(place))
-    found: dict[Path, MadeFile] = {}
-    for build in (place / "build", place, *place.parents):
+def load_made_files(start: Path) -> dict[Path, MadeFile]:
+    """Returns the records of the build that a file or folder lies in, or that lies in a folder."""
+    start = Path(os.path.abspath(start))
+    made_files: dict[Path, MadeFile] = {}
+    for build in (start / "build", start, *start.parents):
         for ledger in sorted(build.glob("made*.json")) if build.is_dir() else ():
             for name, entry in shelf.entries(ledger).items():
-                path = Path(os.path.normpath(build / name))
-                if (entry.state or entry.facts) and path.is_relative_to(build):
-                    found[path] = entry
-        if found:
+                file_path = Path(os.path.normpath(build / name))
+                if (entry.state or entry.facts) and file_path.is_relative_to(build):
+                    made_files[file_path] = entry
+        if made_files:
             break
-    return found
+    return made_files
 
 
 # -- folders of ours -------------------------------------------------------------------------------
 
 
 def findings(
-    folder: Path, sounds: Sequence[FileFigures], profile: Profile | None, known: Made
+    folder: Path, sounds: Sequence[FileFigures], profile: Profile | None, made_files: MadeFiles
 ) -> list[FolderFinding]:
-    """What is wrong with the files of a folder. `known` is what was made there, as far as that is
-    known; `sounds` are those that can be read."""
+    """Returns the faults of a folder's files.
+
+    `made_files` are the records of files that were made there, as far as known; `sounds` are the
+    readable files.
+    """
     root = Path(os.path.abspath(folder))
-    expected = {path: entry for path, entry in known.items() if path.is_relative_to(root)}
-    there = {Path(os.path.abspath(file.path)): file for file in sounds}
-    ours = frozenset(file.path for path, file in there.items() if path in expected)
-    found = [*_missing(expected), *_changed(expected, there)]
+    expected = {path: entry for path, entry in made_files.items() if path.is_relative_to(root)}
+    readable_files = {Path(os.path.abspath(file.path)): file for file in sounds}
+    delivered_files = frozenset(
+        file.path for path, file in readable_files.items() if path in expected
+    )
+    folder_findings = [*_missing_files(expected), *_changed_files(expected, readable_files)]
     if expected:
-        found += [
+        folder_findings += [
             FolderFinding(path.parent, file.path, "is not of what was delivered here",
                     "move it to a folder of its own")
-            for path, file in there.items() if path not in expected
+            for path, file in readable_files.items() if path not in expected
         ]  # fmt: skip
-    found += _wholes(sounds, profile, ours)
-    found += beside.findings(root, sounds)
-    for book in _books(sounds):
-        found += _BookFiles(book, profile, ours).findings()
-    first = {(finding.file or finding.what): finding for finding in reversed(found)}
-    return sorted(first.values(), key=lambda f: (str(f.folder), str(f.file or ""), f.what))
+    folder_findings += _books_beside_chapters(sounds, profile, delivered_files)
+    folder_findings += beside.findings(root, sounds)
+    for book in _group_books(sounds):
+        folder_findings += _BookFiles(book, profile, delivered_files).findings()
+    first_findings = {
+        (finding.file or finding.what): finding for finding in reversed(folder_findings)
+    }
+    return sorted(first_findings.values(), key=lambda f: (str(f.folder), str(f.file or ""), f.what))
 
 
-def _again(path: Path, entry: MadeFile) -> str:
+def _remake_hint(path: Path, entry: MadeFile) -> str:
+    """Names the command that makes a file again."""
     if entry.is_feed:
         return "`narrator feed` makes it again"
-    kinds = [kind_of(one.name) for one in path.parents if one.parent.name == "build"]
-    kind = next(filter(None, kinds), "book")
-    option = {"book": "", "draft": " --draft"}.get(kind, f" --engine {kind}")
+    folder_kinds = [
+        kind_of(parent.name) for parent in path.parents if parent.parent.name == "build"
+    ]
+    folder_kind = next(filter(None, folder_kinds), "book")
+    option = {"book": "", "draft": " --draft"}.get(folder_kind, f" --engine {folder_kind}")
     return f"`narrator export{option}` makes it again"
 
 
-def _missing(expected: Made) -> Iterator[FolderFinding]:
+def _missing_files(expected: MadeFiles) -> Iterator[FolderFinding]:
+    """Yields a finding for each file of the inventory that is missing."""
     for path, entry in expected.items():
         if not path.exists():
             numbers = [number + 1 for number in entry.chapters]
-            held = f" ({_numbered(numbers)})" if len(numbers) == 1 else ""
+            chapter_hint = f" ({_describe_numbers(numbers)})" if len(numbers) == 1 else ""
             yield FolderFinding(
-                path.parent, None, f"{path.name} is missing{held}", _again(path, entry)
+                path.parent,
+                None,
+                f"{path.name} is missing{chapter_hint}",
+                _remake_hint(path, entry),
             )
 
 
-def _changed(expected: Made, there: Mapping[Path, FileFigures]) -> Iterator[FolderFinding]:
-    """Files of the inventory, companions too, that have other bytes than were delivered."""
+def _changed_files(
+    expected: MadeFiles, readable_files: Mapping[Path, FileFigures]
+) -> Iterator[FolderFinding]:
+    """Yields a finding for each file of the inventory, companions included, with other bytes than
+    were delivered."""
     for path, entry in expected.items():
         if not path.exists():
             continue
-        file = there.get(path)
+        file = readable_files.get(path)
         difference = _sound_difference(file, entry) if file else ""
         with files.storage(path):
             difference = difference or entry.difference(path)
         if difference:
-            mend = _again(path, entry)
-            yield FolderFinding(path.parent, file.path if file else path, difference, mend)
+            remedy = _remake_hint(path, entry)
+            yield FolderFinding(path.parent, file.path if file else path, difference, remedy)
 
 
 def _sound_difference(file: FileFigures, entry: MadeFile) -> str:
+    """Describes how a file's length or marks differ from its record; "" where they do not."""
     seconds, marks = entry.facts.get("seconds"), len(file.marks)
     if isinstance(seconds, int | float) and abs(file.seconds - seconds) > 0.5:
         return f"lasts {fine_clock(file.seconds)}, and was made {fine_clock(seconds)} long"
@@ -147,76 +170,90 @@ def _sound_difference(file: FileFigures, entry: MadeFile) -> str:
     return ""
 
 
-def _wholes(
-    files: Sequence[FileFigures], profile: Profile | None, ours: Set[Path]
+def _books_beside_chapters(
+    files: Sequence[FileFigures], profile: Profile | None, delivered_files: Set[Path]
 ) -> Iterator[FolderFinding]:
-    """Whole books beside their own chapters, or with those in a folder there: where a profile has
-    either, or where they are not the same sound, titles and cover."""
+    """Yields findings on whole books that lie beside their own chapters, or beside folders with
+    them.
+
+    Reports them where a profile has only one of both, or where sound, titles or cover differ.
+    """
     for file in files:
-        chapters = [other for other in files if _is_chapter(other, file)]
-        total = sum(other.seconds for other in chapters)
-        unmarked = not _track(file).number and abs(total - file.seconds) < 0.03 * file.seconds
-        if not chapters or not (len(file.marks) > 1 or (unmarked and len(chapters) > 1)):
+        chapters = [chapter for chapter in files if _is_chapter(chapter, file)]
+        total_seconds = sum(chapter.seconds for chapter in chapters)
+        has_no_marks = (
+            not _track_number(file).number
+            and abs(total_seconds - file.seconds) < 0.03 * file.seconds
+        )
+        if not chapters or not (len(file.marks) > 1 or (has_no_marks and len(chapters) > 1)):
             continue
-        meant = {file.path, *(other.path for other in chapters)} <= ours
-        if profile is not None and profile.files != "both" and not meant:
-            single = len(chapters) == 1
-            lie = "1 chapter of it lies" if single else f"{len(chapters)} chapters of it lie"
-            what = f"is the whole book, and {lie} beside it: a library reads both"
-            yield FolderFinding(file.path.parent, file.path, what, "keep one or the other")
-        yield from _unlike_chapters(file, chapters)
+        is_as_delivered = {file.path, *(chapter.path for chapter in chapters)} <= delivered_files
+        if profile is not None and profile.files != "both" and not is_as_delivered:
+            is_single = len(chapters) == 1
+            chapters_lie = (
+                "1 chapter of it lies" if is_single else f"{len(chapters)} chapters of it lie"
+            )
+            fault = f"is the whole book, and {chapters_lie} beside it: a library reads both"
+            yield FolderFinding(file.path.parent, file.path, fault, "keep one or the other")
+        yield from _mismatched_chapters(file, chapters)
 
 
-def _unlike_chapters(book: FileFigures, chapters: Sequence[FileFigures]) -> Iterator[FolderFinding]:
-    """Chapters that are not what the file of the whole book holds under their number."""
+def _mismatched_chapters(
+    book: FileFigures, chapters: Sequence[FileFigures]
+) -> Iterator[FolderFinding]:
+    """Yields findings on chapters that differ from the same chapter within the file of the whole
+    book."""
     for file in chapters:
-        number = _track(file).number
+        number = _track_number(file).number
         if not 0 < number <= len(book.marks):
             continue
         mark = book.marks[number - 1]
-        place, heard = file.path.parent, f"chapter {number} of '{book.path.name}'"
+        folder, chapter_name = file.path.parent, f"chapter {number} of '{book.path.name}'"
         title = file.tags.get("title", "")
         if title and mark.title and title.strip() != mark.title.strip():
-            what = f"has the title '{title}', and {heard} '{mark.title}'"
-            yield FolderFinding(place, file.path, what, _LOOK)
+            fault = f"has the title '{title}', and {chapter_name} '{mark.title}'"
+            yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
         if book.cover and not file.cover and file.codec != "pcm_s16le":
-            what = f"has no cover, and '{book.path.name}' has one"
-            yield FolderFinding(place, file.path, what, _LOOK)
-        part = book.spectra.part(mark.start, mark.end)
-        length = mark.end - mark.start
-        differs = spectra.first_difference(file.spectra, part)
-        if differs is not None:
-            what = f"is not the same sound as {heard} from {fine_clock(differs)} on"
-            yield FolderFinding(place, file.path, what, _LOOK)
-        elif abs(length - file.seconds) > 0.7:
-            what = f"lasts {fine_clock(file.seconds)}, and {heard} {fine_clock(length)}"
-            yield FolderFinding(place, file.path, what, _LOOK)
+            fault = f"has no cover, and '{book.path.name}' has one"
+            yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
+        book_part = book.spectra.part(mark.start, mark.end)
+        chapter_seconds = mark.end - mark.start
+        difference_start = spectra.first_difference(file.spectra, book_part)
+        if difference_start is not None:
+            fault = (
+                f"is not the same sound as {chapter_name} from {fine_clock(difference_start)} on"
+            )
+            yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
+        elif abs(chapter_seconds - file.seconds) > 0.7:
+            length = fine_clock(chapter_seconds)
+            fault = f"lasts {fine_clock(file.seconds)}, and {chapter_name} {length}"
+            yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
 
 
-_LOOK = "one of the two was altered: copy both again"
+_COPY_BOTH_HINT = "one of the two was altered: copy both again"
 
 
 def _is_chapter(file: FileFigures, book: FileFigures) -> bool:
-    """Whether a file is one of a book that another file seems to hold."""
-    place, around = file.path.parent, book.path.parent
-    near = place == around or (place.parent == around and file.codec == book.codec)
-    single = file is not book and _track(file).number > 0 and len(file.marks) < 2
-    return near and single and _tag(file, "album") == _tag(book, "album")
+    """Returns whether a file is a chapter of a book that another file seems to hold."""
+    folder, book_folder = file.path.parent, book.path.parent
+    is_near = folder == book_folder or (folder.parent == book_folder and file.codec == book.codec)
+    is_single_chapter = file is not book and _track_number(file).number > 0 and len(file.marks) < 2
+    return is_near and is_single_chapter and _tag(file, "album") == _tag(book, "album")
 
 
 # -- anyone's folders ------------------------------------------------------------------------------
 
 
-def _books(files: Sequence[FileFigures]) -> Iterator[list[FileFigures]]:
-    """Files that lie together; with those of other folders where a book goes on there, disc by
-    disc, one number after the other."""
-    folders: dict[Path, list[FileFigures]] = defaultdict(list)
+def _group_books(files: Sequence[FileFigures]) -> Iterator[list[FileFigures]]:
+    """Groups files by folder, and joins folders in which a book continues (disc by disc, with
+    consecutive numbers)."""
+    files_by_folder: dict[Path, list[FileFigures]] = defaultdict(list)
     for file in files:
-        folders[file.path.parent].append(file)
+        files_by_folder[file.path.parent].append(file)
     books: list[list[FileFigures]] = []
-    for group in folders.values():
+    for group in files_by_folder.values():
         for book in books:
-            if _goes_on(book, group):
+            if _continues_book(book, group):
                 book += group
                 break
         else:
@@ -224,13 +261,15 @@ def _books(files: Sequence[FileFigures]) -> Iterator[list[FileFigures]]:
     return iter(books)
 
 
-def _goes_on(book: Sequence[FileFigures], group: Sequence[FileFigures]) -> bool:
+def _continues_book(book: Sequence[FileFigures], group: Sequence[FileFigures]) -> bool:
+    """Returns whether the files of a folder continue a book: same album and format, other
+    numbers."""
     albums = {_tag(file, "album") for file in (*book, *group)}
     codecs = {file.codec for file in (*book, *group)}
-    numbers = [{_track(file)[:2] for file in files} for files in (book, group)]
-    counted = all(number for tracks in numbers for _, number in tracks)
-    alike = len(albums) == len(codecs) == 1 and "" not in albums
-    return alike and counted and not numbers[0] & numbers[1]
+    track_sets = [{_track_number(file)[:2] for file in files} for files in (book, group)]
+    all_numbered = all(number for tracks in track_sets for _, number in tracks)
+    is_alike = len(albums) == len(codecs) == 1 and "" not in albums
+    return is_alike and all_numbered and not track_sets[0] & track_sets[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,173 +279,207 @@ class _BookFiles:
     files: Sequence[FileFigures]
     profile: Profile | None
     ours: Set[Path]
-    """Those that were delivered so: two formats side by side are as it was asked for."""
+    """Files that were delivered together: two formats side by side were asked for."""
 
     @property
     def folder(self) -> Path:
         return self.files[0].path.parent
 
     def findings(self) -> Iterator[FolderFinding]:
-        yield from self._strangers()
-        yield from self._doubles()
-        yield from self._counted()
-        yield from self._crossed()
-        yield from self._uncovered()
-        yield from self._mistitled()
+        yield from self._files_of_other_books()
+        yield from self._duplicates()
+        yield from self._numbering_faults()
+        yield from self._files_out_of_order()
+        yield from self._files_without_cover()
+        yield from self._files_with_wrong_title()
 
-    def _meant(self, one: FileFigures, other: FileFigures) -> bool:
-        """Whether two files lie side by side because that was asked for."""
-        return {one.path, other.path} <= self.ours
+    def _is_as_delivered(self, first: FileFigures, second: FileFigures) -> bool:
+        """Returns whether two files lie side by side because that was asked for."""
+        return {first.path, second.path} <= self.ours
 
     # -- of other books --
 
-    def _strangers(self) -> Iterator[FolderFinding]:
-        shows = {_tag(file, "series") for file in self.files}
-        if len(shows) > 1 or "" in shows or not self._episodes():
-            yield from self._others("album", partial(_written, name="album"))
+    def _files_of_other_books(self) -> Iterator[FolderFinding]:
+        """Yields findings on files whose album, artist, track total or sample rate is not that of
+        most."""
+        series_names = {_tag(file, "series") for file in self.files}
+        if len(series_names) > 1 or "" in series_names or not self._are_episodes():
+            yield from self._minority_values("album", partial(_tag_text, name="album"))
         if len({_tag(file, "album") for file in self.files}) == 1:
             if not _tag(self.files[0], "album"):
-                yield from self._others("artist", partial(_written, name="artist"))
-            yield from self._others("number of tracks", lambda file: str(_track(file).total or ""))
+                yield from self._minority_values("artist", partial(_tag_text, name="artist"))
+            yield from self._minority_values(
+                "number of tracks", lambda file: str(_track_number(file).total or "")
+            )
             for codec in {file.codec for file in self.files}:
-                same = [file for file in self.files if file.codec == codec]
-                yield from _BookFiles(same, self.profile, self.ours)._others(
+                codec_files = [file for file in self.files if file.codec == codec]
+                yield from _BookFiles(codec_files, self.profile, self.ours)._minority_values(
                     "sample rate", lambda file: f"{file.sample_rate} Hz"
                 )
 
-    def _episodes(self) -> bool:
+    def _are_episodes(self) -> bool:
+        """Returns whether the files are episodes of a podcast."""
         return all("podcast" in _tag(file, "genre") for file in self.files)
 
-    def _others(self, what: str, value: Callable[[FileFigures], str]) -> Iterator[FolderFinding]:
-        """Files whose value is not that of most."""
-        written = {file.path: value(file) for file in self.files if value(file)}
-        values = {path: own.casefold() for path, own in written.items()}
-        said_as = {values[path]: own for path, own in written.items()}
-        counts = Counter(values.values())
+    def _minority_values(
+        self, tag_name: str, read_value: Callable[[FileFigures], str]
+    ) -> Iterator[FolderFinding]:
+        """Yields findings on files with another value than most; `tag_name` describes it."""
+        values_by_path = {file.path: read_value(file) for file in self.files if read_value(file)}
+        folded_values = {
+            path: folded_value.casefold() for path, folded_value in values_by_path.items()
+        }
+        spellings = {
+            folded_values[path]: folded_value for path, folded_value in values_by_path.items()
+        }
+        counts = Counter(folded_values.values())
         if len(counts) < 2:
             return
-        (most, count), *_ = counts.most_common()
-        if count * 2 <= len(values):
-            if len(values) == 2 or self.profile is not None:
-                names = ", ".join(f"'{said_as[name]}'" for name in sorted(counts))
-                what = f"holds files of more than one {what}: {names}"
-                yield FolderFinding(self.folder, None, what, "a folder for each book")
-            return  # a shelf of many books, each a file, is none
-        for path, own in values.items():
-            if own != most:
-                others = f"that of the others '{said_as[most]}'"
-                said = f"is of another book: its {what} is '{written[path]}', {others}"
-                yield FolderFinding(path.parent, path, said, "move it to a folder of its own")
+        (majority_value, count), *_ = counts.most_common()
+        if count * 2 <= len(folded_values):
+            if len(folded_values) == 2 or self.profile is not None:
+                names = ", ".join(f"'{spellings[name]}'" for name in sorted(counts))
+                tag_name = f"holds files of more than one {tag_name}: {names}"
+                yield FolderFinding(self.folder, None, tag_name, "a folder for each book")
+            return  # a folder of many books, each one file, is fine
+        for path, folded_value in folded_values.items():
+            if folded_value != majority_value:
+                majority_note = f"that of the others '{spellings[majority_value]}'"
+                fault = (
+                    f"is of another book: its {tag_name} is '{values_by_path[path]}', "
+                    f"{majority_note}"
+                )
+                yield FolderFinding(path.parent, path, fault, "move it to a folder of its own")
 
     # -- twice --
 
-    def _doubles(self) -> Iterator[FolderFinding]:
-        files = sorted(self.files, key=_by_name)
-        for one, other in combinations(files, 2):
-            if self._meant(one, other) or _is_sample(one) != _is_sample(other):
+    def _duplicates(self) -> Iterator[FolderFinding]:
+        """Yields findings on files with the same sound."""
+        files = sorted(self.files, key=_name_order)
+        for first, second in combinations(files, 2):
+            if self._is_as_delivered(first, second) or _is_sample(first) != _is_sample(second):
                 continue  # a sample is cut from a chapter
-            if one.content != other.content and _in_other_format(one, other):
+            if first.content != second.content and _in_other_format(first, second):
                 continue
-            if one.content == other.content or spectra.alike(one.spectra, other.spectra):
-                what = f"holds the same sound as '{one.path.name}'"
-                yield FolderFinding(other.path.parent, other.path, what, "keep one of them")
+            if first.content == second.content or spectra.alike(first.spectra, second.spectra):
+                fault = f"holds the same sound as '{first.path.name}'"
+                yield FolderFinding(second.path.parent, second.path, fault, "keep one of them")
 
     # -- covers --
 
-    def _uncovered(self) -> Iterator[FolderFinding]:
-        """Files without a cover, where most of their kind have one."""
+    def _files_without_cover(self) -> Iterator[FolderFinding]:
+        """Yields findings on files without a cover, where most of their format have one."""
         for codec in {file.codec for file in self.files}:
-            same = [file for file in self.files if file.codec == codec and not _is_sample(file)]
-            bare = [file for file in same if file.cover is None]
-            if 0 < 2 * len(bare) < len(same):
-                for file in bare:
-                    what = "has no cover, and the others have one"
-                    yield FolderFinding(file.path.parent, file.path, what, "copy it again")
+            codec_files = [
+                file for file in self.files if file.codec == codec and not _is_sample(file)
+            ]
+            uncovered_files = [file for file in codec_files if file.cover is None]
+            if 0 < 2 * len(uncovered_files) < len(codec_files):
+                for file in uncovered_files:
+                    fault = "has no cover, and the others have one"
+                    yield FolderFinding(file.path.parent, file.path, fault, "copy it again")
 
-    def _mistitled(self) -> Iterator[FolderFinding]:
-        """Files whose title is not in their name, where it is in the names of the others."""
+    def _files_with_wrong_title(self) -> Iterator[FolderFinding]:
+        """Yields findings on files whose title is not in their name, where others have it there."""
         titled = [
             file
             for file in self.files
             if file.tags.get("title") and re.match(r"\d+\W+\w", file.path.stem)
         ]
-        odd = [file for file in titled if not _has_title(file)]
-        if len(titled) > 2 and len(odd) == 1:
-            what = f"has the title '{odd[0].tags['title']}', which is not that of its name"
-            yield FolderFinding(odd[0].path.parent, odd[0].path, what, "copy it again")
+        mistitled_files = [file for file in titled if not _has_title(file)]
+        if len(titled) > 2 and len(mistitled_files) == 1:
+            fault = (
+                f"has the title '{mistitled_files[0].tags['title']}', which is not that of its name"
+            )
+            yield FolderFinding(
+                mistitled_files[0].path.parent, mistitled_files[0].path, fault, "copy it again"
+            )
         for file in self.files:
-            if file.marks and not _track(file).number and _is_of_another_title(file):
+            if file.marks and not _track_number(file).number and _is_of_another_title(file):
                 title, album = file.tags["title"], file.tags["album"]
-                what = f"has the title '{title}', and its name and album are of '{album}'"
-                yield FolderFinding(file.path.parent, file.path, what, "copy it again")
+                fault = f"has the title '{title}', and its name and album are of '{album}'"
+                yield FolderFinding(file.path.parent, file.path, fault, "copy it again")
 
     # -- numbers --
 
-    def _crossed(self) -> Iterator[FolderFinding]:
-        """Files that players which go by names play elsewhere than those which go by tags."""
-        both = [
-            (name.number, track, file)
+    def _files_out_of_order(self) -> Iterator[FolderFinding]:
+        """Yields findings on files that players by name play at another place than players by
+        tags."""
+        numbered_files = [
+            (name_number.number, track, file)
             for file in self.files
-            if (name := _named(file, _NAMES[0])) and (track := _track(file)).number
+            if (name_number := _number_in_name(file, _NUMBER_PATTERNS[0]))
+            and (track := _track_number(file)).number
         ]
-        one_disc = len({(track.disc, file.codec) for _, track, file in both}) == 1
-        named, tagged = {number for number, _, _ in both}, {track.number for _, track, _ in both}
-        if not one_disc or min(len(named), len(tagged)) < len(both):
+        is_one_disc = len({(track.disc, file.codec) for _, track, file in numbered_files}) == 1
+        name_numbers, tag_numbers = (
+            {number for number, _, _ in numbered_files},
+            {track.number for _, track, _ in numbered_files},
+        )
+        if not is_one_disc or min(len(name_numbers), len(tag_numbers)) < len(numbered_files):
             return
-        by_name = sorted(both, key=lambda row: row[0])
-        for (_, track, file), there in zip(by_name, sorted(tagged), strict=True):
+        by_name = sorted(numbered_files, key=lambda row: row[0])
+        for (_, track, file), expected_number in zip(by_name, sorted(tag_numbers), strict=True):
             number = track.number
-            if number != there:
-                what = f"is number {number} by its tags, and stands elsewhere by its name"
-                mend = "name it as its tags say, or look whether files were exchanged"
-                yield FolderFinding(file.path.parent, file.path, what, mend)
+            if number != expected_number:
+                fault = f"is number {number} by its tags, and stands elsewhere by its name"
+                remedy = "name it as its tags say, or look whether files were exchanged"
+                yield FolderFinding(file.path.parent, file.path, fault, remedy)
 
-    def _counted(self) -> Iterator[FolderFinding]:
-        numbered = self._numbered()
-        taken: dict[tuple[int, int, str], FileFigures] = {}
-        for file, track in numbered:
-            first = taken.setdefault((track.disc, track.number, file.codec), file)
-            if first is not file:
-                what = f"has number {track.number}, as '{first.path.name}' has"
-                mend = "keep one of them, or number them anew"
-                yield FolderFinding(file.path.parent, file.path, what, mend)
-        tracks = sorted(track for _, track in numbered)
-        for disc, group in groupby(tracks, lambda track: track.disc):
-            yield from self._lost(disc, list(group), len(numbered))
+    def _numbering_faults(self) -> Iterator[FolderFinding]:
+        """Yields findings on numbers that two files have, or none."""
+        numbered_files = self._files_with_numbers()
+        first_files: dict[tuple[int, int, str], FileFigures] = {}
+        for file, track in numbered_files:
+            first_file = first_files.setdefault((track.disc, track.number, file.codec), file)
+            if first_file is not file:
+                fault = f"has number {track.number}, as '{first_file.path.name}' has"
+                remedy = "keep one of them, or number them anew"
+                yield FolderFinding(file.path.parent, file.path, fault, remedy)
+        tracks = sorted(track for _, track in numbered_files)
+        for disc, disc_tracks in groupby(tracks, lambda track: track.disc):
+            yield from self._missing_numbers(disc, list(disc_tracks), len(numbered_files))
 
-    def _lost(self, disc: int, tracks: list[_TrackNumber], files: int) -> Iterator[FolderFinding]:
-        """Numbers of a disc that no file has, of the `files` of all discs."""
+    def _missing_numbers(
+        self, disc: int, tracks: list[_TrackNumber], file_count: int
+    ) -> Iterator[FolderFinding]:
+        """Yields a finding on the numbers of a disc that no file has; `file_count` counts all
+        discs."""
         numbers = {track.number for track in tracks}
         totals = {track.total for track in tracks if track.total}
         if len(numbers) == 1 and not totals:
             return
-        if disc:  # a total of all discs says nothing of one of them
-            totals = {total for total in totals if total < files}
-        last = max(numbers | totals)
-        if lost := sorted(set(range(1, last + 1)) - numbers):
-            of = f" of {last}" + (f" on disc {disc}" if disc else "")
-            what = f"{_numbered(lost)}{of} {'is' if len(lost) == 1 else 'are'} missing"
-            mend = "look for what was not copied or not rendered, or number the files anew"
-            yield FolderFinding(self.folder, None, what, mend)
+        if disc:  # a total of all discs does not apply to one
+            totals = {total for total in totals if total < file_count}
+        last_number = max(numbers | totals)
+        if missing_numbers := sorted(set(range(1, last_number + 1)) - numbers):
+            total_note = f" of {last_number}" + (f" on disc {disc}" if disc else "")
+            verb = "is" if len(missing_numbers) == 1 else "are"
+            fault = f"{_describe_numbers(missing_numbers)}{total_note} {verb} missing"
+            remedy = "look for what was not copied or not rendered, or number the files anew"
+            yield FolderFinding(self.folder, None, fault, remedy)
 
-    def _numbered(self) -> list[tuple[FileFigures, _TrackNumber]]:
-        """Files with their numbers, by their tags; by their names where tags have none."""
-        files = sorted(self.files, key=_by_name)
-        tagged = sum(_track(file).number > 0 for file in files)
-        if 2 * tagged >= len(files):
-            # one may have lost its tags, and keep its name
-            tracks = [(f, _track(f)) for f in files]
-            either = [(f, track if track.number else _named(f, _NAMES[0])) for f, track in tracks]
-            return [(file, track) for file, track in either if track and track.number]
-        for pattern in _NAMES:
-            names = [(file, _named(file, pattern)) for file in files]
-            named = [(file, track) for file, track in names if track]
-            if len(named) > 1 and 5 * len(named) >= 4 * len(files):
-                return named
+    def _files_with_numbers(self) -> list[tuple[FileFigures, _TrackNumber]]:
+        """Returns files with their numbers by tags, or by names where most tags have none."""
+        files = sorted(self.files, key=_name_order)
+        tagged_count = sum(_track_number(file).number > 0 for file in files)
+        if 2 * tagged_count >= len(files):
+            # files that lost their tags may have a number in their name
+            tracks = [(f, _track_number(f)) for f in files]
+            numbered_files = [
+                (f, track if track.number else _number_in_name(f, _NUMBER_PATTERNS[0]))
+                for f, track in tracks
+            ]
+            return [(file, track) for file, track in numbered_files if track and track.number]
+        for pattern in _NUMBER_PATTERNS:
+            name_numbers = [(file, _number_in_name(file, pattern)) for file in files]
+            files_with_number = [(file, track) for file, track in name_numbers if track]
+            if len(files_with_number) > 1 and 5 * len(files_with_number) >= 4 * len(files):
+                return files_with_number
         return []
 
 
-_NAMES = (
+_NUMBER_PATTERNS = (
     re.compile(r"^(?:\D{0,3})(\d{1,3})(?=\D|$)"),
     re.compile(
         r"(?:chapter|part|track|kapitel|teil|chapitre|partie|cap[ií]tulo|hoofdstuk|ch|cd)\W*(\d{1,3})",
@@ -414,90 +487,95 @@ _NAMES = (
     ),
     re.compile(r"(\d{1,3})(?:\s*\(\d+\)|\s*-?\s*copy)?$", re.IGNORECASE),
 )
-"""How the names of files count: "03 - Rain", "Book, Chapter 3", "book-3"."""
+"""Patterns of numbers in file names: "03 - Rain", "Book, Chapter 3", "book-3"."""
 
 
-def _by_name(file: FileFigures) -> tuple[bool, int, str]:
-    """Copies are behind what they were made of: "x (2)", "x copy", or without its number."""
-    return not _track(file).number, len(file.path.stem), str(file.path)
+def _name_order(file: FileFigures) -> tuple[bool, int, str]:
+    """Sorts copies ("x (2)", "x copy", or without a number) behind their originals."""
+    return not _track_number(file).number, len(file.path.stem), str(file.path)
 
 
-def _written(file: FileFigures, name: str) -> str:
+def _tag_text(file: FileFigures, name: str) -> str:
+    """Returns a tag's text, stripped."""
     return file.tags.get(name, "").strip()
 
 
 def _tag(file: FileFigures, name: str) -> str:
-    return _written(file, name).casefold()
+    """Returns a tag's text, stripped and without case."""
+    return _tag_text(file, name).casefold()
 
 
 class _TrackNumber(NamedTuple):
-    """A file's place in its book; 0 where it is not told."""
+    """A file's place in its book; 0 where it is not known."""
 
     disc: int
     number: int
     total: int
 
 
-def _named(file: FileFigures, pattern: re.Pattern[str]) -> _TrackNumber | None:
-    """A file's number by its name."""
+def _number_in_name(file: FileFigures, pattern: re.Pattern[str]) -> _TrackNumber | None:
+    """Returns a file's number by its name."""
     match = pattern.search(file.path.stem)
     return _TrackNumber(0, int(match[1]), 0) if match else None
 
 
-def _track(file: FileFigures) -> _TrackNumber:
-    """A file's number by its tags."""
+def _track_number(file: FileFigures) -> _TrackNumber:
+    """Returns a file's number by its tags."""
 
-    def parts(*names: str) -> tuple[int, int]:
+    def parse_tag(*names: str) -> tuple[int, int]:
         text = next((file.tags[name] for name in names if file.tags.get(name)), "")
         match = re.match(r"\s*(\d{1,5})(?:\s*(?:/|of)\s*(\d{1,5}))?", text)
         return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
-    number, total = parts("track", "tracknumber")
-    total = total or parts("tracktotal", "totaltracks")[0]
-    return _TrackNumber(parts("disc", "discnumber")[0], number, max(total, 0))
+    number, total = parse_tag("track", "tracknumber")
+    total = total or parse_tag("tracktotal", "totaltracks")[0]
+    return _TrackNumber(parse_tag("disc", "discnumber")[0], number, max(total, 0))
 
 
-def _in_other_format(one: FileFigures, other: FileFigures) -> bool:
-    """Whether files are one chapter, or one book, that was delivered in two formats; or a book of
-    one chapter beside that chapter."""
-    numbers = {_track(one).number, _track(other).number}
-    titles = {_tag(one, "title"), _tag(other, "title")}
+def _in_other_format(first: FileFigures, second: FileFigures) -> bool:
+    """Returns whether two files are one chapter, or one book, in two formats; or a book of one
+    chapter beside that chapter."""
+    numbers = {_track_number(first).number, _track_number(second).number}
+    titles = {_tag(first, "title"), _tag(second, "title")}
     if 0 in numbers and len(numbers) == 2:
-        return len(one.marks) + len(other.marks) > 0
-    return one.codec != other.codec and len(numbers) == len(titles) == 1
+        return len(first.marks) + len(second.marks) > 0
+    return first.codec != second.codec and len(numbers) == len(titles) == 1
 
 
 def _is_of_another_title(file: FileFigures) -> bool:
-    """Whether the title of a whole book is neither in its name nor has all words of its album,
-    while the name has these."""
-    album, title = (re.findall(r"\w+", _tag(file, name)) for name in ("album", "title"))
-    name = set(re.findall(r"\w+", file.path.stem.casefold()))
-    return bool(album and title and set(album) <= name) and not (
-        set(title) <= name or set(album) <= set(title)
+    """Returns whether a book's title is neither in its name nor contains all words of its album,
+    while the name does."""
+    album_words, title_words = (
+        re.findall(r"\w+", _tag(file, name_words)) for name_words in ("album", "title")
+    )
+    name_words = set(re.findall(r"\w+", file.path.stem.casefold()))
+    return bool(album_words and title_words and set(album_words) <= name_words) and not (
+        set(title_words) <= name_words or set(album_words) <= set(title_words)
     )
 
 
 def _has_title(file: FileFigures) -> bool:
-    """Whether a file's name tells its title, but for what no name can hold."""
-    words = re.findall(r"\w+", file.tags["title"].casefold())
-    name = re.findall(r"\w+", file.path.stem.casefold())
-    return set(words) <= set(name)
+    """Returns whether a file's name contains all words of its title."""
+    title_words = re.findall(r"\w+", file.tags["title"].casefold())
+    name_words = re.findall(r"\w+", file.path.stem.casefold())
+    return set(title_words) <= set(name_words)
 
 
 def _is_sample(file: FileFigures) -> bool:
     return (
-        not _track(file).number and "sample" in f"{_tag(file, 'title')} {file.path.stem}".casefold()
+        not _track_number(file).number
+        and "sample" in f"{_tag(file, 'title')} {file.path.stem}".casefold()
     )
 
 
-def _numbered(numbers: Sequence[int]) -> str:
-    """ "number 3", "numbers 3, 5, 6"; the first few of many."""
-    said = ", ".join(map(str, numbers[:12])) + (" …" if len(numbers) > 12 else "")
-    return f"number{'s' if len(numbers) > 1 else ''} {said}"
+def _describe_numbers(numbers: Sequence[int]) -> str:
+    """Formats "number 3" or "numbers 3, 5, 6"; the first few of many."""
+    listed = ", ".join(map(str, numbers[:12])) + (" …" if len(numbers) > 12 else "")
+    return f"number{'s' if len(numbers) > 1 else ''} {listed}"
 
 
 def as_json(finding: FolderFinding) -> dict[str, object]:
-    """For a program."""
+    """Returns a finding for programs."""
     return {
         "folder": str(finding.folder),
         "file": str(finding.file) if finding.file else None,

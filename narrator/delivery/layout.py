@@ -1,8 +1,9 @@
-"""Takes -> chapters laid out: which take lies where, with which pause, gain and music.
+"""Lays out chapters: places takes with their pauses, gains and music.
 
 The pauses are the manifest's, chosen by what follows each chunk; the gains even out the cast. A
-chapter's sound is named by all that decides it, before any of it is read, so what did not change is
-not made again. Knows the manifest and the takes; nothing of engines, encoders and files.
+chapter's sound has a key of everything that decides it, before any of it is read, so that unchanged
+chapters are not made again. Knows the manifest and the takes; nothing of engines, encoders and
+files.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from narrator.text.normalize.written import written
 
 
 class RenderedBook(Protocol):
-    """A book's plan, as far as files are made of it."""
+    """A book's plan, as far as files are made from it."""
 
     @property
     def project(self) -> Project: ...
@@ -56,199 +57,221 @@ class RenderedBook(Protocol):
 
     @property
     def rates(self) -> Mapping[str, int]:
-        """Hz that each speaker is spoken in."""
+        """Sample rate of each speaker's engine in Hz."""
         ...
 
 
-def laid_out(
+def lay_out_chapters(
     book: RenderedBook, chapters: Sequence[int], shared: BookSound | None = None
 ) -> list[ChapterAudio]:
-    """Chapters, counted from 0, laid out and named, before any of their sound is read.
+    """Lays out chapters, counted from 0, before any of their sound is read.
 
-    `shared` is `book_sound`, where it is known. Raises DamagedTake where a take is missing,
-    ManifestError (music), StorageError.
+    `shared` is the result of `book_sound`, where it is known. Raises DamagedTake where a take is
+    missing, ManifestError (music), StorageError.
     """
     project, shared = book.project, shared or book_sound(book)
     tunes = music.tunes(project)
-    played = project.numbered  # credits have no music, and no number in the manifest
-    titles = [book.chapters[number].title for number in played]
-    steps = {n: list(own) for n, own in groupby(book.steps, key=lambda step: step.chapter)}
-    sounds = []
+    music_chapters = project.numbered  # credits have neither music nor a number in the manifest
+    titles = [book.chapters[number].title for number in music_chapters]
+    steps = {
+        chapter: list(chapter_steps)
+        for chapter, chapter_steps in groupby(book.steps, key=lambda step: step.chapter)
+    }
+    chapter_sounds = []
     for number in chapters:
-        pieces: Sequence[music.MusicUse] = ()
-        if number in played:
-            pieces = music.pieces(project, tunes, titles, played.index(number))
-        sounds.append(_sound(book, number, steps[number], shared, pieces))
-    return sounds
+        music_uses: Sequence[music.MusicUse] = ()
+        if number in music_chapters:
+            music_uses = music.pieces(project, tunes, titles, music_chapters.index(number))
+        chapter_sounds.append(_lay_out_chapter(book, number, steps[number], shared, music_uses))
+    return chapter_sounds
 
 
 def spoken_chapters(book: RenderedBook) -> set[int]:
-    """Chapters, counted from 0, that have something to say: a whole one may be in a language that
-    its engine does not speak."""
+    """Returns the chapters, counted from 0, that have something to say: a whole one may be in a
+    language that its engine does not speak."""
     return {step.chapter for step in book.steps}
 
 
 @dataclass(frozen=True, slots=True)
 class BookSound:
-    """What all chapters of a book share."""
+    """Figures that all chapters of a book share."""
 
     gains: Mapping[str, float]
-    """dB, by speaker."""
+    """dB by speaker."""
     speech: float
-    """dB of the book's speech with these gains."""
+    """Level of the book's speech with these gains, in dB."""
     rate: int
-    """Hz of the book: the highest of its takes', which are one engine's or several', those too that
-    are to come; 0 as long as there are none."""
+    """Sample rate of the book in Hz: the highest of all its takes, also of other engines and of
+    takes to come; 0 as long as there are none."""
 
 
 def book_sound(book: RenderedBook) -> BookSound:
-    """What evens out the cast, from all takes that are there.
+    """Computes the gains that even out the cast, from all existing takes.
 
-    Those too that are to be spoken anew: a chapter that is made before the others is to be like
-    them.
+    Takes that are to be spoken anew count too: a chapter that is made before the others should
+    match them.
     """
-    voices = {name: voice.speaker for name, voice in book.cast.items()}  # some share one
-    own = {voice.speaker: voice.gain for voice in book.cast.values()}
-    measured: dict[str, list[tuple[float, float]]] = {name: [] for name in own}
+    voices = {
+        name: voice.speaker for name, voice in book.cast.items()
+    }  # some speakers share a voice
+    speaker_gains = {voice.speaker: voice.gain for voice in book.cast.values()}
+    measured: dict[str, list[tuple[float, float]]] = {name: [] for name in speaker_gains}
     rates: dict[int, int] = {}
-    """Of engines, and what their takes have: a model that is not here may be known wrong."""
+    """Stated rate of each engine, with that of its takes: the stated one may be wrong while the model
+    is not installed."""
     for step in book.steps:
-        said = book.rates[step.chunk.speaker]
-        rates.setdefault(said, 0)
+        planned_rate = book.rates[step.chunk.speaker]
+        rates.setdefault(planned_rate, 0)
         if record := book.takes.take(step.key):
-            rates[said] = max(rates[said], record.sample_rate)
+            rates[planned_rate] = max(rates[planned_rate], record.sample_rate)
             seconds = (record.stop - record.start) / record.sample_rate
             measured[voices[step.chunk.speaker]].append((record.level, seconds))
-    rate = max((found or said for said, found in rates.items()), default=0)
+    rate = max(
+        (measured_rate or planned_rate for planned_rate, measured_rate in rates.items()), default=0
+    )
     rate = rate if any(rates.values()) else 0
-    even = assemble.levels(measured, own)
-    gains = {name: even[voice] for name, voice in voices.items()}
-    return BookSound(gains, assemble.spoken(measured, even), rate)
+    even_gains = assemble.speaker_gains(measured, speaker_gains)
+    gains = {name: even_gains[voice] for name, voice in voices.items()}
+    return BookSound(gains, assemble.speech_level(measured, even_gains), rate)
 
 
-def _sound(
+def _lay_out_chapter(
     book: RenderedBook,
     number: int,
     steps: Sequence[Step],
     shared: BookSound,
-    pieces: Sequence[music.MusicUse],
+    music_uses: Sequence[music.MusicUse],
 ) -> ChapterAudio:
-    """A chapter with its music."""
+    """Lays out a chapter with its music."""
     project = book.project
     pauses = project.manifest.pauses
-    takes = {step.key: _take(book.takes, step) for step in steps}
-    firsts = [step for step in steps if not step.with_before]
-    after = {
+    takes = {step.key: _deliverable_take(book.takes, step) for step in steps}
+    first_steps = [step for step in steps if not step.with_before]
+    pauses_after = {
         step.id: pause_after(step, following, pauses)
-        for step, following in zip(firsts, [*firsts[1:], None], strict=True)
+        for step, following in zip(first_steps, [*first_steps[1:], None], strict=True)
     }
     regions = [
         replace(
-            _region(step, takes[step.key], shared, after.get(step.id, 0.0), step.with_before),
-            times=_times(book.takes, step, takes[step.key]),
+            _place_take(
+                step, takes[step.key], shared, pauses_after.get(step.id, 0.0), step.with_before
+            ),
+            times=_written_word_times(book.takes, step, takes[step.key]),
         )
         for step in steps
     ]
     rate = shared.rate
-    timeline = assemble.lay(
+    timeline = assemble.plan_timeline(
         regions,
         sample_rate=rate,
-        head=music.head(pieces, rate, pauses.head) + steps[0].chunk.lead,
-        tail=music.tail(pieces, rate, pauses.tail, after[firsts[-1].id]),
+        head=music.head(music_uses, rate, pauses.head) + steps[0].chunk.lead,
+        tail=music.tail(music_uses, rate, pauses.tail, pauses_after[first_steps[-1].id]),
     )
-    layers = music.lay(pieces, [step.utterance for step in firsts], timeline, shared.speech)
-    heard = _Heard(book, rate)
+    layers = music.lay(
+        music_uses, [step.utterance for step in first_steps], timeline, shared.speech
+    )
+    take_reader = _TakeReader(book, rate)
 
-    def words() -> Iterator[Samples]:
-        return assemble.stream(timeline, regions, heard.read)
+    def speech_blocks() -> Iterator[Samples]:
+        return assemble.stream(timeline, regions, take_reader.read)
 
-    def blocks() -> Iterator[Samples]:
-        return mix.mix(words(), timeline, layers)
+    def mixed_blocks() -> Iterator[Samples]:
+        return mix.mix(speech_blocks(), timeline, layers)
 
     return ChapterAudio(
         number=number + 1,
         title=book.chapters[number].title,
         key=mix.sound_key(
             assemble.sound_key(
-                timeline, regions, lambda clip: heard.content(clip, takes[clip.key])
+                timeline, regions, lambda clip: take_reader.content(clip, takes[clip.key])
             ),
             layers,
         ),
         timeline=timeline,
-        blocks=blocks,
+        blocks=mixed_blocks,
         channels=mix.channels(layers),
-        speech=words if layers else None,
+        speech=speech_blocks if layers else None,
     )
 
 
-class _Heard:
-    """How takes sound in a book, before they are laid out."""
+class _TakeReader:
+    """Reads takes as they sound in a book, before they are laid out."""
 
     def __init__(self, book: RenderedBook, rate: int) -> None:
         self.store, self.rate = book.takes.store, rate
-        self.polish = {name: _polish(book.project, name) for name in book.project.speakers}
+        self.polish = {name: _speaker_polish(book.project, name) for name in book.project.speakers}
 
     def content(self, clip: Region, take: Record) -> str:
-        """The hash of a clip's samples."""
-        own = self.polish[clip.speaker]
-        return keys.key({"take": take.content, **asdict(own)}) if own else take.content
+        """Returns the hash of a clip's samples."""
+        polish = self.polish[clip.speaker]
+        return keys.key({"take": take.content, **asdict(polish)}) if polish else take.content
 
     def read(self, clip: Region) -> Samples:
+        """Returns a clip's take at the book's rate, filtered."""
         samples = resample(*self.store.read(clip.key), self.rate)
-        return mastering.polished(samples, self.rate, self.polish[clip.speaker])
+        return mastering.apply_polish(samples, self.rate, self.polish[clip.speaker])
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The takes of a chapter that are there, laid out with their planned pauses, without music."""
+    """The existing takes of a chapter, laid out with their planned pauses, without music."""
 
     key: str
-    """Of everything that decides its samples."""
+    """Key of everything that decides its samples."""
     timeline: Timeline
     clips: tuple[Region, ...]
     contents: Mapping[str, str]
-    """Of each take, by its key: where one is another now, this is not what is heard."""
+    """Hash of each take, by its key: where one differs now, this is not its sound."""
     read: Callable[[Region], Samples]
     """Raises DamagedTake."""
 
 
 def words_of(book: RenderedBook, steps: Sequence[Step], shared: BookSound) -> Words | None:
-    """What is there of a chapter, whose steps these are, doubtful or not current any more; None
-    where nothing is. What is missing is passed over, and so not heard as a pause either."""
+    """Lays out the existing takes of a chapter, even doubtful or outdated ones; `steps` are the
+    chapter's.
+
+    None where there are none. Missing takes are skipped, with their pauses.
+    """
     if not shared.rate:
         return None
     pauses, groups = book.project.manifest.pauses, list(together(steps))
     takes = {step.key: take for step in steps if (take := book.takes.take(step.key))}
     regions: list[Region] = []
-    for group, after in zip(groups, [*groups[1:], None], strict=True):
-        pause = pause_after(group[0], after[0] if after else None, pauses)
-        there = [step for step in group if step.key in takes]
+    for group, following in zip(groups, [*groups[1:], None], strict=True):
+        pause_seconds = pause_after(group[0], following[0] if following else None, pauses)
+        available_steps = [step for step in group if step.key in takes]
         regions += (
-            _region(step, takes[step.key], shared, 0.0 if place else pause, bool(place))
-            for place, step in enumerate(there)
+            _place_take(step, takes[step.key], shared, 0.0 if index else pause_seconds, bool(index))
+            for index, step in enumerate(available_steps)
         )
     if not regions:
         return None
-    heard = _Heard(book, shared.rate)
-    timeline = assemble.lay(
+    take_reader = _TakeReader(book, shared.rate)
+    timeline = assemble.plan_timeline(
         regions,
         sample_rate=shared.rate,
         head=pauses.head + steps[0].chunk.lead,
         tail=pauses.tail,
     )
-    key = assemble.sound_key(timeline, regions, lambda clip: heard.content(clip, takes[clip.key]))
-    contents = {key: take.content for key, take in takes.items()}
-    return Words(key, timeline, tuple(regions), contents, heard.read)
+    take_key = assemble.sound_key(
+        timeline, regions, lambda clip: take_reader.content(clip, takes[clip.key])
+    )
+    contents = {take_key: take.content for take_key, take in takes.items()}
+    return Words(take_key, timeline, tuple(regions), contents, take_reader.read)
 
 
-def _take(takes: Takes, step: Step) -> Record:
+def _deliverable_take(takes: Takes, step: Step) -> Record:
+    """Returns the take of a step. Raises DamagedTake where it has gone."""
     take = takes.deliverable(step)
     if take is None:
         raise DamagedTake(f"take {step.key} of chunk {step.id} has gone")
     return take
 
 
-def _region(step: Step, take: Record, shared: BookSound, pause: float, with_before: bool) -> Region:
+def _place_take(
+    step: Step, take: Record, shared: BookSound, pause: float, with_before: bool
+) -> Region:
+    """Prepares a take for the timeline."""
     line = step.chunk.pieces[0].line
     return Region(
         key=step.key,
@@ -267,55 +290,59 @@ def _region(step: Step, take: Record, shared: BookSound, pause: float, with_befo
     )
 
 
-def _times(takes: Takes, step: Step, take: Record) -> WordTimes | None:
-    """When the words that are written are heard in a take, as well as is known."""
-    said = takes.store.word_times(take, step.text)
-    if said is None:
+def _written_word_times(takes: Takes, step: Step, take: Record) -> WordTimes | None:
+    """Returns the times of the written words in a take, as far as they are known."""
+    word_times = takes.store.word_times(take, step.text)
+    if word_times is None:
         return None
-    words = written(step.chunk.text, step.utterance.spoken, said.words, step.language)
-    return WordTimes(said.by, words)
+    words = written(step.chunk.text, step.utterance.spoken, word_times.words, step.language)
+    return WordTimes(word_times.by, words)
 
 
-def _polish(project: Project, speaker: str) -> Polish:
-    wanted = project.speakers[speaker].mastering or project.manifest.output.mastering
-    return Polish(wanted.high_pass, wanted.de_ess or 0.0)
+def _speaker_polish(project: Project, speaker: str) -> Polish:
+    """Returns the filters of a speaker: the speaker's own, else the book's."""
+    settings = project.speakers[speaker].mastering or project.manifest.output.mastering
+    return Polish(settings.high_pass, settings.de_ess or 0.0)
 
 
-def pause_after(step: Step, after: Step | None, pauses: Pauses) -> float:
-    """Seconds between a chunk and the next that is not said with it: what the author set, else what
-    the text asks for."""
-    if after is None:
+def pause_after(step: Step, following: Step | None, pauses: Pauses) -> float:
+    """Returns the seconds between a chunk and the next that is not in unison with it.
+
+    The author's setting, else that of the text.
+    """
+    if following is None:
         return step.chunk.rest or 0.0
-    return pause_between(step.chunk, after.chunk, pauses)[0]
+    return pause_between(step.chunk, following.chunk, pauses)[0]
 
 
-def pause_between(chunk: Chunk, after: Chunk, pauses: Pauses) -> tuple[float, str]:
-    """Seconds between two chunks, and their name in `pauses`; "" where any were set by hand."""
-    name = chunk.boundary
-    inside = name == "sentence" and after.pieces[0].line.goes_on
-    if name in ("line", "sentence") and chunk.names != after.names and not inside:
-        name = "speaker"
-    pause = float(getattr(pauses, name)) if chunk.rest is None else chunk.rest
-    return pause + after.lead, "" if chunk.rest is not None or after.lead else name
+def pause_between(chunk: Chunk, following: Chunk, pauses: Pauses) -> tuple[float, str]:
+    """Returns the seconds between two chunks, and the name of that pause in `pauses`; "" where it
+    was set by hand."""
+    pause_name = chunk.boundary
+    is_within_line = pause_name == "sentence" and following.pieces[0].line.goes_on
+    if pause_name in ("line", "sentence") and chunk.names != following.names and not is_within_line:
+        pause_name = "speaker"
+    pause = float(getattr(pauses, pause_name)) if chunk.rest is None else chunk.rest
+    return pause + following.lead, "" if chunk.rest is not None or following.lead else pause_name
 
 
 def channels_of(project: Project, chunks: Sequence[Chunk]) -> int:
-    """Of the whole book's sound, so that a chapter that is made alone is like the others: 2 where
-    any music that plays in it is in stereo. `chunks` are all of the book's.
+    """Returns the channel count of the whole book, so that chapters made alone match the others.
 
-    Raises ManifestError (music), StorageError.
+    2 where any music that plays in it is in stereo. `chunks` are all of the book's. Raises
+    ManifestError (music), StorageError.
     """
     if not project.manifest.music:
         return 1
-    marked = {
+    called_names = {
         mark.name.casefold() for chunk in chunks for mark, _ in chunk.marks if mark.name is not None
     }
     titles = [project.chapters[number].title for number in project.numbered]
     tunes = music.tunes(project)
-    playing = {
+    playing_tunes = {
         piece.tune
         for chapter in range(len(titles))
         for piece in music.pieces(project, tunes, titles, chapter)
-        if piece.entry.name is None or piece.entry.name.casefold() in marked
+        if piece.entry.name is None or piece.entry.name.casefold() in called_names
     }
-    return max((tune.channels for tune in playing), default=1)
+    return max((tune.channels for tune in playing_tunes), default=1)

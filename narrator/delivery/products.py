@@ -1,7 +1,7 @@
-"""Finished files: which there are, and whether they are of the project as it is now.
+"""The finished files of a project, and whether they match the project as it is now.
 
-What decided a file when it was made is noted beside the build, one list for each manifest of the
-folder. Knows nothing of engines and of how files are made.
+The inputs of each file are recorded beside the build, in one list for each manifest of the folder.
+Knows nothing of engines and of how files are made.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from narrator.delivery.companions import feed
 from narrator.delivery.export import altered_encodings
 from narrator.delivery.folders import Folders
 from narrator.delivery.layout import RenderedBook
-from narrator.delivery.shelf import MadeFile, Shelf
+from narrator.delivery.shelf import MadeFile, OutputManifest
 from narrator.project.project import Project
 
 
 def own(project: Project, name: str) -> Path:
-    """A small file of this manifest alone in `build`: "made" is made.json, made-other.json …"""
+    """Returns the path of a small state file of this manifest in `build`: "made" is made.json, or
+    made-other.json for other.yaml."""
     stem = project.stem
     return project.build / (f"{name}.json" if stem == "book" else f"{name}-{stem}.json")
 
 
 def listed(book: RenderedBook) -> list[tuple[Path, str]]:
-    """Finished sound files, each with a note: empty where it is as it should be.
+    """Returns finished sound files, each with a note: empty where it is current and intact.
 
-    Every byte of them is read: a second for some twenty hours. Raises StorageError.
+    Reads every byte of them: a second for some twenty hours. Raises StorageError.
     """
-    made, stale = made_of(book.project), {*outdated(book)}
+    made_files, stale_files = made_of(book.project), {*outdated(book)}
 
     def note_of(path: Path) -> str:
-        entry = made.get(in_build(book.project, path))
-        if entry is None or path in stale:
+        entry = made_files.get(in_build(book.project, path))
+        if entry is None or path in stale_files:
             return "not of the project as it is now"
         return _note_of(book, path, entry)
 
@@ -44,13 +45,16 @@ def listed(book: RenderedBook) -> list[tuple[Path, str]]:
 
 
 def outdated(book: RenderedBook, chapters: Collection[int] = ()) -> list[Path]:
-    """Finished files that the next render or export replaces, since what decides them has changed:
-    those of some chapters alone (counted from 0), or all. None of their bytes are read."""
-    made = made_of(book.project)
+    """Returns finished files that the next render or export replaces, since their inputs have
+    changed.
+
+    `chapters`, counted from 0, limits them; empty stands for all. Reads none of their bytes.
+    """
+    made_files = made_of(book.project)
     entries = {
         path: entry
         for path in book.folders.sounds()
-        if (entry := made.get(in_build(book.project, path)))
+        if (entry := made_files.get(in_build(book.project, path)))
         and (not chapters or {*entry.chapters} <= {*chapters})
     }
     states = finish.states(book, {entry.chapters for entry in entries.values()})
@@ -58,66 +62,75 @@ def outdated(book: RenderedBook, chapters: Collection[int] = ()) -> list[Path]:
 
 
 def faulty(book: RenderedBook) -> list[tuple[Path, str]]:
-    """What of the inventory is not there as it was written, and no sound file that is there:
-    companions, a feed, encoded chapters, and what is missing; each with a note.
+    """Returns files of the inventory that are missing or altered, apart from sound files that
+    exist.
 
-    Every byte is read. Raises StorageError.
+    Companions, a feed, encoded chapters and missing files, each with a note. Reads every byte.
+    Raises StorageError.
     """
-    listed_already = set(book.folders.sounds())
+    sound_files = set(book.folders.sounds())
     shelf = shelf_of(book)
-    found = [
+    faulty_files = [
         (path, note)
         for path, entry in sorted(shelf.finished())
-        if path not in listed_already and (note := _note_of(book, path, entry))
+        if path not in sound_files and (note := _note_of(book, path, entry))
     ]
-    again = "altered since it was written; it is encoded again when it is needed"
-    return found + [(path, again) for path in altered_encodings(book.folders.work("encoded"))]
+    encoding_note = "altered since it was written; it is encoded again when it is needed"
+    return faulty_files + [
+        (path, encoding_note) for path in altered_encodings(book.folders.work("encoded"))
+    ]
 
 
 def _note_of(book: RenderedBook, path: Path, entry: MadeFile) -> str:
+    """Returns how a file differs from what was delivered, and the command that makes it again; ""
+    where it is intact."""
     with files.storage(path):
         difference = entry.difference(path)
-    if difference in ("", shelves.UNKNOWN):
+    if difference in ("", shelves.UNKNOWN_CONTENT):
         return difference
-    altered = "missing" if not path.exists() else "altered since it was made"
+    fault = "missing" if not path.exists() else "altered since it was made"
     command = "narrator feed" if entry.is_feed else f"narrator export{book.folders.option}"
-    return f"{altered}; `{command}` makes it again"
+    return f"{fault}; `{command}` makes it again"
 
 
 def note_feed(project: Project, draft: bool, path: Path) -> None:
-    """A feed that lies among finished files is one of the inventory. Raises StorageError."""
+    """Adds a feed that lies among finished files to the inventory. Raises StorageError."""
     folders = Folders(project, draft)
     if path.is_relative_to(folders.finished) and folders.finished.is_dir():
-        kept = folders.work("encoded")
-        shelf = _shelf(project, folders.finished, kept)
+        cache_folder = folders.work("encoded")
+        shelf = _shelf(project, folders.finished, cache_folder)
         with files.storage(path):
             facts = shelves.content_facts(path)
         shelf.note(path, MadeFile(facts={"feed": True, **facts}))
 
 
 def made_of(project: Project) -> dict[str, MadeFile]:
-    """Delivered files as they were made, by path within `build`; of chapters that are there."""
-    known = set(range(len(project.chapters)))
-    found = shelves.entries(own(project, "made"))
-    return {name: entry for name, entry in found.items() if set(entry.chapters) <= known}
+    """Returns the records of delivered files by path within `build`, as far as their chapters
+    exist."""
+    chapter_numbers = set(range(len(project.chapters)))
+    made_files = shelves.entries(own(project, "made"))
+    return {
+        name: entry for name, entry in made_files.items() if set(entry.chapters) <= chapter_numbers
+    }
 
 
-def shelf_of(book: RenderedBook) -> Shelf:
-    """The folder of finished files, with all that was ever made there. Raises StorageError."""
+def shelf_of(book: RenderedBook) -> OutputManifest:
+    """Returns the folder of finished files with the records of all that was ever made there. Raises
+    StorageError."""
     return _shelf(book.project, book.folders.finished, book.folders.work("encoded"))
 
 
-def _shelf(project: Project, finished: Path, kept: Path) -> Shelf:
-    older = [kept / "files.json", kept / _COMPANIONS]
-    return Shelf(project.build, finished, own(project, "made"), older=older)
+def _shelf(project: Project, finished: Path, cache_folder: Path) -> OutputManifest:
+    old_ledgers = [cache_folder / "files.json", cache_folder / _COMPANIONS]
+    return OutputManifest(project.build, finished, own(project, "made"), older=old_ledgers)
 
 
 _COMPANIONS = "companions.json"
-"""Version 0.1 noted companions there."""
+"""Version 0.1 listed companions there."""
 
 
-def delivered(project: Project, shelf: Shelf) -> set[int]:
-    """Chapters, counted from 0, that listeners have in any file."""
+def delivered(project: Project, shelf: OutputManifest) -> set[int]:
+    """Returns the chapters, counted from 0, that any delivered file contains."""
     return {
         number
         for name, entry in made_of(project).items()
@@ -126,13 +139,13 @@ def delivered(project: Project, shelf: Shelf) -> set[int]:
     }
 
 
-def settle(book: RenderedBook, finished: finish.Finished, shelf: Shelf) -> None:
-    """Remember what was made, and move aside what is delivered no more. Raises StorageError."""
+def settle(book: RenderedBook, finished: finish.Finished, shelf: OutputManifest) -> None:
+    """Records what was made, and moves superseded files aside. Raises StorageError."""
     with files.storage(shelf.folder):
-        made = finished.made()
-    # a feed is not made here, and stays as long as its episodes do
+        made_files = finished.made_files()
+    # feeds are made elsewhere, and stay as long as their episodes
     feeds = {path: entry for path, entry in shelf.finished() if entry.is_feed and path.is_file()}
-    shelf.settle(made | feeds)
+    shelf.settle(made_files | feeds)
     for path in sorted(shelf.folder.rglob("*.xml")):
         if not all(episode.exists() for episode in feed.names(path)):
             shelf.take(path)
@@ -140,5 +153,5 @@ def settle(book: RenderedBook, finished: finish.Finished, shelf: Shelf) -> None:
 
 
 def in_build(project: Project, path: Path) -> str:
-    """A file's path within `build`, the same wherever the project lies."""
+    """Returns a file's path within `build`, the same wherever the project lies."""
     return Path(os.path.relpath(path, project.build)).as_posix()

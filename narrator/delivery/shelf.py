@@ -1,8 +1,8 @@
-"""A folder of finished files: what of it this program made, and what of that is superseded.
+"""A folder of finished files: which of them this program made, and which are superseded.
 
-What is delivered no more is moved to `build/superseded`, never deleted and never over another file.
-Every file is in the list before it is written, and until it has been moved; so a kill in between
-loses nothing, and the next run goes on from there. Knows nothing of what files hold.
+Superseded files are moved to `build/superseded`, never deleted and never over another file. Every
+file is listed before it is written, and until it has been moved; so a kill in between loses
+nothing, and the next run continues from there. Knows nothing of the contents of files.
 """
 
 from __future__ import annotations
@@ -19,26 +19,29 @@ from typing import Any
 from narrator import files, keys
 
 FOLDER = "superseded"
-"""Within `build`."""
+"""Folder of superseded files within `build`."""
 
 
-UNKNOWN = "was delivered by an older version, which noted no contents: it cannot be compared"
+UNKNOWN_CONTENT = (
+    "was delivered by an older version, which noted no contents: it cannot be compared"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class MadeFile:
-    """What is remembered of a file that was made."""
+    """The record of a file that was made."""
 
     chapters: tuple[int, ...] = ()
-    """Those in it, counted from 0; none of companions."""
+    """Chapters in it, counted from 0; none for companions."""
     state: str = ""
-    """A hash of all that decided it; empty until it is delivered."""
+    """Hash of everything that decided it; empty until it is delivered."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """size in bytes and sha256; of sound: seconds, pause, the longest that its timeline explains,
-    starts, the seconds at which its chapters begin, and checks, how it fares with its profile; of
-    a feed: feed. Nothing of files of version 0.1, and no size of those of 0.2."""
+    """size in bytes and sha256. For sound: seconds; pause, the longest that its timeline explains;
+    starts, the seconds at which its chapters begin; checks, its results against its profile. For a
+    feed: feed. Files of version 0.1 have none of it, those of 0.2 no size."""
 
     def row(self) -> list[Any]:
+        """Returns the JSON row of the list."""
         return [list(self.chapters), self.state, dict(self.facts)]
 
     @property
@@ -46,51 +49,52 @@ class MadeFile:
         return bool(self.facts.get("feed"))
 
     def difference(self, path: Path) -> str:
-        """How the file there is not what was delivered; empty where it is, every byte of it.
+        """Returns how the file at `path` differs from what was delivered; empty where every byte
+        matches.
 
         Raises OSError.
         """
         if not path.is_file():
             return "is missing"
-        size, content = self.facts.get("size"), self.facts.get("sha256")
-        if content is None:
-            return UNKNOWN
-        there = path.stat().st_size
-        if isinstance(size, int) and there < size:
-            return f"is cut off: {there:,} of {size:,} bytes"
-        return "" if keys.file_content(path) == content else "has been changed since it was made"
+        size, sha256 = self.facts.get("size"), self.facts.get("sha256")
+        if sha256 is None:
+            return UNKNOWN_CONTENT
+        actual_size = path.stat().st_size
+        if isinstance(size, int) and actual_size < size:
+            return f"is cut off: {actual_size:,} of {size:,} bytes"
+        return "" if keys.file_content(path) == sha256 else "has been changed since it was made"
 
 
 def content_facts(path: Path) -> dict[str, Any]:
-    """`MadeFile.facts` of any file. Raises OSError."""
+    """Returns the `MadeFile.facts` of any file. Raises OSError."""
     return {"size": path.stat().st_size, "sha256": keys.file_content(path)}
 
 
 def entries(ledger: Path) -> dict[str, MadeFile]:
-    """What a list (made.json) names, by path within `build`; those rows alone that are whole."""
+    """Reads the complete rows of a list (made.json), by path within `build`."""
     rows = files.load_json(ledger, {})
-    found: dict[str, MadeFile] = {}
-    named = rows.items() if isinstance(rows, dict) else ()
-    for name, row in ((name, row) for name, row in named if "\0" not in name):
+    made_files: dict[str, MadeFile] = {}
+    row_items = rows.items() if isinstance(rows, dict) else ()
+    for name, row in ((name, row) for name, row in row_items if "\0" not in name):
         with contextlib.suppress(IndexError, KeyError, OverflowError, TypeError, ValueError):
             facts = row[2] if len(row) > 2 else {}
-            found[name] = MadeFile(tuple(map(int, row[0])), str(row[1]), dict(facts))
-    return found
+            made_files[name] = MadeFile(tuple(map(int, row[0])), str(row[1]), dict(facts))
+    return made_files
 
 
 @dataclass(slots=True)
-class Shelf:
+class OutputManifest:
     """The finished files of one manifest, or of its draft."""
 
     build: Path
     folder: Path
-    """Of finished files, within `build`."""
+    """Folder of finished files, within `build`."""
     ledger: Path
-    """made.json; it may name files of other folders too, which are let be."""
+    """made.json; it may list files of other folders too, which are left alone."""
     older: Sequence[Path] = ()
-    """Lists of version 0.1, whose paths are relative to their own folder."""
+    """Lists of version 0.1, with paths relative to their own folder."""
     moved: list[tuple[Path, Path]] = field(default_factory=list)
-    """What was moved aside, and where to."""
+    """Files that were moved aside, each with its new path."""
     _entries: dict[str, MadeFile] = field(init=False)
     _marks: dict[str, list[Any]] = field(init=False)
 
@@ -98,120 +102,124 @@ class Shelf:
         self._entries = entries(self.ledger)
         self._marks = {}
         own_entries = [entry for name, entry in self._entries.items() if self.holds(name)]
-        upgraded = bool(own_entries) and all(e.facts for e in own_entries if e.state)
+        is_upgraded = bool(own_entries) and all(e.facts for e in own_entries if e.state)
         for ledger in self.older:
             rows = files.load_json(ledger, {})
             for name, row in rows.items() if isinstance(rows, dict) else ():
-                own = self.name(ledger.parent / name)
-                if not upgraded and self.holds(own):
-                    self._entries.setdefault(own, MadeFile())
-                self._marks.setdefault(own, []).append(row)
+                build_name = self.name(ledger.parent / name)
+                if not is_upgraded and self.holds(build_name):
+                    self._entries.setdefault(build_name, MadeFile())
+                self._marks.setdefault(build_name, []).append(row)
 
     def name(self, path: Path) -> str:
-        """A file's path within `build`, the same wherever that lies."""
+        """Returns a file's path within `build`, the same wherever that lies."""
         return Path(os.path.relpath(path, self.build)).as_posix()
 
     def path(self, name: str) -> Path:
+        """Returns the file of a path within `build`."""
         return Path(os.path.normpath(self.build / name))
 
     def holds(self, name: str) -> bool:
-        """Whether a path within `build` is of this folder."""
+        """Returns whether a path within `build` lies in this folder."""
         return self.path(name).is_relative_to(os.path.normpath(self.folder))
 
     def entry(self, path: Path) -> MadeFile:
-        """What is remembered of a file; nothing of one that was not made."""
+        """Returns the record of a file; an empty one for a file that was not made here."""
         return self._entries.get(self.name(path), MadeFile())
 
     def finished(self) -> Iterator[tuple[Path, MadeFile]]:
-        """What was delivered to this folder, as far as it got there."""
+        """Yields the files that were delivered to this folder, with their records."""
         for name, entry in self._entries.items():
             if self.holds(name) and (entry.state or entry.facts):
                 yield self.path(name), entry
 
     def note(self, path: Path, entry: MadeFile) -> None:
-        """Remember a file that was written here. Raises StorageError."""
+        """Records a file that was written here. Raises StorageError."""
         self._entries[self.name(path)] = entry
         self._save()
 
-    def expect(self, paths: Iterable[Path]) -> None:
-        """Files that are about to be made. Raises StorageError."""
-        new = {self.name(path) for path in paths} - self._entries.keys()
-        if new:
-            self._entries |= dict.fromkeys(new, MadeFile())
+    def expect_files(self, paths: Iterable[Path]) -> None:
+        """Records files that are about to be made. Raises StorageError."""
+        new_names = {self.name(path) for path in paths} - self._entries.keys()
+        if new_names:
+            self._entries |= dict.fromkeys(new_names, MadeFile())
             self._save()
 
-    def make_way(self, path: Path) -> None:
-        """Before a file is written: what lies there and is not as it was made is moved aside.
+    def clear_path(self, path: Path) -> None:
+        """Moves aside a file that is in the way of a new one, unless it is as it was made.
 
         Raises StorageError.
         """
         if os.path.lexists(path) and not self._is_ours(path):
-            self._move(path)
+            self._move_to_superseded(path)
 
     def _is_ours(self, path: Path) -> bool:
-        """Whether a file is, byte for byte, what was written there."""
+        """Returns whether a file is, byte for byte, what was written there."""
         name = self.name(path)
-        facts = [self._entries.get(name, MadeFile()).facts, *self._marks.get(name, ())]
+        recorded_facts = [self._entries.get(name, MadeFile()).facts, *self._marks.get(name, ())]
         with files.storage(path):
             if not path.is_file() or path.is_symlink():
                 return False
             stat, content = path.stat(), keys.file_content(path)
-        stamp = [stat.st_size, stat.st_mtime_ns]
-        for fact in facts:
-            row = fact if isinstance(fact, Mapping) else {"stat": fact}
-            if row.get("sha256") == content or row.get("stat") == stamp:
+        size_and_time = [stat.st_size, stat.st_mtime_ns]
+        for facts_row in recorded_facts:
+            row = facts_row if isinstance(facts_row, Mapping) else {"stat": facts_row}
+            if row.get("sha256") == content or row.get("stat") == size_and_time:
                 return True
         return False
 
     def settle(self, delivered: Mapping[Path, MadeFile]) -> None:
-        """The folder holds what is delivered now, and nothing else that was made here.
+        """Makes the folder hold the delivered files and nothing else that was made here.
 
-        Files that this program did not make are let be. Raises StorageError.
+        Leaves files alone that this program did not make. Raises StorageError.
         """
-        now = {self.name(path): entry for path, entry in delivered.items()}
+        delivered_names = {self.name(path): entry for path, entry in delivered.items()}
         with files.storage(self.folder):
-            # on a disk that looks past case, a file may be there under its old name too
-            same = {_identity(path) for path in delivered}
-            old = {
+            # on a case-insensitive disk, a file may still exist under its old name
+            delivered_identities = {_file_identity(path) for path in delivered}
+            outdated_paths = {
                 name: self.path(name)
-                for name in self._entries.keys() - now.keys()
+                for name in self._entries.keys() - delivered_names.keys()
                 if self.holds(name)
             }
-            leaving = [
-                path for _, path in sorted(old.items())
-                if (path.is_file() or path.is_symlink()) and _identity(path) not in same
-            ]  # fmt: skip
-        self._entries |= now
+            superseded_paths = [
+                path
+                for _, path in sorted(outdated_paths.items())
+                if path.is_file() or path.is_symlink()
+                if _file_identity(path) not in delivered_identities
+            ]
+        self._entries |= delivered_names
         self._save()
-        for path in leaving:
-            self._move(path)
-        for parent in {path.parent for path in old.values()}:
+        for path in superseded_paths:
+            self._move_to_superseded(path)
+        for parent in {path.parent for path in outdated_paths.values()}:
             files.sweep(parent)
-            self._tidy(parent)
-        self._entries = {n: e for n, e in self._entries.items() if n not in old}
+            self._remove_empty_folders(parent)
+        self._entries = {n: e for n, e in self._entries.items() if n not in outdated_paths}
         self._save()
 
     def take(self, path: Path) -> None:
-        """Move a file aside that is of no use without those that were. Raises StorageError."""
-        self._move(path)
-        self._tidy(path.parent)
+        """Moves a file aside that is useless without others. Raises StorageError."""
+        self._move_to_superseded(path)
+        self._remove_empty_folders(path.parent)
 
-    def _move(self, path: Path) -> None:
-        goal = _free(self.build / FOLDER / self.name(path))
+    def _move_to_superseded(self, path: Path) -> None:
+        """Moves a file to the folder of superseded files, also across disks."""
+        target = _free_path(self.build / FOLDER / self.name(path))
         with files.storage(path):
-            goal.parent.mkdir(parents=True, exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                path.rename(goal)
+                path.rename(target)
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
-                with files.replacing(goal) as temporary:  # finished files lie on another disk
+                with files.replacing(target) as temporary:  # the folders are on different disks
                     shutil.copy2(path, temporary)
                 path.unlink()
-        self.moved.append((path, goal))
+        self.moved.append((path, target))
 
-    def _tidy(self, folder: Path) -> None:
-        """Remove a folder that is empty now, and those around it."""
+    def _remove_empty_folders(self, folder: Path) -> None:
+        """Removes a folder if it is empty, and its empty parents."""
         root = Path(os.path.normpath(self.folder))
         while folder != root and folder.is_relative_to(root):
             try:
@@ -226,40 +234,46 @@ class Shelf:
             files.save_json(self.ledger, rows)
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def _file_identity(path: Path) -> tuple[int, int]:
+    """Returns the device and inode of a file."""
     stat = path.lstat()
     return stat.st_dev, stat.st_ino
 
 
-def _free(path: Path) -> Path:
-    """The path, with a number where there is such a file already."""
-    goal, number = path, 2
-    while os.path.lexists(goal):
-        goal = path.with_name(f"{path.stem} ({number}){path.suffix}")
+def _free_path(path: Path) -> Path:
+    """Returns the path, with a number appended where such a file exists."""
+    candidate, number = path, 2
+    while os.path.lexists(candidate):
+        candidate = path.with_name(f"{path.stem} ({number}){path.suffix}")
         number += 1
-    return goal
+    return candidate
 
 
 def superseded(build: Path) -> list[tuple[Path, int]]:
-    """What was moved aside, with sizes, in order. Raises StorageError."""
+    """Returns the files that were moved aside with their sizes, in order. Raises StorageError."""
     folder = build / FOLDER
     with files.storage(folder):
-        if folder.is_symlink():  # somebody else's choice of what lies there
+        if folder.is_symlink():  # a user's own folder, left alone
             return []
-        found = sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
-        return [(path, path.lstat().st_size) for path in found]
+        paths = sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
+        return [(path, path.lstat().st_size) for path in paths]
 
 
 def clear(build: Path) -> int:
-    """Delete what was moved aside; its size in bytes. Raises StorageError."""
-    found = superseded(build)
+    """Deletes the files that were moved aside, and returns their size in bytes. Raises
+    StorageError."""
+    superseded_files = superseded(build)
     with files.storage(build / FOLDER):
-        for path, _ in found:
+        for path, _ in superseded_files:
             path.unlink()
-        folders = [path for path in (build / FOLDER).rglob("*") if path.is_dir()] if found else []
+        folders = (
+            [path for path in (build / FOLDER).rglob("*") if path.is_dir()]
+            if superseded_files
+            else []
+        )
         for folder in sorted(folders, reverse=True):
             with contextlib.suppress(OSError):
                 folder.rmdir()
         with contextlib.suppress(OSError):
             (build / FOLDER).rmdir()
-    return sum(size for _, size in found)
+    return sum(size for _, size in superseded_files)

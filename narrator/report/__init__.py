@@ -27,31 +27,32 @@ from narrator.installation import install_command
 from narrator.pipeline.bookplan import BookPlan
 from narrator.report import sound
 from narrator.report.facts import MARK, ProjectFacts, gather
-from narrator.report.sound import ChapterSound, KeptCurves
+from narrator.report.sound import ChapterSound, CurveCache
 from narrator.sound.probe import FileFigures
 
 __all__ = ["MARK", "PageObserver", "ProjectFacts", "gather", "path_of", "write"]
 
 
 class PageObserver(Protocol):
-    """Who is told how far a page is."""
+    """Receives the progress of a page."""
 
     def __call__(self, what: str, share: float) -> None: ...
 
 
 def path_of(book: BookPlan) -> Path:
-    """Where a project's page lies: build/report.html, and beside it those of drafts and of
-    manifests by another name than book.yaml."""
-    return book.project.build / f"{_name(book, 'report')}.html"
+    """Returns the path of a project's page: build/report.html; drafts and manifests by another name
+    than book.yaml have their own beside it."""
+    return book.project.build / f"{_file_name(book, 'report')}.html"
 
 
-def _name(book: BookPlan, what: str) -> str:
+def _file_name(book: BookPlan, prefix: str) -> str:
+    """Returns a file name of this manifest and rendition."""
     stem = "" if book.project.stem == "book" else f"-{book.project.stem}"
-    return f"{what}{stem}{'' if book.folders.kind == 'book' else f'-{book.folders.kind}'}"
+    return f"{prefix}{stem}{'' if book.folders.kind == 'book' else f'-{book.folders.kind}'}"
 
 
 def require(*packages: str) -> None:
-    """Raises EnvironmentFailed without packages of the extra."""
+    """Raises EnvironmentFailed for missing packages of the extra."""
     if missing := [name for name in packages if find_spec(name) is None]:
         raise EnvironmentFailed(
             f"the page needs {' and '.join(missing)}: {install_command('report')}"
@@ -66,55 +67,62 @@ def write(
     on_progress: PageObserver,
     now: datetime | None = None,
 ) -> ProjectFacts:
-    """Write the page; the facts that it states.
+    """Writes the page; returns the facts on it.
 
-    `spectrograms` are chapters, counted from 0. `on_progress` hears ("measure files", share done),
-    then ("read chapters", …), then ("draw", …). Raises EnvironmentFailed without the extra,
+    `spectrograms` are chapters, counted from 0. `on_progress` receives ("measure files", share
+    done), then ("read chapters", …), then ("draw", …). Raises EnvironmentFailed without the extra,
     StorageError.
     """
     require("matplotlib", "jinja2")
     from narrator.report import page
 
     facts = gather(book, now)
-    kept = KeptCurves(book.project.build / _name(book, "report-cache"))
-    heard = [file.path for file in facts.files if file.sound]
-    figures = sound.figures(heard, kept, lambda share: on_progress("measure files", share))
-    parts = _parts(facts, figures, spectrograms)
-    wanted: dict[Path, list[ChapterSound]] = defaultdict(list)
+    curve_cache = CurveCache(book.project.build / _file_name(book, "report-cache"))
+    sound_paths = [file.path for file in facts.files if file.sound]
+    figures = sound.figures(
+        sound_paths, curve_cache, lambda share: on_progress("measure files", share)
+    )
+    chapter_sounds = _chapter_sounds(facts, figures, spectrograms)
+    sounds_by_file: dict[Path, list[ChapterSound]] = defaultdict(list)
     for chapter in facts.chapters:
-        if chapter.file and (part := parts.get(chapter.number - 1)):
-            wanted[chapter.file.path].append(part)
-    for own in wanted.values():
-        own.sort(key=lambda part: part.start)
-    curves = sound.curves(wanted, kept, lambda share: on_progress("read chapters", share))
+        if chapter.file and (chapter_sound := chapter_sounds.get(chapter.number - 1)):
+            sounds_by_file[chapter.file.path].append(chapter_sound)
+    for file_sounds in sounds_by_file.values():
+        file_sounds.sort(key=lambda part: part.start)
+    curves = sound.curves(
+        sounds_by_file, curve_cache, lambda share: on_progress("read chapters", share)
+    )
 
-    def drawn(done: int, total: int) -> None:
-        on_progress("draw", done / max(1, total))
+    def report_drawn(done_count: int, total: int) -> None:
+        on_progress("draw", done_count / max(1, total))
 
-    sounds = page.Sounds(curves, parts, figures, kept)
-    with files.replacing(path) as temporary, temporary.open("w", encoding="utf-8") as out:
-        for piece in page.pieces(facts, sounds, path.parent, drawn):
-            out.write(piece)
-    kept.prune()
+    sounds = page.Sounds(curves, chapter_sounds, figures, curve_cache)
+    with files.replacing(path) as temporary, temporary.open("w", encoding="utf-8") as output:
+        for html_piece in page.pieces(facts, sounds, path.parent, report_drawn):
+            output.write(html_piece)
+    curve_cache.prune()
     return facts
 
 
-def _parts(
+def _chapter_sounds(
     facts: ProjectFacts, figures: dict[Path, FileFigures | UserError], spectrograms: Collection[int]
 ) -> dict[int, ChapterSound]:
-    """Where in its file each chapter is, by its number from 0; not of files that are unreadable."""
-    parts: dict[int, ChapterSound] = {}
+    """Returns the position of each chapter in its file, by its number from 0; skips unreadable
+    files."""
+    sounds_by_chapter: dict[int, ChapterSound] = {}
     for chapter in facts.chapters:
         index = chapter.number - 1
         measured = figures.get(chapter.file.path) if chapter.file else None
         if chapter.file is None or not isinstance(measured, FileFigures):
             continue
-        held: Sequence[int] = chapter.file.chapters
-        lengths = [facts.chapters[n].seconds or 0.0 for n in held]
-        begins = [*sound.starts(measured, lengths), measured.seconds]
-        place = held.index(index)
-        start = begins[place]
-        seconds = min(lengths[place] or begins[place + 1] - start, measured.seconds - start)
+        file_chapters: Sequence[int] = chapter.file.chapters
+        chapter_seconds = [facts.chapters[number].seconds or 0.0 for number in file_chapters]
+        starts = [*sound.starts(measured, chapter_seconds), measured.seconds]
+        position = file_chapters.index(index)
+        start = starts[position]
+        seconds = min(
+            chapter_seconds[position] or starts[position + 1] - start, measured.seconds - start
+        )
         if seconds > 0:
-            parts[index] = ChapterSound(index, start, seconds, index in spectrograms)
-    return parts
+            sounds_by_chapter[index] = ChapterSound(index, start, seconds, index in spectrograms)
+    return sounds_by_chapter

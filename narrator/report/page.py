@@ -1,8 +1,8 @@
-"""Facts and pictures -> one HTML page that needs nothing else: no network, fonts or scripts.
+"""Turns facts and pictures into one self-contained HTML page: no network, fonts or scripts needed.
 
-What it says and its markup are in templates/, a file for each section, where all text is escaped;
-here is what they are filled with. A little script lets places be heard where it runs; without it
-they are links to the same place. Knows nothing of plans, stores and how sound is measured.
+Texts and markup are in templates/, a file for each section, where all text is escaped; this module
+prepares their input. A small script plays places of the sound; without it they are links to the
+same place. Knows nothing of plans, stores and how sound is measured.
 """
 
 from __future__ import annotations
@@ -26,40 +26,44 @@ from narrator.errors import UserError
 from narrator.pipeline.places import Passage
 from narrator.report import plots
 from narrator.report.facts import MARK, ChapterFacts, File, Pause, ProjectFacts
-from narrator.report.sound import ChapterSound, Curve, KeptCurves
+from narrator.report.sound import ChapterSound, Curve, CurveCache
 from narrator.sound.clock import clock
 from narrator.sound.probe import FileFigures
 
 
 @dataclass(frozen=True, slots=True)
 class Sounds:
-    """What was measured of the files."""
+    """The measurements of the files."""
 
     curves: Mapping[int, Curve]
-    """Of chapters, counted from 0."""
+    """Curves by chapter, counted from 0."""
     parts: Mapping[int, ChapterSound]
-    """Where in its file each chapter is."""
+    """Position of each chapter in its file."""
     figures: Mapping[Path, FileFigures | UserError]
-    kept: KeptCurves
-    """Where drawn curves are kept."""
+    curve_cache: CurveCache
+    """Cache of drawn curves."""
 
 
-def _beside(name: str) -> str:
-    """A file of this room: style.css, script.js."""
+def _read_resource(name: str) -> str:
+    """Reads a file of this package: style.css, script.js."""
     return resources.files(__package__).joinpath(name).read_text("utf-8")
 
 
 def pieces(
     facts: ProjectFacts, sounds: Sounds, folder: Path, on_drawn: Callable[[int, int], None]
 ) -> Iterator[str]:
-    """The page, piece by piece: it may be long. `folder` is where it will lie, for its links.
+    """Yields the page in pieces, since it may be long. `folder` is its own, for relative links.
 
-    `on_drawn` hears how many pictures of how many are drawn.
+    `on_drawn` receives the number of drawn pictures and of all.
     """
-    files = _delivered(facts.files, sounds.figures)
+    files = _shown_files(facts.files, sounds.figures)
     chapters = [
-        ShownChapter(one, sounds.curves.get(one.number - 1), sounds.parts.get(one.number - 1))
-        for one in facts.chapters
+        ShownChapter(
+            chapter_facts,
+            sounds.curves.get(chapter_facts.number - 1),
+            sounds.parts.get(chapter_facts.number - 1),
+        )
+        for chapter_facts in facts.chapters
     ]
 
     def chapters_to_draw() -> Iterator[ShownChapter]:
@@ -72,8 +76,8 @@ def pieces(
         return _heard_at(chapters[passage.chapter], passage, end)
 
     def link(path: Path) -> str:
-        near = os.path.relpath(path.resolve(), folder.resolve())
-        return quote(Path(near).as_posix())
+        relative_path = os.path.relpath(path.resolve(), folder.resolve())
+        return quote(Path(relative_path).as_posix())
 
     template = _templates().get_template("page.html")
     yield from template.generate(
@@ -83,14 +87,14 @@ def pieces(
         chapters_to_draw=chapters_to_draw(),
         files=files,
         companions=[file for file in facts.files if not file.sound],
-        pauses_by_kind=_by_kind(facts.pauses),
-        pictures=_Pictures(facts, sounds.kept),
+        pauses_by_kind=_pauses_by_kind(facts.pauses),
+        pictures=_Pictures(facts, sounds.curve_cache),
         axes={"left": plots.LEFT, "right": plots.RIGHT, "dots": plots.WIDE.dots},
         heard_at=heard_at,
         link=link,
         mark=MARK,
-        style=_beside("style.css"),
-        script=_beside("script.js"),
+        style=_read_resource("style.css"),
+        script=_read_resource("script.js"),
     )
 
 
@@ -98,38 +102,41 @@ def pieces(
 
 
 def _templates() -> Environment:
+    """Returns the template environment with the filters of this page."""
     environment = templates.environment("narrator.report")
     environment.filters |= {
         "clock": clock,
-        "counted": _counted,
-        "dated": _dated,
-        "grouped": _grouped,
+        "counted": _count_noun,
+        "dated": _format_date,
+        "grouped": _format_number,
         "median": median,
-        "signed": _signed,
-        "sized": _sized,
+        "signed": _format_signed,
+        "sized": _format_size,
         "tally": Counter,
     }
     return environment
 
 
-def _grouped(number: int) -> str:
+def _format_number(number: int) -> str:
     return f"{number:,}"
 
 
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+def _count_noun(number: int, noun: str) -> str:
+    """Formats a number with its noun, in the plural if needed."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _dated(moment: datetime) -> str:
+def _format_date(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M}"
 
 
-def _signed(value: float, digits: int = 1) -> str:
-    """With a real minus."""
-    return f"{value:.{digits}f}".replace("-", "−")
+def _format_signed(number: float, digits: int = 1) -> str:
+    """Formats a number with a true minus sign."""
+    return f"{number:.{digits}f}".replace("-", "−")
 
 
-def _sized(size: float) -> str:
+def _format_size(size: float) -> str:
+    """Formats bytes as B, kB, MB or GB."""
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit != "MB" else f"{size:.1f} {unit}"
@@ -142,7 +149,7 @@ def _sized(size: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far something is, in words, and whether that is all one could want."""
+    """A state in words; `good` where nothing is left to do."""
 
     words: str
     good: bool = False
@@ -150,12 +157,12 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """A file to listen to, with what was measured of it."""
+    """A sound file with its measurements."""
 
     facts: File
     figures: FileFigures | None
     unreadable: str
-    """Why it has no figures, as far as that is known."""
+    """Reason why it could not be measured, where that is known."""
     checks: Sequence[verify.Check]
 
     @property
@@ -165,7 +172,7 @@ class ShownFile:
 
 @dataclass(frozen=True, slots=True)
 class ShownChapter:
-    """A chapter, with what was measured of it."""
+    """A chapter with its measurements."""
 
     facts: ChapterFacts
     curve: Curve | None
@@ -173,7 +180,7 @@ class ShownChapter:
 
     @property
     def number(self) -> int:
-        """From 1."""
+        """Counted from 1."""
         return self.facts.number
 
     @property
@@ -182,7 +189,7 @@ class ShownChapter:
 
     @property
     def level(self) -> float | None:
-        """Of its target, where that is in LUFS, as its curve is."""
+        """Level of its target where that is in LUFS, like its curve."""
         target = self.facts.target
         return target.level if target.kind == "LUFS" else None
 
@@ -191,7 +198,7 @@ class ShownChapter:
         facts = self.facts
         if facts.missing:
             up = f", {facts.given_up:,} given up" if facts.given_up else ""
-            return State(f"{_counted(facts.missing, 'chunk')} missing{up}")
+            return State(f"{_count_noun(facts.missing, 'chunk')} missing{up}")
         if facts.seconds is None or facts.file is None:
             return State("spoken, not delivered")
         if not facts.current or facts.file.note:
@@ -201,37 +208,43 @@ class ShownChapter:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Where something is heard."""
+    """A position in a sound file."""
 
     path: Path
     seconds: float
-    """From the start of the file."""
+    """Seconds from the start of the file."""
     within: float
-    """From the start of the chapter."""
+    """Seconds from the start of the chapter."""
 
 
-def _delivered(
+def _shown_files(
     files: Sequence[File], figures: Mapping[Path, FileFigures | UserError]
 ) -> list[ShownFile]:
-    """Files to listen to; each is held to the first that can be read of its own way of delivery."""
-    firsts: dict[str | None, FileFigures] = {}
-    shown = []
+    """Returns the sound files with checks; each is compared with the first readable file of its
+    profile."""
+    first_by_profile: dict[str | None, FileFigures] = {}
+    shown_files = []
     for file in files:
         if not file.sound:
             continue
-        measured = figures.get(file.path)
-        if isinstance(measured, FileFigures):
-            first = firsts.setdefault(file.profile.name if file.profile else None, measured)
-            checks = verify.checks(measured, file.profile, first)
-            shown.append(ShownFile(file, measured, "", checks))
+        file_figures = figures.get(file.path)
+        if isinstance(file_figures, FileFigures):
+            first_figures = first_by_profile.setdefault(
+                file.profile.name if file.profile else None, file_figures
+            )
+            checks = verify.checks(file_figures, file.profile, first_figures)
+            shown_files.append(ShownFile(file, file_figures, "", checks))
         else:
-            shown.append(ShownFile(file, None, str(measured or ""), ()))
-    return shown
+            shown_files.append(ShownFile(file, None, str(file_figures or ""), ()))
+    return shown_files
 
 
 def _state(facts: ProjectFacts, files: Sequence[ShownFile]) -> State:
+    """Returns the state of the project."""
     if facts.missing:
-        return State(f"Incomplete: {_counted(facts.missing, 'chunk')} of {facts.chunks:,} missing")
+        return State(
+            f"Incomplete: {_count_noun(facts.missing, 'chunk')} of {facts.chunks:,} missing"
+        )
     if not facts.characters.balanced:
         return State("Text is unaccounted for")
     if not files:
@@ -239,27 +252,28 @@ def _state(facts: ProjectFacts, files: Sequence[ShownFile]) -> State:
     if any(file.facts.note for file in files):
         return State("All spoken, but files are out of date")
     if failed := sum(len(file.failed) for file in files):
-        return State(f"Delivered, but {_counted(failed, 'check')} of its files failed")
+        return State(f"Delivered, but {_count_noun(failed, 'check')} of its files failed")
     if facts.doubtful:
-        return State(f"Delivered, with {_counted(facts.doubtful, 'doubtful chunk')}")
+        return State(f"Delivered, with {_count_noun(facts.doubtful, 'doubtful chunk')}")
     return State("Complete and delivered", good=True)
 
 
-def _by_kind(pauses: Sequence[Pause]) -> list[tuple[str, list[float]]]:
-    """Lengths of pauses, in seconds; the kind that there are most of first."""
-    kinds: dict[str, list[float]] = defaultdict(list)
+def _pauses_by_kind(pauses: Sequence[Pause]) -> list[tuple[str, list[float]]]:
+    """Returns the lengths of pauses in seconds by kind, the most frequent kind first."""
+    seconds_by_kind: dict[str, list[float]] = defaultdict(list)
     for pause in pauses:
-        kinds[pause.kind].append(pause.seconds)
-    return sorted(kinds.items(), key=lambda item: -len(item[1]))
+        seconds_by_kind[pause.kind].append(pause.seconds)
+    return sorted(seconds_by_kind.items(), key=lambda kind: -len(kind[1]))
 
 
-def _heard_at(chapter: ShownChapter, passage: Passage, end: bool) -> Moment | None:
-    """A little before a passage, or before its end, where that is to be heard."""
-    within = passage.stop if end else passage.start
-    if within is None or chapter.part is None or chapter.facts.file is None:
+def _heard_at(chapter: ShownChapter, passage: Passage, at_end: bool) -> Moment | None:
+    """Returns the position a little before a passage, or before its end; None where it is not
+    heard."""
+    chapter_seconds = passage.stop if at_end else passage.start
+    if chapter_seconds is None or chapter.part is None or chapter.facts.file is None:
         return None
-    begin = max(0.0, chapter.part.start + within - (1.0 if end else 0.2))
-    return Moment(chapter.facts.file.path, begin, within)
+    file_seconds = max(0.0, chapter.part.start + chapter_seconds - (1.0 if at_end else 0.2))
+    return Moment(chapter.facts.file.path, file_seconds, chapter_seconds)
 
 
 # -- pictures --------------------------------------------------------------------------------------
@@ -270,10 +284,10 @@ Sizes = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Pictures:
-    """Drawn when a template asks for them, chapter by chapter."""
+    """Draws pictures when a template asks for them, chapter by chapter."""
 
     facts: ProjectFacts
-    kept: KeptCurves
+    curve_cache: CurveCache
 
     def paces(self) -> Sizes:
         paces = self.facts.paces
@@ -288,7 +302,7 @@ class _Pictures:
         return _sizes(lambda size: plots.pauses(lengths, size))
 
     def chapter(self, chapter: ShownChapter) -> Sizes:
-        return self._kept(
+        return self._draw_cached(
             "chapter",
             chapter,
             chapter.level,
@@ -296,29 +310,30 @@ class _Pictures:
         )
 
     def spectrogram(self, chapter: ShownChapter) -> Sizes:
-        return self._kept("spectrogram", chapter, None, plots.spectrogram)
+        return self._draw_cached("spectrogram", chapter, None, plots.spectrogram)
 
-    def _kept(
+    def _draw_cached(
         self,
         kind: str,
         chapter: ShownChapter,
         target: float | None,
         draw: Callable[[Curve, plots.PlotSize, str], str],
     ) -> Sizes:
-        """Of a chapter that is heard. Raises StorageError."""
+        """Draws a picture of a chapter in all sizes, or loads it from the cache. Raises
+        StorageError."""
         file, curve, part = chapter.facts.file, chapter.curve, chapter.part
         assert file is not None
         assert curve is not None
         assert part is not None
         name = f"{kind}-{chapter.number}"
 
-        def drawn(size: plots.PlotSize) -> str:
+        def draw_size(size: plots.PlotSize) -> str:
             recipe = {"drawing": plots.DRAWING, "name": name, "size": size.name, "target": target}
-            return self.kept.picture(
+            return self.curve_cache.picture(
                 file.path, part, recipe, lambda: draw(curve, size, f"{name}-plot")
             )
 
-        return _sizes(drawn)
+        return _sizes(draw_size)
 
 
 def _sizes(draw: Callable[[plots.PlotSize], str]) -> Sizes:

@@ -1,4 +1,4 @@
-"""A list of pickups -> a page to print, with a box to tick on each row."""
+"""A list of pickups as a page to print, with a box to tick on each row."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.pickups import Pickup
 
 MARK = '<meta name="generator" content="narrator pickups">'
-"""Stands in every such page: only one is replaced by another."""
+"""Mark of such pages: only a page with it is overwritten."""
 
 
 def write(book: BookPlan, rows: Sequence[Pickup], path: Path) -> None:
-    """Raises StorageError."""
+    """Writes the page. Raises StorageError."""
     files.write(path, page(book, rows))
 
 
 def page(book: BookPlan, rows: Sequence[Pickup]) -> bytes:
-    """The page: UTF-8."""
+    """Returns the page in UTF-8."""
     titles = [chapter.title for chapter in book.chapters]
 
     def title(row: Pickup) -> str:
         number = int(row.chapter) if row.chapter.isdecimal() else 0
         return f"{row.chapter}. {titles[number - 1]}" if 0 < number <= len(titles) else row.chapter
 
-    chapters = [(name, list(own)) for name, own in groupby(rows, title)]
+    chapters = [(name, list(chapter_rows)) for name, chapter_rows in groupby(rows, title)]
     template = templates.environment("narrator.report").get_template("pickups.html")
-    said = template.render(title=book.project.manifest.title, chapters=chapters, mark=MARK)
-    return said.encode("utf-8", "replace")
+    html = template.render(title=book.project.manifest.title, chapters=chapters, mark=MARK)
+    return html.encode("utf-8", "replace")

@@ -1,8 +1,8 @@
-"""Pictures by matplotlib, as SVG that takes its colours from the page around it.
+"""Draws pictures with matplotlib, as SVG that takes its colours from the page around it.
 
-Every picture comes in two widths, for a desk and for a phone. No text of authors is drawn: a
-plotting library has neither all scripts nor their shapes. Needs the extra `report`; knows nothing
-of projects and files.
+Every picture comes in two widths, for desktops and phones. No text of authors is drawn: a plotting
+library has neither all scripts nor their shapes. Needs the extra `report`; knows nothing of
+projects and files.
 """
 
 from __future__ import annotations
@@ -25,27 +25,28 @@ from narrator.report.sound import QUIETEST, Curve, mel
 from narrator.sound.clock import clock
 
 DRAWING = 1
-"""Raised when a picture of the same curve would look otherwise: drawn ones are kept."""
+"""Version of the drawings, which are cached: raised when a picture of the same curve would
+change."""
 INK, WAVE, ACCENT, RULE, WARN = "#010101", "#020202", "#030303", "#040404", "#050505"
-"""Stand in for the page's colours while a picture is drawn."""
+"""Placeholders for the page's colours while a picture is drawn."""
 _COLOURS = {INK: "muted", WAVE: "wave", ACCENT: "accent", RULE: "rule", WARN: "warn"}
 
 
 @dataclass(frozen=True, slots=True)
 class PlotSize:
-    """Of a picture, in pixels of the page."""
+    """Size of a picture in pixels of the page."""
 
     name: str
     width: int
     height: int
     ticks: int
-    """At most, on the time axis."""
+    """Most ticks on the time axis."""
     points: int
-    """Of a waveform."""
+    """Points of a waveform."""
     dots: int
-    """Of a cloud, outliers apart."""
+    """Dots of a scatter plot, without outliers."""
     columns: int
-    """Of a spectrogram."""
+    """Columns of a spectrogram."""
 
 
 WIDE = PlotSize("wide", 960, 250, 12, 1500, 4000, 640)
@@ -54,66 +55,66 @@ SIZES = (WIDE, NARROW)
 LEFT, RIGHT = 44, 12
 """Pixels beside the axes."""
 LEVELS = 10
-"""Of 255, that are one colour of a spectrogram: 3 dB."""
+"""Levels of 255 that share a colour in a spectrogram: 3 dB."""
 
 
 # -- pictures --------------------------------------------------------------------------------------
 
 
 def chapter(curve: Curve, target: float | None, size: PlotSize, name: str) -> str:
-    """Waveform over short-term loudness on one time axis; `target` in LUFS is a line."""
+    """Draws waveform and short-term loudness on one time axis; `target` in LUFS is a line."""
     figure = Figure(figsize=(size.width / 72, size.height / 72))
-    wave, loud = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.25))
-    low = _coarser(curve.low, size.points).min(axis=1)
-    high = _coarser(curve.high, size.points).max(axis=1)
+    wave_axes, loudness_axes = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.25))
+    low = _group_rows(curve.low, size.points).min(axis=1)
+    high = _group_rows(curve.high, size.points).max(axis=1)
     times = (np.arange(len(low)) + 0.5) * curve.seconds / max(1, len(low))
-    wave.fill_between(times, low, high, color=WAVE, linewidth=0.3)
-    most = max(0.1, float(np.abs([*low, *high]).max(initial=0.0)))
-    wave.set_ylim(-most, most)
-    _bare(wave)
-    wave.yaxis.set_major_locator(NullLocator())
-    wave.tick_params(bottom=False, labelbottom=False)
-    wave.spines["bottom"].set_visible(False)
-    every = max(1, 2 * len(curve.loudness) // size.points)
-    readings = curve.loudness[every // 2 :: every]
+    wave_axes.fill_between(times, low, high, color=WAVE, linewidth=0.3)
+    peak = max(0.1, float(np.abs([*low, *high]).max(initial=0.0)))
+    wave_axes.set_ylim(-peak, peak)
+    _style_axes(wave_axes)
+    wave_axes.yaxis.set_major_locator(NullLocator())
+    wave_axes.tick_params(bottom=False, labelbottom=False)
+    wave_axes.spines["bottom"].set_visible(False)
+    stride = max(1, 2 * len(curve.loudness) // size.points)
+    readings = curve.loudness[stride // 2 :: stride]
     times = (np.arange(len(readings)) + 0.5) * curve.seconds / max(1, len(readings))
-    loud.plot(times, readings, color=ACCENT, linewidth=1.3)
-    heard = readings[~np.isnan(readings)]
-    top = max(-5.0, float(heard.max(initial=QUIETEST)) + 2, (target or QUIETEST) + 2)
-    bottom = min(-43.0, (target or -20.0) - 15)  # its lowest mark stays clear of the time
-    loud.set_ylim(bottom, top)
-    _bare(loud)
-    loud.yaxis.set_major_locator(FixedLocator([-60, -50, -40, -30, -20, -10, 0]))
-    loud.grid(axis="y", color=RULE, linewidth=0.7)
+    loudness_axes.plot(times, readings, color=ACCENT, linewidth=1.3)
+    audible_readings = readings[~np.isnan(readings)]
+    top = max(-5.0, float(audible_readings.max(initial=QUIETEST)) + 2, (target or QUIETEST) + 2)
+    bottom = min(-43.0, (target or -20.0) - 15)  # keeps its lowest tick clear of the time axis
+    loudness_axes.set_ylim(bottom, top)
+    _style_axes(loudness_axes)
+    loudness_axes.yaxis.set_major_locator(FixedLocator([-60, -50, -40, -30, -20, -10, 0]))
+    loudness_axes.grid(axis="y", color=RULE, linewidth=0.7)
     if target is not None:
-        loud.axhline(target, color=INK, linewidth=1, dashes=(4, 3))
-    _time_axis(loud, curve.seconds, size)
-    _placed(figure, size, above=8, below=26)
+        loudness_axes.axhline(target, color=INK, linewidth=1, dashes=(4, 3))
+    _time_axis(loudness_axes, curve.seconds, size)
+    _set_margins(figure, size, above=8, below=26)
     figure.subplots_adjust(hspace=0.1)
     return _svg(figure, f"{name}-{size.name}")
 
 
 def spectrogram(curve: Curve, size: PlotSize, name: str) -> str:
-    """Strength by time and pitch; the curve must have its spectrum."""
+    """Draws strength by time and pitch; the curve must have its spectrum."""
     assert curve.spectrum is not None
     columns = curve.spectrum.shape[1]
-    wanted = min(columns, size.columns)
-    edges = np.linspace(0, columns, wanted + 1).astype(np.intp)[:-1]
+    column_count = min(columns, size.columns)
+    edges = np.linspace(0, columns, column_count + 1).astype(np.intp)[:-1]
     image = np.maximum.reduceat(curve.spectrum, edges, axis=1)
-    image = image // LEVELS * LEVELS  # steps that nobody sees, and half the bytes
+    image = image // LEVELS * LEVELS  # invisible steps, half the bytes
     figure = Figure(figsize=(size.width / 72, size.height / 72))
     axes = figure.subplots()
     axes.imshow(
         image, cmap="magma", vmin=0, vmax=255, origin="lower", aspect="auto",
         interpolation="none", extent=(0, curve.seconds, 0, mel(curve.top)),
     )  # fmt: skip
-    _bare(axes)
+    _style_axes(axes)
     marks = [hertz for hertz in (250, 500, 1000, 2000, 4000, 8000) if hertz <= curve.top]
     axes.yaxis.set_major_locator(FixedLocator([mel(hertz) for hertz in marks]))
     names = [f"{hertz / 1000:g}" for hertz in marks]
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: names[place or 0]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda hertz, index: names[index or 0]))
     _time_axis(axes, curve.seconds, size)
-    _placed(figure, size, above=8, below=26)
+    _set_margins(figure, size, above=8, below=26)
     return _svg(figure, f"{name}-{size.name}")
 
 
@@ -124,61 +125,79 @@ def paces(
     total: float,
     size: PlotSize,
 ) -> str:
-    """Speech rate of every chunk, against its speaker's own, over `total` seconds of speech."""
-    x, y, odd = np.array(times), np.array(against), np.array(outliers, bool)
+    """Draws the speech rate of every chunk relative to its speaker's, over `total` seconds of
+    speech."""
+    x, y, is_outlier = np.array(times), np.array(against), np.array(outliers, bool)
     figure = Figure(figsize=(size.width / 72, size.height / 72))
     axes = figure.subplots()
-    usual = np.flatnonzero(~odd)
-    if len(usual) > size.dots:
-        usual = usual[np.linspace(0, len(usual) - 1, size.dots).astype(np.intp)]
+    usual_indices = np.flatnonzero(~is_outlier)
+    if len(usual_indices) > size.dots:
+        usual_indices = usual_indices[
+            np.linspace(0, len(usual_indices) - 1, size.dots).astype(np.intp)
+        ]
     y = np.clip(y, 0.3, 3.3)
     axes.set_yscale("log")
     axes.axhline(1, color=RULE, linewidth=1)
-    small = 4.5 if len(usual) < 1000 else 2.5
-    axes.plot(x[usual], y[usual], "o", color=WAVE, markersize=small, markeredgewidth=0)
-    axes.plot(x[odd], y[odd], "o", color=WARN, markersize=8, fillstyle="none", markeredgewidth=1.6)
-    span = max(1.6, float(np.exp(np.abs(np.log(y)).max(initial=0.0))) * 1.1)
-    axes.set_ylim(1 / span, span)
+    marker_size = 4.5 if len(usual_indices) < 1000 else 2.5
+    axes.plot(
+        x[usual_indices],
+        y[usual_indices],
+        "o",
+        color=WAVE,
+        markersize=marker_size,
+        markeredgewidth=0,
+    )
+    axes.plot(
+        x[is_outlier],
+        y[is_outlier],
+        "o",
+        color=WARN,
+        markersize=8,
+        fillstyle="none",
+        markeredgewidth=1.6,
+    )
+    axis_span = max(1.6, float(np.exp(np.abs(np.log(y)).max(initial=0.0))) * 1.1)
+    axes.set_ylim(1 / axis_span, axis_span)
     ticks = [0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3]
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_locator(FixedLocator([t for t in ticks if 1 / span < t < span]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
-    _bare(axes)
+    axes.yaxis.set_major_locator(FixedLocator([t for t in ticks if 1 / axis_span < t < axis_span]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda ratio, index: f"{ratio:g}"))
+    _style_axes(axes)
     axes.grid(axis="y", color=RULE, linewidth=0.5)
     _time_axis(axes, total, size)
-    _placed(figure, size, above=8, below=26)
+    _set_margins(figure, size, above=8, below=26)
     return _svg(figure, f"paces-{size.name}")
 
 
 def pauses(seconds: Sequence[float], size: PlotSize) -> str:
-    """How many pauses there are of each length."""
-    most = min(6.0, max(1.0, max(seconds, default=0.0)))
-    counts, edges = np.histogram(np.minimum(seconds, most), bins=30, range=(0, most))
+    """Draws a histogram of the lengths of pauses."""
+    max_seconds = min(6.0, max(1.0, max(seconds, default=0.0)))
+    counts, edges = np.histogram(np.minimum(seconds, max_seconds), bins=30, range=(0, max_seconds))
     figure = Figure(figsize=(size.width / 72, size.height * 0.7 / 72))
     axes = figure.subplots()
     axes.bar(edges[:-1], counts, width=np.diff(edges) * 0.86, align="edge", color=WAVE)
-    _bare(axes)
+    _style_axes(axes)
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.grid(axis="y", color=RULE, linewidth=0.7)
     axes.set_axisbelow(True)
-    axes.set_xlim(0, most)
+    axes.set_xlim(0, max_seconds)
     axes.xaxis.set_major_locator(MaxNLocator(size.ticks, steps=[1, 2, 5, 10], prune="both"))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g} s"))
-    _placed(figure, size, above=8, below=26, height=size.height * 0.7)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, index: f"{seconds:g} s"))
+    _set_margins(figure, size, above=8, below=26, height=size.height * 0.7)
     return _svg(figure, f"pauses-{size.name}")
 
 
-def _coarser(values: NDArray[np.float32], most: int) -> NDArray[np.float32]:
-    """At most so many rows of neighbours, (rows, each)."""
-    every = max(1, -(-len(values) // most))
-    padded = np.concatenate([values, np.repeat(values[-1:], -len(values) % every)])
-    return padded.reshape(-1, every)
+def _group_rows(curve: NDArray[np.float32], max_rows: int) -> NDArray[np.float32]:
+    """Groups neighbours into at most `max_rows` rows, (rows, row length)."""
+    row_length = max(1, -(-len(curve) // max_rows))
+    padded = np.concatenate([curve, np.repeat(curve[-1:], -len(curve) % row_length)])
+    return padded.reshape(-1, row_length)
 
 
 # -- axes ------------------------------------------------------------------------------------------
 
 
-def _bare(axes: Axes) -> None:
+def _style_axes(axes: Axes) -> None:
     axes.patch.set_visible(False)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
@@ -194,45 +213,45 @@ def _time_axis(axes: Axes, seconds: float, size: PlotSize) -> None:
     step = next((step for step in _STEPS if seconds / step <= size.ticks), 86400)
     axes.set_xlim(0, seconds)
     axes.xaxis.set_major_locator(FixedLocator(list(np.arange(0, seconds, step))))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: clock(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, index: clock(seconds)))
 
 
-def _placed(
+def _set_margins(
     figure: Figure, size: PlotSize, *, above: int, below: int, height: float | None = None
 ) -> None:
-    high = height or size.height
+    figure_height = height or size.height
     figure.subplots_adjust(
         left=LEFT / size.width,
         right=1 - RIGHT / size.width,
-        top=1 - above / high,
-        bottom=below / high,
+        top=1 - above / figure_height,
+        bottom=below / figure_height,
     )
     figure.patch.set_visible(False)
 
 
 # -- SVG -------------------------------------------------------------------------------------------
 
-_LONG = re.compile(r"(\d+\.\d)\d+")
+_LONG_DECIMALS = re.compile(r"(\d+\.\d)\d+")
 _FONT = re.compile(r"font-family:[^;\"]*;?|font:[^;\"]*;?")
 
 
 def _svg(figure: Figure, name: str) -> str:
-    """The picture as an element of a page: no addresses, no fonts, names of its own."""
+    """Returns the picture as an element of a page: no addresses, no fonts, unique ids."""
     FigureCanvasSVG(figure)
-    data = io.BytesIO()
+    svg_buffer = io.BytesIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        figure.savefig(data, format="svg", metadata={"Date": None})
-    root = etree.fromstring(data.getvalue(), etree.XMLParser(resolve_entities=False))
-    used = set(re.findall(rb"#([\w-]+)", data.getvalue()))
+        figure.savefig(svg_buffer, format="svg", metadata={"Date": None})
+    root = etree.fromstring(svg_buffer.getvalue(), etree.XMLParser(resolve_entities=False))
+    used_ids = set(re.findall(rb"#([\w-]+)", svg_buffer.getvalue()))
     for element in list(root.iter()):
         tag = element.tag if isinstance(element.tag, str) else ""
         parent = element.getparent()
         if parent is not None and (not tag or tag.endswith(("}metadata", "}style"))):
             parent.remove(element)
             continue
-        _clean(element, used, name)
-    for wanted in ("width", "height"):
-        root.attrib.pop(wanted, None)
+        _clean_element(element, used_ids, name)
+    for attribute in ("width", "height"):
+        root.attrib.pop(attribute, None)
     text = str(etree.tostring(root, encoding="unicode"))
     text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text, count=0)
     text = re.sub(r"\bxlink:href", "href", text)
@@ -241,24 +260,25 @@ def _svg(figure: Figure, name: str) -> str:
     return re.sub(r">\s+<", "><", text)
 
 
-def _clean(element: etree._Element, used: set[bytes], name: str) -> None:
+def _clean_element(element: etree._Element, used_ids: set[bytes], name: str) -> None:
+    """Shortens an element's numbers, and makes its ids unique to the picture."""
     attributes = element.attrib
     if "id" in attributes:
-        if attributes["id"].encode() in used:
+        if attributes["id"].encode() in used_ids:
             attributes["id"] = f"{name}-{attributes['id']}"
         else:
             del attributes["id"]
-    for key, value in attributes.items():
-        if key.endswith("href") and value.startswith("#"):
-            attributes[key] = f"#{name}-{value[1:]}"
-        elif value.startswith("url(#"):
-            attributes[key] = f"url(#{name}-{value[5:]}"
+    for key, content in attributes.items():
+        if key.endswith("href") and content.startswith("#"):
+            attributes[key] = f"#{name}-{content[1:]}"
+        elif content.startswith("url(#"):
+            attributes[key] = f"url(#{name}-{content[5:]}"
         elif key == "d" or key == "transform" or key in ("x", "y"):
-            short = _LONG.sub(r"\1", " ".join(value.split()))
-            # after a place that is moved to, places are lines to without being told
+            short = _LONG_DECIMALS.sub(r"\1", " ".join(content.split()))
+            # points after a move are lines without a command
             attributes[key] = short if "C" in short else short.replace(" L ", " ")
         elif key == "style":
-            attributes[key] = _FONT.sub(_plain_font, value).strip()
+            attributes[key] = _FONT.sub(_plain_font, content).strip()
 
 
 def _plain_font(match: re.Match[str]) -> str:

@@ -1,8 +1,7 @@
-"""Delivered chapters as curves: waveform, loudness over time, spectrum; in bounded memory.
+"""Measures delivered chapters as curves, in bounded memory: waveform, loudness over time, spectrum.
 
-A file is decoded once, block by block, whatever chapters it holds; curves, figures and what was
-drawn of them are kept under `build`, so that what has not changed is not decoded again. Knows
-nothing of pages and plots.
+A file is decoded once, block by block, whatever chapters it holds; curves, figures and drawings are
+kept under `build`, so that unchanged files are not decoded again. Knows nothing of pages and plots.
 """
 
 from __future__ import annotations
@@ -30,18 +29,18 @@ from narrator.sound.probe import ChapterMark, FileFigures
 from narrator.sound.spectra import Spectra
 
 POINTS = 1500
-"""Of a chapter's waveform: more than a screen shows."""
+"""Points of a chapter's waveform: more than a screen shows."""
 READINGS = 750
-"""Of its loudness, each over three seconds."""
+"""Readings of a chapter's loudness, each over three seconds."""
 BANDS, COLUMNS = 96, 900
-"""Of a spectrogram."""
+"""Size of a spectrogram."""
 QUIETEST = -60.0
-"""LUFS: what is quieter counts as silence."""
+"""LUFS: anything quieter counts as silence."""
 DEPTH = 80.0
-"""dB from the strongest to the weakest that a spectrogram shows."""
+"""dB from the strongest to the weakest sound that a spectrogram shows."""
 
 Progress = Callable[[float], None]
-"""Told the share that is done."""
+"""Receives the share that is done."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +50,7 @@ class Curve:
     seconds: float
     low: NDArray[np.float32]
     high: NDArray[np.float32]
-    """Least and highest sample of each stretch, (n,), at most `POINTS`."""
+    """Lowest and highest sample of each stretch, (n,), at most `POINTS`."""
     loudness: NDArray[np.float32]
     """Short-term LUFS, (n,), evenly spread; NaN for silence."""
     integrated: float
@@ -61,12 +60,12 @@ class Curve:
     spectrum: NDArray[np.uint8] | None = None
     """(bands, columns), lowest band first; 255 is the strongest, 0 is `DEPTH` dB below."""
     top: float = 0.0
-    """Hertz of the highest band."""
+    """Upper limit of the highest band in Hz."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChapterSound:
-    """A chapter within a file."""
+    """The position of a chapter in a file."""
 
     chapter: int
     """Counted from 0."""
@@ -74,11 +73,11 @@ class ChapterSound:
     """Seconds."""
     seconds: float
     spectrum: bool
-    """Whether its spectrum is wanted."""
+    """True where its spectrum is needed."""
 
 
 def starts(file: FileFigures, lengths: Sequence[float]) -> list[float]:
-    """Seconds at which a file's chapters begin: by its marks, else by their lengths."""
+    """Returns the seconds at which a file's chapters begin: by its marks, else by their lengths."""
     if len(file.marks) == len(lengths):
         return [mark.start for mark in file.marks]
     return [float(sum(lengths[:n])) for n in range(len(lengths))]
@@ -88,14 +87,15 @@ def starts(file: FileFigures, lengths: Sequence[float]) -> list[float]:
 
 
 @dataclass(slots=True)
-class KeptCurves:
-    """Curves and figures of files under one folder. What is lost or torn is measured again."""
+class CurveCache:
+    """Keeps curves and figures of files in a folder. Missing or damaged ones are measured again."""
 
     folder: Path
     used: set[str] = field(default_factory=set)
 
     def curve(self, path: Path, part: ChapterSound) -> Curve | None:
-        """What is kept of a chapter; with its spectrum, where that is wanted."""
+        """Loads the curve of a chapter, with its spectrum where that is needed; None where it is
+        missing."""
         key = self._key(path, part)
         self.used |= {f"{key}.npz", f"{key}-spectrum.npz"}
         try:
@@ -103,7 +103,7 @@ class KeptCurves:
             if part.spectrum:
                 facts |= self._load(f"{key}-spectrum")
         except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
-            return None  # not there, or torn: measured again
+            return None  # missing or damaged: measured again
         try:
             return Curve(
                 float(facts["seconds"]), facts["low"], facts["high"], facts["loudness"],
@@ -115,19 +115,20 @@ class KeptCurves:
             return None
 
     def _load(self, name: str) -> dict[str, NDArray[np.float32]]:
-        data = io.BytesIO((self.folder / f"{name}.npz").read_bytes())
-        with zipfile.ZipFile(data) as archive:
+        """Loads the arrays of an entry. Raises an error for a damaged one."""
+        member_bytes = io.BytesIO((self.folder / f"{name}.npz").read_bytes())
+        with zipfile.ZipFile(member_bytes) as archive:
             if any(part.compress_type != zipfile.ZIP_DEFLATED for part in archive.infolist()):
                 raise zipfile.BadZipFile("otherwise compressed than it was")
-            # whole, with its checksum tested, before it is looked at
+            # read completely, so that the checksum is tested before use
             packed = {part: io.BytesIO(archive.read(part)) for part in archive.namelist()}
         return {
-            part.removesuffix(".npy"): np.load(data, allow_pickle=False)
-            for part, data in packed.items()
+            part.removesuffix(".npy"): np.load(member_bytes, allow_pickle=False)
+            for part, member_bytes in packed.items()
         }
 
     def keep(self, path: Path, part: ChapterSound, curve: Curve) -> None:
-        """Raises StorageError."""
+        """Saves the curve of a chapter. Raises StorageError."""
         key = self._key(path, part)
         rows = asdict(curve)
         spectrum = {name: rows.pop(name) for name in ("spectrum", "top")}
@@ -146,8 +147,10 @@ class KeptCurves:
     def picture(
         self, path: Path, part: ChapterSound, recipe: Mapping[str, object], draw: Callable[[], str]
     ) -> str:
-        """A drawing of a chapter's curve, drawn unless it is kept; `recipe` is all else that
-        decides it. Raises StorageError."""
+        """Returns a drawing of a chapter's curve, from the cache or by `draw`.
+
+        `recipe` is everything else that decides it. Raises StorageError.
+        """
         name = f"{keys.key({'curve': self._key(path, part), **recipe})}.svg.z"
         self.used.add(name)
         try:
@@ -158,8 +161,8 @@ class KeptCurves:
         return drawn
 
     def figures(self, path: Path) -> FileFigures | None:
-        """What a file measured, if it is still the same."""
-        name = f"{keys.key({'figures': 1, **_identity(path)})}.json"
+        """Loads the measurements of a file, if it has not changed."""
+        name = f"{keys.key({'figures': 1, **_file_identity(path)})}.json"
         self.used.add(name)
         try:
             row = files.read_json(self.folder / name)
@@ -167,21 +170,23 @@ class KeptCurves:
             cover = tuple(row["cover"]) if row["cover"] else None
             loud = Loudness(**row["loudness"])
             levels = bytes.fromhex(row["levels"])
-            whole = {"path": path, "marks": marks, "cover": cover, "loudness": loud}
+            restored_fields = {"path": path, "marks": marks, "cover": cover, "loudness": loud}
             # the page compares no files by their spectra, which are large
-            return FileFigures(**{**row, **whole, "levels": levels, "spectra": Spectra.of(b"")})
+            return FileFigures(
+                **{**row, **restored_fields, "levels": levels, "spectra": Spectra.of(b"")}
+            )
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def keep_figures(self, figures: FileFigures) -> None:
-        """Raises StorageError."""
-        name = f"{keys.key({'figures': 1, **_identity(figures.path)})}.json"
+        """Saves the measurements of a file. Raises StorageError."""
+        name = f"{keys.key({'figures': 1, **_file_identity(figures.path)})}.json"
         row = asdict(figures) | {"path": "", "levels": figures.levels.hex()}
         del row["spectra"]
         files.save_json(self.folder / name, row)
 
     def prune(self) -> None:
-        """Delete what this run had no use for. Raises StorageError."""
+        """Deletes entries that this run did not use. Raises StorageError."""
         with files.storage(self.folder):
             if self.folder.is_dir():
                 for path in self.folder.iterdir():
@@ -190,11 +195,12 @@ class KeptCurves:
 
     def _key(self, path: Path, part: ChapterSound) -> str:
         place = [round(part.start, 3), round(part.seconds, 3)]
-        return keys.key({"curve": 1, "place": place, **_identity(path)})
+        return keys.key({"curve": 1, "place": place, **_file_identity(path)})
 
 
-def _identity(path: Path) -> dict[str, object]:
-    """What tells that a file is the same: a 26 hours' book is not hashed for a page."""
+def _file_identity(path: Path) -> dict[str, object]:
+    """Returns facts that identify an unchanged file: a book of 26 hours is not hashed for a
+    page."""
     stat = path.stat()
     return {"name": path.name, "size": stat.st_size, "time": stat.st_mtime_ns}
 
@@ -203,70 +209,74 @@ def _identity(path: Path) -> dict[str, object]:
 
 
 def figures(
-    paths: Sequence[Path], kept: KeptCurves, on_progress: Progress
+    paths: Sequence[Path], curve_cache: CurveCache, on_progress: Progress
 ) -> dict[Path, FileFigures | UserError]:
-    """What files measure, by their path; for those that cannot be read, the error.
+    """Measures files, or loads their measurements; for unreadable files returns the error.
 
     Raises StorageError.
     """
     measured: dict[Path, FileFigures | UserError] = {}
     for path in paths:
-        if (known := kept.figures(path)) is not None:
-            measured[path] = known
-    fresh = [path for path in paths if path not in measured]
-    results = verify.measured(fresh, on_progress=on_progress) if fresh else []
-    for path, result in zip(fresh, results, strict=True):
-        measured[path] = result
-        if isinstance(result, FileFigures):
-            kept.keep_figures(result)
+        if (cached_figures := curve_cache.figures(path)) is not None:
+            measured[path] = cached_figures
+    unmeasured = [path for path in paths if path not in measured]
+    measured_files = verify.measure_files(unmeasured, on_progress=on_progress) if unmeasured else []
+    for path, file_figures in zip(unmeasured, measured_files, strict=True):
+        measured[path] = file_figures
+        if isinstance(file_figures, FileFigures):
+            curve_cache.keep_figures(file_figures)
     return measured
 
 
 def curves(
-    wanted: Mapping[Path, Sequence[ChapterSound]], kept: KeptCurves, on_progress: Progress
+    parts_by_file: Mapping[Path, Sequence[ChapterSound]],
+    curve_cache: CurveCache,
+    on_progress: Progress,
 ) -> dict[int, Curve]:
-    """Curves of chapters, by their number; those of one file in the order of their starts.
+    """Returns curves by chapter; the parts of one file are in order of their starts.
 
     Files are decoded side by side. A chapter whose file cannot be read has no curve. Raises
     StorageError.
     """
     by_chapter: dict[int, Curve] = {}
-    todo: list[tuple[Path, list[ChapterSound]]] = []
-    for path, parts in wanted.items():
-        known = {part.chapter: kept.curve(path, part) for part in parts}
-        by_chapter |= {chapter: curve for chapter, curve in known.items() if curve}
-        if lacking := [part for part in parts if known[part.chapter] is None]:
-            todo.append((path, lacking))
-    total = sum(parts[-1].start + parts[-1].seconds for _, parts in todo)
+    files_to_read: list[tuple[Path, list[ChapterSound]]] = []
+    for path, parts in parts_by_file.items():
+        cached_curves = {part.chapter: curve_cache.curve(path, part) for part in parts}
+        by_chapter |= {chapter: curve for chapter, curve in cached_curves.items() if curve}
+        if missing_parts := [part for part in parts if cached_curves[part.chapter] is None]:
+            files_to_read.append((path, missing_parts))
+    total = sum(parts[-1].start + parts[-1].seconds for _, parts in files_to_read)
     lock = threading.Lock()
-    done = 0.0
+    read_seconds = 0.0
 
-    def tell(seconds: float) -> None:
-        nonlocal done
+    def report_seconds(seconds: float) -> None:
+        nonlocal read_seconds
         with lock:
-            done += seconds
-            on_progress(min(1.0, done / max(total, 1e-9)))
+            read_seconds += seconds
+            on_progress(min(1.0, read_seconds / max(total, 1e-9)))
 
-    def one(path: Path, parts: Sequence[ChapterSound]) -> None:
-        for part, curve in _read(path, parts, tell):
-            kept.keep(path, part, curve)
+    def read_file(path: Path, parts: Sequence[ChapterSound]) -> None:
+        for part, curve in _read_curves(path, parts, report_seconds):
+            curve_cache.keep(path, part, curve)
             with lock:
                 by_chapter[part.chapter] = curve
 
     with ThreadPoolExecutor(os.cpu_count() or 1, "report") as pool:
-        for job in [pool.submit(one, path, parts) for path, parts in todo]:
+        for job in [pool.submit(read_file, path, parts) for path, parts in files_to_read]:
             job.result()
     return by_chapter
 
 
-def _read(
-    path: Path, parts: Sequence[ChapterSound], tell: Callable[[float], None]
+def _read_curves(
+    path: Path, parts: Sequence[ChapterSound], on_seconds: Callable[[float], None]
 ) -> Iterator[tuple[ChapterSound, Curve]]:
-    """Each part with its curve; `tell` hears of every stretch how many seconds it had."""
+    """Yields each part with its curve; `on_seconds` receives the seconds of every block."""
     try:
         with media.sound(path) as container:
             rate = container.streams.audio[0].rate
-            reader = _SoundStream(decoded(container, mono=False), lambda count: tell(count / rate))
+            reader = _SoundStream(
+                decoded(container, mono=False), lambda count: on_seconds(count / rate)
+            )
             for part in parts:
                 for _ in reader.until(round(part.start * rate)):
                     pass
@@ -275,20 +285,20 @@ def _read(
                 if length > 0:
                     yield part, _curve(reader.until(stop), rate, length, part.spectrum)
     except (media.Unfit, OSError):
-        return  # what is wrong with the file stands in its row of the page
+        return  # the file's row of the page states the fault
 
 
 class _SoundStream:
-    """A stream that is read up to a place, and on from there."""
+    """Reads a stream up to a position, and on from there."""
 
     def __init__(self, blocks: Iterator[Samples], passed: Callable[[int], None]) -> None:
         self.position = 0
         self._blocks = blocks
         self._passed = passed
-        self._rest: Samples | None = None
+        self._leftover: Samples | None = None
 
     def until(self, stop: int) -> Iterator[Samples]:
-        """Blocks of some thousands of samples from here to a position, or to the end."""
+        """Yields blocks of some thousands of samples up to a position, or to the end."""
         while self.position < stop:
             block = self._next(min(BLOCK, stop - self.position))
             if not len(block):
@@ -298,48 +308,49 @@ class _SoundStream:
             yield block
 
     def _next(self, count: int) -> Samples:
-        """Up to `count` samples; none at the end."""
-        waiting = [] if self._rest is None else [self._rest]
-        held = sum(map(len, waiting))
-        while held < count and (block := next(self._blocks, None)) is not None:
-            waiting.append(block)
-            held += len(block)
-        if not waiting:
+        """Returns up to `count` samples; none at the end."""
+        blocks = [] if self._leftover is None else [self._leftover]
+        count_so_far = sum(map(len, blocks))
+        while count_so_far < count and (block := next(self._blocks, None)) is not None:
+            blocks.append(block)
+            count_so_far += len(block)
+        if not blocks:
             return np.zeros(0, np.float32)
-        whole = np.concatenate(waiting)
-        self._rest = whole[count:] if held > count else None
-        return whole[:count]
+        joined = np.concatenate(blocks)
+        self._leftover = joined[count:] if count_so_far > count else None
+        return joined[:count]
 
 
 BLOCK = 65536
 
 
 def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) -> Curve:
+    """Measures a chapter's samples; `length` is their number, `spectral` asks for a spectrum."""
     envelope = _Envelope(max(1, -(-length // POINTS)))
     spectrum = _Spectrum(rate, length) if spectral else None
 
-    def watched() -> Iterator[Samples]:
+    def metered_blocks() -> Iterator[Samples]:
         for block in blocks:
             envelope.feed(block)
             if spectrum:
                 spectrum.feed(block if block.ndim == 1 else block.mean(axis=1, dtype=np.float32))
             yield block
 
-    short: list[float] = []
+    short_term: list[float] = []
     integrated, spread = -70.0, 0.0
-    for frame in filtered(watched(), rate, "ebur128", "metadata=1:framelog=quiet:peak=none"):
-        facts = frame.metadata
-        if "lavfi.r128.S" not in facts:
-            continue  # the rest of the stream, shorter than a tenth of a second
-        short.append(float(facts["lavfi.r128.S"]))
-        integrated = max(-70.0, float(facts["lavfi.r128.I"]))
-        spread = float(facts["lavfi.r128.LRA"])
+    for frame in filtered(metered_blocks(), rate, "ebur128", "metadata=1:framelog=quiet:peak=none"):
+        metadata = frame.metadata
+        if "lavfi.r128.S" not in metadata:
+            continue  # the end of the stream, shorter than a tenth of a second
+        short_term.append(float(metadata["lavfi.r128.S"]))
+        integrated = max(-70.0, float(metadata["lavfi.r128.I"]))
+        spread = float(metadata["lavfi.r128.LRA"])
     low, high = envelope.finish()
     return Curve(
         seconds=envelope.count / rate,
         low=low,
         high=high,
-        loudness=_thinned(np.array(short, np.float32)),
+        loudness=_thin_readings(np.array(short_term, np.float32)),
         integrated=integrated,
         spread=spread,
         spectrum=spectrum.finish() if spectrum else None,
@@ -347,66 +358,70 @@ def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) ->
     )
 
 
-def _thinned(short: NDArray[np.float32]) -> NDArray[np.float32]:
-    """At most `READINGS` of the readings, evenly spread; silence as NaN."""
-    every = max(1, -(-len(short) // READINGS))
-    kept = short[every // 2 :: every].copy()
-    kept[~(kept > QUIETEST)] = np.nan
-    return kept
+def _thin_readings(readings: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Returns at most `READINGS` of the readings, evenly spread; silence as NaN."""
+    stride = max(1, -(-len(readings) // READINGS))
+    thinned = readings[stride // 2 :: stride].copy()
+    thinned[~(thinned > QUIETEST)] = np.nan
+    return thinned
 
 
 class _Envelope:
-    """Least and highest sample of every `size`; both channels of stereo together."""
+    """Lowest and highest sample of every `size`; over both channels of stereo."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.count = 0
         self._low: list[NDArray[np.float32]] = []
         self._high: list[NDArray[np.float32]] = []
-        self._edge: tuple[float, float] = (np.inf, -np.inf)  # of a stretch that is not full
+        self._partial: tuple[float, float] = (
+            np.inf,
+            -np.inf,
+        )  # lowest and highest sample of the incomplete stretch
 
     def feed(self, block: Samples) -> None:
         low = block if block.ndim == 1 else block.min(axis=1)
         high = block if block.ndim == 1 else block.max(axis=1)
         first = min(len(low), -self.count % self.size)
         if first:
-            self._grow(low[:first], high[:first])
-        full = (len(low) - first) // self.size * self.size
-        if full:
-            span = slice(first, first + full)
+            self._extend_partial(low[:first], high[:first])
+        full_length = (len(low) - first) // self.size * self.size
+        if full_length:
+            span = slice(first, first + full_length)
             self._low.append(low[span].reshape(-1, self.size).min(axis=1))
             self._high.append(high[span].reshape(-1, self.size).max(axis=1))
-            self.count += full
-        if first + full < len(low):
-            self._grow(low[first + full :], high[first + full :])
+            self.count += full_length
+        if first + full_length < len(low):
+            self._extend_partial(low[first + full_length :], high[first + full_length :])
 
-    def _grow(self, low: Samples, high: Samples) -> None:
-        self._edge = (
-            min(self._edge[0], float(low.min())),
-            max(self._edge[1], float(high.max())),
+    def _extend_partial(self, low: Samples, high: Samples) -> None:
+        """Adds samples to the incomplete stretch."""
+        self._partial = (
+            min(self._partial[0], float(low.min())),
+            max(self._partial[1], float(high.max())),
         )
         self.count += len(low)
         if self.count % self.size == 0:
             self._flush()
 
     def _flush(self) -> None:
-        self._low.append(np.array([self._edge[0]], np.float32))
-        self._high.append(np.array([self._edge[1]], np.float32))
-        self._edge = (np.inf, -np.inf)
+        self._low.append(np.array([self._partial[0]], np.float32))
+        self._high.append(np.array([self._partial[1]], np.float32))
+        self._partial = (np.inf, -np.inf)
 
     def finish(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        if self._edge[0] <= self._edge[1]:
+        if self._partial[0] <= self._partial[1]:
             self._flush()
-        none = np.zeros(0, np.float32)
-        return np.concatenate([none, *self._low]), np.concatenate([none, *self._high])
+        empty = np.zeros(0, np.float32)
+        return np.concatenate([empty, *self._low]), np.concatenate([empty, *self._high])
 
 
 class _Spectrum:
-    """Mean power of every column and mel band, by some frames of each column."""
+    """Mean power of every column and mel band, from some frames of each column."""
 
     SIZE = 2048
     FRAMES = 8
-    """Of a column: more of a long chapter would look no different."""
+    """Frames of a column: more would not change the look of a long chapter."""
 
     def __init__(self, rate: int, length: int) -> None:
         self.top = min(rate / 2, 12_000.0)
@@ -415,32 +430,34 @@ class _Spectrum:
         edges = 700 * (10 ** (np.linspace(0, mel(self.top), BANDS + 1) / 2595) - 1)
         self._edges = np.rint(edges * self.SIZE / rate).astype(np.intp)
         self._window = np.hanning(self.SIZE).astype(np.float32)
-        self._rest = np.zeros(0, np.float32)
-        self._skip = 0  # samples to come that lie between two frames
+        self._leftover = np.zeros(0, np.float32)
+        self._samples_to_skip = 0  # samples of the next blocks between two frames
         self._frames = np.zeros((0, BANDS))
         self._columns: list[NDArray[np.float64]] = []
 
     def feed(self, block: Samples) -> None:
-        sound = np.concatenate([self._rest, block[self._skip :]])
-        self._skip = max(0, self._skip - len(block))
-        count = (len(sound) - self.SIZE) // self._hop + 1
+        samples = np.concatenate([self._leftover, block[self._samples_to_skip :]])
+        self._samples_to_skip = max(0, self._samples_to_skip - len(block))
+        count = (len(samples) - self.SIZE) // self._hop + 1
         if count < 1:
-            self._rest = sound
+            self._leftover = samples
             return
-        views = np.lib.stride_tricks.sliding_window_view(sound, self.SIZE)[:: self._hop][:count]
+        views = np.lib.stride_tricks.sliding_window_view(samples, self.SIZE)[:: self._hop][:count]
         bins = np.fft.rfft(views * self._window, axis=1)
-        # in double precision: what a coder leaves of silence is too small for floats to be fast
+        # double precision: residues of coded silence are denormal floats, which are slow
         power = np.square(bins.real, dtype=np.float64) + np.square(bins.imag, dtype=np.float64)
-        self._skip = max(0, count * self._hop - len(sound))
-        self._rest = sound[count * self._hop :]
-        # of a band that is narrower than a bin, the bin that it begins in
+        self._samples_to_skip = max(0, count * self._hop - len(samples))
+        self._leftover = samples[count * self._hop :]
+        # a band narrower than a bin takes the bin in which it begins
         sums = np.add.reduceat(power[:, : self._edges[-1]], self._edges[:-1], axis=1)
         bands = sums / np.maximum(1, np.diff(self._edges))
         frames = np.concatenate([self._frames, bands])
-        whole = len(frames) // self._per_column
-        full = frames[: whole * self._per_column].reshape(whole, self._per_column, BANDS)
-        self._columns += list(full.mean(axis=1))
-        self._frames = frames[whole * self._per_column :]
+        column_count = len(frames) // self._per_column
+        full_frames = frames[: column_count * self._per_column].reshape(
+            column_count, self._per_column, BANDS
+        )
+        self._columns += list(full_frames.mean(axis=1))
+        self._frames = frames[column_count * self._per_column :]
 
     def finish(self) -> NDArray[np.uint8]:
         if len(self._frames):
@@ -452,5 +469,5 @@ class _Spectrum:
 
 
 def mel(hertz: float) -> float:
-    """The mel scale by O'Shaughnessy, on which equal steps sound alike."""
+    """Converts Hz to O'Shaughnessy's mel scale, on which equal steps sound alike."""
     return float(2595 * np.log10(1 + hertz / 700))

@@ -1,6 +1,6 @@
-"""Sound as samples: read, measured, joined, mixed and mastered; nothing of books.
+"""Reads, measures, joins, mixes and masters samples. Knows nothing of books.
 
-What would be as useful to a program without chapters and speakers belongs here; which pause, gain
-or target a book wants is decided above. Everything streams: a chapter of ten hours needs no more
-memory than one of ten minutes.
+Code that would be as useful to a program without chapters and speakers belongs here; the pauses,
+gains and targets of a book are decided above. Everything streams: a chapter of ten hours needs no
+more memory than one of ten minutes.
 """

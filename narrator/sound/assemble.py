@@ -1,8 +1,8 @@
-"""Takes and pauses -> a chapter's timeline and its sound, in bounded memory.
+"""Turns takes and pauses into a chapter's timeline and its sound, in bounded memory.
 
-A timeline is laid out from figures alone, exact to the sample, before any sound is read; the sound
-is then streamed to it. Clips in unison begin at one time and last as long as they last: none is
-stretched to the others. Knows nothing of engines, stores and files.
+A timeline is computed from figures alone, exact to the sample, before any sound is read; the sound
+is then streamed to it. Clips in unison begin together and keep their own lengths: none is stretched
+to the others. Knows nothing of engines, stores and files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Region:
     """One take on its way into a chapter."""
 
     key: str
-    """Names the take to whoever reads it."""
+    """Identifies the take to the function that reads it."""
     start: int
     stop: int
     """Bounds of speech in the take, in samples."""
@@ -38,16 +38,16 @@ class Region:
     speed: float
     """1.1 is ten per cent faster, at the same pitch."""
     pause: float
-    """Seconds without sound after it, and after all that is heard with it."""
+    """Seconds without sound after it, and after all clips in unison with it."""
     chunk: str
     speaker: str
     text: str
     path: Path
     line: int
     with_before: bool = False
-    """Whether it is heard at the same time as the clip before."""
+    """True for a clip that sounds at the same time as the one before."""
     times: WordTimes | None = None
-    """Of the words of `text`, in seconds of the take; None where nobody timed them."""
+    """Times of the words of `text`, in seconds of the take; None where they were not timed."""
     quiet: tuple[float, float] = (0.0, 0.0)
     """Seconds of the take within its bounds before its first and after its last sound."""
 
@@ -59,7 +59,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """Where one clip lies in its chapter's sound, in samples, and what it says."""
+    """The position of one clip in its chapter's sound, in samples, and its text."""
 
     start: int
     stop: int
@@ -70,22 +70,22 @@ class Cue:
     path: Path
     line: int
     with_before: bool = False
-    """Whether it begins with the one before; others begin after the end of all before."""
+    """True for one that begins with the cue before; others begin after the end of all before."""
     words: tuple[tuple[int, int, int, int], ...] = ()
-    """Of each timed word: `text[first:last]`, and the samples from and to which it is heard."""
+    """Each timed word as (first, last, start, stop): it is `text[first:last]`, and sounds from
+    sample `start` to `stop`."""
     timed_by: str = ""
-    """Who timed them; "" where nobody did."""
+    """Source of the word times; "" where there are none."""
 
     def moved(self, by: int) -> Cue:
-        """The same so many samples later."""
+        """Returns the same cue `by` samples later."""
         words = tuple((first, last, a + by, b + by) for first, last, a, b in self.words)
         return replace(self, start=self.start + by, stop=self.stop + by, words=words)
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A chapter's sound before it is made. Cues are in order, and those alone overlap that are in
-    unison."""
+    """The plan of a chapter's sound. Cues are in order, and overlap only in unison."""
 
     sample_rate: int
     length: int
@@ -98,33 +98,34 @@ class Timeline:
 
     @property
     def heard(self) -> tuple[Cue, ...]:
-        """What is heard one after the other: of cues in unison the first, until all have ended."""
-        found: list[Cue] = []
+        """The cues one after the other; those in unison are merged into their first, which lasts
+        until all have ended."""
+        merged: list[Cue] = []
         for cue in self.cues:
             if cue.with_before:
-                found[-1] = replace(found[-1], stop=max(found[-1].stop, cue.stop))
+                merged[-1] = replace(merged[-1], stop=max(merged[-1].stop, cue.stop))
             else:
-                found.append(cue)
-        return tuple(found)
+                merged.append(cue)
+        return tuple(merged)
 
     def to_json(self) -> str:
-        """One JSON object, sealed; equal timelines give equal text."""
+        """Returns one sealed JSON object; equal timelines give equal text."""
         cues = [asdict(cue) | {"path": cue.path.as_posix()} for cue in self.cues]
-        for cue in cues:  # as they were written before there was unison, before words were timed
+        for cue in cues:  # versions without unison and word times did not write these keys
             for name in ("with_before", "words", "timed_by"):
                 if not cue[name]:
                     del cue[name]
-        whole = {"sample_rate": self.sample_rate, "length": self.length, "cues": cues}
-        return json.dumps({**whole, "seal": keys.seal(whole)}, ensure_ascii=False, indent=1)
+        record = {"sample_rate": self.sample_rate, "length": self.length, "cues": cues}
+        return json.dumps({**record, "seal": keys.seal(record)}, ensure_ascii=False, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Timeline:
-        """Raises ValueError, KeyError or TypeError where the text is no timeline, or was altered.
+        """Reads the output of `to_json`, also of versions that did not seal it.
 
-        One from before there were seals is read.
+        Raises ValueError, KeyError or TypeError where the text is no timeline, or was altered.
         """
-        whole = json.loads(text)
-        if len(whole) != 3 and whole.pop("seal") != keys.seal(whole):
+        record = json.loads(text)
+        if len(record) != 3 and record.pop("seal") != keys.seal(record):
             raise ValueError("altered since it was written")
         cues = tuple(
             Cue(
@@ -134,35 +135,37 @@ class Timeline:
                     "words": tuple((a, b, c, d) for a, b, c, d in cue.get("words", ())),
                 }
             )
-            for cue in whole["cues"]
+            for cue in record["cues"]
         )
-        return cls(whole["sample_rate"], whole["length"], cues)
+        return cls(record["sample_rate"], record["length"], cues)
 
 
-def lay(clips: Iterable[Region], *, sample_rate: int, head: float, tail: float) -> Timeline:
-    """Clips one after the other, each with its pause; head and tail are seconds of silence.
+def plan_timeline(
+    clips: Iterable[Region], *, sample_rate: int, head: float, tail: float
+) -> Timeline:
+    """Places clips one after the other, each with its pause; head and tail are seconds of silence.
 
-    A pause is what is heard, from the last sound to the first: the quiet that lies within clips is
-    part of it, and clips follow at once where it is longer. Those in unison begin together, and the
-    pause of the first follows the end of the last. The last clip's pause counts only for what it is
-    longer than the tail. Raises ValueError for a pause, a speed or bounds that cannot be.
+    A pause is measured as it is heard, from the last sound to the next: quiet within clips is part
+    of it, and where that alone is longer, clips follow at once. Clips in unison begin together, and
+    the pause of the first follows the end of the last. The last clip's pause counts only where it
+    is longer than the tail. Raises ValueError for an impossible pause, speed or bounds.
     """
     cues: list[Cue] = []
-    position = sounded = round(head * sample_rate)
-    pause = 0
+    position = sound_end = round(head * sample_rate)
+    pause_samples = 0
     for clip in clips:
         if clip.pause < 0 or clip.speed <= 0 or not 0 <= clip.start <= clip.stop:
             raise ValueError(f"clip {clip.chunk} cannot be laid: {clip}")
-        together = clip.with_before and bool(cues)
-        if together:
+        is_unison = clip.with_before and bool(cues)
+        if is_unison:
             start = cues[-1].start
         else:
-            begins = round(clip.quiet[0] / clip.speed * sample_rate)
-            start = max(position, sounded + pause - begins)
-            pause = round(clip.pause * sample_rate)
+            quiet_samples = round(clip.quiet[0] / clip.speed * sample_rate)
+            start = max(position, sound_end + pause_samples - quiet_samples)
+            pause_samples = round(clip.pause * sample_rate)
         stop = start + clip.length
         position = max(position, stop)
-        sounded = max(sounded, stop - round(clip.quiet[1] / clip.speed * sample_rate))
+        sound_end = max(sound_end, stop - round(clip.quiet[1] / clip.speed * sample_rate))
         cues.append(
             Cue(
                 start=start,
@@ -173,37 +176,42 @@ def lay(clips: Iterable[Region], *, sample_rate: int, head: float, tail: float) 
                 text=clip.text,
                 path=clip.path,
                 line=clip.line,
-                with_before=together,
-                words=_laid(clip, start, sample_rate),
+                with_before=is_unison,
+                words=_place_words(clip, start, sample_rate),
                 timed_by=clip.times.by if clip.times else "",
             )
         )
-    length = position + max(pause, round(tail * sample_rate))
+    length = position + max(pause_samples, round(tail * sample_rate))
     return Timeline(sample_rate, length, tuple(cues))
 
 
-def _laid(clip: Region, start: int, rate: int) -> tuple[tuple[int, int, int, int], ...]:
-    """The words of a clip that begins at a sample, within it and in order."""
-    found: list[tuple[int, int, int, int]] = []
-    at, end = start, start + clip.length
+def _place_words(clip: Region, start: int, rate: int) -> tuple[tuple[int, int, int, int], ...]:
+    """Converts a clip's word times to samples on the timeline, within the clip and in order.
 
-    def place(seconds: float) -> int:
+    `start` is the sample at which the clip begins.
+    """
+    words: list[tuple[int, int, int, int]] = []
+    word_stop, clip_stop = start, start + clip.length
+
+    def to_position(seconds: float) -> int:
         return start + round((seconds * rate - clip.start) / clip.speed)
 
     for word in clip.times.words if clip.times else ():
-        begin = min(max(place(word.start), at), end)
-        at = min(max(place(word.stop), begin), end)
-        found.append((word.first, word.last, begin, at))
-    return tuple(found)
+        word_start = min(max(to_position(word.start), word_stop), clip_stop)
+        word_stop = min(max(to_position(word.stop), word_start), clip_stop)
+        words.append((word.first, word.last, word_start, word_stop))
+    return tuple(words)
 
 
-def sound_key(timeline: Timeline, clips: Sequence[Region], content: Callable[[Region], str]) -> str:
-    """A key of all that decides the samples of `stream`, and nothing else.
+def sound_key(
+    timeline: Timeline, clips: Sequence[Region], content_hash: Callable[[Region], str]
+) -> str:
+    """Returns a key of everything that decides the samples of `stream`, and of nothing else.
 
-    `content` gives the hash of a clip's samples. Texts, names and lines are left out.
+    `content_hash` returns the hash of a clip's samples. Texts, names and lines are left out.
     """
-    placed = [
-        [cue.start, content(clip), clip.start, clip.stop, clip.gain, clip.speed]
+    clip_rows = [
+        [cue.start, content_hash(clip), clip.start, clip.stop, clip.gain, clip.speed]
         + ["with before"] * cue.with_before
         for cue, clip in zip(timeline.cues, clips, strict=True)
     ]
@@ -212,7 +220,7 @@ def sound_key(timeline: Timeline, clips: Sequence[Region], content: Callable[[Re
             "sound": 1,
             "sample_rate": timeline.sample_rate,
             "length": timeline.length,
-            "clips": placed,
+            "clips": clip_rows,
         }
     )
 
@@ -226,73 +234,75 @@ def stream(
     timeline: Timeline,
     clips: Sequence[Region],
     read: Callable[[Region], Samples],
-    block: int = BLOCK,
+    block_size: int = BLOCK,
 ) -> Iterator[Samples]:
-    """A chapter's samples in blocks; holds one take, what is heard with it and one block at a time.
+    """Streams a chapter's samples in blocks; holds one take (or those in unison) and one block.
 
-    `clips` are those that the timeline was laid from; `read` gives the samples of a clip's take, at
-    the timeline's rate. Clips get their speed, gain and short fades; between them is digital
-    silence. Raises DamagedTake where a take is shorter than its clip, and what `read` raises.
+    `clips` are those that the timeline was planned from; `read` returns the samples of a clip's
+    take at the timeline's rate. Clips get their speed, gain and short fades; between them is
+    digital silence. Raises DamagedTake where a take is shorter than its clip, and errors of `read`.
     """
-    out = np.zeros(min(block, timeline.length), np.float32)
-    base = 0  # position of `out` on the timeline
-    for start, sound in _sounds(timeline, clips, read):
-        done = 0
-        while done < len(sound):
-            at = start + done - base
-            if at >= len(out):
-                yield out
-                base += len(out)
-                out = np.zeros(min(block, timeline.length - base), np.float32)
+    buffer = np.zeros(min(block_size, timeline.length), np.float32)
+    buffer_start = 0  # position of `buffer` on the timeline
+    for start, sound in _span_sounds(timeline, clips, read):
+        written_count = 0
+        while written_count < len(sound):
+            offset = start + written_count - buffer_start
+            if offset >= len(buffer):
+                yield buffer
+                buffer_start += len(buffer)
+                buffer = np.zeros(min(block_size, timeline.length - buffer_start), np.float32)
                 continue
-            size = min(len(sound) - done, len(out) - at)
-            out[at : at + size] = sound[done : done + size]
-            done += size
-    while len(out):
-        yield out
-        base += len(out)
-        out = np.zeros(min(block, timeline.length - base), np.float32)
+            size = min(len(sound) - written_count, len(buffer) - offset)
+            buffer[offset : offset + size] = sound[written_count : written_count + size]
+            written_count += size
+    while len(buffer):
+        yield buffer
+        buffer_start += len(buffer)
+        buffer = np.zeros(min(block_size, timeline.length - buffer_start), np.float32)
 
 
-def _sounds(
+def _span_sounds(
     timeline: Timeline, clips: Sequence[Region], read: Callable[[Region], Samples]
 ) -> Iterator[tuple[int, Samples]]:
-    """What is heard one after the other, and where it begins."""
+    """Yields the start and the samples of each span."""
     for span in spans(timeline, clips):
         yield span.start, heard(span, read, timeline.sample_rate)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What is heard at one time, and where it lies, in samples."""
+    """Clips that sound together, and their position in samples."""
 
     start: int
     stop: int
     clips: tuple[Region, ...]
-    """Several where they are in unison."""
+    """One, or several in unison."""
 
 
 def spans(timeline: Timeline, clips: Sequence[Region]) -> Iterator[Span]:
-    """What is heard one after the other; `clips` are those that the timeline was laid from."""
-    turns = accumulate(not cue.with_before for cue in timeline.cues)
-    groups = groupby(zip(turns, clips, strict=True), key=lambda placed: placed[0])
-    for whole, (_, group) in zip(timeline.heard, groups, strict=True):
-        yield Span(whole.start, whole.stop, tuple(clip for _, clip in group))
+    """Yields the spans of a timeline; `clips` are those that it was planned from."""
+    group_numbers = accumulate(not entry.with_before for entry in timeline.cues)
+    groups = groupby(zip(group_numbers, clips, strict=True), key=lambda placed: placed[0])
+    for cue, (_, group) in zip(timeline.heard, groups, strict=True):
+        yield Span(cue.start, cue.stop, tuple(clip for _, clip in group))
 
 
 def heard(span: Span, read: Callable[[Region], Samples], rate: int) -> Samples:
-    """The samples of a span, as `stream` has them there, but for silence at its end. Raises as
-    `stream`."""
+    """Returns the samples of a span as `stream` would, without silence at its end.
+
+    Raises the errors of `stream`.
+    """
     sounds = (_clip_sound(clip, read(clip), rate) for clip in span.clips)
-    return _mixed(sounds, span.stop - span.start)
+    return _mix_unison(sounds, span.stop - span.start)
 
 
-def _mixed(sounds: Iterator[Samples], length: int) -> Samples:
-    """Sounds that begin together: their sum, with the mean energy of one of them.
+def _mix_unison(sounds: Iterator[Samples], length: int) -> Samples:
+    """Sums sounds that begin together, scaled to the mean energy of one of them.
 
     Voices add up by their powers, so two of one level are 3 dB louder than one and would stand out
-    of their scene. The energy is measured: sounds that are alike add up to more, and come out right
-    too. Where the sum has higher peaks than one voice, the limiter of the export holds them.
+    of their scene. The energy of the sum is measured, so that similar sounds, which add up to more,
+    come out right too. Peaks above those of one voice are left to the limiter of the export.
     """
     first = next(sounds)
     mixed, energy, count = first, float(np.vdot(first, first)), 1
@@ -303,15 +313,18 @@ def _mixed(sounds: Iterator[Samples], length: int) -> Samples:
         mixed[: len(sound)] += sound
         energy += float(np.vdot(sound, sound))
         count += 1
-    if count > 1 and (whole := float(np.vdot(mixed, mixed))):
-        mixed *= np.float32(np.sqrt(energy / count / whole))
+    if count > 1 and (mixed_energy := float(np.vdot(mixed, mixed))):
+        mixed *= np.float32(np.sqrt(energy / count / mixed_energy))
     return mixed
 
 
-def _clip_sound(clip: Region, take: Samples, rate: int) -> Samples:
-    if len(take) < clip.stop:
-        raise DamagedTake(f"take {clip.key}: {len(take)} samples, its speech ends at {clip.stop}")
-    sound = fade(stretch(take[clip.start : clip.stop], rate, clip.speed), rate)
+def _clip_sound(clip: Region, take_samples: Samples, rate: int) -> Samples:
+    """Cuts a clip out of its take, and applies its speed, fades and gain. Raises DamagedTake."""
+    if len(take_samples) < clip.stop:
+        raise DamagedTake(
+            f"take {clip.key}: {len(take_samples)} samples, its speech ends at {clip.stop}"
+        )
+    sound = fade(stretch(take_samples[clip.start : clip.stop], rate, clip.speed), rate)
     if clip.gain:
         sound *= np.float32(amplitude(clip.gain))
     return sound
@@ -320,54 +333,54 @@ def _clip_sound(clip: Region, take: Samples, rate: int) -> Samples:
 # -- levels ----------------------------------------------------------------------------------------
 
 BOUND = 12.0
-"""dB by which a speaker is raised or lowered at most to meet the cast."""
+"""Most dB by which a speaker is raised or lowered to match the cast."""
 STEP = 0.5
-"""dB: gains are rounded to it, far below what is heard, so that a change of one take seldom moves
+"""Gains are rounded to this many dB, an inaudible difference, so that a changed take seldom changes
 a gain and with it every chapter of the book."""
 
 
-def levels(
+def speaker_gains(
     measured: Mapping[str, Sequence[tuple[float, float]]],
     gains: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
-    """Gain in dB of each speaker that brings the cast to one level: the median of its speakers.
+    """Returns the gain in dB that brings each speaker to one level, the median of all speakers.
 
-    `measured` gives (level in dB, seconds) of every take of a speaker; the middle of those seconds
-    is the speaker's level. `gains` are the author's own, on top.
+    `measured` holds (level in dB, seconds) of every take of a speaker; the median, weighted by
+    seconds, is the speaker's level. `gains` are set by the author and added on top.
     """
-    spoken = {name: _middle(takes) for name, takes in measured.items()}
-    heard = [level for level in spoken.values() if level is not None]
-    cast = median(heard) if heard else 0.0
-    even = {}
-    for name, level in spoken.items():
-        gain = 0.0 if level is None else round((cast - level) / STEP) * STEP
-        even[name] = min(max(gain, -BOUND), BOUND) + (gains or {}).get(name, 0.0)
-    return even
+    speaker_levels = {name: _weighted_median(takes) for name, takes in measured.items()}
+    audible_levels = [level for level in speaker_levels.values() if level is not None]
+    cast_level = median(audible_levels) if audible_levels else 0.0
+    gains_by_speaker = {}
+    for name, level in speaker_levels.items():
+        gain = 0.0 if level is None else round((cast_level - level) / STEP) * STEP
+        gains_by_speaker[name] = min(max(gain, -BOUND), BOUND) + (gains or {}).get(name, 0.0)
+    return gains_by_speaker
 
 
-def spoken(
+def speech_level(
     measured: Mapping[str, Sequence[tuple[float, float]]], gains: Mapping[str, float]
 ) -> float:
-    """Level in dB of the book's speech with these gains: half of its seconds lie under it.
+    """Returns the median level in dB of the book's speech with these gains, weighted by seconds.
 
-    Rounded to `STEP`, so that a change of one take seldom moves what is set against it.
+    Rounded to `STEP`, so that a changed take seldom moves levels that depend on it.
     """
     takes = [
         (level + gains.get(name, 0.0), seconds)
-        for name, rows in measured.items()
-        for level, seconds in rows
+        for name, measured_takes in measured.items()
+        for level, seconds in measured_takes
         if level > SILENCE
     ]
-    level = _middle(takes)
+    level = _weighted_median(takes)
     return SILENCE if level is None else round(level / STEP) * STEP
 
 
-def _middle(takes: Sequence[tuple[float, float]]) -> float | None:
-    """The level that half of the seconds lie under; None where nothing is audible."""
+def _weighted_median(takes: Sequence[tuple[float, float]]) -> float | None:
+    """Returns the median of levels weighted by seconds; None where nothing is audible."""
     audible = sorted((level, seconds) for level, seconds in takes if level > SILENCE)
-    left = sum(seconds for _, seconds in audible) / 2
+    remaining_seconds = sum(seconds for _, seconds in audible) / 2
     for level, seconds in audible:
-        left -= seconds
-        if left <= 0:
+        remaining_seconds -= seconds
+        if remaining_seconds <= 0:
             return level
     return None

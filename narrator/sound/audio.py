@@ -1,6 +1,6 @@
-"""Samples: decode, resample, trim, fade, level, filter; and takes as FLAC.
+"""Decodes, resamples, trims, fades, measures and filters samples, and stores takes as FLAC.
 
-Samples are float32 in [-1, 1]: speech is mono, (n,); what has music in it may be stereo, (n, 2).
+Samples are float32 in [-1, 1]: speech is mono, (n,); sound with music may be stereo, (n, 2).
 Knows nothing of chapters, pauses or the loudness that a platform asks for.
 """
 
@@ -30,16 +30,16 @@ from narrator.errors import DamagedTake
 Samples = NDArray[np.float32]
 
 SILENCE = -120.0
-"""The level in dB that stands for digital silence, so that every figure is finite."""
+"""Level in dB that represents digital silence, so that every figure is finite."""
 
 
 def decibels(amplitude: float) -> float:
-    """20 log10 of an amplitude, not below `SILENCE`."""
+    """Returns 20 log10 of an amplitude, at least `SILENCE`."""
     return max(20 * math.log10(amplitude), SILENCE) if amplitude > 0 else SILENCE
 
 
 def amplitude(decibels: float) -> float:
-    """The factor that a gain or level in dB stands for."""
+    """Returns the factor of a gain or level in dB."""
     return math.pow(10.0, decibels / 20)
 
 
@@ -47,16 +47,16 @@ def amplitude(decibels: float) -> float:
 
 
 def decoded(container: InputContainer, *, mono: bool = True) -> Iterator[Samples]:
-    """The first sound stream of an open file, frame by frame, at its own rate.
+    """Decodes the first audio stream of an open file, frame by frame, at its own rate.
 
-    Channels are averaged, or, without `mono`, left as they are; more than two are mixed to two.
+    Averages channels; without `mono` keeps them, and mixes more than two down to two.
     """
     stream = container.streams.audio[0]
-    many = not mono and stream.channels > 2
-    resampler = AudioResampler(format="fltp", layout="stereo" if many else None)
+    is_downmixed = not mono and stream.channels > 2
+    resampler = AudioResampler(format="fltp", layout="stereo" if is_downmixed else None)
     for frame in container.decode(stream):
-        for even in resampler.resample(frame):
-            channels = even.to_ndarray()
+        for resampled_frame in resampler.resample(frame):
+            channels = resampled_frame.to_ndarray()
             if len(channels) == 1:
                 yield channels[0]
             elif mono:
@@ -66,7 +66,7 @@ def decoded(container: InputContainer, *, mono: bool = True) -> Iterator[Samples
 
 
 def channels_of(blocks: Iterable[Samples]) -> tuple[int, Iterator[Samples]]:
-    """How many channels a stream has, by its first block, and the whole stream."""
+    """Returns a stream's channel count, read from its first block, and the complete stream."""
     stream = iter(blocks)
     first = next(stream, None)
     if first is None:
@@ -75,7 +75,7 @@ def channels_of(blocks: Iterable[Samples]) -> tuple[int, Iterator[Samples]]:
 
 
 def as_channels(blocks: Iterable[Samples], count: int) -> Iterator[Samples]:
-    """A stream in one channel or two: mono goes to both, stereo is averaged."""
+    """Converts a stream to one or two channels: mono goes to both, stereo is averaged."""
     for block in blocks:
         if block.ndim == count:
             yield block
@@ -86,12 +86,12 @@ def as_channels(blocks: Iterable[Samples], count: int) -> Iterator[Samples]:
 
 
 def resample(samples: Samples, source: int, target: int) -> Samples:
-    """Samples at another rate, by soxr's HQ recipe."""
+    """Resamples by soxr's HQ recipe."""
     return samples if source == target else soxr.resample(samples, source, target, quality="HQ")
 
 
 def resampled(blocks: Iterable[Samples], source: int, target: int) -> Iterator[Samples]:
-    """The same in a stream; equal to `resample` of the whole."""
+    """Resamples a stream; the output equals that of `resample` on all of it."""
     if source == target:
         yield from blocks
         return
@@ -103,34 +103,37 @@ def resampled(blocks: Iterable[Samples], source: int, target: int) -> Iterator[S
 
 
 def silent(length: int, channels: int = 1) -> Samples:
-    """Digital silence: (length,), or (length, channels) where there are more than one."""
+    """Returns digital silence: (length,), or (length, channels) for more than one channel."""
     return np.zeros(length if channels == 1 else (length, channels), np.float32)
 
 
 # -- filters ---------------------------------------------------------------------------------------
 
 
-def filtered(blocks: Iterable[Samples], rate: int, name: str, options: str) -> Iterator[AudioFrame]:
-    """Frames of a stream behind one of FFmpeg's filters, with the metadata that it adds."""
+def filtered(
+    blocks: Iterable[Samples], rate: int, filter_name: str, options: str
+) -> Iterator[AudioFrame]:
+    """Sends a stream through one of FFmpeg's filters; its frames carry the filter's metadata."""
     channels, blocks = channels_of(blocks)
     graph = Graph()
     source = graph.add_abuffer(sample_rate=rate, format="flt", layout=_LAYOUTS[channels])
-    graph.link_nodes(source, graph.add(name, options), graph.add("abuffersink")).configure()
+    graph.link_nodes(source, graph.add(filter_name, options), graph.add("abuffersink")).configure()
     position = 0
     for block in blocks:
         if not len(block):
             continue
         graph.push(as_frame(block, rate, position))
         position += len(block)
-        yield from _pulled(graph)
+        yield from _pull_frames(graph)
     graph.push(None)
-    yield from _pulled(graph)
+    yield from _pull_frames(graph)
 
 
 _LAYOUTS = {1: "mono", 2: "stereo"}
 
 
-def _pulled(graph: Graph) -> Iterator[AudioFrame]:
+def _pull_frames(graph: Graph) -> Iterator[AudioFrame]:
+    """Yields the frames that a filter graph has ready."""
     while True:
         try:
             frame = graph.pull()
@@ -141,7 +144,7 @@ def _pulled(graph: Graph) -> Iterator[AudioFrame]:
 
 
 def as_frame(block: Samples | NDArray[np.int32], rate: int, position: int) -> AudioFrame:
-    """A block of samples that begins at a position of its stream, for FFmpeg."""
+    """Converts a block of samples, at `position` in its stream, to a frame for FFmpeg."""
     packed: NDArray[Any] = np.ascontiguousarray(block).reshape(1, -1)
     form = "s32" if block.dtype == np.int32 else "flt"
     frame = AudioFrame.from_ndarray(packed, format=form, layout=_LAYOUTS[block.ndim])
@@ -152,29 +155,29 @@ def as_frame(block: Samples | NDArray[np.int32], rate: int, position: int) -> Au
 
 
 def stretch(samples: Samples, rate: int, speed: float) -> Samples:
-    """Speech spoken `speed` times as fast at the same pitch: round(len / speed) samples."""
+    """Returns speech `speed` times as fast at the same pitch, round(len / speed) samples long."""
     if speed == 1:
         return samples
-    if not 0.5 <= speed <= 2:  # as far as the filter goes, and blends
-        part = 2.0 if speed > 2 else 0.5
-        return stretch(stretch(samples, rate, part), rate, speed / part)
+    if not 0.5 <= speed <= 2:  # limits of the filter
+        step_speed = 2.0 if speed > 2 else 0.5
+        return stretch(stretch(samples, rate, step_speed), rate, speed / step_speed)
     length = round(len(samples) / speed)
-    # WSOLA holds back its last window: silence pushes it out
-    fed = [samples, np.zeros(rate // 2, np.float32)]
-    pieces = [f.to_ndarray()[0] for f in filtered(fed, rate, "atempo", f"tempo={speed}")]
+    # WSOLA holds back its last window: append silence to flush it
+    blocks = [samples, np.zeros(rate // 2, np.float32)]
+    pieces = [frame.to_ndarray()[0] for frame in filtered(blocks, rate, "atempo", f"tempo={speed}")]
     return np.concatenate(pieces)[:length]
 
 
 # -- edges -----------------------------------------------------------------------------------------
 
 FADE = 0.008
-"""Seconds of a fade at a clip's edge: too short to hear, long enough not to click."""
+"""Seconds of a fade at a clip's edge: too short to hear, long enough to prevent a click."""
 
 
 def fade(samples: Samples, rate: int, seconds: float = FADE) -> Samples:
-    """A copy whose edges rise from and fall to silence as a raised cosine."""
+    """Returns a copy that fades in and out at its edges along a raised cosine."""
     size = min(round(seconds * rate), len(samples) // 2)
-    ramp = _ramp(size)
+    ramp = _fade_ramp(size)
     faded = samples.copy()
     faded[:size] *= ramp
     faded[len(faded) - size :] *= ramp[::-1]
@@ -182,45 +185,50 @@ def fade(samples: Samples, rate: int, seconds: float = FADE) -> Samples:
 
 
 @functools.cache
-def _ramp(size: int) -> Samples:
+def _fade_ramp(size: int) -> Samples:
+    """Returns a raised cosine from 0 to 1."""
     return (0.5 - 0.5 * np.cos(np.pi * (np.arange(size) + 0.5) / max(1, size))).astype(np.float32)
 
 
 HOP = 0.005
-"""Seconds between two level readings of the edge search."""
+"""Seconds between two level readings of the search for speech."""
 BEFORE, AFTER = 0.025, 0.07
 """Seconds kept before the first and after the last sound of speech: attack and decay."""
 
 
 def speech_bounds(samples: Samples, rate: int) -> tuple[int, int]:
-    """Where speech starts and stops in a take, in samples; (0, 0) where there is none.
+    """Returns the start and stop of speech in a take, in samples; (0, 0) where there is none.
 
-    Speech begins with 30 ms at a clear level, so a click is not taken for it; from there the bounds
+    Speech begins with 30 ms at a clear level, so that a click does not count; from there the bounds
     grow over weaker sound (consonants, a decay, a breath that runs into a word) and over gaps as
-    short as those of a stop consonant. Levels are relative to the take's own.
+    short as those of a stop consonant. Levels are relative to those of the take.
     """
-    clear, weak = _sounding(samples, rate)
-    core = _long_runs(clear, gap=2, length=6)
-    if core is None:
+    clear, weak = _find_speech_hops(samples, rate)
+    clear_bounds = _bounds_of_long_runs(clear, gap=2, length=6)
+    if clear_bounds is None:
         return 0, 0
-    sounds = np.flatnonzero(weak)
+    weak_hops = np.flatnonzero(weak)
     hop = hop_of(rate)
-    first = _reach(core[0], sounds[sounds < core[0]][::-1], gap=round(0.1 / HOP))
-    last = _reach(core[1], sounds[sounds > core[1]], gap=round(0.2 / HOP))
-    start = first * hop - round(BEFORE * rate)
-    stop = (last + 1) * hop + round(AFTER * rate)
+    first_hop = _extend_edge(
+        clear_bounds[0], weak_hops[weak_hops < clear_bounds[0]][::-1], gap=round(0.1 / HOP)
+    )
+    last_hop = _extend_edge(
+        clear_bounds[1], weak_hops[weak_hops > clear_bounds[1]], gap=round(0.2 / HOP)
+    )
+    start = first_hop * hop - round(BEFORE * rate)
+    stop = (last_hop + 1) * hop + round(AFTER * rate)
     return max(0, start), min(len(samples), stop)
 
 
 def room(bounds: tuple[int, int], length: int) -> tuple[float, float]:
-    """Seconds of quiet that `speech_bounds` left before the first and after the last sound of a
-    take of `length` samples.
+    """Returns the seconds of quiet that `speech_bounds` left before the first and after the last
+    sound of a take of `length` samples.
 
-    It follows from the bounds, so takes need not be read for it: what lies within is quiet by how
-    they were found. Where a bound is the take's own edge, sound is taken to reach it. So what is
-    heard (40 dB under speech) is the planned pause within 20 ms at 90 of 100 joins of a neural
-    voice, 95 of the draft voice, and within 30 ms at 97, where it was 95 and 70 ms longer at most
-    of them (1,004 joins, 2026-11-23); of 1,006 takes bounds cut off one sound louder than -35 dB.
+    They follow from the bounds, so that the take need not be read. Where a bound is the take's own
+    edge, sound is assumed to reach it. With them the audible pause (40 dB under speech) matches the
+    planned one within 20 ms at 90 of 100 joins of a neural voice and 95 of the draft voice, and
+    within 30 ms at 97; without them it was 95 and 70 ms longer at most joins (1,004 joins,
+    2026-11-23). Of 1,006 takes the bounds cut off one sound louder than -35 dB.
     """
     start, stop = bounds
     if stop <= start:
@@ -229,40 +237,48 @@ def room(bounds: tuple[int, int], length: int) -> tuple[float, float]:
 
 
 def hop_of(rate: int) -> int:
-    """`HOP` in samples."""
+    """Returns `HOP` in samples."""
     return max(1, round(HOP * rate))
 
 
 def audible(samples: Samples, rate: int) -> NDArray[np.bool_]:
-    """Of each `hop_of` samples of a take, whether more is heard than its own silence."""
-    return _sounding(samples, rate)[1]
+    """Returns, for each hop (`hop_of` samples) of a take, whether it is louder than its silence."""
+    return _find_speech_hops(samples, rate)[1]
 
 
-def _sounding(samples: Samples, rate: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Where a take is clear, and where it is at least weak, relative to its own levels."""
+def _find_speech_hops(samples: Samples, rate: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Returns the hops with clear speech, and those with at least weak sound.
+
+    The thresholds are relative to the levels of the take.
+    """
     hop = hop_of(rate)
     count = len(samples) // hop
     power = np.square(samples[: count * hop].reshape(count, hop)).mean(axis=1, dtype=np.float64)
-    level = 10 * np.log10(power + 1e-12)
-    sound = level[level > -60]
-    if not len(sound):
+    levels = 10 * np.log10(power + 1e-12)
+    audible_levels = levels[levels > -60]
+    if not len(audible_levels):
         return np.zeros(count, bool), np.zeros(count, bool)
-    loud = float(np.percentile(sound, 90))
-    noise = min(float(np.percentile(level, 5)), loud - 25)
-    return level > max(loud - 25, noise + 10), level > max(loud - 42, noise + 6, -66)
+    loud_level = float(np.percentile(audible_levels, 90))
+    noise_level = min(float(np.percentile(levels, 5)), loud_level - 25)
+    return levels > max(loud_level - 25, noise_level + 10), levels > max(
+        loud_level - 42, noise_level + 6, -66
+    )
 
 
-def _long_runs(flags: NDArray[np.bool_], gap: int, length: int) -> tuple[int, int] | None:
-    """First and last index of runs of true values, bridging gaps, that have a least length."""
-    found = np.flatnonzero(flags)
-    runs = np.split(found, np.flatnonzero(np.diff(found) > gap + 1) + 1)
-    long = [run for run in runs if len(run) >= length]
-    return (int(long[0][0]), int(long[-1][-1])) if long else None
+def _bounds_of_long_runs(flags: NDArray[np.bool_], gap: int, length: int) -> tuple[int, int] | None:
+    """Returns the first and last index of all runs of true values of at least `length`.
+
+    Runs continue over up to `gap` false values. None where no run is long enough.
+    """
+    indices = np.flatnonzero(flags)
+    runs = np.split(indices, np.flatnonzero(np.diff(indices) > gap + 1) + 1)
+    long_runs = [run for run in runs if len(run) >= length]
+    return (int(long_runs[0][0]), int(long_runs[-1][-1])) if long_runs else None
 
 
-def _reach(edge: int, further: NDArray[np.intp], gap: int) -> int:
-    """How far an edge moves over indices ever further away, until one is more than a gap away."""
-    for index in further.tolist():
+def _extend_edge(edge: int, candidates: NDArray[np.intp], gap: int) -> int:
+    """Moves an edge along ever more distant indices until the next is more than `gap` away."""
+    for index in candidates.tolist():
         if abs(index - edge) > gap:
             break
         edge = index
@@ -273,40 +289,46 @@ def _reach(edge: int, further: NDArray[np.intp], gap: int) -> int:
 
 
 def level(samples: Samples, rate: int) -> tuple[float, float]:
-    """Level of active speech, and of the highest sample, in dB full scale.
+    """Returns the level of active speech and that of the highest sample, in dB full scale.
 
     The first is the integrated loudness of ITU-R BS.1770-5 (K-weighted, gated at -70 and 10 under
-    the mean), on a take that may be shorter than its 400 ms window: it compares voices as an ear
-    does, bright with dark, whatever the pauses within.
+    the mean), for takes that may be shorter than its 400 ms window: it compares bright and dark
+    voices as an ear does, independently of pauses.
     """
     if not len(samples):
         return SILENCE, SILENCE
     peak = decibels(float(np.abs(samples).max()))
-    step = max(1, rate // 10)
-    size = 1 << (len(samples) + step).bit_length()
+    step_samples = max(1, rate // 10)
+    size = 1 << (len(samples) + step_samples).bit_length()
     weighted = np.fft.irfft(np.fft.rfft(samples, size) * _k_weighting(rate, size), size)
     weighted = weighted[: len(samples)]
-    count = max(1, len(samples) // step)
-    edges = np.arange(count) * step
-    power = np.add.reduceat(np.square(weighted, dtype=np.float64), edges)
-    sizes = np.diff(np.append(edges, len(samples)))
-    width = min(4, count)  # 400 ms, or all of a shorter take
-    window = np.ones(width)
-    means = np.convolve(power, window, "valid") / np.convolve(sizes, window, "valid")
-    loud = means[means > _power(-70)]
-    if not len(loud):
+    step_count = max(1, len(samples) // step_samples)
+    step_starts = np.arange(step_count) * step_samples
+    step_energies = np.add.reduceat(np.square(weighted, dtype=np.float64), step_starts)
+    step_sizes = np.diff(np.append(step_starts, len(samples)))
+    window_steps = min(4, step_count)  # 400 ms, or all of a shorter take
+    window = np.ones(window_steps)
+    window_powers = np.convolve(step_energies, window, "valid") / np.convolve(
+        step_sizes, window, "valid"
+    )
+    loud_powers = window_powers[window_powers > _loudness_to_power(-70)]
+    if not len(loud_powers):
         return SILENCE, peak
-    gated = loud[loud > loud.mean() / 10]
-    return 10 * math.log10(gated.mean()) - 0.691, peak
+    gated_powers = loud_powers[loud_powers > loud_powers.mean() / 10]
+    return 10 * math.log10(gated_powers.mean()) - 0.691, peak
 
 
-def _power(loudness: float) -> float:
+def _loudness_to_power(loudness: float) -> float:
+    """Converts LUFS to mean K-weighted power (BS.1770)."""
     return math.pow(10.0, (loudness + 0.691) / 10)
 
 
 @functools.lru_cache(maxsize=4)
 def _k_weighting(rate: int, size: int) -> Samples:
-    """Magnitude of BS.1770's two filters (their coefficients at 48 kHz) on the bins of an rfft."""
+    """Returns the magnitude of BS.1770's two filters on the bins of an rfft.
+
+    The coefficients are those for 48 kHz.
+    """
     z = np.exp(-2j * np.pi * np.minimum(np.fft.rfftfreq(size, 1 / rate), 24_000) / 48_000)
     shelf = (1.53512485958697 - 2.69169618940638 * z + 1.19839281085285 * z**2) / (
         1 - 1.69065929318241 * z + 0.73248077421585 * z**2
@@ -319,31 +341,31 @@ def _k_weighting(rate: int, size: int) -> Samples:
 
 
 def encode(samples: Samples, rate: int) -> bytes:
-    """FLAC of a take: 16 bit where that is exact, else 24 bit. Equal samples give equal bytes.
+    """Encodes a take as FLAC: 16 bit where that is exact, else 24. Equal samples give equal bytes.
 
-    Raises ValueError where a sample is no number or beyond full scale.
+    Raises ValueError for samples that are NaN or beyond full scale.
     """
-    if not bool(np.all(np.abs(samples) <= 1)):  # false for NaN too
+    if not bool(np.all(np.abs(samples) <= 1)):  # also rejects NaN
         raise ValueError("samples beyond full scale cannot be stored")
-    sixteen = samples * np.float32(32768)
-    exact = bool(np.all(sixteen == np.rint(sixteen)) and np.all(sixteen < 32768))
+    scaled = samples * np.float32(32768)
+    is_16_bit = bool(np.all(scaled == np.rint(scaled)) and np.all(scaled < 32768))
     buffer = io.BytesIO()
-    subtype = "PCM_16" if exact else "PCM_24"
+    subtype = "PCM_16" if is_16_bit else "PCM_24"
     soundfile.write(buffer, samples, rate, format="FLAC", subtype=subtype)
     return buffer.getvalue()
 
 
-def decode(data: bytes) -> tuple[Samples, int]:
-    """Samples and rate of a take's FLAC. Raises DamagedTake."""
+def decode(flac: bytes) -> tuple[Samples, int]:
+    """Decodes a take's FLAC to samples and their rate. Raises DamagedTake."""
     try:
-        samples, rate = soundfile.read(io.BytesIO(data), dtype="float32")
+        samples, rate = soundfile.read(io.BytesIO(flac), dtype="float32")
     except soundfile.LibsndfileError as error:
         raise DamagedTake(f"a take's sound cannot be read: {error.error_string}") from error
     return samples, rate
 
 
 def wav(samples: Samples, rate: int) -> bytes:
-    """A WAV file of 24 bits, for people to listen to."""
+    """Encodes samples as a 24-bit WAV file, for people to listen to."""
     buffer = io.BytesIO()
     soundfile.write(buffer, samples, rate, format="WAV", subtype="PCM_24")
     return buffer.getvalue()

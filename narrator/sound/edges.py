@@ -1,7 +1,7 @@
-"""The edges of a clip as it will be heard: does it click, is a breath torn?
+"""Measures the edges of a clip as it will be heard: clicks and cut-off breaths.
 
-Pure; of samples and the bounds within which they are heard. What begins or ends in the middle of a
-sound is told by `speech.checks`, which says how bad all this is.
+Pure: takes samples and the bounds within which they are heard. `speech.checks` judges how bad the
+figures are, and detects clips that begin or end in the middle of a sound.
 """
 
 from __future__ import annotations
@@ -14,80 +14,109 @@ from numpy.typing import NDArray
 
 from narrator.sound.audio import SILENCE, Samples
 
-AT_START, AT_END = 0.15, 0.25
-"""Seconds from the edges in which a click is looked for."""
-AROUND, NEXT = 10, 1
-"""Milliseconds on both sides that a click is compared with, but for those that are next to it."""
-AUDIBLE = -25.0
-"""dB of a click's highest step against those of clear speech."""
-BREATH = (-38.0, -8.0)
-"""dB against speech of a breath's first or last 10 ms."""
-STEADY = 6.0
-"""dB between three parts of 60 ms of a breath that neither sets in nor dies away."""
-LOW, FLAT, VOICED = 0.85, -6.0, 0.45
-"""Of a breath: the share of its power from 300 Hz to 4 kHz, which is less in sibilants; dB of its
-flatness there, and its likeness to itself a period later, which tell it from voices."""
+CLICK_SEARCH_START, CLICK_SEARCH_END = 0.15, 0.25
+"""Seconds from the start and the end of a clip that are searched for clicks."""
+CLICK_CONTEXT, CLICK_WIDTH = 10, 1
+"""Milliseconds on both sides that a click is compared with, and how many of them next to the click
+are left out."""
+AUDIBLE_CLICK = -25.0
+"""dB of a click's highest sample step, relative to clear speech, from which on it is heard."""
+BREATH_LEVELS = (-38.0, -8.0)
+"""Lowest and highest level of a breath's first or last 10 ms, in dB relative to speech."""
+STEADY_RANGE = 6.0
+"""Most dB between the parts of the 60 ms at an edge, for a breath that neither sets in nor dies
+away."""
+LOW_BAND_SHARE, MIN_FLATNESS, VOICED_LIKENESS = 0.85, -6.0, 0.45
+"""Limits that identify a breath: the least share of power from 300 Hz to 4 kHz (sibilants have
+less), the least spectral flatness there in dB, and the autocorrelation at a pitch period from which
+on a sound is a voice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """What is heard at the edges of a clip, in dB."""
+    """Faults at the edges of a clip, in dB."""
 
     click: float = 0.0
-    """By which a lone step or impulse stands out of the 10 ms on both sides."""
+    """How far a lone step or impulse stands out of the 10 ms on both sides."""
     torn: float = SILENCE
-    """Of a breath that begins or ends at an edge all at once, against clear speech."""
+    """Level, relative to clear speech, of a breath that an edge cuts off; `SILENCE` without one."""
 
 
-def edges(samples: Samples, bounds: tuple[int, int], rate: int, loud: float) -> Edges:
-    """What is heard at the edges of a take within its bounds; `loud` is the dB full scale of its
-    clear speech."""
+def edges(samples: Samples, bounds: tuple[int, int], rate: int, speech_level: float) -> Edges:
+    """Measures the edges of a take within its bounds.
+
+    `speech_level` is the level of its clear speech in dB full scale.
+    """
     clip = samples[slice(*bounds)]
     if len(clip) < round(0.06 * rate):
         return Edges()
-    torn = max(_torn(clip, rate, loud), _torn(clip[::-1], rate, loud))
-    return Edges(_click(clip, rate), torn)
+    torn = max(
+        _torn_breath_level(clip, rate, speech_level),
+        _torn_breath_level(clip[::-1], rate, speech_level),
+    )
+    return Edges(_click_level(clip, rate), torn)
 
 
 def _level(samples: Samples) -> float:
+    """Returns the mean level of samples in dB full scale."""
     return float(10 * np.log10(np.square(samples, dtype=np.float64).mean() + 1e-12))
 
 
-def _click(clip: Samples, rate: int) -> float:
-    """Of the steps from sample to sample in each millisecond, which a lone step stands out of."""
-    hop = max(1, round(0.001 * rate))
-    count = len(clip) // hop
-    steps = np.square(np.diff(clip, prepend=clip[:1])[: count * hop].reshape(count, hop))
-    power = 10 * np.log10(steps.mean(axis=1, dtype=np.float64) + 1e-14)
-    highest = 10 * np.log10(steps.max(axis=1) + 1e-14)
-    loud = float(np.percentile(power[power > power.max() - 60], 90))
-    around = np.lib.stride_tricks.sliding_window_view(
-        np.pad(power, AROUND, constant_values=-140.0), 2 * AROUND + 1
+def _click_level(clip: Samples, rate: int) -> float:
+    """Returns how many dB the loudest lone step near an edge stands out of its neighbourhood.
+
+    Compares the steps from sample to sample, millisecond by millisecond.
+    """
+    samples_per_ms = max(1, round(0.001 * rate))
+    window_count = len(clip) // samples_per_ms
+    steps = np.square(
+        np.diff(clip, prepend=clip[:1])[: window_count * samples_per_ms].reshape(
+            window_count, samples_per_ms
+        )
     )
-    others = np.delete(around, range(AROUND - NEXT, AROUND + NEXT + 1), axis=1).max(axis=1)
-    above = np.where(highest > loud + AUDIBLE, power - others, 0.0)
-    first, last = round(AT_START / 0.001), round(AT_END / 0.001)
-    return float(np.clip(max(above[:first].max(), above[-last:].max()), 0.0, 60.0))
+    power = 10 * np.log10(steps.mean(axis=1, dtype=np.float64) + 1e-14)
+    highest_steps = 10 * np.log10(steps.max(axis=1) + 1e-14)
+    loud_level = float(np.percentile(power[power > power.max() - 60], 90))
+    neighbourhoods = np.lib.stride_tricks.sliding_window_view(
+        np.pad(power, CLICK_CONTEXT, constant_values=-140.0), 2 * CLICK_CONTEXT + 1
+    )
+    neighbour_levels = np.delete(
+        neighbourhoods, range(CLICK_CONTEXT - CLICK_WIDTH, CLICK_CONTEXT + CLICK_WIDTH + 1), axis=1
+    ).max(axis=1)
+    click_levels = np.where(
+        highest_steps > loud_level + AUDIBLE_CLICK, power - neighbour_levels, 0.0
+    )
+    start_count, end_count = round(CLICK_SEARCH_START / 0.001), round(CLICK_SEARCH_END / 0.001)
+    return float(
+        np.clip(max(click_levels[:start_count].max(), click_levels[-end_count:].max()), 0.0, 60.0)
+    )
 
 
-def _torn(clip: Samples, rate: int, loud: float) -> float:
-    """dB of a breath that a clip begins with all at once; `SILENCE` where it does not."""
+def _torn_breath_level(clip: Samples, rate: int, speech_level: float) -> float:
+    """Returns the level in dB, relative to speech, of a breath that the start of a clip cuts off.
+
+    `SILENCE` where the clip does not begin with a breath.
+    """
     edge = clip[: round(0.06 * rate)]
     bounds = (0, round(0.01 * rate), round(0.03 * rate), len(edge))
-    parts = [_level(edge[a:b]) - loud for a, b in pairwise(bounds)]
-    if not BREATH[0] < parts[0] < BREATH[1] or max(parts) - min(parts) > STEADY:
+    part_levels = [_level(edge[a:b]) - speech_level for a, b in pairwise(bounds)]
+    if (
+        not BREATH_LEVELS[0] < part_levels[0] < BREATH_LEVELS[1]
+        or max(part_levels) - min(part_levels) > STEADY_RANGE
+    ):
         return SILENCE
-    return parts[0] if _is_breath(edge, rate) else SILENCE
+    return part_levels[0] if _is_breath(edge, rate) else SILENCE
 
 
 def _is_breath(edge: Samples, rate: int) -> bool:
+    """Returns whether a sound is a breath, by its spectrum: neither a sibilant nor a voice."""
     size = 2 << (len(edge) - 1).bit_length()
     power = np.square(np.abs(np.fft.rfft(edge * np.hanning(len(edge)), size)))
     hertz = np.fft.rfftfreq(size, 1 / rate)
-    low: NDArray[np.float64] = power[(hertz > 300) & (hertz < 4000)] + 1e-14
-    flatness = 10 * float(np.log10(np.exp(np.log(low).mean()) / low.mean()))
-    if flatness < FLAT or low.sum() < LOW * power[hertz > 100].sum():
+    low_band: NDArray[np.float64] = power[(hertz > 300) & (hertz < 4000)] + 1e-14
+    flatness = 10 * float(np.log10(np.exp(np.log(low_band).mean()) / low_band.mean()))
+    if flatness < MIN_FLATNESS or low_band.sum() < LOW_BAND_SHARE * power[hertz > 100].sum():
         return False
-    alike = np.fft.irfft(power)
-    periods = alike[round(0.0025 * rate) : round(0.016 * rate)]
-    return bool(periods.max() < VOICED * alike[0])
+    autocorrelation = np.fft.irfft(power)
+    periods = autocorrelation[round(0.0025 * rate) : round(0.016 * rate)]
+    return bool(periods.max() < VOICED_LIKENESS * autocorrelation[0])

@@ -1,6 +1,6 @@
-"""Loudness: what a target asks for, measure a stream, bring a stream to it.
+"""Loudness targets: measures a stream, and masters a stream to a target.
 
-Everything streams: blocks of float32 in, (n,) mono or (n, 2) stereo, blocks or one set of figures
+Everything streams: blocks of float32 in, (n,) mono or (n, 2) stereo; blocks or one set of figures
 out. Knows nothing of files and codecs.
 """
 
@@ -27,7 +27,7 @@ class Loudness:
     integrated: float
     """LUFS by ITU-R BS.1770 and EBU R 128; -70 where nothing is louder than that."""
     rms: float
-    """dB full scale over everything, silence and both channels too: what ACX calls RMS."""
+    """dB full scale over everything, silence and both channels included: the RMS of ACX."""
     true_peak: float
     """dBTP; the sample peak where true peak was not asked for."""
     peak: float
@@ -37,23 +37,24 @@ class Loudness:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What finished audio must measure."""
+    """The levels that finished audio must have."""
 
     kind: Literal["LUFS", "dB RMS", "as it is"]
-    """The last leaves the sound at its own level, whatever that is."""
+    """The measure of `level`; "as it is" leaves the sound at its own level."""
     level: float
-    """What gain is chosen for."""
+    """The level that the gain aims at."""
     lowest: float
     highest: float
-    """What is accepted of the encoded file."""
+    """Bounds of the accepted level of the encoded file."""
     true_peak: float
     """Highest accepted dBTP."""
 
     def level_of(self, measured: Loudness) -> float:
-        """The figure that this target is about."""
+        """Returns the figure that this target limits."""
         return measured.rms if self.kind == "dB RMS" else measured.integrated
 
     def accepts(self, measured: Loudness) -> bool:
+        """Returns whether figures meet this target."""
         return (
             self.lowest <= self.level_of(measured) <= self.highest
             and measured.true_peak <= self.true_peak
@@ -64,38 +65,40 @@ class Target:
         return f"{level}, at most {self.true_peak:g} dBTP"
 
 
-BOTH = 10 * math.log10(2)
-"""LU by which the same sound is louder in two channels than in one; its RMS is not."""
+STEREO_GAIN = 10 * math.log10(2)
+"""LU by which a sound is louder in two channels than in one; its RMS is not."""
 
 # -- measuring -------------------------------------------------------------------------------------
 
 
 def measure(blocks: Iterable[Samples], rate: int, *, true_peak: bool = True) -> Loudness:
-    """Figures of a stream, by FFmpeg's ebur128; without `true_peak` in a quarter of the time."""
+    """Measures a stream by FFmpeg's ebur128; without `true_peak` in a quarter of the time."""
     channels, blocks = channels_of(blocks)
-    tally = _Energy(step=rate // 10, channels=channels)
+    energy_meter = _EnergyMeter(step=rate // 10, channels=channels)
     options = f"metadata=1:framelog=quiet:peak={'true' if true_peak else 'none'}"
-    integrated = [-70.0, -70.0]
+    last_integrated = [-70.0, -70.0]
     highest = 0.0
-    for frame in filtered(tally.watch(blocks), rate, "ebur128", options):
-        integrated = [integrated[1], float(frame.metadata["lavfi.r128.I"])]
+    for frame in filtered(energy_meter.pass_through(blocks), rate, "ebur128", options):
+        last_integrated = [last_integrated[1], float(frame.metadata["lavfi.r128.I"])]
         if true_peak:
             highest = float(frame.metadata["lavfi.r128.true_peak"])
-    peak = decibels(tally.peak)
+    peak = decibels(energy_meter.peak)
     return Loudness(
-        integrated=max(integrated[0] if tally.padded else integrated[1], -70.0),
-        rms=decibels((tally.energy / max(1, tally.count * tally.channels)) ** 0.5),
+        integrated=max(last_integrated[0] if energy_meter.padded else last_integrated[1], -70.0),
+        rms=decibels(
+            (energy_meter.energy / max(1, energy_meter.count * energy_meter.channels)) ** 0.5
+        ),
         true_peak=max(peak, decibels(highest)),
         peak=peak,
-        seconds=tally.count / rate,
+        seconds=energy_meter.count / rate,
     )
 
 
-class _Energy:
-    """Energy and peak of the blocks that pass.
+class _EnergyMeter:
+    """Measures energy and peak of the blocks that pass through.
 
-    The filter reads tenths of a second and says nothing of a rest: silence fills it up, for its
-    peak; its loudness does not count, as the standard has it.
+    The ebur128 filter works in tenths of a second and ignores an incomplete one: silence completes
+    it for the sake of its peak. Its loudness does not count, as the standard demands.
     """
 
     def __init__(self, step: int, channels: int) -> None:
@@ -106,101 +109,121 @@ class _Energy:
         self.count = 0
         self.padded = False
 
-    def watch(self, blocks: Iterable[Samples]) -> Iterator[Samples]:
+    def pass_through(self, blocks: Iterable[Samples]) -> Iterator[Samples]:
+        """Yields the blocks unchanged, then the silence that completes the last tenth of a
+        second."""
         for block in blocks:
             self.energy += float(np.vdot(block, block))
             self.peak = max(self.peak, float(np.abs(block).max(initial=0.0)))
             self.count += len(block)
             yield block
-        if rest := -self.count % self.step:
+        if missing := -self.count % self.step:
             self.padded = True
-            yield silent(rest, self.channels)
+            yield silent(missing, self.channels)
 
 
 # -- mastering -------------------------------------------------------------------------------------
 
-LOOK = 0.015
-"""Seconds: a dip of the limiter's gain takes twice this to come and twice this to go."""
-TAPS = 24
-"""Of the interpolator that finds peaks between samples."""
-NEAR = 0.5
-"""Peaks between samples are looked for only next to samples that reach this share of the ceiling:
-6 dB, which a tone up to a third of the sample rate stays within."""
+LOOK_AHEAD_SECONDS = 0.015
+"""A dip of the limiter's gain takes twice this to come and twice this to go."""
+INTERPOLATOR_TAPS = 24
+"""Taps of the interpolator that computes peaks between samples."""
+PEAK_SEARCH_SHARE = 0.5
+"""Peaks between samples are computed only next to samples that reach this share of the ceiling: 6
+dB, which a tone of up to a third of the sample rate never exceeds."""
 
 
 def master(blocks: Iterable[Samples], rate: int, gain: float, ceiling: float) -> Iterator[Samples]:
-    """The stream at another gain (dB), true peaks held at a ceiling (dBTP); equal length.
+    """Applies a gain (dB) to a stream, and holds its true peaks at a ceiling (dBTP); keeps its
+    length.
 
-    The limiter looks ahead: its gain is the lowest that any peak within `LOOK` needs, smoothed by
-    two moving averages of that width, so it is down before the peak comes and moves too slowly to
-    be heard. Where no peak asks for it, samples are only multiplied by the gain. Peaks between
-    samples are taken at four times the rate (within 0.2 dB up to a quarter of the sample rate).
-    Both channels of stereo get the gain that the louder one needs: the picture stays where it is.
+    The limiter looks ahead: its gain is the lowest that any peak within `LOOK_AHEAD_SECONDS` needs,
+    smoothed by two moving averages of that width, so it is down before the peak comes and moves too
+    slowly to be heard. Where no peak needs it, samples are only multiplied by the gain. Peaks
+    between samples are computed at four times the rate (within 0.2 dB up to a quarter of the sample
+    rate). Both channels of stereo get the gain that the louder one needs, so that the stereo image
+    does not move.
     """
     channels, blocks = channels_of(blocks)
-    factor = np.float32(amplitude(gain))
+    gain_factor = np.float32(amplitude(gain))
     limit = amplitude(ceiling)
-    look = max(1, round(LOOK * rate))
-    half = TAPS // 2
-    wait = 2 * look  # a peak's gain works from `wait` samples before it to `wait` after it
-    sound = silent(half, channels)  # context of the interpolator, then what is not out yet
-    needed = np.ones(wait, np.float32)  # each sample's gain, from `wait` before that on
-    for block in chain(blocks, [silent(wait + half, channels)]):
-        sound = np.concatenate([sound, block * factor])
-        fresh = sound[len(needed) - wait :]  # with context, what `needed` does not know yet
-        if len(fresh) < TAPS:
+    look_samples = max(1, round(LOOK_AHEAD_SECONDS * rate))
+    half_taps = INTERPOLATOR_TAPS // 2
+    # a peak lowers the gain from `delay` samples before it to `delay` after it
+    delay = 2 * look_samples
+    pending = silent(half_taps, channels)  # interpolator context, then samples to come
+    needed_gains = np.ones(delay, np.float32)  # gain of each sample, from `delay` earlier on
+    for block in chain(blocks, [silent(delay + half_taps, channels)]):
+        pending = np.concatenate([pending, block * gain_factor])
+        unmeasured = pending[
+            len(needed_gains) - delay :
+        ]  # with context, samples without a needed gain yet
+        if len(unmeasured) < INTERPOLATOR_TAPS:
             continue
-        gains = [_needed(channel, limit) for channel in np.atleast_2d(fresh.T)]
-        needed = np.concatenate([needed, np.minimum.reduce(gains)])
-        ready = len(needed) - 2 * wait
-        if ready <= 0:
+        channel_gains = [_limiter_gain(channel, limit) for channel in np.atleast_2d(unmeasured.T)]
+        needed_gains = np.concatenate([needed_gains, np.minimum.reduce(channel_gains)])
+        ready_count = len(needed_gains) - 2 * delay
+        if ready_count <= 0:
             continue
-        out = sound[half : half + ready]
-        if float(needed.min()) < 1:
-            out = (out.T * _smoothed(needed, look)).T
-        yield out
-        sound, needed = sound[ready:], needed[ready:]
+        ready_block = pending[half_taps : half_taps + ready_count]
+        if float(needed_gains.min()) < 1:
+            ready_block = (ready_block.T * _smooth_gain(needed_gains, look_samples)).T
+        yield ready_block
+        pending, needed_gains = pending[ready_count:], needed_gains[ready_count:]
 
 
-def _needed(sound: Samples, limit: float) -> Samples:
-    """The gain that each sample needs, but for `TAPS / 2` of context at either end."""
-    half = TAPS // 2
-    end = len(sound) - half
-    high = np.abs(sound[half:end])
-    near = np.flatnonzero(np.abs(sound[half - 1 : end + 1]) > NEAR * limit) + half - 1
-    near = np.unique(np.concatenate([near - 1, near]))  # each the place after that sample
-    near = near[(near >= half - 1) & (near < end)]
-    if len(near):
-        windows = sound[near[:, np.newaxis] + np.arange(1 - half, half + 1)]
-        between = np.abs(windows @ _INTERPOLATOR).max(axis=1)
-        for neighbour in (near - half, near - half + 1):
-            inside = (neighbour >= 0) & (neighbour < len(high))
-            at = neighbour[inside]
-            high[at] = np.maximum(high[at], between[inside])
-    return np.minimum(np.float32(1), np.float32(limit) / np.maximum(high, np.float32(1e-9)))
+def _limiter_gain(samples: Samples, limit: float) -> Samples:
+    """Returns the gain that each sample needs, without `INTERPOLATOR_TAPS / 2` samples of context
+    at either end."""
+    half_taps = INTERPOLATOR_TAPS // 2
+    stop = len(samples) - half_taps
+    peaks = np.abs(samples[half_taps:stop])
+    gaps = (
+        np.flatnonzero(np.abs(samples[half_taps - 1 : stop + 1]) > PEAK_SEARCH_SHARE * limit)
+        + half_taps
+        - 1
+    )
+    gaps = np.unique(np.concatenate([gaps - 1, gaps]))  # each is the gap after that sample
+    gaps = gaps[(gaps >= half_taps - 1) & (gaps < stop)]
+    if len(gaps):
+        windows = samples[gaps[:, np.newaxis] + np.arange(1 - half_taps, half_taps + 1)]
+        gap_peaks = np.abs(windows @ _INTERPOLATOR).max(axis=1)
+        for neighbour in (gaps - half_taps, gaps - half_taps + 1):
+            is_inside = (neighbour >= 0) & (neighbour < len(peaks))
+            affected = neighbour[is_inside]
+            peaks[affected] = np.maximum(peaks[affected], gap_peaks[is_inside])
+    return np.minimum(np.float32(1), np.float32(limit) / np.maximum(peaks, np.float32(1e-9)))
 
 
-def _smoothed(needed: Samples, look: int) -> NDArray[np.float32]:
-    """Lowest gain within `look` on either side, then two moving averages over as much."""
-    lowest = needed
+def _smooth_gain(needed_gains: Samples, look_samples: int) -> NDArray[np.float32]:
+    """Takes the lowest gain within `look_samples` on either side, then two moving averages as
+    wide."""
+    lowest_gains = needed_gains
     width = 1
-    while width < 2 * look + 1:  # running minimum by doubling
-        step = min(width, 2 * look + 1 - width)
-        lowest = np.minimum(lowest[: len(lowest) - step], lowest[step:])
+    while width < 2 * look_samples + 1:  # running minimum by doubling
+        step = min(width, 2 * look_samples + 1 - width)
+        lowest_gains = np.minimum(lowest_gains[: len(lowest_gains) - step], lowest_gains[step:])
         width += step
-    smooth = lowest.astype(np.float64)
+    smooth_gains = lowest_gains.astype(np.float64)
     for _ in range(2):
-        sums = np.concatenate([[0.0], np.cumsum(smooth)])
-        smooth = (sums[look + 1 :] - sums[: len(sums) - look - 1]) / (look + 1)
-    return smooth.astype(np.float32)
+        sums = np.concatenate([[0.0], np.cumsum(smooth_gains)])
+        smooth_gains = (sums[look_samples + 1 :] - sums[: len(sums) - look_samples - 1]) / (
+            look_samples + 1
+        )
+    return smooth_gains.astype(np.float32)
 
 
-def _interpolator() -> Samples:
-    """Windowed sinc for places a quarter, a half and three quarters after the middle sample."""
-    places = np.arange(1 - TAPS // 2, TAPS // 2 + 1)[:, np.newaxis] - np.array([0.25, 0.5, 0.75])
-    window = np.i0(7 * np.sqrt(np.maximum(0, 1 - (places / (TAPS / 2)) ** 2))) / np.i0(7)
-    kernel = np.sinc(places) * window
+def _windowed_sinc() -> Samples:
+    """Returns a windowed sinc for positions a quarter, a half and three quarters after the middle
+    sample."""
+    offsets = np.arange(1 - INTERPOLATOR_TAPS // 2, INTERPOLATOR_TAPS // 2 + 1)[
+        :, np.newaxis
+    ] - np.array([0.25, 0.5, 0.75])
+    window = np.i0(
+        7 * np.sqrt(np.maximum(0, 1 - (offsets / (INTERPOLATOR_TAPS / 2)) ** 2))
+    ) / np.i0(7)
+    kernel = np.sinc(offsets) * window
     return (kernel / kernel.sum(axis=0)).astype(np.float32)
 
 
-_INTERPOLATOR = _interpolator()
+_INTERPOLATOR = _windowed_sinc()

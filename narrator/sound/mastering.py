@@ -1,4 +1,4 @@
-"""What is done to sound besides levels: filters over a speaker's takes, room tone under a chapter.
+"""Sound processing other than levels: filters over a speaker's takes, room tone under a chapter.
 
 Knows nothing of manifests, targets and files.
 """
@@ -19,104 +19,110 @@ from narrator.sound.audio import Samples, amplitude, filtered, level
 
 @dataclass(frozen=True, slots=True)
 class Polish:
-    """Filters over a speaker's takes; None and 0 leave the sound as it is."""
+    """Filters for a speaker's takes; None and 0 leave the sound unchanged."""
 
     high_pass: float | None = None
-    """Hz; 12 dB an octave under it."""
+    """Cut-off in Hz; 12 dB an octave below it."""
     de_ess: float = 0.0
-    """0 to 1: how far sharp s sounds are lowered, up to 12 dB."""
+    """How far sharp s sounds are lowered, from 0 to 1 (12 dB)."""
 
     def __bool__(self) -> bool:
         return bool(self.high_pass or self.de_ess)
 
 
-BAND = (4500.0, 10_000.0)
-"""Hz: where s sounds are sharp."""
-SHARP = 16.0
-"""dB under a take's level at which that band counts as sharp."""
-WINDOW = 0.006
-"""Seconds over which its level is read, and over which the gain comes and goes."""
+SIBILANCE_BAND = (4500.0, 10_000.0)
+"""Hz in which s sounds are sharp."""
+SIBILANCE_THRESHOLD = 16.0
+"""dB below a take's level from which on that band counts as sharp."""
+GAIN_WINDOW_SECONDS = 0.006
+"""Seconds over which the level of the band is measured, and over which its gain comes and goes."""
 
 
-def polished(samples: Samples, rate: int, polish: Polish) -> Samples:
-    """A take behind its filters, as long as it was, nothing moved in time."""
+def apply_polish(samples: Samples, rate: int, polish: Polish) -> Samples:
+    """Applies the filters to a take, without changing its length or timing."""
     if polish.high_pass and len(samples):
         frames = filtered([samples], rate, "highpass", f"f={polish.high_pass:g}")
-        samples = np.concatenate([f.to_ndarray().reshape(-1) for f in frames])
-    if polish.de_ess and len(samples) and rate > 2 * BAND[0]:
-        samples = _de_essed(samples, rate, 12 * polish.de_ess)
+        samples = np.concatenate([frame.to_ndarray().reshape(-1) for frame in frames])
+    if polish.de_ess and len(samples) and rate > 2 * SIBILANCE_BAND[0]:
+        samples = _de_ess(samples, rate, 12 * polish.de_ess)
     return samples
 
 
-def _de_essed(samples: Samples, rate: int, most: float) -> Samples:
-    """A take whose sharp band is lowered by what it is over its threshold, `most` dB at most.
+def _de_ess(samples: Samples, rate: int, max_reduction: float) -> Samples:
+    """Lowers the sharp band of a take by its excess over the threshold, by `max_reduction` dB at
+    most.
 
-    Not by FFmpeg: measured, its `deesser` takes 18 dB at once, from 3 kHz on at 22 kHz and from
-    7 kHz on at 48 kHz, by the sound's level; its `adynamicequalizer` cuts a hiss by 4 or by 12 dB
-    for 3 dB of threshold. Here the threshold follows from the take's level, and the band, cut out
-    without a shift of phase, is only given back less loud.
+    Not by FFmpeg: measured, its `deesser` takes 18 dB at once, from 3 kHz on at 22 kHz and from 7
+    kHz on at 48 kHz, by the sound's level; its `adynamicequalizer` cuts a hiss by 4 or by 12 dB for
+    3 dB of threshold. Here the threshold follows the take's level, and the band is extracted
+    without phase shift and added back less loud.
     """
-    band = _band(samples, rate)
-    width = max(1, round(WINDOW * rate))
-    power = _mean(np.square(band, dtype=np.float64), width)
-    over = 10 * np.log10(power + 1e-12) - (level(samples, rate)[0] - SHARP)
-    lowered = _mean(np.clip(over * 0.75, 0, most), width)
-    gain = 10 ** (-lowered / 20) - 1
+    band = _extract_sibilance(samples, rate)
+    width = max(1, round(GAIN_WINDOW_SECONDS * rate))
+    power = _moving_mean(np.square(band, dtype=np.float64), width)
+    excess = 10 * np.log10(power + 1e-12) - (level(samples, rate)[0] - SIBILANCE_THRESHOLD)
+    reduction = _moving_mean(np.clip(excess * 0.75, 0, max_reduction), width)
+    gain = 10 ** (-reduction / 20) - 1
     return samples + (band * gain).astype(np.float32)
 
 
-def _band(samples: Samples, rate: int) -> Samples:
-    """The sharp band of a take, with flanks of a third of an octave."""
-    size = 1 << (len(samples) + rate // 50).bit_length()
-    hertz = np.maximum(np.fft.rfftfreq(size, 1 / rate), 1)
-    edge = np.minimum(np.log2(hertz / BAND[0]), np.log2(BAND[1] / hertz)) * 3 + 1
-    shape = 0.5 - 0.5 * np.cos(np.pi * np.clip(edge, 0, 1))
-    return np.fft.irfft(np.fft.rfft(samples, size) * shape, size)[: len(samples)].astype(np.float32)
+def _extract_sibilance(samples: Samples, rate: int) -> Samples:
+    """Extracts the sharp band of a take, with flanks of a third of an octave."""
+    fft_size = 1 << (len(samples) + rate // 50).bit_length()
+    hertz = np.maximum(np.fft.rfftfreq(fft_size, 1 / rate), 1)
+    octaves = (
+        np.minimum(np.log2(hertz / SIBILANCE_BAND[0]), np.log2(SIBILANCE_BAND[1] / hertz)) * 3 + 1
+    )
+    response = 0.5 - 0.5 * np.cos(np.pi * np.clip(octaves, 0, 1))
+    return np.fft.irfft(np.fft.rfft(samples, fft_size) * response, fft_size)[: len(samples)].astype(
+        np.float32
+    )
 
 
-def _mean(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Mean over `width` values around each."""
+def _moving_mean(series: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Returns the mean of `width` numbers around each number."""
     before = width // 2
-    sums = np.concatenate([[0.0], np.cumsum(np.pad(values, (before, width - 1 - before)))])
+    sums = np.concatenate([[0.0], np.cumsum(np.pad(series, (before, width - 1 - before)))])
     means: NDArray[np.float64] = np.maximum(sums[width:] - sums[:-width], 0) / width
     return means
 
 
 # -- room tone -------------------------------------------------------------------------------------
 
-PERIOD = 12
+ROOM_TONE_SECONDS = 12
 """Seconds after which room tone repeats: it is too quiet for that to be heard."""
 
 
 def with_room_tone(blocks: Iterable[Samples], rate: int, rms: float) -> Iterator[Samples]:
-    """The stream with room tone under it, at a level in dB RMS; both channels get their own.
+    """Adds room tone to a stream at a level in dB RMS; each channel gets its own.
 
-    Made, not sampled: the takes' edges hold an engine's artefacts rather than a room, and differ
-    between speakers, so that joins of theirs would be heard. It lies under words too, so that it
-    neither begins nor ends anywhere.
+    The tone is synthesized, not sampled: the edges of takes hold an engine's artefacts rather than
+    a room, and differ between speakers, so that joins would be heard. It lies under words too, so
+    that it neither begins nor ends anywhere.
     """
     tone = _room_tone(rate) * np.float32(amplitude(rms))
-    at = 0
+    position = 0
     for block in blocks:
-        places = np.arange(at, at + len(block)) % len(tone)
+        left_indices = np.arange(position, position + len(block)) % len(tone)
         if block.ndim == 1:
-            yield block + tone[places]
+            yield block + tone[left_indices]
         else:
-            other = (places + len(tone) // 2) % len(tone)
-            yield block + np.stack([tone[places], tone[other]], 1)
-        at = (at + len(block)) % len(tone)
+            right_indices = (left_indices + len(tone) // 2) % len(tone)
+            yield block + np.stack([tone[left_indices], tone[right_indices]], 1)
+        position = (position + len(block)) % len(tone)
 
 
 @functools.lru_cache(maxsize=2)
 def _room_tone(rate: int) -> Samples:
-    """One period of noise as a quiet room has it, at an RMS of 1; its end meets its beginning.
+    """Returns one period of noise like that of a quiet room, at an RMS of 1, which loops without a
+    seam.
 
-    Shaped on the bins of its spectrum: 5 dB an octave downwards from 150 Hz, nothing under 60 Hz.
+    Shaped on the bins of its spectrum: 5 dB an octave downwards from 150 Hz, nothing below 60 Hz.
     """
-    count = PERIOD * rate
-    hertz = np.fft.rfftfreq(count, 1 / rate)
+    length = ROOM_TONE_SECONDS * rate
+    hertz = np.fft.rfftfreq(length, 1 / rate)
     phases = np.random.default_rng(1).random(len(hertz)) * 2 * np.pi
-    falling = np.maximum(hertz, 150.0) ** (-5 / 6.02)
-    rising = np.clip((hertz - 40) / 40, 0, 1)
-    tone = np.fft.irfft(falling * rising * np.exp(1j * phases), count)
+    slope = np.maximum(hertz, 150.0) ** (-5 / 6.02)
+    low_cut = np.clip((hertz - 40) / 40, 0, 1)
+    tone = np.fft.irfft(slope * low_cut * np.exp(1j * phases), length)
     return (tone / np.sqrt(np.mean(tone**2))).astype(np.float32)

@@ -1,8 +1,8 @@
-"""What FFmpeg reads: the one file it is given, of the formats on a list, and nothing else.
+"""Opens files for FFmpeg: one given file, of the formats on a list, and nothing else.
 
-Half of FFmpeg's formats are not sound but say where sound is: playlists, lists of files, addresses,
-devices. None of them is on the list; and what is opened is a file descriptor, so that no name is
-ever taken for an address, a pattern or a pipe. The one place where FFmpeg opens anything to read.
+Half of FFmpeg's formats are no sound but refer to sound: playlists, lists of files, addresses,
+devices. None of them is on the list; and files are opened as descriptors, so that no name is ever
+interpreted as an address, a pattern or a pipe. FFmpeg reads files nowhere else.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ SOUNDS = (
     "matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mp3,mpc,mpc8,mpeg,mpegts,ogg,oma,rm,tak,tta,voc,w64,"
     "wav,wv,xwma"
 )
-"""FFmpeg's names of the formats in which people have sound, films with sound among them."""
+"""FFmpeg's names of the formats in which people have sound, including films with sound."""
 
 PATIENCE = 60.0
-"""Seconds after which FFmpeg gives up opening a file, or looking for what comes next in it."""
+"""Seconds after which FFmpeg gives up opening a file, or waiting for its next data."""
 
 _TAGS: Any = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
-"""Tags of last century's players are not UTF-8, and no reason to refuse a file; PyAV 19, for Python
-3.12 and newer, takes them as they are and no such argument."""
-_ELSE = "export it as WAV, FLAC, MP3 or M4A"
-_NO_SOUND = {
+"""Tags of old players are not UTF-8, which is no reason to refuse a file. PyAV 19, for Python 3.12
+and newer, accepts them, and has no such argument."""
+_EXPORT_HINT = "export it as WAV, FLAC, MP3 or M4A"
+_OTHER_FILE_STARTS = {
     b"#EXTM3U": "a playlist",
     b"[playlist]": "a playlist",
     b"ffconcat version": "a list of files",
     b"v=0": "a description of a broadcast (SDP)",
     b"<": "a web page or the like",
 }
-"""How files begin that are no sound but often lie where sound should."""
+"""First bytes of files that are no sound but often lie where sound should."""
 
-_KINDS = {
+_FILE_KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -55,49 +55,55 @@ _KINDS = {
 
 
 class Unfit(Exception):
-    """Why a file is none that is read here, in words that go after its name."""
+    """Says why a file is not accepted; the message follows the file's name."""
 
 
 def regular(path: Path) -> BinaryIO:
-    """A file, open for reading. Raises OSError; Unfit for what is none, without waiting for it."""
-    _check_kind(path.stat())  # before it is opened: opening a device can do things
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that came since does not wait
+    """Opens a regular file for reading.
+
+    Raises OSError; Unfit for anything but a regular file, without waiting for it.
+    """
+    _require_regular_file(path.stat())  # checked first: opening a device may have effects
+    descriptor = os.open(
+        path, os.O_RDONLY | os.O_NONBLOCK
+    )  # does not block on a pipe created since
     try:
-        _check_kind(os.fstat(descriptor))
-        return os.fdopen(descriptor, "rb")  # nameless, so that nobody guesses by an ending
+        _require_regular_file(os.fstat(descriptor))
+        return os.fdopen(descriptor, "rb")  # nameless, so that no reader guesses by an ending
     except BaseException:
         os.close(descriptor)
         raise
 
 
-def _check_kind(found: os.stat_result) -> None:
-    kind = stat.S_IFMT(found.st_mode)
+def _require_regular_file(status: os.stat_result) -> None:
+    """Raises Unfit for anything but a regular file."""
+    kind = stat.S_IFMT(status.st_mode)
     if kind != stat.S_IFREG:
-        what = _KINDS.get(kind, "something else")
-        raise Unfit(f"{what}, not a file: name a file that holds the sound itself")
+        file_kind = _FILE_KINDS.get(kind, "something else")
+        raise Unfit(f"{file_kind}, not a file: name a file that holds the sound itself")
 
 
 @contextlib.contextmanager
 def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[InputContainer]:
-    """A file with at least one stream of sound, open for decoding; `options` are FFmpeg's.
+    """Opens a file with at least one audio stream for decoding; `options` are FFmpeg's.
 
-    Raises OSError where it cannot be read, and Unfit where it is no sound, when it is opened or
-    within the block.
+    Raises OSError where it cannot be read, and Unfit where it is no sound, on opening or within the
+    block.
     """
     with regular(path) as file:
-        _check_begin(file)
+        _reject_other_files(file)
         os.lseek(file.fileno(), 0, os.SEEK_SET)
-        only = {
+        restrictions = {
             "fd": str(file.fileno()),
             "protocol_whitelist": "fd",
             "format_whitelist": SOUNDS,
         }
         with (
-            _translated(),
+            _translate_errors(),
             av.open(
                 "fd:",
                 "r",
-                options={**(options or {}), **only},
+                options={**(options or {}), **restrictions},
                 timeout=PATIENCE,
                 **_TAGS,
             ) as container,
@@ -105,24 +111,23 @@ def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[Inpu
             if not container.streams.audio:
                 raise Unfit("there is no sound in this file")
             if container.streams.audio[0].codec_context is None:
-                raise Unfit(f"there is no decoder for its sound: {_ELSE}")
+                raise Unfit(f"there is no decoder for its sound: {_EXPORT_HINT}")
             yield container
 
 
 def tags(*metadata: Mapping[str, str]) -> dict[str, str]:
-    """Tags of a container and its streams, the later over the earlier; what is not UTF-8 in them
-    is U+FFFD."""
-    merged = {name: value for tags in metadata for name, value in tags.items()}
+    """Merges the tags of a container and its streams; later ones win. Bytes that are not UTF-8
+    become U+FFFD."""
+    merged = {name: text for stream_tags in metadata for name, text in stream_tags.items()}
     return {
-        name: value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        for name, value in merged.items()
+        name: text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        for name, text in merged.items()
     }
 
 
 @contextlib.contextmanager
 def in_words(path: Path) -> Iterator[None]:
-    """What is wrong with a file that somebody named. Raises UserError in place of OSError and
-    Unfit."""
+    """Raises UserError in place of OSError and Unfit, with the path of a file that a user named."""
     try:
         yield
     except OSError as error:
@@ -131,26 +136,31 @@ def in_words(path: Path) -> Iterator[None]:
         raise UserError(f"{path}: {error}") from error
 
 
-def _check_begin(file: BinaryIO) -> None:
-    begin = file.read(64)
-    if not begin:
+def _reject_other_files(file: BinaryIO) -> None:
+    """Raises Unfit for an empty file, and for files that begin like none with sound."""
+    first_bytes = file.read(64)
+    if not first_bytes:
         raise Unfit("not a sound file: it is empty")
-    text = begin.removeprefix(b"\xef\xbb\xbf").lstrip()
-    for start, what in _NO_SOUND.items():
-        if text.startswith(start):
-            raise Unfit(f"not a sound file but {what}: name a file that holds the sound itself")
+    text = first_bytes.removeprefix(b"\xef\xbb\xbf").lstrip()
+    for file_start, file_kind in _OTHER_FILE_STARTS.items():
+        if text.startswith(file_start):
+            raise Unfit(
+                f"not a sound file but {file_kind}: name a file that holds the sound itself"
+            )
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
+    """Raises OSError or Unfit in place of FFmpeg's errors."""
     try:
         yield
     except av.error.FFmpegError as error:
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror) from error
-        if isinstance(error, av.error.ArgumentError):  # not on the list
+        if isinstance(error, av.error.ArgumentError):  # the format is not on the list
             raise Unfit(
-                f"there is no sound in this file, or of a kind that is not read here: {_ELSE}"
+                "there is no sound in this file, or of a kind that is not read here: "
+                f"{_EXPORT_HINT}"
             ) from error
         if isinstance(error, av.error.ExitError):
             raise Unfit(f"not a sound file: nothing was found in {PATIENCE:.0f} s") from error
@@ -159,75 +169,76 @@ def _translated() -> Iterator[None]:
 
 # -- pictures --------------------------------------------------------------------------------------
 
-MOST_PIXELS = 40_000_000
-"""Of a picture that is decoded: a progressive JPEG takes 9 bytes for each of them."""
-_SCANS = 100
-"""Passes of a progressive JPEG over the whole picture; real ones have some ten."""
+MAX_PIXELS = 40_000_000
+"""Most pixels of a picture that is decoded: a progressive JPEG takes 9 bytes for each."""
+_MAX_SCANS = 100
+"""Most passes of a progressive JPEG over the picture; real ones have some ten."""
 
 
 @dataclass(frozen=True, slots=True)
 class PixelSize:
-    """What the header of a picture says of it."""
+    """Format and size of a picture, read from its header."""
 
     kind: Literal["jpeg", "png"]
     width: int
     height: int
 
 
-def size_of(data: bytes) -> PixelSize | None:
-    """Of a JPEG or PNG by its header alone; None for anything else."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n") and data[12:16] == b"IHDR" and len(data) >= 24:
-        return PixelSize("png", int.from_bytes(data[16:20]), int.from_bytes(data[20:24]))
-    return _jpeg_size(data)
+def image_size(image: bytes) -> PixelSize | None:
+    """Reads the size of a JPEG or PNG from its header; None for anything else."""
+    if image.startswith(b"\x89PNG\r\n\x1a\n") and image[12:16] == b"IHDR" and len(image) >= 24:
+        return PixelSize("png", int.from_bytes(image[16:20]), int.from_bytes(image[20:24]))
+    return _jpeg_size(image)
 
 
-def _jpeg_size(data: bytes) -> PixelSize | None:
-    """From the frame header (ITU-T T.81, B.2.2), past the segments before it."""
-    if not data.startswith(b"\xff\xd8\xff"):
+def _jpeg_size(jpeg: bytes) -> PixelSize | None:
+    """Reads the frame header (ITU-T T.81, B.2.2), past the segments before it."""
+    if not jpeg.startswith(b"\xff\xd8\xff"):
         return None
-    at = 2
-    while at + 9 <= len(data) and data[at] == 0xFF:
-        marker = data[at + 1]
+    offset = 2
+    while offset + 9 <= len(jpeg) and jpeg[offset] == 0xFF:
+        marker = jpeg[offset + 1]
         if marker == 0xFF:  # a fill byte
-            at += 1
+            offset += 1
         elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = data[at + 5 : at + 7], data[at + 7 : at + 9]
+            height, width = jpeg[offset + 5 : offset + 7], jpeg[offset + 7 : offset + 9]
             return PixelSize("jpeg", int.from_bytes(width), int.from_bytes(height))
         else:
-            at += 2 + int.from_bytes(data[at + 2 : at + 4])
+            offset += 2 + int.from_bytes(jpeg[offset + 2 : offset + 4])
     return None
 
 
-def check_size(data: bytes) -> PixelSize:
-    """What the header says. Raises Unfit for what is no JPEG or PNG, or is too large to decode."""
-    size = size_of(data)
+def check_size(image: bytes) -> PixelSize:
+    """Returns the size in the header. Raises Unfit for anything but a JPEG or PNG, and for one too
+    large to decode."""
+    size = image_size(image)
     if size is None:
         raise Unfit("neither a whole JPEG nor a whole PNG image")
-    if size.width * size.height > MOST_PIXELS:
+    if size.width * size.height > MAX_PIXELS:
         raise Unfit(
-            f"too large: {size.width}x{size.height} pixels, and at most {MOST_PIXELS // 10**6} "
+            f"too large: {size.width}x{size.height} pixels, and at most {MAX_PIXELS // 10**6} "
             "million are opened; scale it down, 3000x3000 are enough"
         )
     return size
 
 
-def picture(data: bytes, *, strict: bool = False) -> av.VideoFrame:
-    """A JPEG or PNG, decoded. FFmpeg makes grey of what is missing of a JPEG, unless `strict`.
+def picture(image: bytes, *, strict: bool = False) -> av.VideoFrame:
+    """Decodes a JPEG or PNG. Missing parts of a JPEG become grey, unless `strict`.
 
-    Raises Unfit for one that is neither, too large, or damaged.
+    Raises Unfit for other formats, and for an image that is too large or damaged.
     """
-    size = check_size(data)
+    size = check_size(image)
     if size.kind == "png":
-        data = _bare(data)
-    elif data.count(b"\xff\xda") > _SCANS:
-        raise Unfit(f"a JPEG of more than {_SCANS} passes: save it anew")
-    form = "png_pipe" if size.kind == "png" else "jpeg_pipe"
-    only = {"protocol_whitelist": "none", "format_whitelist": form}
+        image = _strip_metadata(image)
+    elif image.count(b"\xff\xda") > _MAX_SCANS:
+        raise Unfit(f"a JPEG of more than {_MAX_SCANS} passes: save it anew")
+    format_name = "png_pipe" if size.kind == "png" else "jpeg_pipe"
+    restrictions = {"protocol_whitelist": "none", "format_whitelist": format_name}
     try:
-        with av.open(io.BytesIO(data), "r", format=form, options=only) as source:
+        with av.open(io.BytesIO(image), "r", format=format_name, options=restrictions) as source:
             decoder = source.streams.video[0].codec_context
             decoder.options = {
-                "max_pixels": str(MOST_PIXELS),  # where a second header says otherwise
+                "max_pixels": str(MAX_PIXELS),  # in case a second header differs
                 **({"err_detect": "explode"} if strict else {}),
             }
             return next(source.decode(video=0))
@@ -235,12 +246,12 @@ def picture(data: bytes, *, strict: bool = False) -> av.VideoFrame:
         raise Unfit("damaged, or not all of it is there") from error
 
 
-def _bare(png: bytes) -> bytes:
-    """A PNG of nothing but its picture: a profile or text of 1 MB can be 1 GB when it is read."""
-    parts, at = [png[:8]], 8
-    while at + 8 <= len(png):
-        stop = at + 12 + int.from_bytes(png[at : at + 4])
-        if png[at + 4 : at + 8] in (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"):
-            parts.append(png[at:stop])
-        at = stop
+def _strip_metadata(png: bytes) -> bytes:
+    """Reduces a PNG to its picture: a profile or text of 1 MB can grow to 1 GB when it is read."""
+    parts, offset = [png[:8]], 8
+    while offset + 8 <= len(png):
+        chunk_end = offset + 12 + int.from_bytes(png[offset : offset + 4])
+        if png[offset + 4 : offset + 8] in (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"):
+            parts.append(png[offset:chunk_end])
+        offset = chunk_end
     return b"".join(parts)

@@ -1,6 +1,6 @@
-"""Music under speech: tunes as streams, played, ducked and mixed block by block.
+"""Mixes music under speech: streams tunes, loops, fades and ducks them, block by block.
 
-Knows samples, layers and curves; what plays where is decided in `delivery/music.py`.
+Knows samples, layers and curves; `delivery/music.py` decides what plays where.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from narrator.sound.assemble import BLOCK, Cue, Timeline
 from narrator.sound.audio import Samples, amplitude, as_channels, decoded, resampled, silent
 from narrator.sound.media import Unfit
 
-HOLD = 1.0
-"""Seconds that music must be able to stay up between words, or it does not come up at all."""
+MIN_MUSIC_SECONDS = 1.0
+"""Seconds that music must stay at full level between words; in shorter gaps it stays ducked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tune:
-    """A file of music and what it measures."""
+    """A music file and its measurements."""
 
     path: Path
     content: str
@@ -45,62 +45,63 @@ class Tune:
         return self.length / self.rate
 
     def samples(self, rate: int) -> int:
-        """Its length at another rate."""
+        """Returns its length in samples at another rate."""
         return round(self.length * rate / self.rate)
 
 
 @contextlib.contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """What the file system says of a file as a reason why it cannot be played."""
+def as_unfit(path: Path) -> Iterator[None]:
+    """Raises Unfit in place of OSError, with the reason why a file cannot be played."""
     try:
         yield
     except OSError as error:
         raise Unfit(f"cannot be read: {error.strerror}") from None
 
 
-def sound(tune: Tune, rate: int) -> Iterator[Samples]:
-    """A tune at a rate, (n,) or (n, 2), exactly `tune.samples(rate)` of them, in blocks.
+def stream_tune(tune: Tune, rate: int) -> Iterator[Samples]:
+    """Streams a tune at a rate in blocks of (n,) or (n, 2), `tune.samples(rate)` samples in all.
 
     Raises UserError where the file has gone since it was measured.
     """
     try:
-        with readable(tune.path), media.sound(tune.path) as container:
+        with as_unfit(tune.path), media.sound(tune.path) as container:
             blocks = resampled(decoded(container, mono=False), tune.rate, rate)
-            yield from _exactly(blocks, tune.samples(rate), tune.channels)
+            yield from _fit_length(blocks, tune.samples(rate), tune.channels)
     except Unfit as error:
         raise UserError(f"{tune.path}: cannot be played any more ({error})") from error
 
 
-def _exactly(blocks: Iterable[Samples], length: int, channels: int) -> Iterator[Samples]:
-    left = length
+def _fit_length(blocks: Iterable[Samples], length: int, channels: int) -> Iterator[Samples]:
+    """Cuts a stream to `length` samples, or fills it up with silence."""
+    remaining = length
     for block in blocks:
-        if left <= 0:
+        if remaining <= 0:
             return
-        yield block[:left]
-        left -= len(block)
-    if left > 0:
-        yield silent(left, channels)
+        yield block[:remaining]
+        remaining -= len(block)
+    if remaining > 0:
+        yield silent(remaining, channels)
 
 
-def curve_at(seconds: float, rate: int) -> int:
+def seconds_to_samples(seconds: float, rate: int) -> int:
     return round(seconds * rate)
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Music where it plays in a chapter; lengths and places in samples at the chapter's rate."""
+    """One stretch of music in a chapter; lengths and positions in samples at the chapter's rate."""
 
     tune: Tune
     start: int
     stop: int
     length: int
-    """Of one pass."""
+    """Length of one pass through the tune."""
     seam: int | None
-    """Over which a pass fades into the next; None where there is only one."""
+    """Length of the crossfade from one pass into the next; None where the tune plays once."""
     gain: float
-    """dB given to the file."""
+    """dB applied to the file."""
     duck: float
-    """dB less under words."""
+    """dB by which it is lowered under words."""
     attack: int
     release: int
     fade_in: int
@@ -108,12 +109,15 @@ class Layer:
 
 
 def channels(layers: Sequence[Layer]) -> int:
-    """Of a chapter's sound: 2 where any of its music is in stereo."""
+    """Returns the channel count of a chapter's sound: 2 where any of its music is in stereo."""
     return max((layer.tune.channels for layer in layers), default=1)
 
 
 def sound_key(speech: str, layers: Sequence[Layer]) -> str:
-    """A key of all that decides the samples of `mix`; `speech` is the key of its speech."""
+    """Returns a key of everything that decides the samples of `mix`.
+
+    `speech` is the key of its speech.
+    """
     if not layers:
         return speech
     rows = [
@@ -126,118 +130,129 @@ def sound_key(speech: str, layers: Sequence[Layer]) -> str:
 def mix(
     speech: Iterable[Samples], timeline: Timeline, layers: Sequence[Layer]
 ) -> Iterator[Samples]:
-    """A chapter's speech with its music added, block by block, (n,) or (n, 2) as `channels` says.
+    """Adds music to a chapter's speech, block by block, (n,) or (n, 2) as `channels` says.
 
-    Speech goes to both channels as it is. Raises UserError where a file of music has gone.
+    Speech goes to both channels unchanged. Raises UserError where a music file has gone.
     """
-    count = channels(layers)
-    playing = [(layer, _Feed(play(layer, timeline))) for layer in layers]
-    base = 0
-    for block in as_channels(speech, count):
-        end = base + len(block)
-        added: Samples | None = None  # of the music alone, so that it does not depend on the speech
-        for layer, feed in playing:
-            first, last = max(base, layer.start), min(end, layer.stop)
+    channel_count = channels(layers)
+    playing = [(layer, _BlockReader(play(layer, timeline))) for layer in layers]
+    block_start = 0
+    for block in as_channels(speech, channel_count):
+        block_stop = block_start + len(block)
+        music: Samples | None = None  # music alone, independent of the speech
+        for layer, reader in playing:
+            first, last = max(block_start, layer.start), min(block_stop, layer.stop)
             if first < last:
-                part = feed.take(last - first)
-                wide = part if part.ndim == count else part[:, np.newaxis]
-                added = silent(len(block), count) if added is None else added
-                added[first - base : last - base] += wide
-        yield block if added is None else block + added
-        base = end
+                layer_block = reader.take(last - first)
+                broadcast_block = (
+                    layer_block if layer_block.ndim == channel_count else layer_block[:, np.newaxis]
+                )
+                music = silent(len(block), channel_count) if music is None else music
+                music[first - block_start : last - block_start] += broadcast_block
+        yield block if music is None else block + music
+        block_start = block_stop
 
 
 def play(layer: Layer, timeline: Timeline) -> Iterator[Samples]:
-    """The samples of a layer from its start to its stop: looped, faded, ducked."""
-    ducking = _ducking(timeline.heard, layer, timeline.sample_rate)
-    feed = _Feed(_passes(layer, timeline.sample_rate))
+    """Streams the samples of a layer from its start to its stop: looped, faded, ducked."""
+    ducking = _ducking_curve(timeline.heard, layer, timeline.sample_rate)
+    reader = _BlockReader(_loop_tune(layer, timeline.sample_rate))
     for start in range(layer.start, layer.stop, BLOCK):
         stop = min(start + BLOCK, layer.stop)
-        block = feed.take(stop - start)
-        gain = _gain(layer, ducking, start, stop).astype(np.float32)
+        block = reader.take(stop - start)
+        gain = _gain_factors(layer, ducking, start, stop).astype(np.float32)
         yield block * (gain if block.ndim == 1 else gain[:, np.newaxis])
 
 
-def _passes(layer: Layer, rate: int) -> Iterator[Samples]:
-    """A tune once, or again and again: equal power goes from the end of a pass to the next."""
-    tune, seam = layer.tune, layer.seam
+def _loop_tune(layer: Layer, rate: int) -> Iterator[Samples]:
+    """Streams a tune once, or in an endless loop with an equal-power crossfade at the seam."""
+    tune, seam_length = layer.tune, layer.seam
 
-    def once() -> Iterator[Samples]:
-        return _exactly(sound(tune, rate), layer.length, tune.channels)
+    def play_once() -> Iterator[Samples]:
+        return _fit_length(stream_tune(tune, rate), layer.length, tune.channels)
 
-    if seam is None:
-        yield from once()
+    if seam_length is None:
+        yield from play_once()
         return
-    angle = (np.arange(seam) + 0.5) * (np.pi / 2 / max(1, seam))
-    rise, fall = np.sin(angle).astype(np.float32), np.cos(angle).astype(np.float32)
+    angles = (np.arange(seam_length) + 0.5) * (np.pi / 2 / max(1, seam_length))
+    rise, fall = np.sin(angles).astype(np.float32), np.cos(angles).astype(np.float32)
     if tune.channels == 2:
         rise, fall = rise[:, np.newaxis], fall[:, np.newaxis]
-    end = None
+    pass_end = None
     while True:
-        feed = _Feed(once())
-        beginning = feed.take(seam)
-        yield beginning if end is None else end * fall + beginning * rise
-        for start in range(seam, layer.length - seam, BLOCK):
-            yield feed.take(min(BLOCK, layer.length - seam - start))
-        end = feed.take(seam)
+        reader = _BlockReader(play_once())
+        beginning = reader.take(seam_length)
+        yield beginning if pass_end is None else pass_end * fall + beginning * rise
+        for start in range(seam_length, layer.length - seam_length, BLOCK):
+            yield reader.take(min(BLOCK, layer.length - seam_length - start))
+        pass_end = reader.take(seam_length)
 
 
-class _Feed:
-    """A stream of blocks, to be had in pieces of any length."""
+class _BlockReader:
+    """Reads a stream of blocks in pieces of any length."""
 
     def __init__(self, blocks: Iterator[Samples]) -> None:
         self._blocks = blocks
-        self._rest: Samples | None = None
+        self._leftover: Samples | None = None
 
     def take(self, count: int) -> Samples:
-        """The next `count` samples, of which the stream must have as many."""
-        found = [] if self._rest is None else [self._rest]
-        size = sum(map(len, found))
-        while size < count or not found:
-            found.append(next(self._blocks))
-            size += len(found[-1])
-        whole = found[0] if len(found) == 1 else np.concatenate(found)
-        self._rest = whole[count:]
-        return whole[:count]
+        """Returns the next `count` samples; the stream must have that many."""
+        blocks = [] if self._leftover is None else [self._leftover]
+        size = sum(map(len, blocks))
+        while size < count or not blocks:
+            blocks.append(next(self._blocks))
+            size += len(blocks[-1])
+        samples = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        self._leftover = samples[count:]
+        return samples[:count]
 
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Places on the timeline, and how far music has stepped back there, 0 to 1, straight between."""
+"""Positions on the timeline, and how far music is ducked there, from 0 to 1; linear in between."""
 
 
-def _ducking(cues: Sequence[Cue], layer: Layer, rate: int) -> Curve:
-    """Down before words, up after them, where there is time to come up, stay, and go down."""
-    least = layer.attack + curve_at(HOLD, rate) + layer.release
-    words: list[tuple[int, int]] = []
+def _ducking_curve(cues: Sequence[Cue], layer: Layer, rate: int) -> Curve:
+    """Returns the curve that lowers music before words and raises it after them.
+
+    Music stays down in gaps that are too short to come up, stay, and go down again.
+    """
+    min_gap = layer.attack + seconds_to_samples(MIN_MUSIC_SECONDS, rate) + layer.release
+    word_spans: list[tuple[int, int]] = []
     for cue in cues:
-        if words and cue.start - words[-1][1] < least:
-            words[-1] = words[-1][0], cue.stop
+        if word_spans and cue.start - word_spans[-1][1] < min_gap:
+            word_spans[-1] = word_spans[-1][0], cue.stop
         else:
-            words.append((cue.start, cue.stop))
-    places = [
-        place
-        for start, stop in words
-        for place in (start - layer.attack, start, stop, stop + layer.release)
+            word_spans.append((cue.start, cue.stop))
+    curve_points = [
+        point
+        for start, stop in word_spans
+        for point in (start - layer.attack, start, stop, stop + layer.release)
     ]
-    return np.array(places or [0], np.float64), np.array([0, 1, 1, 0] * len(words) or [0], float)
+    return np.array(curve_points or [0], np.float64), np.array(
+        [0, 1, 1, 0] * len(word_spans) or [0], float
+    )
 
 
-def _gain(layer: Layer, ducking: Curve, start: int, stop: int) -> NDArray[np.float64]:
-    """Factors of the samples from `start` to `stop` on the timeline."""
-    at = np.arange(start, stop)
-    gain = np.full(len(at), amplitude(layer.gain))
-    places, depth = ducking
-    first, last = np.interp((start, stop), places, depth)
-    level = first == last and not np.any((places > start) & (places < stop))
-    back = np.full(1, first) if level else np.interp(at, places, depth)
-    gain *= np.exp(_smooth(back) * (-layer.duck * math.log(10) / 20))
+def _gain_factors(layer: Layer, ducking: Curve, start: int, stop: int) -> NDArray[np.float64]:
+    """Returns the gain factor of each sample from `start` to `stop` on the timeline."""
+    positions = np.arange(start, stop)
+    gain = np.full(len(positions), amplitude(layer.gain))
+    curve_points, curve_depths = ducking
+    start_depth, stop_depth = np.interp((start, stop), curve_points, curve_depths)
+    is_constant = start_depth == stop_depth and not np.any(
+        (curve_points > start) & (curve_points < stop)
+    )
+    depths = (
+        np.full(1, start_depth) if is_constant else np.interp(positions, curve_points, curve_depths)
+    )
+    gain *= np.exp(_raised_cosine(depths) * (-layer.duck * math.log(10) / 20))
     if start < layer.start + layer.fade_in:
-        gain *= _smooth((at + 0.5 - layer.start) / layer.fade_in)
+        gain *= _raised_cosine((positions + 0.5 - layer.start) / layer.fade_in)
     if stop > layer.stop - layer.fade_out:
-        gain *= _smooth((layer.stop - at - 0.5) / layer.fade_out)
+        gain *= _raised_cosine((layer.stop - positions - 0.5) / layer.fade_out)
     return gain
 
 
-def _smooth(ramp: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A straight ramp as a raised cosine."""
+def _raised_cosine(ramp: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turns a linear ramp from 0 to 1 into a raised cosine."""
     return 0.5 - 0.5 * np.cos(np.pi * np.clip(ramp, 0, 1))

@@ -1,7 +1,7 @@
-"""What a sound file measures: codec, loudness, edges, gaps, clipping, tags, chapter marks.
+"""Measures sound files: codec, loudness, edges, gaps, clipping, tags, chapter marks.
 
-Reads anyone's files, in one pass and bounded memory. Knows no profile and no book: what a figure
-should be is `delivery/verify.py`'s.
+Reads anyone's files, in one pass and bounded memory. Knows no profile and no book:
+`delivery/verify.py` holds the figures to demands.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from narrator.sound.spectra import Spectra, SpectrumMeter, repeat_candidates, re
 
 @dataclass(frozen=True, slots=True)
 class ChapterMark:
-    """A chapter mark, in seconds."""
+    """A chapter mark; times in seconds."""
 
     start: float
     end: float
@@ -42,7 +42,7 @@ class ChapterMark:
 
 @dataclass(frozen=True, slots=True)
 class FileFigures:
-    """What a file measures."""
+    """The measurements of a file."""
 
     path: Path
     codec: str
@@ -50,51 +50,52 @@ class FileFigures:
     sample_rate: int
     channels: int
     bitrate: int
-    """kbit/s: what every frame states where it is constant, else on average."""
+    """kbit/s: that of every frame where it is constant, else the average."""
     bitrate_mode: str
-    """constant or variable, by every frame's own header; lossless; unknown for other codecs."""
+    """"constant" or "variable", by the headers of all frames; "lossless"; "unknown" for other
+    codecs."""
     bitrate_note: str
-    """What the file itself says of it: a Xing, Info or VBRI header."""
+    """The header that states it in the file: Xing, Info or VBRI."""
     noise_floor: float
     """dB RMS: the median of the five quietest half seconds, wherever they lie; where no pause is
-    that long, in the head and the tail. Checkers for ACX take the quietest one, which a dropout
-    would lower."""
+    that long, in the head and the tail. Checkers for ACX take the quietest, which a dropout would
+    lower."""
     head: float
-    """Seconds before the first sound: 30 ms over -50 dB."""
+    """Seconds before the first sound (30 ms over -50 dB)."""
     tail: float
-    """Seconds after the last."""
+    """Seconds after the last sound."""
     silent_edge: float
     """Seconds of digital silence at the start or the end, whichever is longer."""
     gap: float
     """The longest digital silence within, in seconds."""
     gap_at: float
     clipped: int
-    """Runs of three samples and more at full scale."""
+    """Runs of three or more samples at full scale."""
     clipped_at: float
     flat: int
-    """Tops that were cut at a lower level: clipped, and then made quieter."""
+    """Tops that were cut at a lower level: clipped, then made quieter."""
     flat_at: float
     quiet: float
-    """Seconds of the longest stretch in which there is no sound but that of a room."""
+    """Seconds of the longest stretch without any sound but that of a room."""
     quiet_at: float
     content: str
-    """A hash of the coded sound, whatever its tags."""
+    """Hash of the coded sound, independent of tags."""
     levels: bytes = field(repr=False)
-    """Of each tenth of a second, see `meters.levels`."""
+    """Level of each tenth of a second, see `meters.levels`."""
     spectra: Spectra = field(repr=False, compare=False)
     repeats: tuple[tuple[float, float], ...]
-    """Passages that come twice in a row: the second of each, and its length."""
+    """Start and length, in seconds, of passages that are repeated at once."""
     damaged: int
-    """Packets that cannot be decoded."""
+    """Number of packets that cannot be decoded."""
     invalid: int
-    """Samples that are no numbers, or beyond any level; they are measured as silence."""
+    """Number of samples that are NaN or beyond any level; they are measured as silence."""
     changes: int
-    """How often sample rate or channels change within."""
+    """Number of changes of sample rate or channels."""
     missing: float
-    """Seconds that the file states and does not hold."""
+    """Seconds that the header states and the file does not hold."""
     tags: dict[str, str]
     cover: tuple[int, int] | None
-    """Pixels."""
+    """Width and height in pixels."""
     marks: tuple[ChapterMark, ...]
 
     @property
@@ -104,45 +105,46 @@ class FileFigures:
 
 BLOCK = 65536
 _OPTIONS = {"advanced_editlist": "0"}
-"""MP4 without a second index for edits in the middle, which audiobooks have none of: it takes 150
-of 360 MB for 26 hours. Edits at the edges, which leave out what coders pad, still count."""
-SOUND = -50.0
-"""dB: what is over it for 30 ms is sound, not room."""
-DIGITAL = -96.0
-"""dB: what stays under it is digital silence; a step of 16 bits is at -90."""
-FULL = 0.9995
-"""Of full scale: samples at it were cut off."""
-LOUDEST = 1e4
-"""Of full scale, 80 dB over it: what is beyond it in a file of floats is no sound."""
-SLOWEST = 1000
-"""Hz: a lower sample rate is no sound's."""
+"""Reads MP4 without a second index for edits in the middle, which audiobooks do not have: it takes
+150 of 360 MB for 26 hours. Edits at the edges, which skip the padding of coders, still count."""
+SOUND_LEVEL = -50.0
+"""dB: 30 ms above it are sound, not room."""
+DIGITAL_LEVEL = -96.0
+"""dB: anything below it is digital silence; a step of 16 bits is at -90."""
+CLIPPED_LEVEL = 0.9995
+"""Share of full scale from which on samples count as cut off."""
+MAX_SAMPLE = 1e4
+"""Multiple of full scale (80 dB over it): larger samples of a float file are no sound."""
+MIN_SAMPLE_RATE = 1000
+"""Hz: no sound has a lower rate."""
 
 
 def figures(path: Path, on_progress: Callable[[float], None] | None = None) -> FileFigures:
-    """Measure a file in any container that FFmpeg reads; `on_progress` hears the share done.
+    """Measures a file in any container that FFmpeg reads; `on_progress` receives the share done.
 
     Raises UserError where it cannot be read or holds no sound.
     """
     with media.in_words(path), media.sound(path, _OPTIONS) as container:
-        return _figures(path, container, on_progress or (lambda share: None))
+        return _measure_container(path, container, on_progress or (lambda share: None))
 
 
-def _figures(
+def _measure_container(
     path: Path, container: InputContainer, on_progress: Callable[[float], None]
 ) -> FileFigures:
+    """Measures an open file. Raises UserError."""
     stream = container.streams.audio[0]
     if stream.codec_context is None:
         raise UserError(f"{path}: cannot be read: there is no decoder for its sound")
     rate = stream.rate
-    if rate < SLOWEST:
+    if rate < MIN_SAMPLE_RATE:
         raise UserError(f"{path}: cannot be read: it states a sample rate of {rate} Hz")
     decoder = _Decoder(container, stream, on_progress)
-    coarse = stream.codec_context.codec.canonical_name in _COARSE
-    meter = _Meter(rate, coarse=coarse)
+    coarse = stream.codec_context.codec.canonical_name in _COARSE_CODECS
+    meter = _SignalMeter(rate, coarse=coarse)
     loudness = measure(meter.watch(decoder.blocks()), rate)
     meter.finish()
     tags = media.tags(stream.metadata, container.metadata)
-    header = _mp3_header(path) if _is_mp3(stream) else _NO_HEADER
+    header = _read_mp3_header(path) if _is_mp3(stream) else _NO_HEADER
     mode = _bitrate_mode(stream, decoder)
     spectra = Spectra.of(bytes(meter.spectra.levels))
     quiet, quiet_at = meters.longest_quiet(bytes(meter.levels))
@@ -165,53 +167,58 @@ def _figures(
         clipped=meter.clipped,
         clipped_at=meter.clipped_at,
         flat=meter.flats.count,
-        flat_at=meter.flats.at,
+        flat_at=meter.flats.first_second,
         quiet=quiet,
         quiet_at=quiet_at,
         content=decoder.content.hexdigest(),
         levels=bytes(meter.levels),
         spectra=spectra,
-        repeats=tuple(_repeats(path, spectra)),
+        repeats=tuple(_find_repeats(path, spectra)),
         damaged=decoder.damaged,
         invalid=decoder.invalid,
         changes=decoder.changes,
-        missing=_missing(stream, decoder, header, loudness.seconds),
-        tags={name.casefold(): value for name, value in tags.items()},
-        cover=_cover(container),
-        marks=tuple(_marks(container)),
+        missing=_missing_seconds(stream, decoder, header, loudness.seconds),
+        tags={name.casefold(): text for name, text in tags.items()},
+        cover=_cover_size(container),
+        marks=tuple(_chapter_marks(container)),
     )
 
 
-_AROUND = 1.5
+_REPEAT_MARGIN = 1.5
 """Seconds before and after a passage that are read with it."""
 
 
-def _repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]:
-    """Passages that come twice in a row: those whose spectra do, and whose very samples do."""
-    last = -1.0
-    found = []
+def _find_repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]:
+    """Yields passages that are repeated at once, first by their spectra, then by their samples."""
+    last_end = -1.0
+    passages = []
     candidates = repeat_candidates(spectra)
     if not candidates:
         return
     with media.sound(path, _OPTIONS) as container:
         for start, lag in candidates:
-            begin = max(0.0, start - _AROUND)
-            sound, rate = _piece(container, begin, start + lag - begin, start + 2 * lag + _AROUND)
-            if len(sound) and (there := repeated(sound, rate, lag)):
-                found.append((begin + there[0], there[1]))
-    for start, seconds in sorted(found):
-        if start > last:
+            excerpt_start = max(0.0, start - _REPEAT_MARGIN)
+            sound, rate = _read_excerpt(
+                container,
+                excerpt_start,
+                start + lag - excerpt_start,
+                start + 2 * lag + _REPEAT_MARGIN,
+            )
+            if len(sound) and (passage := repeated(sound, rate, lag)):
+                passages.append((excerpt_start + passage[0], passage[1]))
+    for start, seconds in sorted(passages):
+        if start > last_end:
             yield round(start, 2), round(seconds, 2)
-            last = start + seconds
+            last_end = start + seconds
 
 
-def _piece(
-    container: InputContainer, start: float, half: float, stop: float
+def _read_excerpt(
+    container: InputContainer, start: float, half_seconds: float, stop: float
 ) -> tuple[Samples, int]:
-    """Sound from one second to another, in one channel and at some 8 kHz, with `half` seconds
-    before its middle; and its rate."""
+    """Reads sound from one second to another, in one channel and at about 8 kHz, with
+    `half_seconds` before its middle; returns it with its rate."""
     blocks: list[Samples] = []
-    begin = 0.0
+    first_time = 0.0
     stream = container.streams.audio[0]
     rate = stream.rate
     with contextlib.suppress(av.error.FFmpegError):
@@ -220,47 +227,54 @@ def _piece(
         for frame in container.decode(stream):
             if frame.time is None:
                 break
-            begin = begin if blocks else frame.time
+            first_time = first_time if blocks else frame.time
             mono = resampler.resample(frame)
-            blocks += [np.asarray(one.to_ndarray()[0], np.float32) for one in mono]
+            blocks += [np.asarray(resampled.to_ndarray()[0], np.float32) for resampled in mono]
             if frame.time + frame.samples / rate >= stop:
                 break
     if not blocks:
         return np.zeros(0, np.float32), 1
-    sound = np.concatenate(blocks)[max(0, round((start - begin) * rate)) :]
+    sound = np.concatenate(blocks)[max(0, round((start - first_time) * rate)) :]
     factor = max(1, rate // 8000)
-    sound = sound[: 2 * round(half * rate) // factor * factor]
+    sound = sound[: 2 * round(half_seconds * rate) // factor * factor]
     sound = sound[: len(sound) // factor * factor].reshape(-1, factor).mean(axis=1)
     return sound, rate // factor
 
 
-def _missing(stream: AudioStream, decoder: _Decoder, header: _Header, seconds: float) -> float:
-    """Of the stated length, where a format states it and does not guess it from the bitrate."""
+def _missing_seconds(
+    stream: AudioStream, decoder: _Decoder, header: _Mp3Header, seconds: float
+) -> float:
+    """Returns the seconds that a file lacks of its stated length.
+
+    0 where a format does not state it, or estimates it from the bitrate.
+    """
     if _is_mp3(stream):
-        lost = header.frames - decoder.packets
-        # some coders count the frame of the header too
-        return lost * decoder.frame / stream.rate if lost > 1 else 0.0
+        missing_frames = header.frames - decoder.packets
+        # some coders count the header's frame too
+        return missing_frames * decoder.frame / stream.rate if missing_frames > 1 else 0.0
     if stream.duration is None or stream.time_base is None:
         return 0.0
     return max(0.0, float(stream.duration * stream.time_base) - seconds)
 
 
-def _cover(container: InputContainer) -> tuple[int, int] | None:
+def _cover_size(container: InputContainer) -> tuple[int, int] | None:
+    """Returns width and height of an attached picture."""
     for picture in container.streams.video:
         if picture.disposition & Disposition.attached_pic:
             return picture.codec_context.width, picture.codec_context.height
     return None
 
 
-def _marks(container: InputContainer) -> Iterator[ChapterMark]:
+def _chapter_marks(container: InputContainer) -> Iterator[ChapterMark]:
+    """Yields the chapter marks of a file."""
     for chapter in container.chapters():
-        clock = chapter["time_base"] or Fraction(1)
-        start, end = (float(chapter[edge] * clock) for edge in ("start", "end"))
+        time_base = chapter["time_base"] or Fraction(1)
+        start, end = (float(chapter[boundary] * time_base) for boundary in ("start", "end"))
         yield ChapterMark(start, end, chapter["metadata"].get("title", ""))
 
 
 class _Decoder:
-    """The sound of an open file in blocks, and what its packets show."""
+    """Decodes an open file in blocks, and counts what its packets show."""
 
     def __init__(
         self, container: InputContainer, stream: AudioStream, on_progress: Callable[[float], None]
@@ -279,27 +293,29 @@ class _Decoder:
         self.rates: set[int] = set()
         """kbit/s of MP3 frames."""
         self._mp3 = _is_mp3(stream)
-        self._kind: tuple[int, int] | None = None  # rate and channels of the last frame
+        self._last_format: tuple[int, int] | None = None  # rate and channels of the last frame
         self._resamplers: dict[tuple[int, str, str], AudioResampler] = {}
 
     def blocks(self) -> Iterator[Samples]:
-        length = (self.container.duration or 0) / av.time_base * self.stream.rate
-        waiting: list[Samples] = []
-        count = done = 0
+        """Yields the samples in blocks, and reports progress."""
+        expected_count = (self.container.duration or 0) / av.time_base * self.stream.rate
+        pending: list[Samples] = []
+        pending_count = yielded_count = 0
         for packet in self.container.demux(self.stream):
-            for channels in self._decoded(packet):
-                waiting.append(channels[0] if len(channels) == 1 else channels.T)
-                count += channels.shape[1]
-            if count >= BLOCK:
-                done += count
-                yield self._valid(np.concatenate(waiting))
-                waiting, count = [], 0
-                self.on_progress(min(1.0, done / max(length, 1)))
-        if count:
-            yield self._valid(np.concatenate(waiting))
+            for channels in self._decode_packet(packet):
+                pending.append(channels[0] if len(channels) == 1 else channels.T)
+                pending_count += channels.shape[1]
+            if pending_count >= BLOCK:
+                yielded_count += pending_count
+                yield self._silence_invalid(np.concatenate(pending))
+                pending, pending_count = [], 0
+                self.on_progress(min(1.0, yielded_count / max(expected_count, 1)))
+        if pending_count:
+            yield self._silence_invalid(np.concatenate(pending))
         self.on_progress(1.0)
 
-    def _decoded(self, packet: Packet[AudioStream]) -> Iterator[NDArray[np.float32]]:
+    def _decode_packet(self, packet: Packet[AudioStream]) -> Iterator[NDArray[np.float32]]:
+        """Yields the frames of a packet; counts it if it is damaged."""
         if packet.size:
             self.bytes += packet.size
             self.content.update(packet)
@@ -309,31 +325,32 @@ class _Decoder:
         try:
             for frame in packet.decode():
                 self.frame = max(self.frame, frame.samples)
-                for even in self._resampler(frame).resample(frame):
-                    yield np.asarray(even.to_ndarray(), np.float32)
+                for resampled_frame in self._resampler_for(frame).resample(frame):
+                    yield np.asarray(resampled_frame.to_ndarray(), np.float32)
         except av.error.InvalidDataError:
             self.damaged += 1
 
-    def _resampler(self, frame: AudioFrame) -> AudioResampler:
-        """For frames like this one, to the stream's rate and channels, two of them at most."""
-        kind = frame.sample_rate, frame.layout.nb_channels
-        self.changes += self._kind not in (None, kind)
-        self._kind = kind
-        like = frame.sample_rate, frame.layout.name, frame.format.name
-        if like not in self._resamplers:
-            # within a file all frames become what the first ones are, so that it can be measured
+    def _resampler_for(self, frame: AudioFrame) -> AudioResampler:
+        """Returns a resampler for such frames, to the stream's rate and at most two channels."""
+        rate_and_channels = frame.sample_rate, frame.layout.nb_channels
+        self.changes += self._last_format not in (None, rate_and_channels)
+        self._last_format = rate_and_channels
+        input_format = frame.sample_rate, frame.layout.name, frame.format.name
+        if input_format not in self._resamplers:
+            # all frames are converted to the format of the first, for one measurement
             first = next(iter(self._resamplers.values()), None)
-            layout = first.layout if first else "stereo" if kind[1] > 2 else None
-            rate = self.stream.rate if first or kind[0] != self.stream.rate else None
-            self._resamplers[like] = AudioResampler(format="fltp", layout=layout, rate=rate)
-        return self._resamplers[like]
+            layout = first.layout if first else "stereo" if rate_and_channels[1] > 2 else None
+            rate = self.stream.rate if first or rate_and_channels[0] != self.stream.rate else None
+            self._resamplers[input_format] = AudioResampler(format="fltp", layout=layout, rate=rate)
+        return self._resamplers[input_format]
 
-    def _valid(self, block: Samples) -> Samples:
-        wrong = ~(np.abs(block) <= LOUDEST)  # not a number is not greater either
-        if not bool(wrong.any()):
+    def _silence_invalid(self, block: Samples) -> Samples:
+        """Replaces samples that are NaN or beyond any level by silence, and counts them."""
+        is_invalid = ~(np.abs(block) <= MAX_SAMPLE)  # also catches NaN
+        if not bool(is_invalid.any()):
             return block
-        self.invalid += int(np.count_nonzero(wrong))
-        return np.where(wrong, np.float32(0), block)
+        self.invalid += int(np.count_nonzero(is_invalid))
+        return np.where(is_invalid, np.float32(0), block)
 
 
 _MP3_KILOBITS = {
@@ -341,13 +358,13 @@ _MP3_KILOBITS = {
     1: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     2: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 }
-_COARSE = ("pcm_u8", "pcm_s8", "pcm_alaw", "pcm_mulaw")
-"""Whose steps are so wide that equal samples mean nothing."""
-_LOSSLESS = ("flac", "alac", "wavpack", "ape", "tta")
+_COARSE_CODECS = ("pcm_u8", "pcm_s8", "pcm_alaw", "pcm_mulaw")
+"""Codecs with steps so coarse that equal samples mean nothing."""
+_LOSSLESS_CODECS = ("flac", "alac", "wavpack", "ape", "tta")
 
 
 def _mp3_bitrate(header: bytes) -> int:
-    """kbit/s that a frame's header states; 0 where it states none or is no header."""
+    """Returns the bitrate in a frame's header, in kbit/s; 0 where it has none or is no header."""
     if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE6 != 0xE2:
         return 0
     kilobits = _MP3_KILOBITS[1 if header[1] & 0x18 == 0x18 else 2]
@@ -360,56 +377,57 @@ def _is_mp3(stream: AudioStream) -> bool:
 
 
 def _bitrate_mode(stream: AudioStream, decoder: _Decoder) -> str:
+    """Returns `FileFigures.bitrate_mode`."""
     name = stream.codec_context.codec.canonical_name
     if _is_mp3(stream):
         return "constant" if len(decoder.rates) == 1 else "variable"
-    return "lossless" if name.startswith("pcm_") or name in _LOSSLESS else "unknown"
+    return "lossless" if name.startswith("pcm_") or name in _LOSSLESS_CODECS else "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
-    """What the first frame of an MP3 says of the whole file."""
+class _Mp3Header:
+    """The statement of an MP3's first frame about the whole file."""
 
     name: str
-    """Xing, Info, VBRI; empty where it says nothing."""
+    """"Xing", "Info" or "VBRI"; empty where there is none."""
     frames: int
-    """How many follow it; 0 where it does not say."""
+    """Number of frames that follow; 0 where it is not stated."""
 
 
-_NO_HEADER = _Header("", 0)
+_NO_HEADER = _Mp3Header("", 0)
 
 
-def _mp3_header(path: Path) -> _Header:
-    """That of the first frame, behind an ID3v2 tag of any size."""
+def _read_mp3_header(path: Path) -> _Mp3Header:
+    """Reads the header in the first frame, behind an ID3v2 tag of any size."""
     with path.open("rb") as file:
-        begin = file.read(10)
-        if begin[:3] == b"ID3" and len(begin) == 10:
+        tag_header = file.read(10)
+        if tag_header[:3] == b"ID3" and len(tag_header) == 10:
             size = 0
-            for byte in begin[6:10]:  # seven bits each
+            for byte in tag_header[6:10]:  # seven bits each
                 size = size << 7 | byte & 0x7F
             file.seek(10 + size)
-            data = file.read(4096)
+            frame_bytes = file.read(4096)
         else:
-            data = begin + file.read(4096)
-    found = [(data.find(name), name) for name in (b"Xing", b"Info", b"VBRI")]
-    held = sorted((at, name) for at, name in found if 0 <= at < 200)
-    if not held:
+            frame_bytes = tag_header + file.read(4096)
+    name_offsets = [(frame_bytes.find(name), name) for name in (b"Xing", b"Info", b"VBRI")]
+    nearby = sorted((offset, name) for offset, name in name_offsets if 0 <= offset < 200)
+    if not nearby:
         return _NO_HEADER
-    at, name = held[0]
+    offset, name = nearby[0]
     if name == b"VBRI":
-        frames = data[at + 14 : at + 18]
-    else:  # the lowest flag says that the number of frames is there
-        flags = int.from_bytes(data[at + 4 : at + 8])
-        frames = data[at + 8 : at + 12] if flags & 1 else b""
-    return _Header(name.decode(), int.from_bytes(frames))
+        frames = frame_bytes[offset + 14 : offset + 18]
+    else:  # the lowest flag marks a number of frames
+        flags = int.from_bytes(frame_bytes[offset + 4 : offset + 8])
+        frames = frame_bytes[offset + 8 : offset + 12] if flags & 1 else b""
+    return _Mp3Header(name.decode(), int.from_bytes(frames))
 
 
-class _Meter:
-    """Edges, noise floor, gaps, clipped runs and flat tops of the blocks that pass, in windows of
-    10 ms; levels in tenths of a second."""
+class _SignalMeter:
+    """Measures edges, noise floor, gaps, clipped runs and flat tops in windows of 10 ms, and levels
+    in tenths of a second."""
 
     def __init__(self, rate: int, *, coarse: bool = False) -> None:
-        self.flats = meters.Flats(rate, coarse)
+        self.flats = meters.FlatTopCounter(rate, coarse)
         self.levels = bytearray()
         self.spectra = SpectrumMeter(rate)
         self.step = max(1, rate // 100)
@@ -421,81 +439,89 @@ class _Meter:
         self.clipped = 0
         self.clipped_at = 0.0
         self._rate = rate
-        self._rest = np.zeros(0, np.float32)
-        self._windows = 0
-        self._loud = np.zeros(2, bool)  # of the last two windows
-        self._heard = False
-        self._silence = 0  # windows of digital silence up to here
-        self._tenths = np.zeros(0)  # mean energies of 100 ms that later windows still need
-        self._energies = np.zeros(0)  # of 10 ms, that make no 100 ms yet
-        self._histogram = np.zeros(1201, np.int64)  # of half seconds, by 0.1 dB over SILENCE
-        self._full = np.zeros(0, bool)
-        self._samples = 0
+        self._leftover = np.zeros(0, np.float32)
+        self._window_count = 0
+        self._last_loud = np.zeros(2, bool)  # the last two windows
+        self._has_sound = False
+        self._silent_windows = 0  # consecutive windows of digital silence so far
+        self._tenths = np.zeros(0)  # mean energies of 100 ms, needed by later half seconds
+        self._pending_energies = np.zeros(0)  # mean energies of 10 ms of an incomplete 100 ms
+        self._histogram = np.zeros(1201, np.int64)  # half seconds by level, in 0.1 dB over SILENCE
+        self._last_full = np.zeros(0, bool)
+        self._sample_count = 0
 
     def watch(self, blocks: Iterator[Samples]) -> Iterator[Samples]:
+        """Yields the blocks unchanged, and measures them."""
         for block in blocks:
-            self._clips(block)
+            self._count_clips(block)
             self.flats.feed(block)
             self.spectra.feed(block)
             power = np.square(block, dtype=np.float64)
-            high = np.abs(block)
+            magnitudes = np.abs(block)
             if block.ndim == 2:
-                power, high = power.mean(axis=1), high.max(axis=1)
-            self._feed(power, high)
+                power, magnitudes = power.mean(axis=1), magnitudes.max(axis=1)
+            self._measure_windows(power, magnitudes)
             yield block
 
-    def _feed(self, power: NDArray[np.float64], high: Samples) -> None:
-        both = np.stack([power, high.astype(np.float64)])
-        rest = self._rest if self._rest.ndim == 2 else np.zeros((2, 0))
-        both = np.concatenate([rest, both], axis=1)
-        count = both.shape[1] // self.step
-        self._rest = both[:, count * self.step :]
+    def _measure_windows(self, power: NDArray[np.float64], magnitudes: Samples) -> None:
+        """Measures the complete 10 ms windows of power and magnitude per sample."""
+        signal = np.stack([power, magnitudes.astype(np.float64)])
+        leftover = self._leftover if self._leftover.ndim == 2 else np.zeros((2, 0))
+        signal = np.concatenate([leftover, signal], axis=1)
+        count = signal.shape[1] // self.step
+        self._leftover = signal[:, count * self.step :]
         if not count:
             return
-        windows = both[:, : count * self.step].reshape(2, count, self.step)
+        windows = signal[:, : count * self.step].reshape(2, count, self.step)
         energies, peaks = windows[0].mean(axis=1), windows[1].max(axis=1)
-        self._edges(energies)
-        self._silences(peaks < amplitude(DIGITAL))
-        self._halves(energies)
-        self._windows += count
+        self._measure_edges(energies)
+        self._measure_silences(peaks < amplitude(DIGITAL_LEVEL))
+        self._measure_half_seconds(energies)
+        self._window_count += count
 
-    def _edges(self, energies: NDArray[np.float64]) -> None:
-        loud = np.concatenate([self._loud, energies > amplitude(SOUND) ** 2])
-        runs = np.flatnonzero(loud[2:] & loud[1:-1] & loud[:-2]) + self._windows
-        self._loud = loud[-2:]
-        if len(runs):
-            if not self._heard:
-                self.head = max(0, int(runs[0]) - 2) * self.tick
-                self._heard = True
-            self.last_sound = (int(runs[-1]) + 1) * self.tick
+    def _measure_edges(self, energies: NDArray[np.float64]) -> None:
+        """Updates the first and the last sound from window energies."""
+        is_loud = np.concatenate([self._last_loud, energies > amplitude(SOUND_LEVEL) ** 2])
+        loud_windows = (
+            np.flatnonzero(is_loud[2:] & is_loud[1:-1] & is_loud[:-2]) + self._window_count
+        )
+        self._last_loud = is_loud[-2:]
+        if len(loud_windows):
+            if not self._has_sound:
+                self.head = max(0, int(loud_windows[0]) - 2) * self.tick
+                self._has_sound = True
+            self.last_sound = (int(loud_windows[-1]) + 1) * self.tick
 
-    def _silences(self, digital: NDArray[np.bool_]) -> None:
-        if not bool(digital.any()):
-            self._end_silence(self._windows)
+    def _measure_silences(self, is_digital: NDArray[np.bool_]) -> None:
+        """Extends or ends the current digital silence, window by window."""
+        if not bool(is_digital.any()):
+            self._end_silence(self._window_count)
             return
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], digital, [False]])))
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], is_digital, [False]])))
         for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             if start > 0:
-                self._end_silence(self._windows)
-            self._silence += stop - start
-            if stop < len(digital):
-                self._end_silence(self._windows + stop)
+                self._end_silence(self._window_count)
+            self._silent_windows += stop - start
+            if stop < len(is_digital):
+                self._end_silence(self._window_count + stop)
 
     def _end_silence(self, stop: int) -> None:
-        seconds = self._silence * self.tick
-        if self._silence and self._silence == stop:  # from the very start
+        """Records the current silence, which ends before window `stop`, as an edge or a gap."""
+        seconds = self._silent_windows * self.tick
+        if self._silent_windows and self._silent_windows == stop:  # silent from the start
             self.silent_edge = seconds
         elif seconds > self.gap:
-            self.gap, self.gap_at = seconds, (stop - self._silence) * self.tick
-        self._silence = 0
+            self.gap, self.gap_at = seconds, (stop - self._silent_windows) * self.tick
+        self._silent_windows = 0
 
-    def _halves(self, energies: NDArray[np.float64]) -> None:
-        energies = np.concatenate([self._energies, energies])
+    def _measure_half_seconds(self, energies: NDArray[np.float64]) -> None:
+        """Adds the levels of tenths and half seconds from window energies."""
+        energies = np.concatenate([self._pending_energies, energies])
         count = len(energies) // 10
-        self._energies = energies[count * 10 :]
-        new = energies[: count * 10].reshape(-1, 10).mean(axis=1)
-        self.levels += meters.levels(new)
-        tenths = np.concatenate([self._tenths, new])
+        self._pending_energies = energies[count * 10 :]
+        new_tenths = energies[: count * 10].reshape(-1, 10).mean(axis=1)
+        self.levels += meters.levels(new_tenths)
+        tenths = np.concatenate([self._tenths, new_tenths])
         self._tenths = tenths[-4:]
         if len(tenths) >= 5:
             means = np.convolve(tenths, np.full(5, 0.2), "valid")
@@ -503,30 +529,34 @@ class _Meter:
             bins = np.clip(np.rint((levels - SILENCE) * 10), 0, 1200).astype(np.int64)
             self._histogram += np.bincount(bins, minlength=1201)
 
-    def _clips(self, block: Samples) -> None:
-        full = np.abs(block.reshape(len(block), -1)) >= FULL
-        before = self._full if self._full.ndim == 2 else np.zeros((3, full.shape[1]), bool)
-        full = np.concatenate([before, full])
-        if bool(full[3:].any()):
-            three = full[2:] & full[1:-1] & full[:-2]
-            begun = np.flatnonzero((three[1:] & ~three[:-1]).any(axis=1))
-            if len(begun) and not self.clipped:
-                self.clipped_at = max(0, self._samples + int(begun[0]) - 2) / self._rate
-            self.clipped += len(begun)
-        self._full = full[-3:]
-        self._samples += len(block)
+    def _count_clips(self, block: Samples) -> None:
+        """Counts runs of three or more samples at full scale."""
+        is_full = np.abs(block.reshape(len(block), -1)) >= CLIPPED_LEVEL
+        last_full = (
+            self._last_full if self._last_full.ndim == 2 else np.zeros((3, is_full.shape[1]), bool)
+        )
+        is_full = np.concatenate([last_full, is_full])
+        if bool(is_full[3:].any()):
+            ends_run = is_full[2:] & is_full[1:-1] & is_full[:-2]
+            run_starts = np.flatnonzero((ends_run[1:] & ~ends_run[:-1]).any(axis=1))
+            if len(run_starts) and not self.clipped:
+                self.clipped_at = max(0, self._sample_count + int(run_starts[0]) - 2) / self._rate
+            self.clipped += len(run_starts)
+        self._last_full = is_full[-3:]
+        self._sample_count += len(block)
 
     def finish(self) -> None:
-        """The end of the file: silence up to it is an edge, not a gap."""
-        if self._silence:
-            self.silent_edge = max(self.silent_edge, self._silence * self.tick)
-        if not self._heard:
-            self.head = self._windows * self.tick
+        """Ends the measurement: silence up to the end of the file is an edge, not a gap."""
+        if self._silent_windows:
+            self.silent_edge = max(self.silent_edge, self._silent_windows * self.tick)
+        if not self._has_sound:
+            self.head = self._window_count * self.tick
         self.flats.finish()
 
     def floor(self) -> float:
+        """Returns the median level of the five quietest half seconds, in dB."""
         total = int(self._histogram.sum())
         if not total:
             return SILENCE
-        middle = min(total, 5) / 2
-        return SILENCE + int(np.searchsorted(np.cumsum(self._histogram), middle)) / 10
+        middle_count = min(total, 5) / 2
+        return SILENCE + int(np.searchsorted(np.cumsum(self._histogram), middle_count)) / 10

@@ -1,9 +1,10 @@
-"""Spectra of tenths of a second: whether two stretches of sound are the same, however coded.
+"""Spectra of tenths of a second, to tell whether two stretches of sound are the same, however
+coded.
 
-Levels alone are no fingerprint: any two short readings go up and down alike. Here each tenth of a
-second has the levels of a dozen bands, and stretches are alike where these go together, band by
-band, around their own means. Figures were chosen on speech of the draft voice through MP3, AAC,
-Opus and FLAC; see tests/bench/folders.py.
+Levels alone are no fingerprint: any two short readings go up and down alike. Each tenth of a second
+has the levels of a dozen bands, and stretches are alike where these move together, band by band,
+around their own means. The limits were chosen on speech of the draft voice through MP3, AAC, Opus
+and FLAC; see tests/bench/folders.py.
 """
 
 from __future__ import annotations
@@ -17,231 +18,281 @@ from numpy.typing import NDArray
 from narrator.sound.audio import Samples
 
 BANDS = 12
-TENTH = 0.1
-_EDGES = np.geomspace(100, 3800, BANDS + 1)
-"""Hz; all rates of speech reach so far."""
-_LOWEST = -100.0
-_RANGE = 45.0
-"""dB under a band's loudest twentieth at which levels end: below lie room, coders and dither."""
-LEAST = 30
-"""Tenths that two stretches need to be told to be the same."""
-ALIKE = 0.85
+TENTH_SECONDS = 0.1
+_BAND_EDGES = np.geomspace(100, 3800, BANDS + 1)
+"""Hz; the sample rates of all speech reach that far."""
+_LOWEST_LEVEL = -100.0
+_LEVEL_RANGE = 45.0
+"""dB below a band's loudest twentieth at which levels are cut off: below lie room, coders and
+dither."""
+MIN_TENTHS = 30
+"""Least number of tenths with sound for a comparison of two stretches."""
+SAME_SOUND_LIKENESS = 0.85
 """Likeness from which on files hold the same sound. Measured: coded twice, and begun up to 30 ms
 earlier, 0.87 and more (0.72 at 50 ms); different texts of one voice 0.12 and less."""
 
 
 @dataclass(slots=True)
 class SpectrumMeter:
-    """Takes the spectra of blocks that pass, of two tenths of a second at every tenth, so that it
-    matters little at which part of a tenth a sound begins. 12 bytes a tenth."""
+    """Measures the spectra of blocks, over two tenths of a second at every tenth, so that it
+    matters little at which part of a tenth a sound begins. Takes 12 bytes a tenth."""
 
     rate: int
     levels: bytearray = field(default_factory=bytearray)
-    _rest: Samples = field(default_factory=lambda: np.zeros(0, np.float32))
+    _leftover: Samples = field(default_factory=lambda: np.zeros(0, np.float32))
 
     def feed(self, block: Samples) -> None:
-        sound = np.concatenate([self._rest, block if block.ndim == 1 else block.mean(axis=1)])
-        size = self.rate // 10
-        count = len(sound) // size - 1
+        """Measures the next block."""
+        sound = np.concatenate([self._leftover, block if block.ndim == 1 else block.mean(axis=1)])
+        tenth_samples = self.rate // 10
+        count = len(sound) // tenth_samples - 1
         if count < 1:
-            self._rest = sound
+            self._leftover = sound
             return
-        self._rest = sound[count * size :]
-        frames = sliding_window_view(sound, 2 * size)[: count * size : size]
-        window = np.hanning(2 * size).astype(np.float32)
+        self._leftover = sound[count * tenth_samples :]
+        frames = sliding_window_view(sound, 2 * tenth_samples)[
+            : count * tenth_samples : tenth_samples
+        ]
+        window = np.hanning(2 * tenth_samples).astype(np.float32)
         power = np.abs(np.fft.rfft(frames * window, axis=1)) ** 2
-        bounds = np.searchsorted(np.fft.rfftfreq(2 * size, 1 / self.rate), _EDGES)
+        bounds = np.searchsorted(np.fft.rfftfreq(2 * tenth_samples, 1 / self.rate), _BAND_EDGES)
         sums = np.concatenate([np.zeros((count, 1)), np.cumsum(power, axis=1)], axis=1)
-        bands = (sums[:, bounds[1:]] - sums[:, bounds[:-1]]) / size**2
-        decibels = 10 * np.log10(np.maximum(bands, 10 ** (_LOWEST / 10)))
-        self.levels += np.clip(np.rint((decibels - _LOWEST) * 2), 0, 255).astype(np.uint8).tobytes()
+        bands = (sums[:, bounds[1:]] - sums[:, bounds[:-1]]) / tenth_samples**2
+        decibels = 10 * np.log10(np.maximum(bands, 10 ** (_LOWEST_LEVEL / 10)))
+        self.levels += (
+            np.clip(np.rint((decibels - _LOWEST_LEVEL) * 2), 0, 255).astype(np.uint8).tobytes()
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Spectra:
-    """The spectra of a file, ready to be compared."""
+    """The spectra of a file, prepared for comparison."""
 
     bands: NDArray[np.float32]
-    """(tenths, BANDS), around the mean of each band where there is sound."""
+    """(tenths, BANDS), relative to the mean of each band where there is sound."""
     active: NDArray[np.bool_]
-    """Tenths in which there is sound."""
+    """True for tenths with sound."""
 
     @classmethod
     def of(cls, levels: bytes) -> Spectra:
-        """From what a `SpectrumMeter` took."""
+        """Builds them from the levels of a `SpectrumMeter`."""
         decibels = (np.frombuffer(levels, np.uint8).reshape(-1, BANDS) / 2).astype(np.float32)
         if not len(decibels):
             return cls(decibels, np.zeros(0, bool))
         loudest = np.percentile(decibels, 95, axis=0).astype(np.float32)
-        bands = np.maximum(decibels, loudest - np.float32(_RANGE))
-        heights = bands - (loudest - _RANGE)
-        active = heights.mean(axis=1) > 0.3 * _RANGE
+        bands = np.maximum(decibels, loudest - np.float32(_LEVEL_RANGE))
+        heights = bands - (loudest - _LEVEL_RANGE)
+        active = heights.mean(axis=1) > 0.3 * _LEVEL_RANGE
         mean = bands[active].mean(axis=0) if active.any() else bands.mean(axis=0)
         return cls((bands - mean).astype(np.float32), active)
 
     def part(self, start: float, stop: float) -> Spectra:
-        """From one second to another."""
-        cut = slice(max(0, round(start / TENTH)), max(0, round(stop / TENTH)))
+        """Returns the part from one second to another."""
+        cut = slice(max(0, round(start / TENTH_SECONDS)), max(0, round(stop / TENTH_SECONDS)))
         return Spectra(self.bands[cut], self.active[cut])
 
     def __len__(self) -> int:
         return len(self.bands)
 
 
-def likeness(one: Spectra, other: Spectra) -> float:
-    """How alike two stretches are that begin together, from -1 to 1; 0 of what is too short or has
-    too little sound."""
-    count = min(len(one), len(other))
-    heard = one.active[:count] | other.active[:count]
-    if np.count_nonzero(heard) < LEAST:
-        return 0.0
-    a, b = one.bands[:count][heard], other.bands[:count][heard]
-    norm = float(np.sqrt(np.sum(a**2) * np.sum(b**2)))
-    return float(np.sum(a * b)) / norm if norm else 0.0
+def likeness(first: Spectra, second: Spectra) -> float:
+    """Returns how alike two stretches are that begin together, from -1 to 1.
 
-
-def best_shift(one: Spectra, other: Spectra, most: int = 5) -> tuple[int, float]:
-    """Tenths by which `other` begins later than `one` where both are the most alike, and how much
-    that is."""
-    found = []
-    for shift in range(-most, most + 1):
-        a = Spectra(one.bands[max(0, -shift) :], one.active[max(0, -shift) :])
-        b = Spectra(other.bands[max(0, shift) :], other.active[max(0, shift) :])
-        found.append((likeness(a, b), -abs(shift), shift))
-    like, _, shift = max(found)
-    return shift, like
-
-
-def alike(one: Spectra, other: Spectra) -> bool:
-    """Whether two files hold the same sound, and are as long."""
-    if abs(len(one) - len(other)) > max(10, 0.005 * len(one)):
-        return False
-    return best_shift(one, other)[1] > ALIKE
-
-
-_WINDOW = 10
-"""Tenths that are compared together."""
-_UNLIKE = 0.4
-"""Likeness of a second that is not the same sound."""
-
-
-def first_difference(one: Spectra, other: Spectra) -> float | None:
-    """Seconds into `one` from where on it is not what `other` is; None where it is throughout, or
-    is too short to tell.
-
-    Both are expected to begin with the same sound.
+    0 for stretches that are too short or have too little sound.
     """
-    if np.count_nonzero(one.active) < LEAST:
+    count = min(len(first), len(second))
+    is_active = first.active[:count] | second.active[:count]
+    if np.count_nonzero(is_active) < MIN_TENTHS:
+        return 0.0
+    first_bands, second_bands = first.bands[:count][is_active], second.bands[:count][is_active]
+    norm = float(np.sqrt(np.sum(first_bands**2) * np.sum(second_bands**2)))
+    return float(np.sum(first_bands * second_bands)) / norm if norm else 0.0
+
+
+def best_shift(first: Spectra, second: Spectra, max_shift: int = 5) -> tuple[int, float]:
+    """Returns the shift by which `second` begins later than `first` where they are most alike, in
+    tenths, and their likeness there."""
+    candidates = []
+    for shift in range(-max_shift, max_shift + 1):
+        shifted_first = Spectra(first.bands[max(0, -shift) :], first.active[max(0, -shift) :])
+        shifted_second = Spectra(second.bands[max(0, shift) :], second.active[max(0, shift) :])
+        candidates.append((likeness(shifted_first, shifted_second), -abs(shift), shift))
+    best_likeness, _, shift = max(candidates)
+    return shift, best_likeness
+
+
+def alike(first: Spectra, second: Spectra) -> bool:
+    """Returns whether two files hold the same sound and have the same length."""
+    if abs(len(first) - len(second)) > max(10, 0.005 * len(first)):
+        return False
+    return best_shift(first, second)[1] > SAME_SOUND_LIKENESS
+
+
+_WINDOW_TENTHS = 10
+"""Tenths that are compared together."""
+_DIFFERENT_LIKENESS = 0.4
+"""Likeness below which a second is not the same sound."""
+
+
+def first_difference(first_spectra: Spectra, second_spectra: Spectra) -> float | None:
+    """Returns the second of the first file from which on it differs from the second file.
+
+    None where they do not differ, or are too short to tell. Both should begin with the same sound.
+    """
+    if np.count_nonzero(first_spectra.active) < MIN_TENTHS:
         return None
-    # where it begins half a tenth later, its spectra lie between those of `other`
-    halfway = (other.bands[:-1] + other.bands[1:]) / np.float32(2)
-    between = Spectra(halfway.astype(np.float32), other.active[:-1])
-    first = one.part(0, 30)
-    other = max(other, between, key=lambda begun: best_shift(first, begun.part(0, 30))[1])
-    shift, _ = best_shift(first, other.part(0, 30))
+    # for a start half a tenth later, spectra lie between those of `second_spectra`
+    halfway = (second_spectra.bands[:-1] + second_spectra.bands[1:]) / np.float32(2)
+    half_shifted = Spectra(halfway.astype(np.float32), second_spectra.active[:-1])
+    opening = first_spectra.part(0, 30)
+    second_spectra = max(
+        second_spectra,
+        half_shifted,
+        key=lambda shifted: best_shift(opening, shifted.part(0, 30))[1],
+    )
+    shift, _ = best_shift(opening, second_spectra.part(0, 30))
     skipped = max(0, -shift)
-    a = Spectra(one.bands[skipped:], one.active[skipped:])
-    b = Spectra(other.bands[max(0, shift) :], other.active[max(0, shift) :])
-    count = min(len(a), len(b))
-    like = _local_likeness(a, b, 0, count)
-    heard = _sums((a.active[:count] | b.active[:count]).astype(np.float64))
-    places = np.flatnonzero((like < _UNLIKE) & (heard >= _WINDOW / 2))
-    if len(places):
-        return (int(places[0]) + skipped) * TENTH
+    first_aligned = Spectra(first_spectra.bands[skipped:], first_spectra.active[skipped:])
+    second_aligned = Spectra(
+        second_spectra.bands[max(0, shift) :], second_spectra.active[max(0, shift) :]
+    )
+    count = min(len(first_aligned), len(second_aligned))
+    likenesses = _local_likeness(first_aligned, second_aligned, 0, count)
+    active_counts = _window_sums(
+        (first_aligned.active[:count] | second_aligned.active[:count]).astype(np.float64)
+    )
+    different = np.flatnonzero(
+        (likenesses < _DIFFERENT_LIKENESS) & (active_counts >= _WINDOW_TENTHS / 2)
+    )
+    if len(different):
+        return (int(different[0]) + skipped) * TENTH_SECONDS
     return None
 
 
-def _local_likeness(a: Spectra, b: Spectra, lag: int, count: int) -> NDArray[np.float64]:
-    """Likeness of each second of `a` and of what is in `b` by `lag` tenths later."""
-    x, y = a.bands[:count].astype(np.float64), b.bands[lag : lag + count].astype(np.float64)
-    products, left, right = ((x * y).sum(1), (x * x).sum(1), (y * y).sum(1))
-    norms = np.sqrt(_sums(left) * _sums(right))
-    return np.asarray(_sums(products) / np.maximum(norms, 1e-9))
+def _local_likeness(first: Spectra, second: Spectra, lag: int, count: int) -> NDArray[np.float64]:
+    """Returns the likeness of each second of `first` to that `lag` tenths later in `second`."""
+    first_bands, second_bands = (
+        first.bands[:count].astype(np.float64),
+        second.bands[lag : lag + count].astype(np.float64),
+    )
+    products, first_squares, second_squares = (
+        (first_bands * second_bands).sum(1),
+        (first_bands * first_bands).sum(1),
+        (second_bands * second_bands).sum(1),
+    )
+    norms = np.sqrt(_window_sums(first_squares) * _window_sums(second_squares))
+    return np.asarray(_window_sums(products) / np.maximum(norms, 1e-9))
 
 
-def _sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Over each `_WINDOW` that lies in them."""
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    return total[_WINDOW:] - total[:-_WINDOW] if len(values) >= _WINDOW else np.zeros(0)
+def _window_sums(series: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the sum of every `_WINDOW_TENTHS` consecutive numbers."""
+    total = np.concatenate([[0.0], np.cumsum(series)])
+    return (
+        total[_WINDOW_TENTHS:] - total[:-_WINDOW_TENTHS]
+        if len(series) >= _WINDOW_TENTHS
+        else np.zeros(0)
+    )
 
 
 # -- what comes twice ------------------------------------------------------------------------------
 
-_SHORTEST, _LONGEST = 8, 60
-"""Tenths of a passage that is looked for twice in a row."""
-_CANDIDATE = 0.65
-"""Likeness from which on a passage may be there twice: the sound itself decides."""
+_MIN_REPEAT_TENTHS, _MAX_REPEAT_TENTHS = 8, 60
+"""Shortest and longest passage, in tenths, that is searched for an immediate repetition."""
+_CANDIDATE_LIKENESS = 0.65
+"""Likeness from which on a passage may be repeated; the samples themselves decide."""
 
 
-def repeat_candidates(spectra: Spectra, most: int = 300) -> list[tuple[float, float]]:
-    """Where a passage may come twice in a row, the likeliest first: the second at which it begins,
-    and the seconds after which it comes again. Passages that are parted by a pause are none: a text
-    may say things twice."""
-    found: list[tuple[float, float, float]] = []
-    for lag in range(_SHORTEST, min(_LONGEST, len(spectra) // 2) + 1):
+def repeat_candidates(spectra: Spectra, max_count: int = 300) -> list[tuple[float, float]]:
+    """Returns passages that may be repeated at once, the likeliest first.
+
+    Each has the second at which it begins, and the seconds after which it comes again. Repetitions
+    after a pause do not count: a text may say things twice.
+    """
+    candidates: list[tuple[float, float, float]] = []
+    for lag in range(_MIN_REPEAT_TENTHS, min(_MAX_REPEAT_TENTHS, len(spectra) // 2) + 1):
         count = len(spectra) - lag
-        like = _local_likeness(spectra, spectra, lag, count)
-        heard = _sums(spectra.active[:count].astype(np.float64))
-        good = (like > _CANDIDATE) & (heard >= 0.6 * _WINDOW)
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], good, [False]])))
+        likenesses = _local_likeness(spectra, spectra, lag, count)
+        active_counts = _window_sums(spectra.active[:count].astype(np.float64))
+        is_alike = (likenesses > _CANDIDATE_LIKENESS) & (active_counts >= 0.6 * _WINDOW_TENTHS)
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], is_alike, [False]])))
         for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            length = stop - start + _WINDOW - 1
+            length = stop - start + _WINDOW_TENTHS - 1
             if 0.5 * lag <= length <= 1.7 * lag + 5:
-                peak = float(like[start:stop].max())
-                found.append((peak, (start + (length - lag) / 2) * TENTH, lag * TENTH))
-    found.sort(reverse=True)
-    kept: list[tuple[float, float]] = []
-    for _, start, after in found:
-        if all(abs(start - s) > 1 or abs(after - n) > 0.25 for s, n in kept):
-            kept.append((max(0.0, start), after))
-    return kept[:most]
+                best_likeness = float(likenesses[start:stop].max())
+                candidates.append(
+                    (
+                        best_likeness,
+                        (start + (length - lag) / 2) * TENTH_SECONDS,
+                        lag * TENTH_SECONDS,
+                    )
+                )
+    candidates.sort(reverse=True)
+    distinct: list[tuple[float, float]] = []
+    for _, start, period in candidates:
+        if all(
+            abs(start - other_start) > 1 or abs(period - other_period) > 0.25
+            for other_start, other_period in distinct
+        ):
+            distinct.append((max(0.0, start), period))
+    return distinct[:max_count]
 
 
-EXACT = 0.85
-"""Correlation of a passage with its copy, through any coder; of words that are said twice it is at
-most 0.6."""
+COPY_CORRELATION = 0.85
+"""Correlation of a passage with its copy, through any coder; that of words spoken twice is at most
+0.6."""
 
 
 def repeated(sound: Samples, rate: int, lag: float) -> tuple[float, float] | None:
-    """Where in a short piece of sound a passage comes twice in a row, as it is said to do after
-    about `lag` seconds: second and length of the passage. None where it does not, where it goes on
-    and on, as music does, and where a pause parts the two."""
+    """Returns start and length, in seconds, of a passage that is repeated at once.
+
+    `lag` is about how many seconds later the copy begins. None where there is no copy, where the
+    passage repeats more than twice, as in music, and where a pause parts the two.
+    """
     # low frequencies alone: the copy may lie between two samples
     sound = np.convolve(sound, np.full(max(1, rate // 1600), 1600 / rate, np.float32), "same")
-    around, size = round(0.15 * rate), round(lag * rate)
-    step = round(0.02 * rate)
-    middle = len(sound) // 2 - size  # of the first passage, about
-    probe = sound[max(0, middle + size // 4) : max(0, middle + size // 4) + size // 2]
-    first = max(0, middle + size // 4)
-    low = first + size - around
-    place = sound[low : low + len(probe) + 2 * around]
-    if len(place) < len(probe) + around or not probe.any():
+    margin, lag_samples = round(0.15 * rate), round(lag * rate)
+    step_samples = round(0.02 * rate)
+    passage_start = len(sound) // 2 - lag_samples  # approximate
+    probe = sound[
+        max(0, passage_start + lag_samples // 4) : max(0, passage_start + lag_samples // 4)
+        + lag_samples // 2
+    ]
+    probe_start = max(0, passage_start + lag_samples // 4)
+    search_start = probe_start + lag_samples - margin
+    search_area = sound[search_start : search_start + len(probe) + 2 * margin]
+    if len(search_area) < len(probe) + margin or not probe.any():
         return None
-    points = 1 << (len(place) + len(probe)).bit_length()
-    spectrum = np.fft.rfft(place, points) * np.conj(np.fft.rfft(probe, points))
-    products = np.fft.irfft(spectrum, points)[: len(place) - len(probe) + 1]
-    energies = np.concatenate([[0.0], np.cumsum(place.astype(np.float64) ** 2)])
+    fft_size = 1 << (len(search_area) + len(probe)).bit_length()
+    spectrum = np.fft.rfft(search_area, fft_size) * np.conj(np.fft.rfft(probe, fft_size))
+    products = np.fft.irfft(spectrum, fft_size)[: len(search_area) - len(probe) + 1]
+    energies = np.concatenate([[0.0], np.cumsum(search_area.astype(np.float64) ** 2)])
     norms = np.sqrt((energies[len(probe) :] - energies[: -len(probe)]) * np.sum(probe**2))
     correlation = products / np.maximum(norms, 1e-9)
-    best = int(np.argmax(correlation))
-    if correlation[best] < EXACT:
+    best_offset = int(np.argmax(correlation))
+    if correlation[best_offset] < COPY_CORRELATION:
         return None
-    exact = low + best - first
-    count = (len(sound) - exact) // step
-    one = sound[: count * step].reshape(count, step).astype(np.float64)
-    two = sound[exact : exact + count * step].reshape(count, step).astype(np.float64)
-    power = (one**2).sum(1) + (two**2).sum(1)
-    same = ((one - two) ** 2).sum(1) <= 0.2 * power + 1e-9
-    here = (first + len(probe) // 2) // step
-    begin, end = here, here
-    while begin > 0 and same[begin - 1 : begin + 2].any():
-        begin -= 1
-    while end < count - 1 and same[end - 1 : end + 2].any():
-        end += 1
-    if not 0.7 * exact <= (end - begin) * step <= 1.4 * exact:
+    period = search_start + best_offset - probe_start
+    step_count = (len(sound) - period) // step_samples
+    passage = (
+        sound[: step_count * step_samples].reshape(step_count, step_samples).astype(np.float64)
+    )
+    copy = (
+        sound[period : period + step_count * step_samples]
+        .reshape(step_count, step_samples)
+        .astype(np.float64)
+    )
+    power_sums = (passage**2).sum(1) + (copy**2).sum(1)
+    is_same = ((passage - copy) ** 2).sum(1) <= 0.2 * power_sums + 1e-9
+    probe_step = (probe_start + len(probe) // 2) // step_samples
+    first_step, last_step = probe_step, probe_step
+    while first_step > 0 and is_same[first_step - 1 : first_step + 2].any():
+        first_step -= 1
+    while last_step < step_count - 1 and is_same[last_step - 1 : last_step + 2].any():
+        last_step += 1
+    if not 0.7 * period <= (last_step - first_step) * step_samples <= 1.4 * period:
         return None
-    seam = begin * step + exact
-    joint = float(np.mean(sound[seam - 2 * step : seam + 2 * step] ** 2))
-    if joint < 0.01 * float(np.mean(probe.astype(np.float64) ** 2)):
+    seam = first_step * step_samples + period
+    seam_power = float(np.mean(sound[seam - 2 * step_samples : seam + 2 * step_samples] ** 2))
+    if seam_power < 0.01 * float(np.mean(probe.astype(np.float64) ** 2)):
         return None
-    return begin * step / rate, exact / rate
+    return first_step * step_samples / rate, period / rate

@@ -1,6 +1,6 @@
-"""When words are heard: where each word of a text lies in a sound.
+"""Word times: the position of each word of a text in its sound.
 
-Who times words (an engine that knows, an aligner that listens) is not known here.
+Does not know where they come from: an engine that knows them, or an aligner that listens.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 from narrator.sound.audio import Samples, audible, hop_of
 
 PAUSE = 0.08
-"""Seconds of silence that are no part of a word: the closure of a p or t is shorter."""
-NEAR = 0.2
+"""Seconds of silence that cannot be part of a word: the closure of a p or t is shorter."""
+SNAP_DISTANCE = 0.2
 """Seconds from a pause within which a word's edge is moved into it."""
 _MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class TimedWord:
-    """`text[first:last]` of a text, and when it is heard: seconds from the sound's beginning."""
+    """The word `text[first:last]` and its start and stop, in seconds from the sound's beginning."""
 
     first: int
     last: int
@@ -32,15 +32,15 @@ class TimedWord:
 
 @dataclass(frozen=True, slots=True)
 class WordTimes:
-    """The words of a text, in order, none of them before the end of the one before."""
+    """The timed words of a text, in order and without overlap."""
 
     by: str
-    """Who timed them: "draft", "whisper", "pocketsphinx" …"""
+    """Their source: "draft", "whisper", "pocketsphinx" …"""
     words: tuple[TimedWord, ...]
 
 
 def packed(words: Iterable[TimedWord]) -> str:
-    """Words as text, `first last start stop` of each, times in milliseconds."""
+    """Serializes words as `first last start stop`, with times in milliseconds, joined by `;`."""
     return ";".join(
         f"{word.first} {word.last} {round(word.start * _MS)} {round(word.stop * _MS)}"
         for word in words
@@ -48,54 +48,68 @@ def packed(words: Iterable[TimedWord]) -> str:
 
 
 def unpacked(text: str) -> tuple[TimedWord, ...]:
-    """The words of `packed`. Raises ValueError."""
+    """Reads the output of `packed`. Raises ValueError."""
     rows = (map(int, row.split(" ")) for row in text.split(";") if row)
     return tuple(TimedWord(a, b, c / _MS, d / _MS) for a, b, c, d in rows)
 
 
 def settled(words: Sequence[TimedWord], samples: Samples, rate: int) -> tuple[TimedWord, ...]:
-    """The words without the silence at their ends: a pause is nobody's. One in which nothing is
-    heard stays as it is."""
-    heard, hop = np.flatnonzero(audible(samples, rate)), hop_of(rate) / rate
-    found = []
+    """Trims the silence at the ends of words. A word without audible sound stays unchanged."""
+    audible_hops, hop_seconds = np.flatnonzero(audible(samples, rate)), hop_of(rate) / rate
+    trimmed = []
     for word in words:
-        # what lies across a word's edge may be the next one's
-        low, high = np.searchsorted(heard, (word.start / hop, word.stop / hop - 1))
-        if low < high:
-            start, stop = float(heard[low]) * hop, float(heard[high - 1] + 1) * hop
+        # a hop that crosses the word's edge may belong to the next word
+        first_index, stop_index = np.searchsorted(
+            audible_hops, (word.start / hop_seconds, word.stop / hop_seconds - 1)
+        )
+        if first_index < stop_index:
+            start, stop = (
+                float(audible_hops[first_index]) * hop_seconds,
+                float(audible_hops[stop_index - 1] + 1) * hop_seconds,
+            )
             word = replace(
                 word,
-                start=start if start - word.start > hop else word.start,
-                stop=stop if word.stop - stop > 2 * hop else word.stop,
+                start=start if start - word.start > hop_seconds else word.start,
+                stop=stop if word.stop - stop > 2 * hop_seconds else word.stop,
             )
-        found.append(word)
-    return tuple(found)
+        trimmed.append(word)
+    return tuple(trimmed)
 
 
 def snapped(
     words: Sequence[TimedWord], samples: Samples, rate: int, lag: float = 0.0
 ) -> tuple[TimedWord, ...]:
-    """Words that were timed `lag` seconds late, each until the next: where the sound is silent one
-    ends and the next begins, whichever are nearest; all without the silence at their ends."""
+    """Moves word boundaries into the silences of the sound, and trims the silence at their ends.
+
+    The words were timed `lag` seconds late, each until the next. Every silence takes the nearest
+    boundary, if that lies within `SNAP_DISTANCE`.
+    """
     if not words:
         return ()
-    edges = [max(0.0, one.start - lag) for one in words] + [max(0.0, words[-1].stop - lag)]
-    ends = dict[int, float]()
-    for low, high in _silences(samples, rate):
-        place = min(range(len(edges)), key=lambda n: abs(edges[n] - (low + high) / 2))
-        if low - NEAR <= edges[place] <= high + NEAR:
-            edges[place], ends[place] = high, low
-    edges = list(accumulate(edges, max))
-    found = [
-        replace(one, start=edges[n], stop=max(edges[n], ends.get(n + 1, edges[n + 1])))
-        for n, one in enumerate(words)
+    boundaries = [max(0.0, word.start - lag) for word in words] + [max(0.0, words[-1].stop - lag)]
+    word_stops = dict[int, float]()
+    for silence_start, silence_stop in _silences(samples, rate):
+        nearest = min(
+            range(len(boundaries)),
+            key=lambda n: abs(boundaries[n] - (silence_start + silence_stop) / 2),
+        )
+        if silence_start - SNAP_DISTANCE <= boundaries[nearest] <= silence_stop + SNAP_DISTANCE:
+            boundaries[nearest], word_stops[nearest] = silence_stop, silence_start
+    boundaries = list(accumulate(boundaries, max))
+    snapped_words = [
+        replace(
+            word,
+            start=boundaries[index],
+            stop=max(boundaries[index], word_stops.get(index + 1, boundaries[index + 1])),
+        )
+        for index, word in enumerate(words)
     ]
-    return settled(found, samples, rate)
+    return settled(snapped_words, samples, rate)
 
 
 def _silences(samples: Samples, rate: int) -> list[tuple[float, float]]:
-    """Seconds from and to which nothing is heard, those of `PAUSE` or more."""
-    heard, hop = audible(samples, rate), hop_of(rate) / rate
-    changes = np.flatnonzero(np.diff(np.concatenate(([True], heard, [True])).astype(np.int8)))
-    pairs = changes.reshape(-1, 2) * hop
-    return [(float(low), float(high)) for low, high in pairs if high - low >= PAUSE]
+    """Returns start and stop, in seconds, of all silences of at least `PAUSE`."""
+    is_audible, hop_seconds = audible(samples, rate), hop_of(rate) / rate
+    changes = np.flatnonzero(np.diff(np.concatenate(([True], is_audible, [True])).astype(np.int8)))
+    pairs = changes.reshape(-1, 2) * hop_seconds
+    return [(float(start), float(stop)) for start, stop in pairs if stop - start >= PAUSE]

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from narrator.delivery import export, verify  # noqa: E402
-from narrator.delivery.export import ChapterAudio, Way  # noqa: E402
+from narrator.delivery.export import ChapterAudio, OutputTarget  # noqa: E402
 from narrator.project.facts import BookFacts  # noqa: E402
 from narrator.project.profiles import PROFILES  # noqa: E402
 from narrator.sound import probe  # noqa: E402
@@ -69,7 +69,12 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
             PROFILE, name="", formats=("m4b",), files="book", book_name="long", genre="Audiobook"
         )
         book = export.BookAudio(sounds, BookFacts("Long", ("A",)))
-        done = export.export(book, [Way(profile)], out=folder / "out", kept=folder / "kept")
+        done = export.export(
+            book,
+            [OutputTarget(profile)],
+            output_folder=folder / "out",
+            cache_folder=folder / "kept",
+        )
         (file,) = done.files
         found = {
             "encoded_hours": round(sum(e.seconds for e in done.encoded) / 3600, 3),

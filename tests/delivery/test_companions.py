@@ -9,7 +9,7 @@ import pytest
 import webvtt
 
 from narrator.delivery import companions, export
-from narrator.delivery.companions import Made, SpokenChapter, cue
+from narrator.delivery.companions import SpokenChapter, WrittenCompanions, cue
 from narrator.delivery.export import BookAudio, ListenerFile
 from narrator.errors import UserError
 from narrator.project.facts import BookFacts
@@ -29,7 +29,7 @@ def book(count: int = 3) -> list[SpokenChapter]:
 
 def write(
     folder: Path, chapters: list[SpokenChapter], files: list[ListenerFile], *wanted: str
-) -> Made:
+) -> WrittenCompanions:
     return companions.write(chapters, files, wanted, tags=TAGS, book=folder / "Book.epub")
 
 
@@ -224,8 +224,10 @@ def test_marks_within_an_mp3_are_at_the_starts_that_companions_use(tmp_path: Pat
         )
         for c in chapters
     ]  # fmt: skip
-    way = export.Way(replace(PLAIN, formats=("mp3",), files="book", book_name="b"))
-    done = export.export(BookAudio(sounds, TAGS), [way], out=tmp_path, kept=tmp_path / "kept")
+    way = export.OutputTarget(replace(PLAIN, formats=("mp3",), files="book", book_name="b"))
+    done = export.export(
+        BookAudio(sounds, TAGS), [way], output_folder=tmp_path, cache_folder=tmp_path / "kept"
+    )
     (file,) = done.files
     found = mutagen.File(file.path).tags
     assert list(found.getall("CTOC")[0].child_element_ids) == [f"ch{n}" for n in range(3)]

@@ -63,8 +63,10 @@ def deliver(
         export.ChapterAudio(c.number, c.title, f"{c.number:040}", c.timeline, lambda c=c: sound(c))  # type: ignore[misc]
         for c in chapters
     ]
-    way = export.Way(replace(PLAIN, formats=formats))
-    done = export.export(BookAudio(ready, tags), [way], out=out, kept=out.parent / ".kept")
+    way = export.OutputTarget(replace(PLAIN, formats=formats))
+    done = export.export(
+        BookAudio(ready, tags), [way], output_folder=out, cache_folder=out.parent / ".kept"
+    )
     companions.write(
         chapters, done.files, ["vtt", "srt", "chapters"], tags=tags, book=out / "b.epub"
     )

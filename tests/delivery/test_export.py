@@ -34,7 +34,7 @@ from narrator.delivery.export import (
     ChapterAudio,
     Encoded,
     Exported,
-    Way,
+    OutputTarget,
     encode,
     m4b,
 )
@@ -42,7 +42,7 @@ from narrator.delivery.export.names import file_name
 from narrator.errors import StorageError, UserError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import PLAIN, Profile
-from narrator.sound.assemble import Region, lay, sound_key, stream
+from narrator.sound.assemble import Region, plan_timeline, sound_key, stream
 from narrator.sound.audio import Samples, decoded
 from narrator.sound.loudness import measure
 from tests import forks
@@ -65,7 +65,7 @@ def chapter(number: int, title: str, sounds: Sequence[Samples]) -> ChapterAudio:
         Region(key, 0, len(sound), 0, 1, 0.4, "1.1", "n", "Text.", Path("a.md"), 1)
         for key, sound in takes.items()
     ]
-    timeline = lay(clips, sample_rate=RATE, head=0.3, tail=0.5)
+    timeline = plan_timeline(clips, sample_rate=RATE, head=0.3, tail=0.5)
     key = sound_key(timeline, clips, lambda clip: clip.key)
     return ChapterAudio(
         number, title, key, timeline, lambda: stream(timeline, clips, lambda clip: takes[clip.key])
@@ -137,9 +137,9 @@ def run(
     profile = replace(PLAIN, formats=tuple(formats), **settings)  # type: ignore[arg-type]
     return export.export(
         BookAudio(sounds, facts or tags()),
-        [Way(profile, sample)],
-        out=where / "out",
-        kept=where / "kept",
+        [OutputTarget(profile, sample)],
+        output_folder=where / "out",
+        cache_folder=where / "kept",
     )
 
 
@@ -289,9 +289,9 @@ def test_a_joined_m4b_equals_one_that_is_encoded_in_one_go(tmp_path: Path) -> No
         whole = np.concatenate(list(sound.blocks())) * np.float32(10 ** (one.gain / 20))
         laid[round(start * rate) :][: len(whole)] = whole
     path = tmp_path / "once.m4a"
-    with encode.created(path, "mp4") as container:
+    with encode.create_file(path, "mp4") as container:
         sound_stream = encode.add_sound(container, code)
-        encode.put(container, sound_stream, laid, 0)
+        encode.write_block(container, sound_stream, laid, 0)
         container.mux(sound_stream.encode(None))
     once, _ = sound_of(path)
     size = min(len(once), len(joined))
@@ -324,8 +324,10 @@ def test_mp3_has_a_constant_bitrate(book: Book) -> None:
 
 
 def deliver(where: Path, profiles: Sequence[Profile], sounds: Sequence[ChapterAudio]) -> Exported:
-    ways = [Way(profile) for profile in profiles]
-    return export.export(BookAudio(sounds, tags()), ways, out=where / "out", kept=where / "kept")
+    ways = [OutputTarget(profile) for profile in profiles]
+    return export.export(
+        BookAudio(sounds, tags()), ways, output_folder=where / "out", cache_folder=where / "kept"
+    )
 
 
 def test_each_profile_gets_a_folder_and_alike_chapters_are_encoded_once(tmp_path: Path) -> None:
@@ -458,7 +460,7 @@ def test_a_cover_that_is_too_large_is_scaled_down_for_its_profile(tmp_path: Path
 
 def test_a_cover_of_another_shape_stands_in_the_middle_of_a_square(tmp_path: Path) -> None:
     path = large(tmp_path / "c.png", 200, 300)
-    square = export.fitted(export.read_cover(path), path, square=True, pixels=(50, 150))
+    square = export.fit_cover(export.read_cover(path), path, square=True, pixels=(50, 150))
     assert (square.width, square.height) == (150, 150)
     with av.open(io.BytesIO(square.data)) as container:
         image = next(container.decode(video=0)).to_ndarray(format="rgb24").astype(float)
@@ -477,7 +479,7 @@ def test_a_cover_that_is_too_small_is_refused_before_anything_runs(tmp_path: Pat
 def test_a_cover_that_fits_stays_as_it_is(tmp_path: Path) -> None:
     path = large(tmp_path / "c.png", 100, 100)
     cover = export.read_cover(path)
-    assert export.fitted(cover, path, square=True, pixels=(50, 200)) is cover
+    assert export.fit_cover(cover, path, square=True, pixels=(50, 200)) is cover
 
 
 # -- retail sample ---------------------------------------------------------------------------------
@@ -508,7 +510,7 @@ def test_a_sample_holds_all_voices_of_a_unison_or_none_of_it() -> None:
         )
         for n, (seconds, also) in enumerate([(2, False), (1, False), (3, True), (1, False)])
     ]
-    timeline = lay(clips, sample_rate=RATE, head=0.3, tail=0.5)
+    timeline = plan_timeline(clips, sample_rate=RATE, head=0.3, tail=0.5)
     sound = ChapterAudio(1, "One", "key", timeline, lambda: iter(()))
     for most, held in ((4.8, ["1.0"]), (9.0, ["1.0", "1.1", "1.2"])):
         sample = export.excerpt(sound, "Sample", 0, most)
@@ -644,9 +646,11 @@ def test_a_book_with_stereo_in_it_is_stereo(tmp_path: Path, format: str) -> None
 def test_a_chapter_alone_has_as_many_channels_as_its_book(tmp_path: Path) -> None:
     sounds = [chapter(1, "Plain", [voice(1.0)])]
     exported = export.export(
-        BookAudio(sounds, tags(), total=2, channels=2), [Way(replace(PLAIN, formats=("mp3",)))],
-        out=tmp_path / "out", kept=tmp_path / "kept",
-    )  # fmt: skip
+        BookAudio(sounds, tags(), total=2, channels=2),
+        [OutputTarget(replace(PLAIN, formats=("mp3",)))],
+        output_folder=tmp_path / "out",
+        cache_folder=tmp_path / "kept",
+    )
     assert mutagen.File(exported.files[0].path).info.channels == 2
 
 
@@ -926,7 +930,7 @@ def test_a_book_of_26_hours_and_300_chapters_is_marked_to_its_end(tmp_path: Path
 
 def test_offsets_and_durations_are_wide_where_they_must_be(tmp_path: Path) -> None:
     """Beyond 4 GiB of sound chunks lie at 64-bit places; beyond 2^31 samples time is 64 bits."""
-    offsets = m4b._offsets(np.array([2**33]), wide=True)
+    offsets = m4b._offsets(np.array([2**33]), is_wide=True)
     assert offsets[4:8] == b"co64"
     assert int.from_bytes(offsets[-8:]) == 2**33
     assert m4b._media_head(48000, 2**33, "eng")[8] == 1
@@ -1209,9 +1213,9 @@ def test_pruning_leaves_what_the_last_export_used(tmp_path: Path) -> None:
 def test_some_chapters_alone_make_no_book(tmp_path: Path) -> None:
     exported = export.export(
         BookAudio(chapters()[1:2], tags(), total=12),
-        [Way(replace(PLAIN, formats=("m4b", "mp3")))],
-        out=tmp_path / "out",
-        kept=tmp_path / "kept",
+        [OutputTarget(replace(PLAIN, formats=("m4b", "mp3")))],
+        output_folder=tmp_path / "out",
+        cache_folder=tmp_path / "kept",
     )
     assert [f.path.name for f in exported.files] == ["02 - 二 · Smoke.mp3"]
     assert mutagen.File(exported.files[0].path).tags["TRCK"].text == ["2/12"]
@@ -1227,8 +1231,8 @@ def test_a_cancelled_export_leaves_nothing_half_written_and_can_go_on(tmp_path: 
         if done > 3:
             cancel.set()
 
-    where = {"out": tmp_path / "out", "kept": tmp_path / "kept"}
-    ways = [Way(PLAIN)]
+    where = {"output_folder": tmp_path / "out", "cache_folder": tmp_path / "kept"}
+    ways = [OutputTarget(PLAIN)]
     with pytest.raises(export.Cancelled):
         export.export(
             BookAudio(chapters(), tags()), ways, on_progress=progress, cancel=cancel, **where
@@ -1240,13 +1244,13 @@ def test_a_cancelled_export_leaves_nothing_half_written_and_can_go_on(tmp_path: 
 
 def export_slowly(where: Path) -> None:
     """In a process of its own: there is time to kill it."""
-    put = encode.put
+    put = encode.write_block
 
     def slowly(*arguments: Any) -> None:
         time.sleep(0.5)
         put(*arguments)
 
-    encode.put = slowly
+    encode.write_block = slowly
     run(where, chapters(2))
 
 
@@ -1394,9 +1398,9 @@ def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
     heard: list[tuple[str, int, int]] = []
     export.export(
         BookAudio(chapters(2), tags()),
-        [Way(replace(PLAIN, formats=("m4b", "mp3")))],
-        out=tmp_path / "out",
-        kept=tmp_path / "kept",
+        [OutputTarget(replace(PLAIN, formats=("m4b", "mp3")))],
+        output_folder=tmp_path / "out",
+        cache_folder=tmp_path / "kept",
         on_progress=lambda *told: heard.append(told),
     )
     encoding = [(done, total) for what, done, total in heard if what == "encode"]

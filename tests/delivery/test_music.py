@@ -22,10 +22,10 @@ from narrator.project import load
 from narrator.project.project import Project
 from narrator.sound import mix
 from narrator.sound.assemble import Cue, Region, Timeline
-from narrator.sound.assemble import lay as lay_clips
-from narrator.sound.assemble import spoken as spoken_level
+from narrator.sound.assemble import plan_timeline as lay_clips
+from narrator.sound.assemble import speech_level as spoken_level
 from narrator.sound.audio import silent
-from narrator.sound.loudness import BOTH, measure
+from narrator.sound.loudness import STEREO_GAIN, measure
 from narrator.sound.mix import Layer, Tune
 from narrator.speech.plan import Utterance, utterances
 from narrator.text import labels, script
@@ -356,7 +356,7 @@ def tune_of(folder: Path, samples: Samples, rate: int = RATE, name: str = "a.wav
 
 
 def heard(tune: Tune, rate: int = RATE) -> Samples:
-    return np.concatenate(list(mix.sound(tune, rate)))
+    return np.concatenate(list(mix.stream_tune(tune, rate)))
 
 
 @pytest.mark.parametrize(
@@ -541,10 +541,10 @@ def test_music_that_ends_with_a_unison_waits_for_its_last_voice() -> None:
         for one, length in zip(spoken, (200, 500), strict=True)
     ]  # fmt: skip
     timeline = lay_clips(clips, sample_rate=1000, head=0.1, tail=0.1)
-    begins, ends = music._spots(spoken[:1], timeline, 0)
+    begins, ends = music._mark_times(spoken[:1], timeline, 0)
     assert (begins, ends) == ((100, 100, "rain"), (600, 600, None))
     layer = Layer(TUNE, 0, 10_000, 10_000, None, 0.0, 20.0, 8, 8, 1, 1)
-    places, _ = mix._ducking(timeline.heard, layer, 1000)
+    places, _ = mix._ducking_curve(timeline.heard, layer, 1000)
     assert list(places) == [100 - 8, 100, 600, 600 + 8]
 
 
@@ -575,7 +575,7 @@ def test_a_mark_within_a_timed_chunk_lies_between_its_words(
         if word in timed.split()
     )
     cue = Cue(0, 3000, "k", "1.1", "n", text, Path("1.md"), 1, words=words, timed_by="x")
-    assert music._beside(cue, 10 / 24) == (ended, begun)
+    assert music._words_around(cue, 10 / 24) == (ended, begun)
 
 
 def test_chapters_are_chosen_by_number_and_title(tmp_path: Path) -> None:
@@ -604,7 +604,7 @@ def test_a_bed_lies_twenty_under_speech_whatever_its_files_level(
     scene = laid(book(tmp_path, "  - {file: a.wav, place: bed, fade_in: 0}"))
     under = played(scene)[scene.timeline.cues[1].start : scene.timeline.cues[1].stop]
     # speech in both channels is 3 LU louder than in one
-    speech = LEVEL + (BOTH if count == 2 else 0)
+    speech = LEVEL + (STEREO_GAIN if count == 2 else 0)
     assert measure(blocks(under), RATE).integrated == pytest.approx(speech - 20, abs=0.5)
 
 
@@ -678,7 +678,7 @@ def check_ducking(gap: float, attack: float, release: float) -> None:
     ]
     layer = Layer(TUNE, 0, 10_000, 10_000, None, 0.0, 20.0, max(8, round(attack * rate)),
                   max(8, round(release * rate)), 1, 1)  # fmt: skip
-    gain = mix._gain(layer, mix._ducking(cues, layer, rate), 0, 10_000)[2:-2]
+    gain = mix._gain_factors(layer, mix._ducking_curve(cues, layer, rate), 0, 10_000)[2:-2]
     for cue in cues:
         assert np.allclose(gain[cue.start : cue.stop - 5], 0.1)
     steepest = 20 * math.pi / 2 / min(layer.attack, layer.release)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from narrator.delivery.layout import laid_out
+from narrator.delivery.layout import lay_out_chapters
 from narrator.pipeline.manuscript import read
 from narrator.sound.assemble import Timeline
 from narrator.sound.audio import AFTER, BEFORE
@@ -51,7 +51,7 @@ def gaps(timeline: Timeline) -> list[float]:
 def heard(path: Path) -> list[float]:
     """The same, of the first chapter as it is delivered."""
     report, _ = books.speak(path, HumEngine())
-    return gaps(laid_out(report.plan, [0])[0].timeline)
+    return gaps(lay_out_chapters(report.plan, [0])[0].timeline)
 
 
 SHORT = "Yes.\n\nNo.\n\nPerhaps."
@@ -145,7 +145,7 @@ def test_a_pause_is_heard(text: str, pauses: str, expected: list[float], tmp_pat
 
 def test_the_quiet_around_speech_is_part_of_the_pause(tmp_path: Path) -> None:
     report, _ = books.speak(write(tmp_path, SHORT, "line: 1"), HumEngine())
-    chapter = laid_out(report.plan, [0])[0]
+    chapter = lay_out_chapters(report.plan, [0])[0]
     sounds = np.flatnonzero(np.abs(np.concatenate(list(chapter.blocks()))) > 0.003)
     rests = np.diff(sounds) / chapter.timeline.sample_rate
     assert rests[rests > 0.5].tolist() == pytest.approx([1, 1], abs=0.02)

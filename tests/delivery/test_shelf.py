@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from narrator import cli, files
 from narrator.delivery import export, products, shelf
 from narrator.delivery.companions import feed
-from narrator.delivery.shelf import MadeFile, Shelf
+from narrator.delivery.shelf import MadeFile, OutputManifest
 from narrator.errors import StorageError
 from narrator.pipeline import bookengines, manuscript
 from narrator.project import load
@@ -262,7 +262,7 @@ def test_a_failed_file_leaves_no_older_one_in_its_place(
 ) -> None:
     path = rendered()
     monkeypatch.setattr(
-        export, "_too_long", lambda chapter, way: "too long" if chapter.number == 1 else ""
+        export, "_length_fault", lambda chapter, way: "too long" if chapter.number == 1 else ""
     )
     report, _ = books.run(path, HumEngine())
     assert report.finished is not None
@@ -346,10 +346,10 @@ def test_a_run_that_ends_before_it_noted_its_files_leaves_none_behind(
     assert len(lying(tmp_path, "superseded/book")) == 3
 
 
-def of(tmp_path: Path) -> Shelf:
+def of(tmp_path: Path) -> OutputManifest:
     build = tmp_path / "build"
     (build / "book").mkdir(parents=True, exist_ok=True)
-    return Shelf(build, build / "book", build / "made.json")
+    return OutputManifest(build, build / "book", build / "made.json")
 
 
 def test_a_name_that_differs_in_case_alone_is_one_file_on_some_disks(tmp_path: Path) -> None:

@@ -30,10 +30,10 @@ def keep(book: books.bookplan.BookPlan, step: Step, by: str = "whisper") -> None
 
 def test_words_lie_on_the_timeline_as_they_are_written(hummed: Path) -> None:
     book = books.plan(hummed, ENGINE)
-    (before,) = layout.laid_out(book, [0])
+    (before,) = layout.lay_out_chapters(book, [0])
     step = next(step for step in book.steps if len(step.text.split()) > 3)
     keep(book, step)
-    (after,) = layout.laid_out(books.plan(hummed, ENGINE), [0])
+    (after,) = layout.lay_out_chapters(books.plan(hummed, ENGINE), [0])
     for old, cue in zip(before.timeline.cues, after.timeline.cues, strict=True):
         assert cue.timed_by == ("whisper" if cue.chunk == step.id else "")
         if cue.chunk != step.id:
@@ -47,7 +47,7 @@ def test_words_lie_on_the_timeline_as_they_are_written(hummed: Path) -> None:
 
 
 def test_without_times_a_timeline_is_written_as_it_was(hummed: Path) -> None:
-    (sound,) = layout.laid_out(books.plan(hummed, ENGINE), [0])
+    (sound,) = layout.lay_out_chapters(books.plan(hummed, ENGINE), [0])
     assert "words" not in sound.timeline.to_json()
     assert "timed_by" not in sound.timeline.to_json()
 
@@ -73,7 +73,7 @@ def test_times_of_words_that_run_out_of_a_take_end_with_it(share: float, hummed:
     take = book.takes.take(step.key)
     late = TimedWord(0, 3, share * take.stop / take.sample_rate, 99.0)
     book.takes.store.heard.keep_times(take.content, step.text, "x", WordTimes("x", (late,)))
-    (sound,) = layout.laid_out(book, [0])
+    (sound,) = layout.lay_out_chapters(book, [0])
     cue = sound.timeline.cues[0]
     ((_, _, begin, end),) = cue.words
     assert cue.start <= begin <= end == cue.stop

@@ -57,7 +57,7 @@ PAUSE = round(0.205 * RATE)
 
 
 def timeline(run: books.Report) -> Timeline:
-    return layout.laid_out(run.plan, [0])[0].timeline
+    return layout.lay_out_chapters(run.plan, [0])[0].timeline
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +200,7 @@ def test_filters_are_each_speakers_own_though_two_share_a_take(tmp_path: Path) -
         path.write_text(manifest, encoding="utf-8")
         plan = books.plan(path, OneVoice())
         assert len({step.key for step in plan.steps if step.chapter == 0}) == 1
-        keys.add(layout.laid_out(plan, [0])[0].key)
+        keys.add(layout.lay_out_chapters(plan, [0])[0].key)
     assert len(keys) == 4
 
 

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from mutagen.mp3 import BitrateMode
 
-from narrator.delivery.verify import Check, as_json, checks, measured
+from narrator.delivery.verify import Check, as_json, checks, measure_files
 from narrator.errors import UserError
 from narrator.project.profiles import PROFILES, custom
 from narrator.sound.audio import Samples, as_frame, decoded, filtered, resample
 from narrator.sound.loudness import master
 from narrator.sound.mastering import with_room_tone
-from narrator.sound.meters import Flats
+from narrator.sound.meters import FlatTopCounter
 from narrator.sound.probe import FileFigures, figures
 from tests import spoken
 from tests.effort import quick
@@ -124,14 +124,14 @@ def test_the_figures_are_the_files(good: Path) -> None:
     [333, pytest.param(5000, marks=pytest.mark.slow), pytest.param(65536, marks=pytest.mark.slow)],
 )
 def test_meters_do_not_depend_on_the_size_of_blocks(size: int) -> None:
-    from narrator.sound.probe import _Meter
+    from narrator.sound.probe import _SignalMeter
 
     sound = roomy(speech(3.0), room=None)
     sound[HZ * 2 : HZ * 2 + HZ // 2] = 0
     sound[HZ : HZ + 5] = 1
     seen = []
     for step in (size, len(sound)):
-        meter = _Meter(HZ)
+        meter = _SignalMeter(HZ)
         assert sum(len(b) for b in meter.watch(blocks(sound, step))) == len(sound)
         meter.finish()
         seen.append(
@@ -148,9 +148,9 @@ def test_meters_do_not_depend_on_the_size_of_blocks(size: int) -> None:
 @pytest.mark.slow
 def test_the_noise_floor_of_speech_without_long_pauses_is_that_of_its_edges() -> None:
     sound = roomy(speech(120.0), room=-68)  # a hundredth of which is no pause
-    from narrator.sound.probe import _Meter
+    from narrator.sound.probe import _SignalMeter
 
-    meter = _Meter(HZ)
+    meter = _SignalMeter(HZ)
     for _ in meter.watch(iter([sound])):
         pass
     assert meter.floor() == pytest.approx(-68, abs=1)
@@ -348,7 +348,7 @@ def test_several_files_keep_their_order_and_progress_reaches_its_end(
 ) -> None:
     heard: list[float] = []
     none = tmp_path / "none.mp3"
-    found = measured([good, none, good], on_progress=heard.append)
+    found = measure_files([good, none, good], on_progress=heard.append)
     assert isinstance(found[1], UserError)
     assert isinstance(found[0], FileFigures)
     assert found[0] == found[2]
@@ -457,7 +457,7 @@ def test_one_odd_file_does_not_cost_the_others(
         return figures(path, report)
 
     monkeypatch.setattr("narrator.delivery.verify.figures", odd)
-    found = measured([tmp_path / "odd.mp3", good])
+    found = measure_files([tmp_path / "odd.mp3", good])
     assert isinstance(found[0], UserError)
     assert "odd.mp3: cannot be measured: odd" in str(found[0])
     assert isinstance(found[1], FileFigures)
@@ -550,11 +550,11 @@ def test_flat_tops_do_not_depend_on_the_size_of_blocks(size: int) -> None:
                             np.clip(read_aloud(), -0.3, 0.3), silence(1, HZ)])  # fmt: skip
     seen = []
     for step in (size, len(sound)):
-        meter = Flats(HZ)
+        meter = FlatTopCounter(HZ)
         for block in blocks(sound, step):
             meter.feed(block)
         meter.finish()
-        seen.append((meter.count, meter.at))
+        seen.append((meter.count, meter.first_second))
     assert seen[0] == seen[1]
     assert seen[0][0] > 20
 
@@ -581,7 +581,7 @@ def test_forty_seconds_of_a_room_within_a_book_fail(
     line = next(check for check in checks(found, None) if check.name == "quiet")
     assert not line.ok
     assert found.quiet == pytest.approx(40.5, abs=1)
-    meant = next(check for check in checks(found, None, pause=41) if check.name == "quiet")
+    meant = next(check for check in checks(found, None, longest_pause=41) if check.name == "quiet")
     assert meant.ok  # the manuscript says so
 
 

@@ -20,7 +20,7 @@ from narrator.errors import EnvironmentFailed
 from narrator.pipeline import bookplan
 from narrator.pipeline.manuscript import characters
 from narrator.report import ProjectFacts, facts, sound
-from narrator.report.sound import ChapterSound, KeptCurves
+from narrator.report.sound import ChapterSound, CurveCache
 from narrator.sound.audio import AFTER, BEFORE
 from tests import books
 from tests.effort import quick
@@ -294,7 +294,7 @@ def test_a_chapter_is_written_before_the_next_one_is_drawn(written, tmp_path):
 
     text: list[str] = []
     before: list[str] = []
-    sounds = page.Sounds({}, {}, {}, KeptCurves(tmp_path))
+    sounds = page.Sounds({}, {}, {}, CurveCache(tmp_path))
     for piece in page.pieces(
         written[0], sounds, tmp_path, lambda done, total: before.append("".join(text))
     ):
@@ -314,7 +314,7 @@ def test_the_same_project_gives_the_same_page_and_reads_no_sound(book, written, 
     def never(*arguments: object) -> None:
         raise AssertionError("decoded again")
 
-    monkeypatch.setattr(sound, "_read", never)
+    monkeypatch.setattr(sound, "_read_curves", never)
     monkeypatch.setattr(sound.verify, "figures", never)
     path = report.path_of(book)
     report.write(book, path, spectrograms=[0], on_progress=lambda what, share: None, now=NOW)
@@ -402,7 +402,7 @@ def test_chapters_of_one_file_are_cut_where_they_begin(tmp_path):
         ChapterSound(1, 5, 3, False),
         ChapterSound(2, 8, 5, False),
     ]
-    kept = KeptCurves(tmp_path / "kept")
+    kept = CurveCache(tmp_path / "kept")
     told: list[float] = []
     found = sound.curves({path: parts}, kept, told.append)
     assert [round(found[n].seconds, 3) for n in range(3)] == [5, 3, 5]
@@ -410,5 +410,5 @@ def test_chapters_of_one_file_are_cut_where_they_begin(tmp_path):
     assert [float(found[n].high.min()) for n in range(3)] == pytest.approx([0.5, 0.1, 0.5])
     assert told == sorted(told)
     assert told[-1] == pytest.approx(1)
-    one = sound.curves({path: parts[1:2]}, KeptCurves(tmp_path / "other"), told.append)
+    one = sound.curves({path: parts[1:2]}, CurveCache(tmp_path / "other"), told.append)
     assert np.array_equal(one[1].high, found[1].high)

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from narrator.errors import DamagedTake
-from narrator.sound.assemble import Region, Timeline, lay, levels, sound_key, stream
+from narrator.sound.assemble import (
+    Region,
+    Timeline,
+    plan_timeline,
+    sound_key,
+    speaker_gains,
+    stream,
+)
 from narrator.sound.audio import fade
 from tests.effort import examples
 from tests.sounds import RATE, Samples, silence, tone, voice
@@ -35,7 +42,7 @@ def clip(number: int, length: int, **other: object) -> Region:
 
 
 def laid(clips: Sequence[Region], head: float = 0.7, tail: float = 1.5) -> Timeline:
-    return lay(clips, sample_rate=RATE, head=head, tail=tail)
+    return plan_timeline(clips, sample_rate=RATE, head=head, tail=tail)
 
 
 # -- the timeline ----------------------------------------------------------------------------------
@@ -293,7 +300,7 @@ def test_the_key_of_a_sound_does_not_change_with_names_and_texts() -> None:
 
 
 def test_speakers_meet_at_the_median_of_the_cast() -> None:
-    assert levels({"a": [(-20, 9)], "b": [(-26, 5)], "c": [(-23, 1)]}) == {
+    assert speaker_gains({"a": [(-20, 9)], "b": [(-26, 5)], "c": [(-23, 1)]}) == {
         "a": -3.0,
         "b": 3.0,
         "c": 0.0,
@@ -302,24 +309,24 @@ def test_speakers_meet_at_the_median_of_the_cast() -> None:
 
 def test_a_speakers_level_is_where_half_of_the_seconds_lie() -> None:
     shouted = [(-20.0, 10.0), (-21.0, 10.0), (-5.0, 3.0)]
-    assert levels({"a": shouted, "b": [(-20.0, 1.0)]}) == {"a": 0.0, "b": 0.0}
+    assert speaker_gains({"a": shouted, "b": [(-20.0, 1.0)]}) == {"a": 0.0, "b": 0.0}
 
 
 def test_gains_are_bounded() -> None:
-    gains = levels({"a": [(-20, 1)], "b": [(-60, 1)], "c": [(-20, 1)]})
+    gains = speaker_gains({"a": [(-20, 1)], "b": [(-60, 1)], "c": [(-20, 1)]})
     assert gains["b"] == 12.0
 
 
 def test_the_authors_gain_goes_on_top() -> None:
-    gains = levels({"a": [(-20, 1)], "b": [(-24, 1)]}, {"b": -1.5})
+    gains = speaker_gains({"a": [(-20, 1)], "b": [(-24, 1)]}, {"b": -1.5})
     assert gains == {"a": -2.0, "b": 0.5}
 
 
 def test_a_slightly_different_take_moves_no_gain() -> None:
     takes = [(-22.0 - 0.1 * n, 8.0) for n in range(20)]
-    before = levels({"a": takes, "b": [(-26.1, 30)]})
-    assert levels({"a": [*takes[1:], (-22.3, 7.0)], "b": [(-26.0, 30)]}) == before
+    before = speaker_gains({"a": takes, "b": [(-26.1, 30)]})
+    assert speaker_gains({"a": [*takes[1:], (-22.3, 7.0)], "b": [(-26.0, 30)]}) == before
 
 
 def test_a_speaker_without_a_take_gets_only_the_authors_gain() -> None:
-    assert levels({"a": [(-20, 1)], "b": []}, {"b": 2.0}) == {"a": 0.0, "b": 2.0}
+    assert speaker_gains({"a": [(-20, 1)], "b": []}, {"b": 2.0}) == {"a": 0.0, "b": 2.0}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from narrator.sound.mastering import PERIOD, Polish, polished, with_room_tone
+from narrator.sound.mastering import ROOM_TONE_SECONDS, Polish, apply_polish, with_room_tone
 from tests.sounds import RATE, Samples, blocks, noise, onset, silence, tone, voice
 
 
@@ -18,7 +18,7 @@ def db(sound: Samples) -> float:
 def test_without_filters_a_take_stays_as_it_is() -> None:
     sound = voice(1.0)
     assert not Polish()
-    assert_array_equal(polished(sound, RATE, Polish()), sound)
+    assert_array_equal(apply_polish(sound, RATE, Polish()), sound)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_a_high_pass_takes_rumble_and_leaves_the_voice(
     hertz: float, lost: tuple[float, float]
 ) -> None:
     sound = tone(2.0, hertz=hertz)
-    out = polished(sound, RATE, Polish(high_pass=70))
+    out = apply_polish(sound, RATE, Polish(high_pass=70))
     assert len(out) == len(sound)
     assert lost[0] - 0.01 <= db(sound[RATE:]) - db(out[RATE:]) <= lost[1]
 
@@ -51,7 +51,7 @@ def test_a_hiss_is_lowered_gently_and_the_vowel_is_not(
     rate: int, amount: float, least: float, most: float
 ) -> None:
     sound, where = sibilant(rate)
-    out = polished(sound, rate, Polish(de_ess=amount))
+    out = apply_polish(sound, rate, Polish(de_ess=amount))
     assert len(out) == len(sound)
     band = [np.abs(np.fft.rfft(s[where])) for s in (sound, out)]
     hertz = np.fft.rfftfreq(where.stop - where.start, 1 / rate)
@@ -66,20 +66,20 @@ def test_a_hiss_is_lowered_gently_and_the_vowel_is_not(
 def test_how_much_is_lowered_does_not_depend_on_the_level(scale: float) -> None:
     sound, where = sibilant(RATE)
     sound = sound * np.float32(scale)
-    out = polished(sound, RATE, Polish(de_ess=0.5))
+    out = apply_polish(sound, RATE, Polish(de_ess=0.5))
     difference = db((sound - out)[where]) - db(sound[where])
     assert difference == pytest.approx(-9.5, abs=1.5)
 
 
 def test_nothing_is_moved_in_time() -> None:
     sound = np.concatenate([silence(0.5), voice(1.0)])
-    out = polished(sound, RATE, Polish(high_pass=80, de_ess=0.5))
+    out = apply_polish(sound, RATE, Polish(high_pass=80, de_ess=0.5))
     assert abs(onset(out) - onset(sound)) < 0.005 * RATE
 
 
 @pytest.mark.parametrize("length", [0, 1, 100])
 def test_very_short_takes_pass(length: int) -> None:
-    out = polished(np.full(length, 0.1, np.float32), RATE, Polish(high_pass=80, de_ess=1))
+    out = apply_polish(np.full(length, 0.1, np.float32), RATE, Polish(high_pass=80, de_ess=1))
     assert out.shape == (length,)
     assert out.dtype == np.float32
 
@@ -101,8 +101,8 @@ def test_room_tone_has_its_level_in_every_half_second(rate: int) -> None:
 
 
 def test_room_tone_repeats_without_a_seam() -> None:
-    long = laid(silence(2 * PERIOD + 1))
-    period = PERIOD * RATE
+    long = laid(silence(2 * ROOM_TONE_SECONDS + 1))
+    period = ROOM_TONE_SECONDS * RATE
     assert_allclose(long[:period], long[period : 2 * period], atol=1e-9)
     steps = np.abs(np.diff(long))
     assert steps[period - 2 : period + 2].max() <= steps.max()

@@ -1,13 +1,14 @@
-"""Companions of the audio, all from the one timeline: subtitles, chapter lists, a read-along book.
+"""Writes companions of the audio, all from the one timeline: subtitles, chapter lists, a read-along
+book.
 
-They lie beside the files that they belong to, and their times are that file's own. Texts within a
-take have the times of their words, else estimates. Where a file is as it should be already, it is
-not written again. Knows nothing of manifests and takes.
+They lie beside the files that they belong to, and use their times. Texts within a take have the
+times of their words, else estimates. Files that are up to date are not written again. Knows nothing
+of manifests and takes.
 
-    spoken.py     a chapter and its timeline; when each part of a take is heard
+    spoken.py     a chapter and its timeline; the times of each part of a take
     captions.py   text in pieces of a caption's size
     vtt.py  srt.py  podcast.py  cue.py  labels.py    one format each
-    readalong.py  EPUB 3 with media overlays; weave.py puts them into the book it came from
+    readalong.py  EPUB 3 with media overlays; weave.py marks the sentences in the source book
     feed.py       RSS for a folder of episodes
 """
 
@@ -23,14 +24,14 @@ from narrator.delivery.companions import cue, labels, podcast, readalong, srt, v
 from narrator.delivery.companions.captions import Caption, captions
 from narrator.delivery.companions.spoken import SpokenChapter
 from narrator.delivery.export import ListenerFile
-from narrator.delivery.export.names import folded
-from narrator.delivery.shelf import Shelf
+from narrator.delivery.export.names import fold_path
+from narrator.delivery.shelf import OutputManifest
 from narrator.errors import UserError
 from narrator.project.facts import BookFacts
 
 __all__ = [
-    "Made",
     "SpokenChapter",
+    "WrittenCompanions",
     "check",
     "plays",
     "update",
@@ -39,199 +40,215 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class WrittenCompanions:
     """Companions as they now lie on disk."""
 
     paths: tuple[Path, ...]
     remarks: tuple[str, ...]
-    """What a listener should know: of a read-along that is not woven into the book's own pages, of
-    words that nobody timed."""
+    """Notes for listeners: on a read-along that is not woven into the book's own pages, on words
+    without times."""
 
 
-def check(wanted: Sequence[str], formats: Sequence[str], chapters: int) -> None:
-    """Raises UserError where `wanted` cannot be made of files in `formats`. Knows no files yet.
+def check(companion_kinds: Sequence[str], formats: Sequence[str], chapters: int) -> None:
+    """Raises UserError for companions that files in `formats` do not allow. Knows no files yet.
 
-    `chapters` is how many the book has, or its longest part.
+    `chapters` is the number of chapters of the book, or of its longest part.
     """
-    if "readalong" in wanted and not set(formats) & set(readalong.AUDIO):
+    if "readalong" in companion_kinds and not set(formats) & set(readalong.AUDIO):
         names = ", ".join(readalong.AUDIO)
         raise UserError(
             f"output.companions: readalong needs sound that e-readers play; "
             f"add one of {names} to output.formats"
         )
-    if "cue" in wanted and chapters > cue.MOST:
+    if "cue" in companion_kinds and chapters > cue.MAX_TRACKS:
         raise UserError(
-            f"output.companions: a CUE sheet counts {cue.MOST} tracks, and this book has "
+            f"output.companions: a CUE sheet counts {cue.MAX_TRACKS} tracks, and this book has "
             f"{chapters} chapters; leave `cue` out (`chapters` has no such limit)"
         )
 
 
 def plays(file: ListenerFile) -> bool:
-    """Whether a read-along book can be made of a file."""
+    """Returns whether a read-along book can be made of a file."""
     return file.format in readalong.AUDIO
 
 
 def write(
     chapters: Sequence[SpokenChapter],
     files: Sequence[ListenerFile],
-    wanted: Sequence[str],
+    companion_kinds: Sequence[str],
     *,
     tags: BookFacts,
     book: Path,
     source: Path | None = None,
-    shelf: Shelf | None = None,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    shelf: OutputManifest | None = None,
+    on_progress: Callable[[int, int], None] = lambda done_count, total: None,
     ids: bool = False,
     words: bool = False,
-) -> Made:
-    """Write what `output.companions` wants for finished files; equal input gives equal bytes.
+) -> WrittenCompanions:
+    """Writes the companions in `output.companions` for finished files; equal input gives equal
+    bytes.
 
-    `chapters` are all that the files hold; `book` is where the read-along lies, `.epub`; `source`
-    is the EPUB that the project came from. `shelf` is told of files before they are written, and
-    moves away what was altered by hand. `on_progress` hears how many companions of how many are
-    done. With `ids` subtitles say which chunk a caption is of; with `words` read-along and WebVTT
+    `chapters` are all that the files hold; `book` is the path of the read-along, `.epub`; `source`
+    is the EPUB that the project came from. `shelf` records files before they are written, and moves
+    files aside that were altered by hand. `on_progress` receives the number of finished companions
+    and of all. With `ids` subtitles name the chunk of a caption; with `words` read-along and WebVTT
     go word by word, where their times are known. Raises UserError (see `check`; a `source` that
     cannot be read) and StorageError.
     """
-    most = max((len(file.chapters) for file in files if file.chapter is None), default=0)
-    check(wanted, [file.format for file in files], most)
-    texts = list(_texts(chapters, files, wanted, tags, ids, words))
-    along = "readalong" in wanted and bool(files)
-    whole = len(texts) + along
+    max_chapters = max((len(file.chapters) for file in files if file.chapter is None), default=0)
+    check(companion_kinds, [file.format for file in files], max_chapters)
+    planned_texts = list(_plan_texts(chapters, files, companion_kinds, tags, ids, words))
+    has_readalong = "readalong" in companion_kinds and bool(files)
+    total = len(planned_texts) + has_readalong
     if shelf is not None:
-        shelf.expect([*(path for path, _ in texts), *([book] if along else ())])
+        shelf.expect_files(
+            [*(path for path, _ in planned_texts), *([book] if has_readalong else ())]
+        )
     paths: list[Path] = []
-    remarks = _untimed(chapters, wanted) if words else ()
-    for path, text in texts:
-        on_progress(len(paths), whole)
+    remarks = _untimed_remark(chapters, companion_kinds) if words else ()
+    for path, text in planned_texts:
+        on_progress(len(paths), total)
         update(path, text().encode(), shelf)
         paths.append(path)
-    if along:
-        on_progress(len(paths), whole)
+    if has_readalong:
+        on_progress(len(paths), total)
         if shelf is not None:
-            shelf.make_way(book)
+            shelf.clear_path(book)
         remarks += readalong.write(book, chapters, files, tags, source, words=words)
         paths.append(book)
-    on_progress(whole, whole)
-    return Made(tuple(paths), remarks)
+    on_progress(total, total)
+    return WrittenCompanions(tuple(paths), remarks)
 
 
-def _untimed(chapters: Sequence[SpokenChapter], wanted: Sequence[str]) -> tuple[str, ...]:
-    """What to say where words are asked for that nobody timed."""
-    timed = [bool(cue.words) for spoken in chapters for cue in spoken.timeline.heard]
-    if all(timed) or not {"vtt", "readalong"}.intersection(wanted):
+def _untimed_remark(
+    chapters: Sequence[SpokenChapter], companion_kinds: Sequence[str]
+) -> tuple[str, ...]:
+    """Returns the remark on words that should be highlighted and have no times."""
+    is_timed = [bool(cue.words) for chapter in chapters for cue in chapter.timeline.heard]
+    if all(is_timed) or not {"vtt", "readalong"}.intersection(companion_kinds):
         return ()
     return (
-        f"output.highlight: nobody timed the words of {timed.count(False)} of {len(timed)} takes, "
-        "so their sentences are lit; `narrator hear --align` times them",
+        f"output.highlight: nobody timed the words of {is_timed.count(False)} of "
+        f"{len(is_timed)} takes, so their sentences are lit; `narrator hear --align` times them",
     )
 
 
-def beside(file: ListenerFile, files: Sequence[ListenerFile], ending: str) -> Path:
-    """Where a companion of `file` lies: under its name, so that players find it.
+def companion_path(file: ListenerFile, files: Sequence[ListenerFile], ending: str) -> Path:
+    """Returns the path of a companion of `file`: under its name, so that players find it.
 
     Books in several formats begin their chapters at times that differ by a coder's delay, so each
-    has companions of its own, told by the format.
+    format has companions of its own, with the format in their names.
     """
-    plain = file.path.with_suffix("")
-    name = folded(plain)  # "The End.mp3" and "the end.m4b" share subtitles on some disks
-    alone = sum(folded(other.path.with_suffix("")) == name for other in files) == 1
-    return plain.with_name(
-        f"{plain.name}{ending}" if alone else f"{plain.name} ({file.format}){ending}"
+    stem_path = file.path.with_suffix("")
+    name = fold_path(stem_path)  # "The End.mp3" and "the end.m4b" share subtitles on some disks
+    is_only_format = sum(fold_path(sibling.path.with_suffix("")) == name for sibling in files) == 1
+    return stem_path.with_name(
+        f"{stem_path.name}{ending}"
+        if is_only_format
+        else f"{stem_path.name} ({file.format}){ending}"
     )
 
 
-def _texts(
+def _plan_texts(
     chapters: Sequence[SpokenChapter],
     files: Sequence[ListenerFile],
-    wanted: Sequence[str],
+    companion_kinds: Sequence[str],
     tags: BookFacts,
     ids: bool,
     words: bool,
 ) -> Iterable[tuple[Path, Callable[[], str]]]:
-    """Each file to write, and what makes its text."""
-    several = len({chunk.names for spoken in chapters for chunk in spoken.chunks}) > 1
-    wide = _Captions(vtt.WIDTH, labels=False)
-    narrow = _Captions(srt.WIDTH, labels=several, ids=ids)
-    numbered = {spoken.number: spoken for spoken in chapters}
+    """Yields the path of each text companion, and the function that makes its text."""
+    has_several_speakers = (
+        len({chunk.names for chapter in chapters for chunk in chapter.chunks}) > 1
+    )
+    wide_captions = _Captions(vtt.LINE_WIDTH, labels=False)
+    narrow_captions = _Captions(srt.LINE_WIDTH, labels=has_several_speakers, ids=ids)
+    chapters_by_number = {chapter.number: chapter for chapter in chapters}
     for file in files:
-        own = [numbered[number] for number in file.chapters]
-        title = own[0].title if file.chapter is not None else tags.title
-        marks = list(zip((spoken.title for spoken in own), file.starts, strict=True))
-        makers: dict[str, tuple[str, Callable[[], str]]] = {
-            "vtt": (".vtt", partial(_vtt, wide, own, file, title, ids, words)),
-            "srt": (".srt", partial(_srt, narrow, own, file)),
-            "labels": (".labels.txt", partial(_labels, own, file)),
+        file_chapters = [chapters_by_number[number] for number in file.chapters]
+        title = file_chapters[0].title if file.chapter is not None else tags.title
+        marks = list(zip((chapter.title for chapter in file_chapters), file.starts, strict=True))
+        text_makers: dict[str, tuple[str, Callable[[], str]]] = {
+            "vtt": (
+                ".vtt",
+                partial(_vtt_text, wide_captions, file_chapters, file, title, ids, words),
+            ),
+            "srt": (".srt", partial(_srt_text, narrow_captions, file_chapters, file)),
+            "labels": (".labels.txt", partial(_labels_text, file_chapters, file)),
         }
         if file.chapter is None:
-            makers["chapters"] = (".chapters.json", partial(_chapters, marks, file, tags))
-            makers["cue"] = (".cue", partial(_cue, marks, file, tags))
-        for kind, (ending, make) in makers.items():
-            if kind in wanted:
-                yield beside(file, files, ending), make
+            text_makers["chapters"] = (".chapters.json", partial(_chapters_text, marks, file, tags))
+            text_makers["cue"] = (".cue", partial(_cue_text, marks, file, tags))
+        for companion_kind, (ending, make_text) in text_makers.items():
+            if companion_kind in companion_kinds:
+                yield companion_path(file, files, ending), make_text
 
 
 @dataclass(frozen=True, slots=True)
 class _Captions:
-    """Captions of one width; each chapter is cut once, however many files it is in."""
+    """Captions of one width; each chapter is cut once, however many files hold it."""
 
     width: int
     labels: bool
     ids: bool = False
-    found: dict[int, list[Caption]] = field(default_factory=dict)
+    captions_by_chapter: dict[int, list[Caption]] = field(default_factory=dict)
 
     def of(self, chapters: Sequence[SpokenChapter], file: ListenerFile) -> list[Caption]:
-        """Those of a file, with its times."""
-        placed: list[Caption] = []
-        for spoken, start in zip(chapters, file.starts, strict=True):
-            if spoken.number not in self.found:
-                self.found[spoken.number] = captions(
-                    spoken, self.width, labels=self.labels, ids=self.ids
+        """Returns the captions of a file, with its times."""
+        file_captions: list[Caption] = []
+        for chapter, start in zip(chapters, file.starts, strict=True):
+            if chapter.number not in self.captions_by_chapter:
+                self.captions_by_chapter[chapter.number] = captions(
+                    chapter, self.width, labels=self.labels, ids=self.ids
                 )
             shift = round(start * 1000)
-            for caption in self.found[spoken.number]:
-                moved = caption.moved(shift)
-                if placed and moved.start < placed[-1].stop:  # a chapter without a silent head
-                    placed[-1] = replace(placed[-1], stop=moved.start)
-                placed.append(moved)
-        return placed
+            for caption in self.captions_by_chapter[chapter.number]:
+                file_caption = caption.moved(shift)
+                if (
+                    file_captions and file_caption.start < file_captions[-1].stop
+                ):  # a chapter without a silent head
+                    file_captions[-1] = replace(file_captions[-1], stop=file_caption.start)
+                file_captions.append(file_caption)
+        return file_captions
 
 
-def _vtt(
-    wide: _Captions,
+def _vtt_text(
+    file_captions: _Captions,
     chapters: Sequence[SpokenChapter],
     file: ListenerFile,
     title: str,
     ids: bool,
     words: bool,
 ) -> str:
-    return vtt.text(wide.of(chapters, file), title, ids=ids, words=words)
+    return vtt.text(file_captions.of(chapters, file), title, ids=ids, words=words)
 
 
-def _srt(narrow: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
-    return srt.text(narrow.of(chapters, file))
+def _srt_text(
+    file_captions: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile
+) -> str:
+    return srt.text(file_captions.of(chapters, file))
 
 
-def _labels(chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
+def _labels_text(chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
     return labels.text(zip(chapters, file.starts, strict=True))
 
 
-def _chapters(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
+def _chapters_text(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
     titles, starts = [title for title, _ in marks], [start for _, start in marks]
     return podcast.text(
         titles, starts, file.seconds, title=tags.title, author=tags.author, file_name=file.path.name
     )
 
 
-def _cue(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
+def _cue_text(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
     return cue.text(file.path.name, file.format, tags.title, tags.author, marks)
 
 
-def update(path: Path, data: bytes, shelf: Shelf | None = None) -> None:
-    """Write a file, unless it is as it should be. Raises StorageError."""
+def update(path: Path, content: bytes, shelf: OutputManifest | None = None) -> None:
+    """Writes a file, unless it has this content. Raises StorageError."""
     with disk.storage(path):
-        if path.is_file() and path.read_bytes() == data:
+        if path.is_file() and path.read_bytes() == content:
             return
         if shelf is not None:
-            shelf.make_way(path)
-        disk.write(path, data)
+            shelf.clear_path(path)
+        disk.write(path, content)

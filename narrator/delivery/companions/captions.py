@@ -1,10 +1,10 @@
-"""A chapter as it was spoken -> captions: short pieces of text, each with its lines and times.
+"""Cuts a spoken chapter into captions: short pieces of text, each with its lines and times.
 
-A take lasts 5 to 15 seconds, which is too much for one caption, so its text is cut: where a
-sentence ends, else at a clause mark, else at a space, else, in scripts that have none, between two
-characters as readers see them. White space at a cut, and where a caption has a line break, is
-dropped; nothing else is. A line break always stands for white space. So a take's text is the text
-of its captions with what lies between `last` of one and `first` of the next. Knows no file format.
+A take lasts 5 to 15 seconds, too much for one caption, so its text is cut: after a sentence, else
+at a clause mark, else at a space, else, in scripts without spaces, between two characters as
+readers see them. White space at a cut, and where a caption has a line break, is dropped; nothing
+else is. A line break always stands for white space. So a take's text is the text of its captions
+with what lies between `last` of one and `first` of the next. Knows no file format.
 """
 
 from __future__ import annotations
@@ -20,119 +20,130 @@ from narrator.delivery.companions.spoken import SpokenChapter, SpokenWord, momen
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
 
-SHORTEST = 1.0
-"""Seconds that a caption stays, where silence follows it."""
-LONGEST = 7.0
-"""Seconds; a caption that would stay longer is cut, where that can be done well."""
-LINES = 2
+MIN_CAPTION_SECONDS = 1.0
+"""Seconds that a caption stays at least, where silence follows it."""
+MAX_CAPTION_SECONDS = 7.0
+"""Seconds; longer captions are cut, where there is a good place."""
+MAX_LINES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What is shown at one time. Times are milliseconds in the chapter's sound."""
+    """Text that is shown at one time. Times are milliseconds in the chapter's sound."""
 
     start: int
     stop: int
     speaker: str
-    """Of those in unison all."""
+    """The speaker's name; all names of a unison."""
     lines: tuple[str, ...]
     label: str
-    """The chunk's id or the speaker's name, to be written before the text; often empty."""
+    """The chunk's id or the speaker's name, which stands before the text; often empty."""
     alone: bool
-    """Whether the label has a line of its own."""
+    """True where the label has a line of its own."""
     cue: int
-    """Number of its take among those that are heard one after the other."""
+    """Index of its take among those that are heard one after the other."""
     first: int
     """It shows `text[first:last]` of the take."""
     last: int
+    """Bounds of its text: `text[first:last]` of the take."""
     chunk: str = ""
     """Id of its take's chunk."""
     part: int = 1
-    """Which of the captions of its take it is."""
+    """Number of the caption within its take, from 1."""
     words: tuple[tuple[int, int], ...] = ()
-    """Of each timed word of the lines, joined: where it begins in them, and when it is heard."""
+    """For each timed word: its offset in the joined lines, and its time."""
     timed_by: str = ""
-    """Who timed its take's words; "" where nobody did."""
+    """Source of the word times of its take; "" where there are none."""
 
     def moved(self, by: int) -> Caption:
-        """The same so many milliseconds later."""
+        """Returns the same caption `by` milliseconds later."""
         words = tuple((place, time + by) for place, time in self.words)
         return replace(self, start=self.start + by, stop=self.stop + by, words=words)
 
 
 def captions(
-    spoken: SpokenChapter, width: int, *, labels: bool = False, ids: bool = False
+    spoken_chapter: SpokenChapter, width: int, *, labels: bool = False, ids: bool = False
 ) -> list[Caption]:
-    """All captions of a chapter in order: none empty, none before the end of the one before.
+    """Returns all captions of a chapter in order: none empty, none before the end of the one
+    before.
 
-    `width` is in characters, of which wide ones (Chinese, emoji) count two; a line is longer only
-    where one single letter with its marks is. With `labels`, whenever the speaker changes the name
-    is given, with `ids` the id of every chunk, with room for them left.
+    `width` is in characters, of which wide ones (Chinese, emoji) count two; only a single letter
+    with its marks may make a line longer. With `labels` the name is given whenever the speaker
+    changes, with `ids` the id of every chunk; room is left for them.
     """
-    rate = spoken.timeline.sample_rate
-    found: list[Caption] = []
-    previous = ""
-    for number, (cue, chunk) in enumerate(zip(spoken.timeline.heard, spoken.chunks, strict=True)):
+    rate = spoken_chapter.timeline.sample_rate
+    chapter_captions: list[Caption] = []
+    previous_names = ""
+    for number, (cue, chunk) in enumerate(
+        zip(spoken_chapter.timeline.heard, spoken_chapter.chunks, strict=True)
+    ):
         label = f"[{cue.chunk}] " if ids else ""
-        label += f"{_named(chunk.names)}: " if labels and chunk.names != previous else ""
-        previous = chunk.names
-        room = measure(label)
-        timed = partial(moments, cue, rate, language=chunk.language)
+        label += (
+            f"{_single_line(chunk.names)}: " if labels and chunk.names != previous_names else ""
+        )
+        previous_names = chunk.names
+        label_width = measure(label)
+        times_of = partial(moments, cue, rate, language=chunk.language)
         seconds = cue.stop / rate - cue.start / rate
-        exact = timed if cue.words else None
-        parts = cut(cue.text, chunk.language, width, seconds, room, exact)
-        times = timed([(part.first, part.last) for part in parts])
-        for n, part in enumerate(parts):
-            # A millisecond is the least that every format can say.
-            start = max(round(times[n] * 1000), found[-1].stop if found else 0)
-            stop = max(round(times[n + 1] * 1000), start + 1)
-            found.append(
+        word_times_of = times_of if cue.words else None
+        parts = cut(cue.text, chunk.language, width, seconds, label_width, word_times_of)
+        times = times_of([(part.first, part.last) for part in parts])
+        for index, part in enumerate(parts):
+            # A millisecond is the smallest unit that every format has.
+            start = max(
+                round(times[index] * 1000), chapter_captions[-1].stop if chapter_captions else 0
+            )
+            stop = max(round(times[index + 1] * 1000), start + 1)
+            chapter_captions.append(
                 Caption(
                     start=start,
                     stop=stop,
                     speaker=chunk.names,
                     lines=part.lines,
-                    label=label if n == 0 else "",
+                    label=label if index == 0 else "",
                     alone=part.alone,
                     cue=number,
                     first=part.first,
                     last=part.last,
                     chunk=cue.chunk,
-                    part=n + 1,
-                    words=_placed(cue.text, part, words_within(cue, rate, part.first, part.last)),
+                    part=index + 1,
+                    words=_word_positions(
+                        cue.text, part, words_within(cue, rate, part.first, part.last)
+                    ),
                     timed_by=cue.timed_by,
                 )
             )
-    return list(_stretched(found, round(spoken.timeline.seconds * 1000)))
+    return list(_extend_short(chapter_captions, round(spoken_chapter.timeline.seconds * 1000)))
 
 
-def _placed(
+def _word_positions(
     text: str, part: CaptionText, words: Iterable[SpokenWord]
 ) -> tuple[tuple[int, int], ...]:
-    """`Caption.words` of a part of a take's text."""
+    """Returns `Caption.words` of a part of a take's text."""
     dropped: list[tuple[int, int]] = []
     """From where on how much of the text is not in the lines."""
-    at, shown = part.first, 0
+    offset, shown_length = part.first, 0
     for line in part.lines:
-        at = text.index(line, at)
-        dropped.append((at, at - shown))
-        at, shown = at + len(line), shown + len(line) + 1
+        offset = text.index(line, offset)
+        dropped.append((offset, offset - shown_length))
+        offset, shown_length = offset + len(line), shown_length + len(line) + 1
     return tuple(
-        (word.first - next(less for start, less in reversed(dropped) if start <= word.first),
+        (word.first - next(length for start, length in reversed(dropped) if start <= word.first),
          round(word.start * 1000))
         for word in words
     )  # fmt: skip
 
 
-def _stretched(found: Sequence[Caption], end: int) -> Iterator[Caption]:
-    """Captions that are too short to be read stay into the silence after them."""
-    for caption, following in zip(found, [*found[1:], None], strict=True):
-        limit = following.start if following else max(end, caption.stop)
-        stop = max(caption.stop, min(caption.start + round(SHORTEST * 1000), limit))
+def _extend_short(chapter_captions: Sequence[Caption], end: int) -> Iterator[Caption]:
+    """Extends captions that are too short to be read into the silence after them."""
+    for caption, next_caption in zip(chapter_captions, [*chapter_captions[1:], None], strict=True):
+        limit = next_caption.start if next_caption else max(end, caption.stop)
+        stop = max(caption.stop, min(caption.start + round(MIN_CAPTION_SECONDS * 1000), limit))
         yield replace(caption, stop=stop)
 
 
-def _named(speaker: str) -> str:
+def _single_line(speaker: str) -> str:
+    """Returns a name with single spaces only."""
     return " ".join(speaker.split())
 
 
@@ -140,34 +151,39 @@ def _named(speaker: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _measure(character: str) -> int:
+def _character_width(character: str) -> int:
+    """Returns the columns that a character takes: 2 for wide ones."""
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def measure(text: str) -> int:
-    """Places that a text takes on a line; never less than its code points."""
-    return sum(map(_measure, text))
+    """Returns the columns that a text takes on a line; never less than its code points."""
+    return sum(map(_character_width, text))
 
 
 _ZWJ, _ZWNJ = "\u200d", "\u200c"
 
 
-def between_graphemes(text: str, at: int) -> bool:
-    """Is `at` between two characters as readers see them? (UAX 29, extended grapheme clusters.)"""
-    before, after = text[at - 1], text[at]
-    if _extends(after) or before == _ZWJ or "\u0600" <= before <= "\u0605":
+def between_graphemes(text: str, position: int) -> bool:
+    """Returns whether `position` lies between two characters as readers see them.
+
+    By the extended grapheme clusters of UAX 29.
+    """
+    previous, following = text[position - 1], text[position]
+    if _extends_previous(following) or previous == _ZWJ or "\u0600" <= previous <= "\u0605":
         return False
-    if _is_flag(before) and _is_flag(after):
+    if _is_flag(previous) and _is_flag(following):
         flags = 0
-        while flags < at and _is_flag(text[at - 1 - flags]):
+        while flags < position and _is_flag(text[position - 1 - flags]):
             flags += 1
         return flags % 2 == 0
-    return not _jamo(before, after) and (before, after) != ("\r", "\n")
+    return not _are_one_syllable(previous, following) and (previous, following) != ("\r", "\n")
 
 
 @lru_cache(maxsize=4096)
-def _extends(character: str) -> bool:
-    """Marks, joiners, skin tones and the tags of flags belong to what stands before them."""
+def _extends_previous(character: str) -> bool:
+    """Returns whether a character belongs to the one before: marks, joiners, skin tones, tags of
+    flags."""
     return (
         unicodedata.category(character)[0] == "M"
         or character in (_ZWJ, _ZWNJ, "\uff9e", "\uff9f", "\u0e33", "\u0eb3")
@@ -180,17 +196,18 @@ def _is_flag(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
-def _jamo(before: str, after: str) -> bool:
-    """Are these parts of one Korean syllable?"""
-    left, right = _syllable(before), _syllable(after)
+def _are_one_syllable(previous: str, following: str) -> bool:
+    """Returns whether two characters are parts of one Korean syllable."""
+    left_type, right_type = _syllable_type(previous), _syllable_type(following)
     return (
-        (left == "L" and right in ("L", "V", "LV", "LVT"))
-        or (left in ("LV", "V") and right in ("V", "T"))
-        or (left in ("LVT", "T") and right == "T")
+        (left_type == "L" and right_type in ("L", "V", "LV", "LVT"))
+        or (left_type in ("LV", "V") and right_type in ("V", "T"))
+        or (left_type in ("LVT", "T") and right_type == "T")
     )
 
 
-def _syllable(character: str) -> str:
+def _syllable_type(character: str) -> str:
+    """Returns the Hangul syllable type of a character (UAX 29); "" for other characters."""
     code = ord(character)
     if 0xAC00 <= code <= 0xD7A3:
         return "LV" if (code - 0xAC00) % 28 == 0 else "LVT"
@@ -204,10 +221,10 @@ def _syllable(character: str) -> str:
 # -- atoms: what no cut parts ----------------------------------------------------------------------
 
 _SPACES = re.compile(r"[^\S\u00a0\u2007\u202f]+")
-"""White space that a line may be broken at."""
-_BREAKS = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_CLAUSE = re.compile(r"(?:[,;:،؛…—–]|--)[\"'”’»›)\]]*\Z")
-_WIDE_CLAUSE = "，、；：。！？．｡…—"
+"""White space at which a line may be broken."""
+_LINE_BREAKS = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_CLAUSE_END = re.compile(r"(?:[,;:،؛…—–]|--)[\"'”’»›)\]]*\Z")
+_WIDE_CLAUSE_MARKS = "，、；：。！？．｡…—"
 _NOT_FIRST = (
     "，、；：。！？．｡…‥—’”」』】〉》）］｝〕〗)]}!?.,:;%\u2060"
     "々ーぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ"
@@ -217,84 +234,104 @@ _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\uff00-\uffef\U0001f000-\U0001faff\U00020000-\U0003ffff]"
 )
-"""Scripts that are written without spaces, and emoji."""
+"""Scripts without spaces between words, and emoji."""
 
-_SENTENCE, _CLAUSE_COST, _TIGHT, _WORD, _SHORTENED, _FORCED = 0.0, 3.0, 10.0, 14.0, 30.0, 60.0
+_SENTENCE_COST, _CLAUSE_COST, _UNSPACED_COST, _WORD_COST, _ABBREVIATION_COST, _WITHIN_WORD_COST = (
+    0.0,
+    3.0,
+    10.0,
+    14.0,
+    30.0,
+    60.0,
+)
 """Cost of a cut: after a sentence, a clause, a character of a script without spaces, a word, an
 abbreviation ("Mrs."), and within a word that is longer than a line."""
-_INSIDE = 3.0
+_INNER_SENTENCE_COST = 3.0
 """Cost of a sentence that ends within a caption."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Atom:
-    """`text[first:last]`, and what lies between it and the next."""
+    """Text that no cut divides, `text[first:last]`, and the space between it and the next."""
 
     first: int
     last: int
     width: int
     cost: float
-    """Of a cut after it."""
+    """Cost of a cut after it."""
     spaces: int
-    """Places of the white space after it; 0 where there is none."""
+    """Columns of the white space after it; 0 where there is none."""
     breaks: bool
-    """Whether a line must end after it."""
+    """True where a line must end after it."""
 
 
 def _atoms(text: str, language: str, width: int) -> list[_Atom]:
-    ends = {len(text[:stop].rstrip()) for _, stop in sentences(text, language)}
+    """Splits a text into atoms."""
+    sentence_ends = {len(text[:stop].rstrip()) for _, stop in sentences(text, language)}
     atoms: list[_Atom] = []
-    at = 0
-    while at < len(text):
-        gap = _SPACES.match(text, at)
-        at = gap.end() if gap else at
-        if at == len(text):
+    position = 0
+    while position < len(text):
+        gap = _SPACES.match(text, position)
+        position = gap.end() if gap else position
+        if position == len(text):
             break
-        gap = _SPACES.search(text, at)
+        gap = _SPACES.search(text, position)
         stop = gap.start() if gap else len(text)
         space = gap[0] if gap else ""
-        for first, last in _pieces(text, at, stop, width):
-            inside = last < stop
-            breaks = not inside and bool(_BREAKS.search(space))
+        for first, last in _split_word(text, position, stop, width):
+            is_inside_word = last < stop
+            must_break = not is_inside_word and bool(_LINE_BREAKS.search(space))
             atoms.append(
                 _Atom(
                     first, last, measure(text[first:last]),
-                    _cost(text, first, last, inside, breaks, ends),
-                    0 if inside else measure(space), breaks,
+                    _cut_cost(text, first, last, is_inside_word, must_break, sentence_ends),
+                    0 if is_inside_word else measure(space), must_break,
                 )
             )  # fmt: skip
-        at = stop
+        position = stop
     return atoms
 
 
-def _cost(text: str, first: int, last: int, inside: bool, breaks: bool, ends: set[int]) -> float:
-    if breaks or last in ends:
-        return _SENTENCE
-    if inside:
-        if text[last - 1] in _WIDE_CLAUSE:
+def _cut_cost(
+    text: str,
+    first: int,
+    last: int,
+    is_inside_word: bool,
+    must_break: bool,
+    sentence_ends: set[int],
+) -> float:
+    """Returns the cost of a cut after `text[first:last]`."""
+    if must_break or last in sentence_ends:
+        return _SENTENCE_COST
+    if is_inside_word:
+        if text[last - 1] in _WIDE_CLAUSE_MARKS:
             return _CLAUSE_COST
-        return _TIGHT if _parts_unspaced(text, last) else _FORCED
-    if _CLAUSE.search(text, first, last):
+        return _UNSPACED_COST if _is_unspaced_boundary(text, last) else _WITHIN_WORD_COST
+    if _CLAUSE_END.search(text, first, last):
         return _CLAUSE_COST
-    return _SHORTENED if text[last - 1] == "." else _WORD
+    return _ABBREVIATION_COST if text[last - 1] == "." else _WORD_COST
 
 
-def _pieces(text: str, start: int, stop: int, width: int) -> Iterator[tuple[int, int]]:
-    """A word in one piece; parted where its script has no spaces, or where it fills a line."""
-    long = measure(text[start:stop]) > width
-    first = start
-    for at in range(start + 1, stop):
-        if between_graphemes(text, at) and (long or _parts_unspaced(text, at)):
-            yield first, at
-            first = at
-    yield first, stop
+def _split_word(text: str, start: int, stop: int, width: int) -> Iterator[tuple[int, int]]:
+    """Yields a word as a whole; in pieces where its script has no spaces, or where it is longer
+    than a line."""
+    is_too_long = measure(text[start:stop]) > width
+    piece_start = start
+    for position in range(start + 1, stop):
+        if between_graphemes(text, position) and (
+            is_too_long or _is_unspaced_boundary(text, position)
+        ):
+            yield piece_start, position
+            piece_start = position
+    yield piece_start, stop
 
 
-def _parts_unspaced(text: str, at: int) -> bool:
-    before, after = text[at - 1], text[at]
-    if after in _NOT_FIRST or before in _NOT_LAST or "\u0e40" <= before <= "\u0e44":
+def _is_unspaced_boundary(text: str, position: int) -> bool:
+    """Returns whether a line may break between two characters of a script without spaces."""
+    previous, following = text[position - 1], text[position]
+    if following in _NOT_FIRST or previous in _NOT_LAST or "\u0e40" <= previous <= "\u0e44":
         return False
-    return bool(_UNSPACED.match(before) or _UNSPACED.match(after))
+    return bool(_UNSPACED.match(previous) or _UNSPACED.match(following))
 
 
 # -- atoms -> captions -----------------------------------------------------------------------------
@@ -308,7 +345,7 @@ class CaptionText:
     last: int
     lines: tuple[str, ...]
     alone: bool
-    """Whether the label before it has a line of its own."""
+    """True where the label before it has a line of its own."""
 
 
 def cut(
@@ -316,116 +353,139 @@ def cut(
     language: str,
     width: int,
     seconds: float,
-    label: int = 0,
-    timed: Callable[[Sequence[tuple[int, int]]], Sequence[float]] | None = None,
+    label_width: int = 0,
+    times_of: Callable[[Sequence[tuple[int, int]]], Sequence[float]] | None = None,
 ) -> list[CaptionText]:
-    """A take's text in captions of at most two lines; `seconds` is how long it lasts.
+    """Cuts a take's text into captions of at most two lines; `seconds` is its duration.
 
-    `label` is the room that a speaker's name takes before the first one; `timed` says when parts of
-    the text begin, and when the last one ends, where that is known. None for a text that is white
-    space alone.
+    `label_width` is the width of a speaker's name before the first one; `times_of` returns the
+    start of parts of the text and the end of the last, where they are known. Returns no captions
+    for a text of white space alone.
     """
     atoms = _atoms(text, language, width)
     if not atoms:
         return []
     spans = [(atom.first, atom.last) for atom in atoms]
-    pace = 1.0 if timed else seconds / max(expected_seconds(text, language), 0.1)
+    pace = 1.0 if times_of else seconds / max(expected_seconds(text, language), 0.1)
     shares = (expected_seconds(text[first:last], language) for first, last in spans)
-    lasting = timed(spans) if timed else list(accumulate(shares, initial=0.0))
-    alone = label > width // 2 or (label > 0 and label + atoms[0].width > width)
-    fits = [_reach(atoms, 0, width, label, alone)]
-    fits += [_reach(atoms, start, width, 0, False) for start in range(1, len(atoms))]
-    starts = _cheapest(atoms, fits, lasting, pace)
+    atom_times = times_of(spans) if times_of else list(accumulate(shares, initial=0.0))
+    is_label_alone = label_width > width // 2 or (
+        label_width > 0 and label_width + atoms[0].width > width
+    )
+    fit_limits = [_last_fitting_atom(atoms, 0, width, label_width, is_label_alone)]
+    fit_limits += [
+        _last_fitting_atom(atoms, start, width, 0, False) for start in range(1, len(atoms))
+    ]
+    starts = _cheapest_starts(atoms, fit_limits, atom_times, pace)
     parts: list[CaptionText] = []
     stop = len(atoms)
     while stop:
         start = starts[stop]
-        beside = start == 0 and alone
-        lines = _lines(text, atoms[start:stop], width, 0 if start or alone else label, beside)
-        parts.append(CaptionText(atoms[start].first, atoms[stop - 1].last, lines, beside))
+        has_label_line = start == 0 and is_label_alone
+        lines = _break_lines(
+            text,
+            atoms[start:stop],
+            width,
+            0 if start or is_label_alone else label_width,
+            has_label_line,
+        )
+        parts.append(CaptionText(atoms[start].first, atoms[stop - 1].last, lines, has_label_line))
         stop = start
     return parts[::-1]
 
 
-def _cheapest(
-    atoms: Sequence[_Atom], fits: Sequence[int], lasting: Sequence[float], pace: float
+def _cheapest_starts(
+    atoms: Sequence[_Atom], fit_limits: Sequence[int], atom_times: Sequence[float], pace: float
 ) -> list[int]:
-    """For each number of atoms where the last caption of them begins, in the cheapest division.
+    """Returns, for each number of atoms, where their last caption begins in the cheapest division.
 
-    `fits` is before which atom a caption that begins at each must end, `lasting` the expected
-    seconds up to each, `pace` how much longer they are.
+    `fit_limits` holds, for a caption that begins at each atom, the atom before which it must end;
+    `atom_times` the expected seconds up to each atom; `pace` the factor by which the take is
+    slower.
     """
     costs, starts = [0.0], [0]
     for stop in range(1, len(atoms) + 1):
-        best, best_start = float("inf"), stop - 1
-        ends = 0
+        lowest_cost, best_start = float("inf"), stop - 1
+        inner_sentences = 0
         for start in range(stop - 1, -1, -1):
-            if fits[start] < stop and start < stop - 1:
+            if fit_limits[start] < stop and start < stop - 1:
                 break
-            ends += start < stop - 1 and atoms[start].cost == _SENTENCE
-            long = (lasting[stop] - lasting[start]) * pace
-            cost = costs[start] + _shape(long) + _INSIDE * ends
-            if cost < best:
-                best, best_start = cost, start
-        after = 0.0 if stop == len(atoms) else atoms[stop - 1].cost
-        costs.append(best + after)
+            inner_sentences += start < stop - 1 and atoms[start].cost == _SENTENCE_COST
+            caption_seconds = (atom_times[stop] - atom_times[start]) * pace
+            cost = (
+                costs[start]
+                + _duration_cost(caption_seconds)
+                + _INNER_SENTENCE_COST * inner_sentences
+            )
+            if cost < lowest_cost:
+                lowest_cost, best_start = cost, start
+        cut_cost = 0.0 if stop == len(atoms) else atoms[stop - 1].cost
+        costs.append(lowest_cost + cut_cost)
         starts.append(best_start)
     return starts
 
 
-def _shape(seconds: float) -> float:
-    """What a caption costs that stays for so long."""
+def _duration_cost(seconds: float) -> float:
+    """Returns the cost of a caption's duration."""
     cost = 2.0
-    if seconds < SHORTEST:
-        cost += 25 * (SHORTEST - seconds) + 5
-    elif seconds > LONGEST:
-        cost += 8 * (seconds - LONGEST)
+    if seconds < MIN_CAPTION_SECONDS:
+        cost += 25 * (MIN_CAPTION_SECONDS - seconds) + 5
+    elif seconds > MAX_CAPTION_SECONDS:
+        cost += 8 * (seconds - MAX_CAPTION_SECONDS)
     return cost + 0.05 * (seconds - 4) ** 2
 
 
-def _reach(atoms: Sequence[_Atom], start: int, width: int, label: int, alone: bool) -> int:
-    """The number of the atom before which a caption that begins at `start` must end."""
-    line, used = (LINES, 0) if alone else (1, label)
-    filled = False
+def _last_fitting_atom(
+    atoms: Sequence[_Atom], start: int, width: int, label_width: int, is_label_alone: bool
+) -> int:
+    """Returns the index of the atom before which a caption that begins at `start` must end."""
+    line, used_width = (MAX_LINES, 0) if is_label_alone else (1, label_width)
+    has_atoms = False
     for number in range(start, len(atoms)):
         atom = atoms[number]
-        if used + atom.width > width and filled:
-            # a line breaks at white space only, so all since the last one goes down
-            back = number
-            while back > start and not atoms[back - 1].spaces:
-                back -= 1
-            if back == start or line == LINES:
+        if used_width + atom.width > width and has_atoms:
+            # lines break at white space only, so everything after the last moves to the next line
+            line_start = number
+            while line_start > start and not atoms[line_start - 1].spaces:
+                line_start -= 1
+            if line_start == start or line == MAX_LINES:
                 return number
             line += 1
-            used = sum(a.width for a in atoms[back:number])
-            if used + atom.width > width:
+            used_width = sum(a.width for a in atoms[line_start:number])
+            if used_width + atom.width > width:
                 return number
-        used += atom.width
-        filled = True
+        used_width += atom.width
+        has_atoms = True
         if atom.breaks:
-            if line == LINES:
+            if line == MAX_LINES:
                 return number + 1
-            line, used, filled = line + 1, 0, False
+            line, used_width, has_atoms = line + 1, 0, False
         else:
-            used += atom.spaces
+            used_width += atom.spaces
     return len(atoms)
 
 
-def _lines(
-    text: str, atoms: Sequence[_Atom], width: int, taken: int, alone: bool
+def _break_lines(
+    text: str, atoms: Sequence[_Atom], width: int, label_width: int, is_label_alone: bool
 ) -> tuple[str, ...]:
-    """One line if it goes into one, else two of about equal length, parted in a good place."""
-    whole = text[atoms[0].first : atoms[-1].last]
-    musts = [n for n, atom in enumerate(atoms[:-1], 1) if atom.breaks]
-    if not musts and (alone or taken + measure(whole) <= width):
-        return (whole,)
-    places = musts or [n for n, atom in enumerate(atoms[:-1], 1) if atom.spaces]
-    best: tuple[tuple[int, float], tuple[str, ...]] | None = None
-    for n in places:
-        halves = (text[atoms[0].first : atoms[n - 1].last], text[atoms[n].first : atoms[-1].last])
-        sizes = taken + measure(halves[0]), measure(halves[1])
-        uneven = abs(sizes[0] - sizes[1]) / 2
-        rank = max(0, max(sizes) - width), uneven + atoms[n - 1].cost
-        if best is None or rank < best[0]:
-            best = rank, halves
-    return best[1] if best else (whole,)
+    """Returns one line if the text fits, else two of about equal length, divided in a good
+    place."""
+    full_text = text[atoms[0].first : atoms[-1].last]
+    forced_breaks = [index for index, atom in enumerate(atoms[:-1], 1) if atom.breaks]
+    if not forced_breaks and (is_label_alone or label_width + measure(full_text) <= width):
+        return (full_text,)
+    break_indices = forced_breaks or [
+        index for index, atom in enumerate(atoms[:-1], 1) if atom.spaces
+    ]
+    best_break: tuple[tuple[int, float], tuple[str, ...]] | None = None
+    for index in break_indices:
+        line_pair = (
+            text[atoms[0].first : atoms[index - 1].last],
+            text[atoms[index].first : atoms[-1].last],
+        )
+        sizes = label_width + measure(line_pair[0]), measure(line_pair[1])
+        imbalance = abs(sizes[0] - sizes[1]) / 2
+        rank = max(0, max(sizes) - width), imbalance + atoms[index - 1].cost
+        if best_break is None or rank < best_break[0]:
+            best_break = rank, line_pair
+    return best_break[1] if best_break else (full_text,)

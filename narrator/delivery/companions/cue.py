@@ -1,27 +1,27 @@
-"""A CUE sheet: the chapters of one audio file for players that read no marks in it."""
+"""A CUE sheet: the chapters of one audio file, for players that read no marks in it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-MOST = 99
-"""Tracks that a CUE sheet can count."""
-FRAMES = 75
-"""In a second: its unit of time."""
+MAX_TRACKS = 99
+"""Most tracks of a CUE sheet."""
+FRAMES_PER_SECOND = 75
+"""Frames, its unit of time, in a second."""
 
 
 def text(
     file_name: str, format: str, title: str, author: str, chapters: Sequence[tuple[str, float]]
 ) -> str:
-    """Chapters (title, start in seconds) of a file as a CUE sheet.
+    """Returns chapters (title, start in seconds) of a file as a CUE sheet.
 
-    Times are rounded to the nearest frame of 1/75 s; minutes run on past 99. The format knows no
-    way to write `"` within a text, so it becomes `'`. Its types are MP3, AIFF and WAVE; the last
-    stands for whatever else a player decodes, as with FLAC everywhere.
+    Times are rounded to the nearest frame of 1/75 s; minutes run on past 99. The format cannot
+    write `"` within a text, so it becomes `'`. Its file types are MP3, AIFF and WAVE; WAVE stands
+    for whatever else a player decodes, as is usual for FLAC.
     """
-    kind = "MP3" if format == "mp3" else "WAVE"
+    file_type = "MP3" if format == "mp3" else "WAVE"
     rows = [f"PERFORMER {_quoted(author)}"] if author else []
-    rows += [f"TITLE {_quoted(title)}", f"FILE {_quoted(file_name)} {kind}"]
+    rows += [f"TITLE {_quoted(title)}", f"FILE {_quoted(file_name)} {file_type}"]
     for number, (name, start) in enumerate(chapters, 1):
         rows += [
             f"  TRACK {number:02} AUDIO",
@@ -32,8 +32,8 @@ def text(
 
 
 def _clock(seconds: float) -> str:
-    whole, frames = divmod(round(seconds * FRAMES), FRAMES)
-    return f"{whole // 60:02}:{whole % 60:02}:{frames:02}"
+    seconds_total, frames = divmod(round(seconds * FRAMES_PER_SECOND), FRAMES_PER_SECOND)
+    return f"{seconds_total // 60:02}:{seconds_total % 60:02}:{frames:02}"
 
 
 def _quoted(text: str) -> str:

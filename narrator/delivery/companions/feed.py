@@ -1,11 +1,13 @@
-"""An RSS 2.0 feed for a folder of finished files: what podcast apps subscribe to.
+"""An RSS 2.0 feed for a folder of finished files, to which podcast apps subscribe.
 
-Each episode is an audio file; what the feed says of it stands in the file's own tags, and in the
-companions beside it. With the namespaces of Apple and of the podcast index. Of projects it knows
-where they lie, not which of their files are current: that its caller has to ask.
+Each episode is an audio file; its description comes from the file's own tags, and from the
+companions beside it. Uses the namespaces of Apple and of the podcast index. Knows where projects
+lie, but not which of their files are current: the caller has to check.
 
 https://www.rssboard.org/rss-specification
+
 https://podcasters.apple.com/support/823-podcast-requirements
+
 https://github.com/Podcastindex-org/podcast-namespace/blob/main/docs/1.0.md
 """
 
@@ -42,66 +44,68 @@ TYPES = {
     ".flac": "audio/flac",
     ".wav": "audio/wav",
 }
-"""By ending; where an episode lies there in several, the first of these is taken."""
+"""Media types by ending; where an episode exists in several formats, the first of these is used."""
 
 _TRANSCRIPTS = {"vtt": "text/vtt", "srt": "application/x-subrip"}
-_ENDINGS = {"vtt": ".vtt", "srt": ".srt", "chapters": ".chapters.json"}
-"""Of the companions that a feed names, by what `output.companions` calls them."""
-COMPANIONS = frozenset(_ENDINGS)
-_SAMPLE = "Retail sample"
-"""The title of what is cut from a book for a shop."""
+_COMPANION_ENDINGS = {"vtt": ".vtt", "srt": ".srt", "chapters": ".chapters.json"}
+"""Endings of the companions that a feed refers to, by their names in `output.companions`."""
+COMPANIONS = frozenset(_COMPANION_ENDINGS)
+_SAMPLE_TITLE = "Retail sample"
+"""Title of an excerpt of a book for shops."""
 _ITUNES = "http://www.itunes.com/dtds/podcast-1.0.dtd"
 _PODCAST = "https://podcastindex.org/namespace/1.0"
 _ATOM = "http://www.w3.org/2005/Atom"
-_GUIDS = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
-"""The podcast namespace's own, for the guids of feeds."""
-_LONGEST_NAME = 128
-"""Characters of a person's name, as the podcast namespace asks."""
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML may hold, however it is written (XML 1.0, 2.2)."""
-_VOICE = re.compile(r"^<v ([^>\n]+)>", re.MULTILINE)
+_GUID_NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
+"""The podcast namespace's UUID for the guids of feeds."""
+_MAX_NAME_LENGTH = 128
+"""Most characters of a person's name, by the podcast namespace."""
+_INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML may not contain in any form (XML 1.0, 2.2)."""
+_VTT_VOICE = re.compile(r"^<v ([^>\n]+)>", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """What a feed says of the whole. All of it is needed but for `image` and `copyright`."""
+    """The facts of a whole feed. All are required but for `image` and `copyright`."""
 
     url: str
-    """Of the feed itself."""
+    """Address of the feed itself."""
     link: str
-    """Of its page."""
+    """Address of its web page."""
     title: str
     description: str
     language: str
     author: str
     category: tuple[str, ...]
-    """One of Apple's, and one below it."""
+    """One of Apple's categories, and one below it."""
     explicit: bool
     serial: bool
-    """Whether episodes are to be heard from the first on."""
+    """True where episodes should be heard from the first on."""
     image: str = ""
     copyright: str = ""
     guid: str = ""
-    """That of a show that has moved; empty: made from `url`, which fixes it for good."""
+    """The guid of a show that has moved; empty: made from `url`, which is permanent then."""
 
     @property
     def identity(self) -> str:
+        """The guid of the show."""
         return self.guid or feed_guid(self.url)
 
     def completed(self, episodes: Sequence[Episode]) -> Show:
-        """Where it says nothing, what all of its episodes say."""
+        """Returns the show with missing facts on which all episodes agree."""
         return replace(
             self,
-            title=self.title or agreed([one.series or one.book for one in episodes]),
-            description=self.description or agreed([one.description for one in episodes]),
-            language=self.language or agreed([two_letters(one.language) for one in episodes]),
-            author=self.author or agreed([one.authors for one in episodes]),
+            title=self.title or agreed([episode.series or episode.book for episode in episodes]),
+            description=self.description or agreed([episode.description for episode in episodes]),
+            language=self.language
+            or agreed([two_letters(episode.language) for episode in episodes]),
+            author=self.author or agreed([episode.authors for episode in episodes]),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody whom listeners hear or read of; group and role of the podcast taxonomy."""
+    """A person whom listeners hear or read of; group and role of the podcast taxonomy."""
 
     name: str
     group: str
@@ -110,19 +114,19 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A finished file, as its tags and its companions describe it."""
+    """A finished file, described by its tags and companions."""
 
     path: Path
     seconds: float
     bytes: int
     title: str
     book: str
-    """Its album."""
+    """Title of its album."""
     series: str
     track: int | None
-    """Number of the chapter, in a file that is one."""
+    """Number of the chapter, in a file of one chapter."""
     section: int | None
-    """Number of the part, of a book that is delivered in several."""
+    """Number of the part, for a book delivered in several."""
     part: int | None
     """Number of the book in its series."""
     authors: str
@@ -131,60 +135,60 @@ class Episode:
     language: str
     published: datetime
     dated: bool
-    """Whether its tags say so; else that is when the file was written."""
+    """True where its tags state the date; else it is the time of writing."""
     voices: tuple[str, ...]
-    """Who speaks, by its WebVTT."""
+    """Speakers in its WebVTT."""
     companions: Mapping[str, Path]
-    """What lies beside it, by kind: vtt, srt, chapters."""
+    """Files beside it, by kind: vtt, srt, chapters."""
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """What makes two files the same episode, in other formats or made anew."""
+        """Equal for files with the same episode, in other formats or made anew."""
         return (self.book, str(self.track or self.section or ""), self.title)
 
 
 def feed_guid(url: str) -> str:
-    """`podcast:guid`: UUIDv5 of the feed's address without scheme and trailing slashes."""
-    return str(uuid.uuid5(_GUIDS, url.partition("://")[2].rstrip("/") or url))
+    """Returns `podcast:guid`: UUIDv5 of the feed's address without scheme and trailing slashes."""
+    return str(uuid.uuid5(_GUID_NAMESPACE, url.partition("://")[2].rstrip("/") or url))
 
 
 # -- what lies in a folder -------------------------------------------------------------------------
 
 
 def lying(folder: Path) -> tuple[list[Path], list[Path]]:
-    """The sound files under a folder, in order, and the manifests of the projects there.
+    """Returns the sound files under a folder, in order, and the manifests of projects there.
 
-    Nothing that lies in a project is among the files, and nothing that is hidden. Raises
-    StorageError.
+    Skips files within projects, and hidden ones. Raises StorageError.
     """
     with disk.storage(folder):
-        found = sorted(_lying(folder))
-    manifests = [path for path in found if path.suffix in _YAML]
-    return [path for path in found if path.suffix not in _YAML], manifests
+        paths = sorted(_find_files(folder))
+    manifest_paths = [path for path in paths if path.suffix in _YAML_ENDINGS]
+    return [path for path in paths if path.suffix not in _YAML_ENDINGS], manifest_paths
 
 
-_YAML = (".yaml", ".yml")
+_YAML_ENDINGS = (".yaml", ".yml")
 
 
-def _lying(folder: Path) -> Iterator[Path]:
-    inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
+def _find_files(folder: Path) -> Iterator[Path]:
+    """Yields the manifests in a folder, or else the sound files under it."""
+    visible = [path for path in folder.iterdir() if not path.name.startswith(".")]
     if projects := manifests(folder):
         yield from projects
         return
-    for path in inside:
+    for path in visible:
         if path.is_dir():
-            yield from _lying(path)
+            yield from _find_files(path)
         elif path.suffix.lower() in TYPES and path.is_file():
             yield path
 
 
 def manifests(folder: Path) -> list[Path]:
-    """Those in a folder, in order. Raises StorageError."""
+    """Returns the manifests in a folder, in order. Raises StorageError."""
     with disk.storage(folder):
         return sorted(
             path
             for path in folder.iterdir()
-            if path.suffix in _YAML
+            if path.suffix in _YAML_ENDINGS
             and not path.name.startswith(".")
             and path.is_file()
             and load.is_manifest(path)
@@ -192,129 +196,136 @@ def manifests(folder: Path) -> list[Path]:
 
 
 def episodes(files: Mapping[Path, Collection[str]], *, chapters: bool) -> list[Episode]:
-    """What files are as episodes, oldest first: whole books and their parts, or else chapters.
+    """Returns files as episodes, oldest first: chapters, or else whole books and their parts.
 
-    With each file come the kinds of companions (`COMPANIONS`) that are taken from beside it. Retail
-    samples are no episodes. Raises UserError for a file that cannot be read.
+    Each file comes with the kinds of companions (`COMPANIONS`) to use. Retail samples are no
+    episodes. Raises UserError for a file that cannot be read.
     """
-    found: dict[tuple[str, str, str], Episode] = {}
+    episodes_by_identity: dict[tuple[str, str, str], Episode] = {}
     for ending in TYPES:
         for path, kinds in files.items():
             if path.suffix.lower() == ending:
-                episode = _episode(path, kinds)
-                sample = episode.track is None and episode.title == _SAMPLE
-                if (episode.track is not None) == chapters and not sample:
-                    found.setdefault(episode.identity, episode)
-    return sorted(_timed(list(found.values())), key=_order)
+                episode = _read_episode(path, kinds)
+                is_sample = episode.track is None and episode.title == _SAMPLE_TITLE
+                if (episode.track is not None) == chapters and not is_sample:
+                    episodes_by_identity.setdefault(episode.identity, episode)
+    return sorted(_spread_times(list(episodes_by_identity.values())), key=_episode_order)
 
 
-def _order(episode: Episode) -> tuple[datetime, int, int, str]:
+def _episode_order(episode: Episode) -> tuple[datetime, int, int, str]:
+    """Sorts episodes by date, book and number."""
     number = episode.track or episode.section or 0
     return episode.published, episode.part or 0, number, episode.title
 
 
-def _timed(found: Sequence[Episode]) -> Iterator[Episode]:
-    """A minute between the files of a book, so that apps list them in their order.
+def _spread_times(undated_or_dated: Sequence[Episode]) -> Iterator[Episode]:
+    """Dates the files of a book a minute apart, so that apps list them in their order.
 
-    Files that no tag dates were written in whatever order they were made in: all of a book get the
-    day of the first, from midnight on, since apps hide what lies in the future.
+    Files without a date in their tags were written in any order: all of a book get the day of the
+    first, from midnight on, since apps hide episodes of the future.
     """
-    first: dict[str, datetime] = {}
-    for episode in found:
+    first_written: dict[str, datetime] = {}
+    for episode in undated_or_dated:
         if not episode.dated:
-            written = first.get(episode.book, episode.published)
-            first[episode.book] = min(written, episode.published)
-    for episode in found:
+            first_time = first_written.get(episode.book, episode.published)
+            first_written[episode.book] = min(first_time, episode.published)
+    for episode in undated_or_dated:
         number = episode.track or episode.section or 0
-        start = episode.published
+        published = episode.published
         if number and episode.book and not episode.dated:
-            start = first[episode.book].replace(hour=0, minute=0, second=0)
+            published = first_written[episode.book].replace(hour=0, minute=0, second=0)
         try:
-            yield replace(episode, published=start + timedelta(minutes=number))
-        except OverflowError:  # at the end of the year 9999
+            yield replace(episode, published=published + timedelta(minutes=number))
+        except OverflowError:  # in the last minutes of the year 9999
             yield episode
 
 
-def _episode(path: Path, kinds: Collection[str]) -> Episode:
-    beside = {kind: _companion(path, _ENDINGS[kind]) for kind in _ENDINGS if kind in kinds}
-    companions = {kind: place for kind, place in beside.items() if place}
+def _read_episode(path: Path, kinds: Collection[str]) -> Episode:
+    """Reads the tags and companions of a file. Raises UserError."""
+    companion_paths = {
+        kind: _find_companion(path, _COMPANION_ENDINGS[kind])
+        for kind in _COMPANION_ENDINGS
+        if kind in kinds
+    }
+    companions = {kind: companion for kind, companion in companion_paths.items() if companion}
     try:
-        tags, seconds = _sound(path)
-        stat = path.stat()
+        tags, seconds = _read_tags(path)
+        file_status = path.stat()
         captions = companions.get("vtt")
-        voices = _VOICE.findall(captions.read_text("utf-8")) if captions else []
+        voices = _VTT_VOICE.findall(captions.read_text("utf-8")) if captions else []
     except (media.Unfit, OSError, UnicodeDecodeError) as error:
         raise UserError(Problem(path, None, f"cannot be read as an episode: {error}")) from None
-    title, book = tags.get("title") or _readable(path.stem), tags.get("album", "")
-    number = _number(tags.get("track", "").partition("/")[0])
-    # a part of a book has a number among the parts, as a chapter has one among chapters
-    is_part = number is not None and title == f"{book}, part {number}"
-    day = _day(tags.get("releasedate", "")) or _day(tags.get("date", ""))
+    title, book = tags.get("title") or _remove_invalid(path.stem), tags.get("album", "")
+    track_number = _parse_number(tags.get("track", "").partition("/")[0])
+    # a part of a book has a number among parts, like a chapter among chapters
+    is_part = track_number is not None and title == f"{book}, part {track_number}"
+    published_day = _parse_day(tags.get("releasedate", "")) or _parse_day(tags.get("date", ""))
     return Episode(
         path=path,
         seconds=seconds,
-        bytes=stat.st_size,
+        bytes=file_status.st_size,
         title=title,
         book=book,
         series=tags.get("series", ""),
-        track=None if is_part else number,
-        section=number if is_part else None,
-        part=_number(tags.get("series-part", "")),
+        track=None if is_part else track_number,
+        section=track_number if is_part else None,
+        part=_parse_number(tags.get("series-part", "")),
         authors=tags.get("artist", ""),
         narrators=tags.get("composer", ""),
         description=tags.get("description") or tags.get("comment", ""),
         language=tags.get("language", ""),
-        published=day or datetime.fromtimestamp(int(stat.st_mtime), UTC),
-        dated=day is not None,
-        voices=tuple(dict.fromkeys(_readable(html.unescape(voice)) for voice in voices)),
+        published=published_day or datetime.fromtimestamp(int(file_status.st_mtime), UTC),
+        dated=published_day is not None,
+        voices=tuple(dict.fromkeys(_remove_invalid(html.unescape(voice)) for voice in voices)),
         companions=companions,
     )
 
 
-def _sound(path: Path) -> tuple[dict[str, str], float]:
-    """A file's tags by their names in lower case, and its seconds. Raises Unfit, OSError."""
+def _read_tags(path: Path) -> tuple[dict[str, str], float]:
+    """Returns a file's tags by lower-case name, and its seconds. Raises Unfit, OSError."""
     with media.sound(path) as container:
-        streams = container.streams.audio  # Ogg's tags are its stream's
+        streams = container.streams.audio  # Ogg has its tags in the stream
         tags = media.tags(container.metadata, *(stream.metadata for stream in streams))
         seconds = (container.duration or 0) / 1_000_000
-    return {name.casefold(): _readable(value) for name, value in tags.items()}, seconds
+    return {name.casefold(): _remove_invalid(text) for name, text in tags.items()}, seconds
 
 
-def _readable(text: str) -> str:
-    """Without what no XML may hold: foreign tags have control characters in them."""
-    return _NO_XML.sub("", text)
+def _remove_invalid(text: str) -> str:
+    """Removes characters that XML may not contain: foreign tags have control characters."""
+    return _INVALID_XML.sub("", text)
 
 
-def _number(text: str) -> int | None:
+def _parse_number(text: str) -> int | None:
+    """Parses a number of up to six digits; None for anything else."""
     return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else None
 
 
-def _day(text: str) -> datetime | None:
-    """A date of ISO 8601: of a year its first day, of a month too."""
+def _parse_day(text: str) -> datetime | None:
+    """Parses an ISO 8601 date; a year or month stands for its first day."""
     if re.fullmatch(r"\d{4}(-\d{2})?", text):
         text = f"{text}-01-01"[:10]
     try:
-        found = datetime.fromisoformat(text)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        day = datetime.fromisoformat(text)
+        return day.replace(tzinfo=UTC) if day.tzinfo is None else day.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
 
-def _companion(path: Path, ending: str) -> Path | None:
-    """What lies beside a file under its name, or under its name and format."""
+def _find_companion(path: Path, ending: str) -> Path | None:
+    """Returns the file beside a sound file under its name, or under its name and format."""
     stems = (path.stem, f"{path.stem} ({path.suffix[1:]})")
-    places = (path.with_name(stem + ending) for stem in stems)
-    return next((place for place in places if place.is_file()), None)
+    candidates = (path.with_name(stem + ending) for stem in stems)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
-def agreed(values: Sequence[str]) -> str:
-    """What all say, or nothing."""
-    distinct = set(values)
+def agreed(texts: Sequence[str]) -> str:
+    """Returns the text on which all agree; "" where they differ."""
+    distinct = set(texts)
     return distinct.pop() if len(distinct) == 1 else ""
 
 
 def two_letters(language: str) -> str:
-    """ "en" of ISO 639-2's "eng", which MP3 has; what is no such code comes back as it is."""
+    """Converts ISO 639-2 to ISO 639-1, "eng" of MP3 to "en"; returns other codes unchanged."""
     if len(language) != 3:
         return language
     pairs = ("".join(pair) for pair in product(ascii_lowercase, repeat=2))
@@ -326,113 +337,127 @@ def two_letters(language: str) -> str:
 
 def text(
     show: Show,
-    found: Sequence[Episode],
+    episodes_in_order: Sequence[Episode],
     folder: Path,
     base: str,
     *,
     role: str = "",
     season: int = 0,
 ) -> bytes:
-    """The feed of episodes that lie in `folder`, which the web has at `base`; newest first.
+    """Returns the feed of episodes in `folder`, which the web has at `base`; newest first.
 
-    `role` is what the speakers are ("host"); empty: they are not named. Raises UserError where a
-    show lacks what RSS or Apple asks for.
+    `role` is that of the speakers ("host"); with "" they are not named. Raises UserError where a
+    show lacks facts that RSS or Apple requires.
     """
-    _check(show, role)
-    names = {"itunes": _ITUNES, "podcast": _PODCAST, "atom": _ATOM}
-    rss = etree.Element("rss", nsmap=names, version="2.0")
+    _check_show(show, role)
+    namespaces = {"itunes": _ITUNES, "podcast": _PODCAST, "atom": _ATOM}
+    rss = etree.Element("rss", nsmap=namespaces, version="2.0")
     channel = etree.SubElement(rss, "channel")
-    _say(channel, "title", show.title)
-    _say(channel, "link", show.link)
-    _say(channel, "description", show.description)
-    _say(channel, "language", show.language)
-    kind = "application/rss+xml"
-    etree.SubElement(channel, f"{{{_ATOM}}}link", href=show.url, rel="self", type=kind)
-    _say(channel, "copyright", show.copyright)
-    _say(channel, "generator", _GENERATOR)
-    if found:
-        _say(channel, "pubDate", format_datetime(max(e.published for e in found)))
-    _say(channel, f"{{{_ITUNES}}}author", show.author)
-    _say(channel, f"{{{_ITUNES}}}explicit", _yes(show.explicit))
-    _say(channel, f"{{{_ITUNES}}}type", "serial" if show.serial else "episodic")
+    _add_text(channel, "title", show.title)
+    _add_text(channel, "link", show.link)
+    _add_text(channel, "description", show.description)
+    _add_text(channel, "language", show.language)
+    media_type = "application/rss+xml"
+    etree.SubElement(channel, f"{{{_ATOM}}}link", href=show.url, rel="self", type=media_type)
+    _add_text(channel, "copyright", show.copyright)
+    _add_text(channel, "generator", _GENERATOR)
+    if episodes_in_order:
+        _add_text(channel, "pubDate", format_datetime(max(e.published for e in episodes_in_order)))
+    _add_text(channel, f"{{{_ITUNES}}}author", show.author)
+    _add_text(channel, f"{{{_ITUNES}}}explicit", _format_bool(show.explicit))
+    _add_text(channel, f"{{{_ITUNES}}}type", "serial" if show.serial else "episodic")
     parent = channel
     for name in show.category:
         parent = etree.SubElement(parent, f"{{{_ITUNES}}}category", text=name)
     if show.image:
         etree.SubElement(channel, f"{{{_ITUNES}}}image", href=show.image)
         image = etree.SubElement(channel, "image")
-        _say(image, "url", show.image)
-        _say(image, "title", show.title)
-        _say(image, "link", show.link)
-    _say(channel, f"{{{_PODCAST}}}guid", show.identity)
-    for episode in reversed(found):
-        _item(channel, show, episode, folder, base, role, season)
-    data: bytes = etree.tostring(rss, xml_declaration=True, encoding="UTF-8", pretty_print=True)
-    return data
+        _add_text(image, "url", show.image)
+        _add_text(image, "title", show.title)
+        _add_text(image, "link", show.link)
+    _add_text(channel, f"{{{_PODCAST}}}guid", show.identity)
+    for episode in reversed(episodes_in_order):
+        _add_item(channel, show, episode, folder, base, role, season)
+    feed_xml: bytes = etree.tostring(rss, xml_declaration=True, encoding="UTF-8", pretty_print=True)
+    return feed_xml
 
 
-def _item(
+def _add_item(
     channel: Any, show: Show, episode: Episode, folder: Path, base: str, role: str, season: int
 ) -> None:
-    def address(path: Path) -> str:
-        inside = path.relative_to(folder).as_posix()
-        return base.rstrip("/") + "/" + quote(os.fsencode(inside))
+    """Adds an episode to the channel."""
 
-    item = etree.SubElement(channel, "item")
-    _say(item, "title", episode.title)
-    _say(item, "description", episode.description)
+    def web_address(path: Path) -> str:
+        relative_path = path.relative_to(folder).as_posix()
+        return base.rstrip("/") + "/" + quote(os.fsencode(relative_path))
+
+    item_element = etree.SubElement(channel, "item")
+    _add_text(item_element, "title", episode.title)
+    _add_text(item_element, "description", episode.description)
     etree.SubElement(
-        item,
+        item_element,
         "enclosure",
-        url=address(episode.path),
+        url=web_address(episode.path),
         length=str(episode.bytes),
         type=TYPES[episode.path.suffix.lower()],
     )
-    own = uuid.uuid5(uuid.UUID(show.identity), "\n".join(episode.identity))
-    etree.SubElement(item, "guid", isPermaLink="false").text = str(own)
-    _say(item, "pubDate", format_datetime(episode.published))
-    _say(item, f"{{{_ITUNES}}}title", episode.title)
-    _say(item, f"{{{_ITUNES}}}author", episode.authors)
-    _say(item, f"{{{_ITUNES}}}duration", str(round(episode.seconds)))
-    _say(item, f"{{{_ITUNES}}}explicit", _yes(show.explicit))
-    _say(item, f"{{{_ITUNES}}}episodeType", "full")
-    number = episode.track if episode.track is not None else episode.part
-    if episode.section:  # one number cannot say both, which book of a series and which part of it
-        number = None if episode.part else episode.section
+    guid = uuid.uuid5(uuid.UUID(show.identity), "\n".join(episode.identity))
+    etree.SubElement(item_element, "guid", isPermaLink="false").text = str(guid)
+    _add_text(item_element, "pubDate", format_datetime(episode.published))
+    _add_text(item_element, f"{{{_ITUNES}}}title", episode.title)
+    _add_text(item_element, f"{{{_ITUNES}}}author", episode.authors)
+    _add_text(item_element, f"{{{_ITUNES}}}duration", str(round(episode.seconds)))
+    _add_text(item_element, f"{{{_ITUNES}}}explicit", _format_bool(show.explicit))
+    _add_text(item_element, f"{{{_ITUNES}}}episodeType", "full")
+    episode_number = episode.track if episode.track is not None else episode.part
+    if episode.section:  # one number cannot state both the book of a series and its part
+        episode_number = None if episode.part else episode.section
     if season:
-        _say(item, f"{{{_ITUNES}}}season", str(season))
-        _say(item, f"{{{_PODCAST}}}season", str(season))
-    if number:
-        _say(item, f"{{{_ITUNES}}}episode", str(number))
-        _say(item, f"{{{_PODCAST}}}episode", str(number))
-    for kind, type in _TRANSCRIPTS.items():
+        _add_text(item_element, f"{{{_ITUNES}}}season", str(season))
+        _add_text(item_element, f"{{{_PODCAST}}}season", str(season))
+    if episode_number:
+        _add_text(item_element, f"{{{_ITUNES}}}episode", str(episode_number))
+        _add_text(item_element, f"{{{_PODCAST}}}episode", str(episode_number))
+    for kind, media_type in _TRANSCRIPTS.items():
         if path := episode.companions.get(kind):
-            facts = {"url": address(path), "type": type, "rel": "captions"}
-            etree.SubElement(item, f"{{{_PODCAST}}}transcript", facts)
+            attributes = {"url": web_address(path), "type": media_type, "rel": "captions"}
+            etree.SubElement(item_element, f"{{{_PODCAST}}}transcript", attributes)
     if path := episode.companions.get("chapters"):
-        facts = {"url": address(path), "type": podcast.TYPE}
-        etree.SubElement(item, f"{{{_PODCAST}}}chapters", facts)
-    for person in _people(episode, role):
-        facts = {"group": person.group, "role": person.role}
-        element = etree.SubElement(item, f"{{{_PODCAST}}}person", facts)
-        element.text = person.name[:_LONGEST_NAME]
+        attributes = {"url": web_address(path), "type": podcast.TYPE}
+        etree.SubElement(item_element, f"{{{_PODCAST}}}chapters", attributes)
+    for person in _episode_people(episode, role):
+        attributes = {"group": person.group, "role": person.role}
+        element = etree.SubElement(item_element, f"{{{_PODCAST}}}person", attributes)
+        element.text = person.name[:_MAX_NAME_LENGTH]
 
 
-def _people(episode: Episode, role: str) -> list[Person]:
-    found = [Person(name, "cast", role) for name in episode.voices if role]
-    found += [Person(n, "cast", "narrator") for n in episode.narrators.split(", ") if n]
-    return found + [Person(n, "writing", "author") for n in episode.authors.split(", ") if n]
+def _episode_people(episode: Episode, role: str) -> list[Person]:
+    """Returns the people of an episode: its speakers (with `role`), narrators and authors."""
+    people = [Person(name, "cast", role) for name in episode.voices if role]
+    people += [
+        Person(person_name, "cast", "narrator")
+        for person_name in episode.narrators.split(", ")
+        if person_name
+    ]
+    return people + [
+        Person(person_name, "writing", "author")
+        for person_name in episode.authors.split(", ")
+        if person_name
+    ]
 
 
 def names(path: Path) -> set[Path]:
-    """The files that a feed of ours names, as they lie under its folder; none of any other file."""
+    """Returns the files that a feed of ours refers to, as they lie under its folder; none for any
+    other file."""
     try:
         root = etree.parse(path, _PARSER).getroot()
         if root.findtext("channel/generator") != _GENERATOR:
             return set()
-        addresses = [urlsplit(item.get("url", "")).path for item in root.iter("enclosure")]
-        itself = next((link.get("href", "") for link in root.iter(f"{{{_ATOM}}}link")), "")
-        folder = urlsplit(itself).path.rpartition("/")[0] + "/"
+        addresses = [
+            urlsplit(enclosure.get("url", "")).path for enclosure in root.iter("enclosure")
+        ]
+        feed_url = next((link.get("href", "") for link in root.iter(f"{{{_ATOM}}}link")), "")
+        folder = urlsplit(feed_url).path.rpartition("/")[0] + "/"
         return {path.parent / unquote(address.removeprefix(folder)) for address in addresses}
     except (OSError, ValueError, etree.XMLSyntaxError):
         return set()
@@ -442,14 +467,15 @@ _GENERATOR = "narrator"
 _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
 
 
-def _check(show: Show, role: str) -> None:
+def _check_show(show: Show, role: str) -> None:
+    """Raises UserError for missing or invalid facts."""
     for name in ("title", "description", "language", "author"):
         if not getattr(show, name).strip():
             raise UserError(f"the feed has no {name}, and its files do not agree on one; "
                             f"give it with --{name}")  # fmt: skip
     for text in (show.title, show.description, show.language, show.author, show.link, show.url,
                  show.image, show.copyright, role, *show.category):  # fmt: skip
-        if _NO_XML.search(text):
+        if _INVALID_XML.search(text):
             raise UserError(f"{text!r} has a control character in it, which no feed may have")
     for name, url in (("base-url", show.url), ("link", show.link)):
         if not _is_address(url):
@@ -462,6 +488,7 @@ def _check(show: Show, role: str) -> None:
 
 
 def _is_address(url: str) -> bool:
+    """Returns whether a string is a web address."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -469,10 +496,11 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
-def _say(parent: Any, name: str, text: str) -> None:
+def _add_text(parent: Any, tag: str, text: str) -> None:
+    """Adds an element with text, unless that is empty."""
     if text:
-        etree.SubElement(parent, name).text = text
+        etree.SubElement(parent, tag).text = text
 
 
-def _yes(answer: bool) -> str:
-    return "true" if answer else "false"
+def _format_bool(flag: bool) -> str:
+    return "true" if flag else "false"

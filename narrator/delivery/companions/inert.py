@@ -1,8 +1,8 @@
-"""What a book's pages would do by themselves is taken out of them; their words stay.
+"""Removes active content from a book's pages; their words stay.
 
-Scripts, handlers, forms, frames, plug-ins, and whatever is fetched from a network. Pages without
-any of it stay as they are, byte for byte. Works on the text of pages, which are other people's and
-need not be well-formed. Knows nothing of sound and overlays.
+Active are scripts, handlers, forms, frames, plug-ins, and anything fetched from a network. Pages
+without any of it stay as they are, byte for byte. Works on the text of pages, which are other
+people's and need not be well-formed. Knows nothing of sound and overlays.
 """
 
 from __future__ import annotations
@@ -17,173 +17,186 @@ TOKEN = re.compile(
     r"|&(?P<entity>#?\w+);|(?P<text>[^<&]+)",
     re.DOTALL,
 )
-"""Markup, entities and text of a page."""
+"""Matches markup, entities and text of a page."""
 
 SCRIPTS = frozenset(
     "application/javascript text/javascript application/ecmascript text/ecmascript "
     "application/x-javascript application/x-ecmascript".split()
 )
-"""Media types of what has no place in an inert book."""
+"""Media types of scripts."""
 
-_UNWRAPPED = frozenset(
+_UNWRAPPED_TAGS = frozenset(
     "applet base bgsound button datalist embed form frame frameset handler iframe input isindex "
     "keygen listener object optgroup option output param portal select textarea trigger".split()
 )
-"""Elements that do something: their tags go, what they hold stays."""
-_APART = frozenset("button option select textarea".split())
-"""Of those, what stands beside other words without a space."""
-_ANIMATED = frozenset("animate animatecolor animatemotion animatetransform set".split())
-_LINKS = frozenset(("a", "area"))
-"""Elements whose `href` is followed by a reader, never fetched by itself."""
-_FETCHED = frozenset(
+"""Active elements: their tags are removed, their content stays."""
+_SPACED_TAGS = frozenset("button option select textarea".split())
+"""Those of them that separate words without a space."""
+_ANIMATION_TAGS = frozenset("animate animatecolor animatemotion animatetransform set".split())
+_LINK_TAGS = frozenset(("a", "area"))
+"""Elements whose `href` readers follow, but that fetch nothing by themselves."""
+_FETCHED_ATTRIBUTES = frozenset(
     "src srcset imagesrcset poster data background lowsrc dynsrc href base longdesc".split()
 )
-_ACTING = frozenset("srcdoc formaction action ping manifest archive codebase classid".split())
+_ACTIVE_ATTRIBUTES = frozenset(
+    "srcdoc formaction action ping manifest archive codebase classid".split()
+)
 _ATTRIBUTE = re.compile(
     r"(?<!\s)\s+(?P<name>[^\s=/>\"']+)(?:\s*=\s*(?P<value>\"[^\"]*\"|'[^']*'|[^\s>\"']+))?"
 )
-_SCRIPTED = re.compile(
+_SCRIPT_ADDRESS = re.compile(
     r"(?:javascript|vbscript|livescript|mocha):|data:[^,]*?(?:html|script|(?<!svg\+)xml)"
 )
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:")
 
 
 def page(text: str) -> str:
-    """A page, XHTML or SVG, without what acts; the same text where nothing does."""
-    found = "".join(_InertPage(text).parts())
-    return text if found == text else found
+    """Returns a page, XHTML or SVG, without active content; the same text where there is none."""
+    inert_page = "".join(_InertPage(text).parts())
+    return text if inert_page == text else inert_page
 
 
 class _InertPage:
-    """One page on its way out, token by token."""
+    """Cleans one page, token by token."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.open: list[tuple[str, str]] = []
-        """Elements whose tags are taken out, each with what stands for its closing one."""
+        """Open elements whose tags are removed, each with the replacement of its closing tag."""
         self.style = False
+        """True within a style element."""
 
     def parts(self) -> list[str]:
+        """Returns the cleaned text in parts."""
         parts: list[str] = []
-        at, silent, depth = 0, "", 0
+        position, skipped_tag, depth = 0, "", 0
         for token in TOKEN.finditer(self.text):
             name = (token["name"] or "").rpartition(":")[2].lower()
-            if silent:
-                if name == silent and not token["empty"]:
+            if skipped_tag:
+                if name == skipped_tag and not token["empty"]:
                     depth += -1 if token["close"] else 1
-                    silent = silent if depth else ""
+                    skipped_tag = skipped_tag if depth else ""
             else:
-                parts.append(self.text[at : token.start()])
+                parts.append(self.text[position : token.start()])
                 if name == "script":
-                    silent, depth = ("", 0) if token["empty"] or token["close"] else (name, 1)
+                    skipped_tag, depth = ("", 0) if token["empty"] or token["close"] else (name, 1)
                 else:
-                    parts.append(self._tag(name, token) if name else self._other(token))
-            at = token.end()
-        return [*parts, "" if silent else self.text[at:]]
+                    parts.append(
+                        self._clean_markup(name, token) if name else self._clean_other(token)
+                    )
+            position = token.end()
+        return [*parts, "" if skipped_tag else self.text[position:]]
 
-    def _other(self, token: re.Match[str]) -> str:
-        """Text, comments and instructions."""
-        raw = token[0]
-        if raw.startswith("<!--"):
-            return "" if "<" in raw[4:] else raw  # old browsers read markup in comments
-        if raw.startswith("<?xml-stylesheet"):
-            found = re.search(r"href\s*=\s*[\"']([^\"']*)", raw)
-            return raw if found and "text/css" in raw and not _is_remote(found[1]) else ""
-        if raw.startswith("<!") and "[" in raw and not raw.startswith("<![CDATA["):
-            return f"{raw.partition('[')[0].rstrip()}>"
-        return style(raw) if self.style else raw
+    def _clean_other(self, token: re.Match[str]) -> str:
+        """Cleans text, comments and instructions."""
+        markup = token[0]
+        if markup.startswith("<!--"):
+            return "" if "<" in markup[4:] else markup  # old browsers interpret markup in comments
+        if markup.startswith("<?xml-stylesheet"):
+            link = re.search(r"href\s*=\s*[\"']([^\"']*)", markup)
+            return markup if link and "text/css" in markup and not _is_remote(link[1]) else ""
+        if markup.startswith("<!") and "[" in markup and not markup.startswith("<![CDATA["):
+            return f"{markup.partition('[')[0].rstrip()}>"
+        return style(markup) if self.style else markup
 
-    def _tag(self, name: str, token: re.Match[str]) -> str:
-        raw = token[0]
+    def _clean_markup(self, name: str, token: re.Match[str]) -> str:
+        """Cleans an opening or closing tag."""
+        markup = token[0]
         if token["close"]:
             if self.open and self.open[-1][0] == name:
                 return self.open.pop()[1]
             self.style = self.style and name != "style"
-            return "" if name in _UNWRAPPED else raw
-        attributes = _attributes(raw, token)
-        instead = self._instead(name, attributes)
-        if instead is not None:
+            return "" if name in _UNWRAPPED_TAGS else markup
+        attributes = _attributes(markup, token)
+        replacement = self._replacement(name, attributes)
+        if replacement is not None:
             if not token["empty"]:
-                self.open.append((name, " " if name in _APART else ""))
-            return instead
-        if any(name == inner for inner, _ in self.open) and not token["empty"]:
-            self.open.append((name, f"</{token['name']}>"))  # its closing tag is its own
+                self.open.append((name, " " if name in _SPACED_TAGS else ""))
+            return replacement
+        if any(name == open_name for open_name, _ in self.open) and not token["empty"]:
+            self.open.append((name, f"</{token['name']}>"))  # keep its own closing tag
         self.style |= name == "style" and not token["empty"]
-        return _rewritten(name, raw, token)
+        return _clean_tag(name, markup, token)
 
-    def _instead(self, name: str, attributes: dict[str, str]) -> str | None:
-        """What stands for a tag that is taken out; None for one that stays."""
-        remote = _is_remote(attributes.get("src", "") or attributes.get("href", ""))
-        if name in _UNWRAPPED:
-            return " " if name in _APART else ""
-        if name in _ANIMATED:
-            aim = attributes.get("attributename", "").rpartition(":")[2].lower()
-            return "" if aim == "href" or aim.startswith("on") else None
+    def _replacement(self, name: str, attributes: dict[str, str]) -> str | None:
+        """Returns the replacement of a tag that is removed; None for one that stays."""
+        is_remote = _is_remote(attributes.get("src", "") or attributes.get("href", ""))
+        if name in _UNWRAPPED_TAGS:
+            return " " if name in _SPACED_TAGS else ""
+        if name in _ANIMATION_TAGS:
+            animated_attribute = attributes.get("attributename", "").rpartition(":")[2].lower()
+            return (
+                "" if animated_attribute == "href" or animated_attribute.startswith("on") else None
+            )
         if name == "meta":
             return "" if attributes.get("http-equiv", "").strip().lower() == "refresh" else None
-        if name == "img" and remote:
+        if name == "img" and is_remote:
             return html.escape(attributes.get("alt", ""), quote=False)
-        gone = ("link", "source", "track", "image", "use", "feimage", "img")
-        return "" if remote and name in gone else None
+        fetching_tags = ("link", "source", "track", "image", "use", "feimage", "img")
+        return "" if is_remote and name in fetching_tags else None
 
 
-def _attributes(raw: str, token: re.Match[str]) -> dict[str, str]:
-    """Values by the names of attributes, without prefixes."""
+def _attributes(markup: str, token: re.Match[str]) -> dict[str, str]:
+    """Returns attributes by name without prefix."""
     return {
-        found["name"].rpartition(":")[2].lower(): _value(found)
-        for found in _ATTRIBUTE.finditer(raw, len(token["name"]) + 1)
+        match["name"].rpartition(":")[2].lower(): _attribute_value(match)
+        for match in _ATTRIBUTE.finditer(markup, len(token["name"]) + 1)
     }
 
 
-def _value(found: re.Match[str]) -> str:
-    return html.unescape((found["value"] or "").strip("\"'"))
+def _attribute_value(match: re.Match[str]) -> str:
+    """Returns an attribute's unescaped value."""
+    return html.unescape((match["value"] or "").strip("\"'"))
 
 
-def _rewritten(name: str, raw: str, token: re.Match[str]) -> str:
-    """A tag without the attributes that act or fetch."""
+def _clean_tag(name: str, markup: str, token: re.Match[str]) -> str:
+    """Removes attributes that are active or fetch something."""
 
-    def kept(found: re.Match[str]) -> str:
-        prefix, _, attribute = found["name"].lower().rpartition(":")
-        value = _value(found)
-        if _acts(name, prefix, attribute, value):
+    def clean_attribute(match: re.Match[str]) -> str:
+        prefix, _, attribute = match["name"].lower().rpartition(":")
+        content = _attribute_value(match)
+        if _is_active(name, prefix, attribute, content):
             return ""
-        if attribute == "style" or "url" in value.lower() or "image-set" in value.lower():
-            clean = style(value)
-            if clean != value:
-                return found[0].replace(found["value"], f'"{html.escape(clean)}"')
-        return found[0]
+        if attribute == "style" or "url" in content.lower() or "image-set" in content.lower():
+            clean_style = style(content)
+            if clean_style != content:
+                return match[0].replace(match["value"], f'"{html.escape(clean_style)}"')
+        return match[0]
 
-    begin = len(token["name"]) + 1
-    return raw[:begin] + _ATTRIBUTE.sub(kept, raw[begin:])
+    name_end = len(token["name"]) + 1
+    return markup[:name_end] + _ATTRIBUTE.sub(clean_attribute, markup[name_end:])
 
 
-def _acts(name: str, prefix: str, attribute: str, value: str) -> bool:
-    """Whether an attribute runs something, or has something fetched."""
-    plain = _plain(value)
-    if prefix == "ev" or attribute in _ACTING or re.fullmatch(r"on[a-z]+", attribute):
+def _is_active(name: str, prefix: str, attribute: str, content: str) -> bool:
+    """Returns whether an attribute runs or fetches something."""
+    address = _normalize_address(content)
+    if prefix == "ev" or attribute in _ACTIVE_ATTRIBUTES or re.fullmatch(r"on[a-z]+", attribute):
         return True
-    if _SCRIPTED.match(plain) or (name in _ANIMATED and "script:" in plain):
+    if _SCRIPT_ADDRESS.match(address) or (name in _ANIMATION_TAGS and "script:" in address):
         return True
-    if attribute not in _FETCHED or prefix == "xmlns" or name in _LINKS:
+    if attribute not in _FETCHED_ATTRIBUTES or prefix == "xmlns" or name in _LINK_TAGS:
         return False
-    several = attribute.endswith("srcset")
-    return any(_is_remote(part) for part in (value.split(",") if several else [value]))
+    is_list = attribute.endswith("srcset")
+    return any(_is_remote(part) for part in (content.split(",") if is_list else [content]))
 
 
-def _plain(value: str) -> str:
-    """An address as browsers read it: without what they skip."""
-    return re.sub(r"[\x00-\x20\x7f-\xa0]+", "", value).replace("\\", "/").lower()
+def _normalize_address(raw_address: str) -> str:
+    """Returns an address as browsers read it, without characters that they skip."""
+    return re.sub(r"[\x00-\x20\x7f-\xa0]+", "", raw_address).replace("\\", "/").lower()
 
 
 def _is_remote(address: str) -> bool:
-    plain = _plain(address)
-    return plain.startswith("//") or bool(_SCHEME.match(plain) and not plain.startswith("data:"))
+    """Returns whether an address is on a network."""
+    normalized = _normalize_address(address)
+    return normalized.startswith("//") or bool(
+        _SCHEME.match(normalized) and not normalized.startswith("data:")
+    )
 
 
 # -- styles ----------------------------------------------------------------------------------------
 
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})[ \t\r\n\f]?|([g-zG-Z:/.()@-]))")
-_FETCHING = re.compile(
+_FETCHING_RULE = re.compile(
     r"(?P<namespace>@namespace\b[^;{}]*)"
     r"|(?P<import>@import\b(?:[^;\"']|\"[^\"]*\"|'[^']*')*;?)"
     r"|(?P<bound>(?<![\w-])(?:behavior|-moz-binding)\s*:[^;}]*)"
@@ -195,55 +208,68 @@ _ADDRESS = re.compile(r"\"([^\"]*)\"|'([^']*)'|url\(\s*([^\"')]*)", re.IGNORECAS
 
 
 def style(text: str) -> str:
-    """A style sheet that fetches nothing from a network; the same where it did not."""
-    plain = _ESCAPE.sub(_unescaped, text)
-    found = re.sub(r"expression\s*\(", "(", _FETCHING.sub(_local, plain), flags=re.IGNORECASE)
-    return text if found == plain else found
+    """Returns a style sheet that fetches nothing from a network; the same text where it did not."""
+    unescaped = _ESCAPE.sub(_unescape, text)
+    clean_style = re.sub(
+        r"expression\s*\(", "(", _FETCHING_RULE.sub(_remove_remote, unescaped), flags=re.IGNORECASE
+    )
+    return text if clean_style == unescaped else clean_style
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    code = int(found[1], 16) if found[1] else ord(found[2])
-    plain = 0x20 < code < 0x7F and (chr(code).isalnum() or chr(code) in ":/.()@-")
-    return chr(code) if plain else found[0]
+def _unescape(match: re.Match[str]) -> str:
+    """Replaces a CSS escape by its character, if that is harmless."""
+    code = int(match[1], 16) if match[1] else ord(match[2])
+    is_harmless = 0x20 < code < 0x7F and (chr(code).isalnum() or chr(code) in ":/.()@-")
+    return chr(code) if is_harmless else match[0]
 
 
-def _local(found: re.Match[str]) -> str:
-    if found["namespace"]:
-        return found[0]
-    if found["bound"]:
+def _remove_remote(match: re.Match[str]) -> str:
+    """Removes a CSS rule or address that fetches from a network."""
+    if match["namespace"]:
+        return match[0]
+    if match["bound"]:
         return ""
-    addresses = [one or two or three for one, two, three in _ADDRESS.findall(found[0])]
-    if not any(_is_remote(a) or _SCRIPTED.match(_plain(a)) for a in addresses):
-        return found[0]
-    return "" if found["import"] else "none"
+    addresses = [
+        double_quoted or single_quoted or unquoted
+        for double_quoted, single_quoted, unquoted in _ADDRESS.findall(match[0])
+    ]
+    if not any(
+        _is_remote(address) or _SCRIPT_ADDRESS.match(_normalize_address(address))
+        for address in addresses
+    ):
+        return match[0]
+    return "" if match["import"] else "none"
 
 
 # -- the package -----------------------------------------------------------------------------------
 
 
-def is_script(kind: str, name: str) -> bool:
-    return kind.partition(";")[0].strip().lower() in SCRIPTS or name.endswith((".js", ".mjs"))
+def is_script(media_type: str, name: str) -> bool:
+    """Returns whether a file is a script, by its media type or name."""
+    return media_type.partition(";")[0].strip().lower() in SCRIPTS or name.endswith((".js", ".mjs"))
 
 
 def package(opf: Any) -> None:
-    """Take out of a package document what lists scripts and what lies on a network."""
-    space = "{http://www.idpf.org/2007/opf}"
-    gone: set[str] = set()
-    for item in list(opf.iter(f"{space}item")):
-        href = item.get("href", "")
-        if _is_remote(href) or is_script(item.get("media-type", ""), href):
-            gone.add(item.get("id", ""))
-            item.getparent().remove(item)
+    """Removes scripts and remote resources from a package document."""
+    namespace = "{http://www.idpf.org/2007/opf}"
+    removed_ids: set[str] = set()
+    for manifest_item in list(opf.iter(f"{namespace}item")):
+        href = manifest_item.get("href", "")
+        if _is_remote(href) or is_script(manifest_item.get("media-type", ""), href):
+            removed_ids.add(manifest_item.get("id", ""))
+            manifest_item.getparent().remove(manifest_item)
             continue
-        properties = item.get("properties", "").split()
-        kept = [p for p in properties if p not in ("scripted", "remote-resources")]
-        if kept:
-            item.set("properties", " ".join(kept))
+        properties = manifest_item.get("properties", "").split()
+        kept_properties = [
+            name for name in properties if name not in ("scripted", "remote-resources")
+        ]
+        if kept_properties:
+            manifest_item.set("properties", " ".join(kept_properties))
         elif properties:
-            del item.attrib["properties"]
-    for element in list(opf.iter(f"{space}itemref", f"{space}bindings")):
-        if element.tag == f"{space}bindings" or element.get("idref") in gone:
+            del manifest_item.attrib["properties"]
+    for element in list(opf.iter(f"{namespace}itemref", f"{namespace}bindings")):
+        if element.tag == f"{namespace}bindings" or element.get("idref") in removed_ids:
             element.getparent().remove(element)
-    for item in opf.iter(f"{space}item"):
-        if item.get("fallback") in gone:
-            del item.attrib["fallback"]
+    for manifest_item in opf.iter(f"{namespace}item"):
+        if manifest_item.get("fallback") in removed_ids:
+            del manifest_item.attrib["fallback"]

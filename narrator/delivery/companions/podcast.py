@@ -1,4 +1,4 @@
-"""Chapter marks as podcast apps read them: JSON Chapters 1.2 of the podcast namespace.
+"""Chapter marks for podcast apps: JSON Chapters 1.2 of the podcast namespace.
 
 https://github.com/Podcastindex-org/podcast-namespace/blob/main/docs/examples/chapters/jsonChapters.md
 """
@@ -20,12 +20,12 @@ def text(
     author: str = "",
     file_name: str = "",
 ) -> str:
-    """The marks of a file that lasts `seconds`; `starts` are in seconds too."""
+    """Returns the marks of a file that lasts `seconds`; `starts` are in seconds too."""
     ends = [*starts[1:], seconds]
     facts = {"version": "1.2.0", "title": title, "author": author, "fileName": file_name}
     marks = [
         {"startTime": round(start, 3), "title": name, "endTime": round(end, 3)}
         for name, start, end in zip(titles, starts, ends, strict=True)
     ]
-    whole = {name: value for name, value in facts.items() if value} | {"chapters": marks}
-    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+    record = {name: fact for name, fact in facts.items() if fact} | {"chapters": marks}
+    return json.dumps(record, ensure_ascii=False, indent=1) + "\n"

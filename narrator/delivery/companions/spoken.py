@@ -1,7 +1,7 @@
-"""A chapter as it was spoken, and when each part of a take is heard.
+"""A spoken chapter, and the times of each part of a take.
 
-Where a take lies is exact. Within a take, times are those of its words, where somebody timed them;
-what is between them is shared out by how long a narrator needs for it. Knows no file format.
+The position of a take is exact. Within a take, times are those of its words, where they are known;
+text between them is divided by the time that a narrator needs for it. Knows no file format.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ class SpokenChapter:
     """One chapter and the timeline of its sound."""
 
     number: int
-    """From 1, in its book."""
+    """Counted from 1, in its book."""
     chapter: Chapter
     chunks: tuple[Chunk, ...]
-    """What is heard one after the other: of those in unison the first. Their lines are the
+    """Chunks that are heard one after the other: of those in unison the first. Their lines are the
     chapter's own objects."""
     timeline: Timeline
 
     def __post_init__(self) -> None:
         if [cue.text for cue in self.timeline.heard] != [chunk.text for chunk in self.chunks]:
             raise ValueError(f"chapter {self.number}: chunks and timeline are not of one render")
-        own = {id(line) for scene in self.chapter.scenes for line in scene.lines}
-        if not all(id(piece.line) in own for chunk in self.chunks for piece in chunk.pieces):
+        line_ids = {id(line) for scene in self.chapter.scenes for line in scene.lines}
+        if not all(id(piece.line) in line_ids for chunk in self.chunks for piece in chunk.pieces):
             raise ValueError(f"chapter {self.number}: chunks are not cut from this chapter's lines")
 
     @property
@@ -46,43 +46,57 @@ class SpokenChapter:
 
 
 def moments(cue: Cue, rate: int, spans: Sequence[tuple[int, int]], language: str) -> list[float]:
-    """When each of the `spans` of a cue's text begins, in seconds, and when the last one ends.
+    """Returns the start of each of the `spans` of a cue's text, and the end of the last, in
+    seconds.
 
-    The first begins with the cue, the last ends with it; the answers never run backwards. A span
-    that no timed word begins in is estimated.
+    The first begins with the cue, the last ends with it; times never run backwards. The start of a
+    span without timed words is estimated.
     """
     start, stop = cue.start / rate, cue.stop / rate
     weights = [_weight(cue.text[first:last], language) for first, last in spans]
-    if weights:  # a take is trimmed: the pause after its last mark is not in it
+    if weights:  # a trimmed take has no pause after its last punctuation
         first, last = spans[-1]
         weights[-1] = _weight(cue.text[first:last].rstrip(_CLOSING), language)
-    numbers = [bisect_left(cue.words, first, key=_first) for first, _ in spans]
-    known = {
-        place: cue.words[number][2] / rate
-        for place, (number, (_, last)) in enumerate(zip(numbers, spans, strict=True))
-        if number < len(cue.words) and cue.words[number][0] < last
+    word_indices = [bisect_left(cue.words, first, key=_word_first) for first, _ in spans]
+    known_times = {
+        index: cue.words[word_index][2] / rate
+        for index, (word_index, (_, last)) in enumerate(zip(word_indices, spans, strict=True))
+        if word_index < len(cue.words) and cue.words[word_index][0] < last
     }
-    known |= {0: start, len(spans): stop}
-    begins: list[float] = []
-    for low, high in pairwise(sorted(known)):
-        begin = min(max([known[low], *begins[-1:]]), stop)
-        length = max(known[high], begin) - begin
-        whole = sum(weights[low:high])
-        for number, done in zip(
-            numbers[low:high], accumulate(weights[low:high], initial=0.0), strict=False
+    known_times |= {0: start, len(spans): stop}
+    span_starts: list[float] = []
+    for first_known, next_known in pairwise(sorted(known_times)):
+        section_start = min(max([known_times[first_known], *span_starts[-1:]]), stop)
+        section_seconds = max(known_times[next_known], section_start) - section_start
+        total_weight = sum(weights[first_known:next_known])
+        for word_index, weight_before in zip(
+            word_indices[first_known:next_known],
+            accumulate(weights[first_known:next_known], initial=0.0),
+            strict=False,
         ):
-            said = cue.words[number - 1][3] / rate if number else start  # all before it
-            begins.append(min(max(begin + length * done / whole, said), stop))
-    return [*begins, stop]
+            previous_word_end = (
+                cue.words[word_index - 1][3] / rate if word_index else start
+            )  # stop of the word before
+            span_starts.append(
+                min(
+                    max(
+                        section_start + section_seconds * weight_before / total_weight,
+                        previous_word_end,
+                    ),
+                    stop,
+                )
+            )
+    return [*span_starts, stop]
 
 
-def _first(word: tuple[int, int, int, int]) -> int:
+def _word_first(word: tuple[int, int, int, int]) -> int:
+    """Returns the text offset at which a timed word begins."""
     return word[0]
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenWord:
-    """A timed word of a cue, or several that are said as one: `text[first:last]`."""
+    """A timed word of a cue, or several that are spoken as one: `text[first:last]`."""
 
     first: int
     last: int
@@ -92,15 +106,19 @@ class SpokenWord:
 
 
 def words_within(cue: Cue, rate: int, first: int, last: int) -> tuple[SpokenWord, ...]:
-    """The timed words that lie in a part of a cue's text."""
-    inside = takewhile(
-        lambda word: word[1] <= last, cue.words[bisect_left(cue.words, first, key=_first) :]
+    """Returns the timed words that lie in a part of a cue's text."""
+    contained = takewhile(
+        lambda word: word[1] <= last, cue.words[bisect_left(cue.words, first, key=_word_first) :]
     )
-    return tuple(SpokenWord(a, b, start / rate, stop / rate) for a, b, start, stop in inside)
+    return tuple(
+        SpokenWord(word_first, word_last, start / rate, stop / rate)
+        for word_first, word_last, start, stop in contained
+    )
 
 
 _CLOSING = ".,;:!?…。！？、，—–-\"'”’»›)] \n"
 
 
 def _weight(text: str, language: str) -> float:
+    """Returns the relative duration of a text."""
     return expected_seconds(text, language) + 0.05

@@ -1,7 +1,7 @@
-"""SubRip, for players that know no WebVTT: plain text with times.
+"""SubRip, for players without WebVTT: plain text with times.
 
-It has no standard. Two lines of 32 characters, and a name with a colon where the speaker changes,
-are what the podcast namespace asks for. The format has neither comments nor escapes.
+It has no standard. The podcast namespace asks for two lines of 32 characters, and a name with a
+colon where the speaker changes. The format has neither comments nor escapes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from narrator.delivery.companions.captions import Caption
 from narrator.delivery.companions.vtt import clock
 
-WIDTH = 32
+LINE_WIDTH = 32
 
 
 def text(captions: Sequence[Caption]) -> str:
-    """Captions, whose times are the file's, as an SRT file."""
+    """Returns captions, with times of the file, as an SRT file."""
     rows = []
     for number, caption in enumerate(captions, 1):
         rows.append(str(number))
@@ -25,6 +25,7 @@ def text(captions: Sequence[Caption]) -> str:
 
 
 def _lines(caption: Caption) -> list[str]:
+    """Returns the lines of a caption, with its label."""
     if not caption.label:
         return list(caption.lines)
     if caption.alone:

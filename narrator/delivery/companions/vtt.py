@@ -1,4 +1,4 @@
-"""WebVTT, with who speaks: the format that browsers and podcast apps read.
+"""WebVTT with the speakers' names: the format that browsers and podcast apps read.
 
 https://www.w3.org/TR/webvtt1/; lines of 65 characters as the podcast namespace recommends.
 """
@@ -9,60 +9,63 @@ from collections.abc import Iterator, Sequence
 
 from narrator.delivery.companions.captions import Caption
 
-WIDTH = 65
+LINE_WIDTH = 65
 
 
 def text(captions: Sequence[Caption], title: str, *, ids: bool = False, words: bool = False) -> str:
-    """Captions, whose times are the file's, as a WebVTT file; with `ids` they are called by their
-    chunks: 3.12, and 3.12/2 for its second. With `words` it says when each is heard, where that is
-    known."""
-    rows = ["WEBVTT", "", f"NOTE {_note(title)}".rstrip(), _sources(captions), ""]
+    """Returns captions, with times of the file, as a WebVTT file.
+
+    With `ids` they carry the ids of their chunks: 3.12, and 3.12/2 for its second caption. With
+    `words` it has the times of words, where they are known.
+    """
+    rows = ["WEBVTT", "", f"NOTE {_note_text(title)}".rstrip(), _timing_note(captions), ""]
     for caption in captions:
         if ids:
             rows.append(caption.chunk + (f"/{caption.part}" if caption.part > 1 else ""))
         rows.append(f"{clock(caption.start)} --> {clock(caption.stop)}")
-        rows.append(f"<v {_name(caption.speaker)}>" + "".join(_payload(caption, words)))
+        rows.append(f"<v {_voice_name(caption.speaker)}>" + "".join(_caption_lines(caption, words)))
         rows.append("")
     return "\n".join(rows)
 
 
-def _sources(captions: Sequence[Caption]) -> str:
-    """Where times are from."""
+def _timing_note(captions: Sequence[Caption]) -> str:
+    """Returns the comment on the sources of times."""
     names = sorted({caption.timed_by for caption in captions}, key=lambda name: (not name, name))
     if not any(names):
         return "Takes lie where they are heard; times within a take are estimated from the text."
-    known = ", ".join(_note(name) or "estimated from the text" for name in names)
-    return f"Takes lie where they are heard; times within a take: {known}."
+    source_names = ", ".join(_note_text(name) or "estimated from the text" for name in names)
+    return f"Takes lie where they are heard; times within a take: {source_names}."
 
 
-def _payload(caption: Caption, words: bool) -> Iterator[str]:
-    """The lines of a caption, with the times of their words."""
+def _caption_lines(caption: Caption, words: bool) -> Iterator[str]:
+    """Yields the lines of a caption, with the times of their words."""
     lines = "\n".join(caption.lines)
-    at, before = 0, caption.start
-    for place, time in caption.words if words else ():
-        if before < time < caption.stop:
-            yield f"{escaped(lines[at:place])}<{clock(time)}>"
-            at, before = place, time
-    yield escaped(lines[at:])
+    position, last_time = 0, caption.start
+    for word_position, time in caption.words if words else ():
+        if last_time < time < caption.stop:
+            yield f"{escaped(lines[position:word_position])}<{clock(time)}>"
+            position, last_time = word_position, time
+    yield escaped(lines[position:])
 
 
-def clock(time: int, point: str = ".") -> str:
-    """Milliseconds as hours, minutes and seconds: 01:02:03.004."""
-    seconds, rest = divmod(time, 1000)
+def clock(time: int, decimal_mark: str = ".") -> str:
+    """Formats milliseconds as hours, minutes and seconds: 01:02:03.004."""
+    seconds, millis = divmod(time, 1000)
     minutes, seconds = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours:02}:{minutes:02}:{seconds:02}{point}{rest:03}"
+    return f"{hours:02}:{minutes:02}:{seconds:02}{decimal_mark}{millis:03}"
 
 
 def escaped(line: str) -> str:
-    """A line as WebVTT's text: an arrow in it would be taken for times."""
+    """Escapes a line for WebVTT: an arrow in it would be read as times."""
     return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _name(speaker: str) -> str:
-    """A name as the annotation of a voice, which ends at `>` or the end of the line."""
+def _voice_name(speaker: str) -> str:
+    """Returns a name for a voice tag, which ends at `>` or the end of the line."""
     return escaped(" ".join(speaker.split()))
 
 
-def _note(title: str) -> str:
+def _note_text(title: str) -> str:
+    """Returns a title for a comment, in which an arrow may not occur."""
     return " ".join(title.split()).replace("-->", "→")

@@ -1,16 +1,17 @@
-"""Chapters' sound -> the files that listeners get: encoded, joined, tagged, with chapter marks.
+"""Exports chapters' sound to the files that listeners get: encoded, joined, tagged, with chapter
+marks.
 
-A chapter is encoded once for each codec and kept; the files are joined from what is kept, so
-renaming a chapter or changing a tag costs a copy. This package is where files meet FFmpeg. It knows
+A chapter is encoded once for each codec and kept; the files are joined from these, so renaming a
+chapter or changing a tag costs a copy. All encoding by FFmpeg happens in this package. It knows
 nothing of text, takes and manifests.
 
-    encode.py      one chapter -> one encoded file at its target loudness; many side by side;
-                   and sound that is encoded while it comes
+    encode.py      a chapter -> an encoded file at its target loudness, many side by side; and
+                   encoded streams
     m4b.py         the M4B writer
     containers.py  MP3, Opus, FLAC, WAV through FFmpeg
     tags.py        book facts, language codes
-    cover.py       a cover, read whole and as a platform wants it
-    excerpt.py     the retail sample: a cut from a chapter
+    cover.py       a cover, read completely and fitted to a platform
+    excerpt.py     the retail sample: an excerpt of a chapter
     names.py       file names from templates
 """
 
@@ -25,7 +26,7 @@ from threading import Event
 
 from narrator import keys
 from narrator.delivery.export import containers, m4b
-from narrator.delivery.export.cover import fitted, read_cover
+from narrator.delivery.export.cover import fit_cover, read_cover
 from narrator.delivery.export.encode import (
     Cancelled,
     Encoded,
@@ -34,12 +35,12 @@ from narrator.delivery.export.encode import (
     altered_encodings,
     encoding,
     export_chapters,
-    kept_of,
+    load_encoded_job,
 )
 from narrator.delivery.export.excerpt import ChapterAudio, excerpt, nearest_excerpt
-from narrator.delivery.export.names import file_name, folded, path_of
-from narrator.delivery.export.tags import Cover, Track, named, three_letters
-from narrator.delivery.shelf import Shelf
+from narrator.delivery.export.names import file_name, fold_path, path_of
+from narrator.delivery.export.tags import Cover, Track, file_tags, three_letters
+from narrator.delivery.shelf import OutputManifest
 from narrator.errors import ExportError, UserError
 from narrator.files import load_json, replacing, save_json, storage, sweep
 from narrator.project.facts import BookFacts
@@ -54,7 +55,7 @@ __all__ = [
     "Exported",
     "Failure",
     "ListenerFile",
-    "Way",
+    "OutputTarget",
     "altered_encodings",
     "book_name",
     "check_names",
@@ -63,7 +64,7 @@ __all__ = [
     "excerpt",
     "export",
     "export_chapters",
-    "fitted",
+    "fit_cover",
     "nearest_excerpt",
     "prune",
     "read_cover",
@@ -72,38 +73,41 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """What files a book is delivered as; one of several ways, each in a folder of its own."""
+class OutputTarget:
+    """A profile to deliver a book for, in a folder of its own."""
 
     profile: Profile
-    """Its name is that of the folder, within the one of finished files."""
+    """Its name is the name of the folder, within that of finished files."""
     sample: ChapterAudio | None = None
     """The retail sample, delivered beside the book."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookAudio:
-    """A book's sound, or some of its chapters."""
+    """The sound of a book, or of some of its chapters."""
 
     chapters: Sequence[ChapterAudio]
     tags: BookFacts
     total: int = 0
-    """Chapters of the whole book; 0 where these are all."""
+    """Number of chapters of the whole book; 0 where these are all."""
     channels: int = 1
-    """Of the whole book, where chapters that are not here have more than these."""
+    """Channel count of the whole book, which absent chapters may raise."""
     silent: int = 0
-    """Chapters of `total` that have nothing to say."""
+    """Number of chapters without text among `total`."""
 
     @property
     def count(self) -> int:
+        """Number of chapters of the whole book."""
         return self.total or len(self.chapters)
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
+        """True where all chapters with text are here."""
         return self.count - self.silent == len(self.chapters)
 
     def encoding(self, format: str, profile: Profile) -> Encoding:
-        """That of a format: all chapters alike. Raises UserError for one that cannot be."""
+        """Returns the encoding of a format, the same for all chapters. Raises UserError for an
+        impossible one."""
         rate = max(chapter.timeline.sample_rate for chapter in self.chapters)
         channels = max([self.channels, *(chapter.channels for chapter in self.chapters)])
         return encoding(format, rate, profile, channels)
@@ -116,154 +120,173 @@ class ListenerFile:
     path: Path
     format: str
     chapter: int | None
-    """None for the whole book, or a part of it."""
+    """Number of its one chapter; None for the whole book, or a part of it."""
     starts: tuple[float, ...]
-    """Seconds at which each of its chapters begins: where that chapter's timeline has its zero."""
+    """Seconds at which each of its chapters begins, where that chapter's timeline has its zero."""
     seconds: float
     bytes: int
     fresh: bool
-    """Whether it was written now."""
+    """True for a file that was written by this export."""
     chapters: tuple[int, ...]
-    """Numbers of the chapters that it holds, one for each of `starts`."""
+    """Numbers of its chapters, one for each of `starts`."""
     folder: str = ""
-    """Of its profile."""
+    """Name of its profile's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What stands in the way of files that were asked for."""
+    """A reason why files could not be made."""
 
     why: str
     paths: tuple[Path, ...]
-    """The files; an older one may still be there."""
+    """The files; older versions may still exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export made, and what it found made."""
+    """The results of an export, with the files that were up to date already."""
 
     files: tuple[ListenerFile, ...]
     samples: tuple[ListenerFile, ...]
     """Retail samples."""
     chapters: tuple[tuple[ChapterAudio, tuple[Encoded, ...]], ...]
-    """Each chapter with its encoded files, measured, one for each way of encoding that did."""
+    """Each chapter with its measured encoded files, one for each encoding that succeeded."""
     encoded: tuple[Encoded, ...]
-    """All of them, those of samples too."""
+    """All encoded files, those of samples too."""
     remarks: tuple[str, ...]
-    """What the listener gets otherwise than asked for, in words: a book in parts."""
+    """Messages on what differs from what was asked for, such as a book in parts."""
     failed: tuple[Failure, ...] = ()
 
 
 def export(
     book: BookAudio,
-    ways: Sequence[Way],
+    targets: Sequence[OutputTarget],
     *,
-    out: Path,
-    kept: Path,
-    shelf: Shelf | None = None,
+    output_folder: Path,
+    cache_folder: Path,
+    shelf: OutputManifest | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
     cancel: Event | None = None,
 ) -> Exported:
-    """Encode what is not encoded yet, and write to `out` every file that is not there as it should.
+    """Encodes missing chapters, and writes every file to `output_folder` that is not up to date.
 
-    `kept` holds encoded chapters between runs. Of some chapters alone those are written, and no
-    book files. `shelf` is told of files before they are written, and moves away what was altered by
-    hand. `on_progress` hears ("encode", seconds done, seconds in all), then ("files", files done,
-    files in all).
+    `cache_folder` keeps encoded chapters between runs. For a part of the chapters only chapter
+    files are written. `shelf` records files before they are written, and moves files aside that
+    were altered by hand. `on_progress` receives ("encode", seconds done, seconds in all), then
+    ("files", files done, files in all).
 
     A file with a chapter that cannot be encoded, brought to its target or kept within `longest` is
-    not written; `Exported.failed` says so, and all others are.
+    not written but listed in `Exported.failed`; all others are written.
 
     Raises UserError (settings that do not fit, two files of one name, a cover that is no image),
-    StorageError, Cancelled, and what `blocks` raises. Files are whole or absent then, and the next
-    export goes on from there.
+    StorageError, Cancelled, and errors of `blocks`. Then files are complete or absent, and the next
+    export continues from there.
     """
-    progress = on_progress or (lambda what, done, total: None)
-    plans = [plan for way in ways for plan in _plans(book, way, _FileNames(way.profile, book, out))]
-    _check_paths((plan.path, plan.what) for plan in plans)
-    covers = _covers(book.tags, ways)
-    for folder in {kept, *(plan.path.parent for plan in plans)}:
+    report_progress = on_progress or (lambda stage, done_count, total: None)
+    plans = [
+        plan
+        for target in targets
+        for plan in _plan_files(book, target, _FileNames(target.profile, book, output_folder))
+    ]
+    _check_paths((plan.path, plan.description) for plan in plans)
+    covers = _fit_covers(book.tags, targets)
+    for folder in {cache_folder, *(plan.path.parent for plan in plans)}:
         sweep(folder)
-    encoded = _encode(plans, kept, progress, cancel)
-    good = {job: sound for job, sound in encoded.items() if isinstance(sound, Encoded)}
+    encoded = _encode_jobs(plans, cache_folder, report_progress, cancel)
+    encoded_jobs = {
+        job: encoded_chapter
+        for job, encoded_chapter in encoded.items()
+        if isinstance(encoded_chapter, Encoded)
+    }
     if shelf is not None:
-        shelf.expect(plan.path for plan in plans)
-    writer = _Writer(book.tags, covers, _Ledger(kept / "files.json"), shelf)
-    files, samples = _deliver(plans, good, writer, progress, cancel)
-    sounds: dict[str, list[Encoded]] = {}
-    for job, sound in good.items():
-        sounds.setdefault(job.key, []).append(sound)
+        shelf.expect_files(plan.path for plan in plans)
+    writer = _Writer(book.tags, covers, _Ledger(cache_folder / "files.json"), shelf)
+    files, samples = _deliver_files(plans, encoded_jobs, writer, report_progress, cancel)
+    encoded_by_key: dict[str, list[Encoded]] = {}
+    for job, encoded_chapter in encoded_jobs.items():
+        encoded_by_key.setdefault(job.key, []).append(encoded_chapter)
     return Exported(
         files=tuple(files),
         samples=tuple(samples),
-        chapters=tuple((one, tuple(sounds.get(one.key, ()))) for one in book.chapters),
-        encoded=tuple(good.values()),
+        chapters=tuple(
+            (chapter, tuple(encoded_by_key.get(chapter.key, ()))) for chapter in book.chapters
+        ),
+        encoded=tuple(encoded_jobs.values()),
         remarks=(
             *dict.fromkeys(plan.remark for plan in plans if plan.remark),
-            *map(_mended, writer.ledger.altered),
+            *map(_remade_remark, writer.ledger.altered),
         ),
-        failed=_failures(plans, encoded),
+        failed=_collect_failures(plans, encoded),
     )
 
 
-def _deliver(
+def _deliver_files(
     plans: Sequence[_Plan],
-    good: Mapping[EncodeJob, Encoded],
+    encoded_jobs: Mapping[EncodeJob, Encoded],
     writer: _Writer,
     progress: Callable[[str, int, int], None],
     cancel: Event | None,
 ) -> tuple[list[ListenerFile], list[ListenerFile]]:
-    """Files whose chapters are all encoded, and samples."""
+    """Writes the files whose chapters are all encoded; returns files and samples."""
     files: list[ListenerFile] = []
     samples: list[ListenerFile] = []
-    for done, plan in enumerate(plans):
+    for done_count, plan in enumerate(plans):
         if cancel is not None and cancel.is_set():
             raise Cancelled
-        progress("files", done, len(plans))
-        if not plan.fault and good.keys() >= set(plan.jobs):
-            file = writer.deliver(plan, [good[job] for job in plan.jobs])
+        progress("files", done_count, len(plans))
+        if not plan.fault and encoded_jobs.keys() >= set(plan.jobs):
+            file = writer.deliver(plan, [encoded_jobs[job] for job in plan.jobs])
             (samples if plan.sample else files).append(file)
     progress("files", len(plans), len(plans))
     return files, samples
 
 
 def encoded_already(
-    book: BookAudio, chapter: ChapterAudio, profiles: Iterable[Profile], kept: Path
+    book: BookAudio, chapter: ChapterAudio, profiles: Iterable[Profile], cache_folder: Path
 ) -> list[Encoded]:
-    """What is kept of a chapter as it is now, encoded for one of the profiles; nothing is made."""
+    """Returns the encoded files of a chapter that exist for one of the profiles; makes nothing."""
     jobs = dict.fromkeys(
-        EncodeJob(chapter, chapter.key, code, profile.target, profile.room_tone)
+        EncodeJob(chapter, chapter.key, encoding, profile.target, profile.room_tone)
         for profile in profiles
-        for code in (book.encoding(format, profile) for format in profile.formats)
+        for encoding in (book.encoding(format, profile) for format in profile.formats)
     )
-    return [sound for job in jobs if (sound := kept_of(job, kept))]
+    return [
+        encoded_chapter for job in jobs if (encoded_chapter := load_encoded_job(job, cache_folder))
+    ]
 
 
-def _mended(path: Path) -> str:
+def _remade_remark(path: Path) -> str:
+    """Returns the remark on an altered file that is made again."""
     return f"{path.name} had been altered since it was made; it is made again"
 
 
-def _failures(
+def _collect_failures(
     plans: Sequence[_Plan], encoded: Mapping[EncodeJob, Encoded | ExportError]
 ) -> tuple[Failure, ...]:
-    found: dict[str, list[Path]] = {}
+    """Groups the files that could not be made by reason."""
+    paths_by_reason: dict[str, list[Path]] = {}
     for plan in plans:
         errors = [encoded[job] for job in plan.jobs]
-        whys = [str(error) for error in errors if isinstance(error, ExportError)]
-        for why in [plan.fault] if plan.fault else whys:
-            found.setdefault(why, []).append(plan.path)
-    return tuple(Failure(why, tuple(paths)) for why, paths in found.items())
+        reasons = [str(error) for error in errors if isinstance(error, ExportError)]
+        for reason in [plan.fault] if plan.fault else reasons:
+            paths_by_reason.setdefault(reason, []).append(plan.path)
+    return tuple(Failure(reason, tuple(paths)) for reason, paths in paths_by_reason.items())
 
 
-def _covers(tags: BookFacts, ways: Sequence[Way]) -> dict[str, Cover | None]:
-    """The cover as each profile wants it, by its name."""
-    profiles = [way.profile for way in ways]
+def _fit_covers(tags: BookFacts, targets: Sequence[OutputTarget]) -> dict[str, Cover | None]:
+    """Fits the cover to each profile; by the profile's name."""
+    profiles = [target.profile for target in targets]
     if tags.cover is None:
         return dict.fromkeys(profile.name for profile in profiles)
     cover = read_cover(tags.cover)
     return {
-        one.name: fitted(cover, tags.cover, square=one.cover_square, pixels=one.cover_pixels)
-        for one in profiles
+        output_profile.name: fit_cover(
+            cover,
+            tags.cover,
+            square=output_profile.cover_square,
+            pixels=output_profile.cover_pixels,
+        )
+        for output_profile in profiles
     }
 
 
@@ -285,55 +308,65 @@ class _Plan:
     sample: bool = False
     remark: str = ""
     fault: str = ""
-    """Why it cannot be made, where that is known before anything is encoded."""
+    """Reason why it cannot be made, where that is known before encoding."""
 
     @property
     def jobs(self) -> list[EncodeJob]:
-        """What is to be encoded for it."""
+        """The encoding jobs that it needs."""
         if self.fault:
             return []
         target, room_tone = self.profile.target, self.profile.room_tone
-        return [EncodeJob(one, one.key, self.encoding, target, room_tone) for one in self.chapters]
+        return [
+            EncodeJob(chapter, chapter.key, self.encoding, target, room_tone)
+            for chapter in self.chapters
+        ]
 
     @property
-    def what(self) -> str:
-        """The file in words."""
+    def description(self) -> str:
+        """The file in words, for messages."""
         if self.sample:
             return "the retail sample"
         return (
-            "the book" if self.marks else _called(self.chapters[0].number, self.chapters[0].title)
+            "the book"
+            if self.marks
+            else _describe_chapter(self.chapters[0].number, self.chapters[0].title)
         )
 
 
-def _plans(book: BookAudio, way: Way, names: _FileNames) -> list[_Plan]:
-    profile = way.profile
-    # Part of a book is delivered as chapters, whatever the book as a whole will be.
-    parted = not book.whole and (profile.files == "book" or set(profile.formats) == {"m4b"})
+def _plan_files(book: BookAudio, target: OutputTarget, names: _FileNames) -> list[_Plan]:
+    """Plans all files of a target: books, chapters, retail sample."""
+    profile = target.profile
+    # An incomplete book is delivered as chapters, whatever the complete one will be.
+    is_chapters_only = not book.is_complete and (
+        profile.files == "book" or set(profile.formats) == {"m4b"}
+    )
     plans = []
     for format in profile.formats:
-        code = book.encoding(format, profile)
-        if book.whole and (format == "m4b" or profile.files != "chapters"):
-            plans += _book(book, profile, format, code, names)
-        if not parted and (format == "m4b" or profile.files == "book"):
+        encoding = book.encoding(format, profile)
+        if book.is_complete and (format == "m4b" or profile.files != "chapters"):
+            plans += _plan_book(book, profile, format, encoding, names)
+        if not is_chapters_only and (format == "m4b" or profile.files == "book"):
             continue
         for chapter in book.chapters:
             path = names.chapter(format, chapter.number, chapter.title)
             track = Track(chapter.title, chapter.number, book.count)
-            fault = _too_long(chapter, profile)
+            fault = _length_fault(chapter, profile)
             plans.append(
-                _Plan(path, format, profile, code, (chapter,), track, marks=False, fault=fault)
+                _Plan(path, format, profile, encoding, (chapter,), track, marks=False, fault=fault)
             )
-    if way.sample is not None and book.whole:
-        format, sample = profile.formats[0], way.sample
-        code = book.encoding(format, profile)
+    if target.sample is not None and book.is_complete:
+        format, sample = profile.formats[0], target.sample
+        encoding = book.encoding(format, profile)
         path = names.sample(format, sample.title)
         track = Track(sample.title, 0, 0)
-        plans.append(_Plan(path, format, profile, code, (sample,), track, marks=False, sample=True))
+        plans.append(
+            _Plan(path, format, profile, encoding, (sample,), track, marks=False, sample=True)
+        )
     return plans
 
 
-def _too_long(chapter: ChapterAudio, profile: Profile) -> str:
-    """What is to be done where a chapter lasts longer than a file may; empty where it does not."""
+def _length_fault(chapter: ChapterAudio, profile: Profile) -> str:
+    """Describes a chapter that is longer than a file may be; empty where it is not."""
     if profile.longest is None or chapter.timeline.seconds <= profile.longest * 60:
         return ""
     return (
@@ -343,49 +376,51 @@ def _too_long(chapter: ChapterAudio, profile: Profile) -> str:
     )
 
 
-def _book(
-    book: BookAudio, profile: Profile, format: str, code: Encoding, names: _FileNames
+def _plan_book(
+    book: BookAudio, profile: Profile, format: str, encoding: Encoding, names: _FileNames
 ) -> list[_Plan]:
-    """The file of the whole book; several where one cannot mark all chapters or gets too long."""
-    most = containers.MOST_MARKS.get(format)
-    whole = names.whole(format)
+    """Plans the file of the whole book; several where one cannot mark all chapters or gets too
+    long."""
+    max_marks = containers.MAX_MARKS.get(format)
+    book_path = names.book_file(format)
     for chapter in book.chapters:
-        if fault := _too_long(chapter, profile):
-            return [_Plan(whole, format, profile, code, tuple(book.chapters), fault=fault)]
+        if fault := _length_fault(chapter, profile):
+            return [_Plan(book_path, format, profile, encoding, tuple(book.chapters), fault=fault)]
     parts: list[list[ChapterAudio]] = [[]]
-    seconds = 0.0  # up to the chapter at hand, with what joining adds
+    seconds = 0.0  # length of the current part, with padding between chapters
     for chapter in book.chapters:
-        full = len(parts[-1]) == most
+        is_full = len(parts[-1]) == max_marks
         if profile.longest is not None:
-            full |= seconds + chapter.timeline.seconds > profile.longest * 60
-        if full and parts[-1]:
+            is_full |= seconds + chapter.timeline.seconds > profile.longest * 60
+        if is_full and parts[-1]:
             parts.append([])
             seconds = 0.0
         parts[-1].append(chapter)
-        seconds += chapter.timeline.seconds + code.join
+        seconds += chapter.timeline.seconds + encoding.join
     if len(parts) == 1:
-        remark = _unlisted(whole.name, len(book.chapters)) if format == "m4b" else ""
-        return [_Plan(whole, format, profile, code, tuple(book.chapters), remark=remark)]
-    why = (
-        f"{format.upper()} marks at most {most} chapters"
-        if most is not None and len(book.chapters) > most
+        remark = _unlisted_remark(book_path.name, len(book.chapters)) if format == "m4b" else ""
+        return [_Plan(book_path, format, profile, encoding, tuple(book.chapters), remark=remark)]
+    reason = (
+        f"{format.upper()} marks at most {max_marks} chapters"
+        if max_marks is not None and len(book.chapters) > max_marks
         else f"a file may last {profile.longest or 0:g} min"
     )
-    remark = f"{whole.name} is delivered in {len(parts)} parts: {why}"
+    remark = f"{book_path.name} is delivered in {len(parts)} parts: {reason}"
     plans = []
     for number, part in enumerate(parts, 1):
         track = Track(f"{book.tags.title}, part {number}", number, len(parts))
         path = names.part(format, number)
-        plans.append(_Plan(path, format, profile, code, tuple(part), track, remark=remark))
+        plans.append(_Plan(path, format, profile, encoding, tuple(part), track, remark=remark))
     return plans
 
 
-def _unlisted(name: str, chapters: int) -> str:
-    if chapters <= m4b.MOST_NERO:
+def _unlisted_remark(name: str, chapters: int) -> str:
+    """Returns a remark on a book with more chapters than Nero's list can hold."""
+    if chapters <= m4b.MAX_NERO_CHAPTERS:
         return ""
     return (
         f"{name} marks its {chapters} chapters in its chapter track alone: Nero's list, which some "
-        f"players read, ends at {m4b.MOST_NERO}"
+        f"players read, ends at {m4b.MAX_NERO_CHAPTERS}"
     )
 
 
@@ -394,31 +429,37 @@ def _unlisted(name: str, chapters: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _FileNames:
-    """Where the files of one profile lie."""
+    """Paths of the files of one profile."""
 
     profile: Profile
     book: BookAudio
-    out: Path
+    folder: Path
 
     @property
     def stem(self) -> Path:
-        """The book's, without an ending."""
-        name = _path(self.profile.book_name, self.book.tags.in_names())
-        return self.out / self.profile.name / name
+        """Path of the book without its ending."""
+        name = _expand_template(self.profile.book_name, self.book.tags.in_names())
+        return self.folder / self.profile.name / name
 
-    def whole(self, format: str) -> Path:
+    def book_file(self, format: str) -> Path:
+        """Returns the path of the whole book."""
         return _with_ending(self.stem, format)
 
     def part(self, format: str, number: int) -> Path:
+        """Returns the path of a part of the book."""
         return _with_ending(self.stem.with_name(f"{self.stem.name} - part {number}"), format)
 
     def chapter(self, format: str, number: int, title: str) -> Path:
+        """Returns the path of a chapter."""
         digits = max(2, len(str(self.book.count)))
-        own = {"number": f"{number:0{digits}}", "chapter": title, "format": format}
-        facts = self.book.tags.in_names() | own | {"name": self.stem.name}
-        return _with_ending(self.stem.parent / _path(self.profile.chapter_name, facts), format)
+        chapter_facts = {"number": f"{number:0{digits}}", "chapter": title, "format": format}
+        facts = self.book.tags.in_names() | chapter_facts | {"name": self.stem.name}
+        return _with_ending(
+            self.stem.parent / _expand_template(self.profile.chapter_name, facts), format
+        )
 
     def sample(self, format: str, title: str) -> Path:
+        """Returns the path of the retail sample."""
         name = f"{self.stem.name} - {file_name(title)}"
         return _with_ending(self.stem.with_name(name), format)
 
@@ -427,93 +468,97 @@ def _with_ending(path: Path, format: str) -> Path:
     return path.with_name(f"{path.name}.{format}")
 
 
-def _called(number: int, title: str) -> str:
+def _describe_chapter(number: int, title: str) -> str:
     return f"chapter {number} '{title}'"
 
 
 def check_names(titles: Sequence[str], tags: BookFacts, profiles: Sequence[Profile]) -> None:
-    """Raises UserError where two files of a book with these chapters would have one name, or names
-    that differ only in what some file systems look past: case, composed letters.
+    """Raises UserError where two files of a book with these chapters would have one name.
 
-    Chapters count though only the book is delivered: what is there of a book that is not whole yet
-    are its chapters.
+    Names count as equal that differ only in what some file systems ignore: case, composed letters.
+    Chapter files count even if only the book is delivered, since a book that is not complete yet is
+    delivered as chapters.
     """
     for profile in profiles:
         names = _FileNames(profile, BookAudio((), tags, len(titles)), Path())
-        paths = [(names.whole(format), "the book") for format in profile.formats]
+        named_paths = [(names.book_file(format), "the book") for format in profile.formats]
         if len(titles) > 1 or profile.files != "book":
-            paths += [
-                (names.chapter(format, number, title), _called(number, title))
+            named_paths += [
+                (names.chapter(format, number, title), _describe_chapter(number, title))
                 for format in profile.formats
                 for number, title in enumerate(titles, 1)
             ]
-        _check_paths(paths)
+        _check_paths(named_paths)
 
 
-def _check_paths(named: Iterable[tuple[Path, str]]) -> None:
-    """Raises UserError for two files, each with its words, at one path."""
-    taken: dict[str, str] = {}
-    for path, what in named:
-        name = folded(path)
-        if name in taken:
+def _check_paths(named_paths: Iterable[tuple[Path, str]]) -> None:
+    """Raises UserError for two files at one path; each path comes with a description."""
+    descriptions: dict[str, str] = {}
+    for path, description in named_paths:
+        name = fold_path(path)
+        if name in descriptions:
             raise UserError(
-                f"{taken[name]} and {what} would both be the file '{path.name}': put {{number}} "
-                "into chapter_name, at its beginning, or give them other names"
+                f"{descriptions[name]} and {description} would both be the file '{path.name}': put "
+                "{number} into chapter_name, at its beginning, or give them other names"
             )
-        taken[name] = what
+        descriptions[name] = description
 
 
-def _path(template: str, facts: dict[str, str]) -> Path:
+def _expand_template(template: str, facts: dict[str, str]) -> Path:
+    """Expands a name template to a path. Raises UserError for an unknown field."""
     try:
         return path_of(template, facts)
     except KeyError as error:
-        known = ", ".join(f"{{{name}}}" for name in facts)
-        raise UserError(f"output.name has no field {{{error.args[0]}}}, only {known}") from None
+        known_fields = ", ".join(f"{{{name}}}" for name in facts)
+        raise UserError(
+            f"output.name has no field {{{error.args[0]}}}, only {known_fields}"
+        ) from None
 
 
 def book_name(template: str, tags: BookFacts) -> str:
-    """A book's file name from its template; parts that are not known leave no dangling marks.
+    """Expands a book's name template; unknown parts leave no dangling punctuation.
 
     Raises UserError for a field that does not exist.
     """
-    return _path(template, tags.in_names()).as_posix()
+    return _expand_template(template, tags.in_names()).as_posix()
 
 
 # -- encoding --------------------------------------------------------------------------------------
 
 
-def _encode(
+def _encode_jobs(
     plans: Sequence[_Plan],
-    kept: Path,
+    cache_folder: Path,
     progress: Callable[[str, int, int], None],
     cancel: Event | None,
 ) -> dict[EncodeJob, Encoded | ExportError]:
+    """Encodes the chapters of all plans; returns results by job."""
     jobs = list(dict.fromkeys(job for plan in plans for job in plan.jobs))
     seconds = [job.chapter.timeline.seconds for job in jobs]
     shares = [0.0] * len(jobs)
 
     def on_progress(job: int, share: float) -> None:
         shares[job] = share
-        done = sum(share * length for share, length in zip(shares, seconds, strict=True))
-        progress("encode", round(done), round(sum(seconds)))
+        done_seconds = sum(share * length for share, length in zip(shares, seconds, strict=True))
+        progress("encode", round(done_seconds), round(sum(seconds)))
 
-    encoded = export_chapters(jobs, kept, on_progress=on_progress, cancel=cancel)
+    encoded = export_chapters(jobs, cache_folder, on_progress=on_progress, cancel=cancel)
     return dict(zip(jobs, encoded, strict=True))
 
 
-def prune(kept: Path, exported: Exported) -> int:
-    """Delete encoded chapters that an export did not use; returns the bytes freed.
+def prune(cache_folder: Path, exported: Exported) -> int:
+    """Deletes encoded chapters that an export did not use; returns the bytes freed.
 
     Raises StorageError.
     """
     used = {sound.path.stem for sound in exported.encoded}
-    freed = 0
-    with storage(kept):
-        for path in kept.iterdir():
+    freed_bytes = 0
+    with storage(cache_folder):
+        for path in cache_folder.iterdir():
             if re.fullmatch(r"[0-9a-f]{40}", path.stem) and path.stem not in used:
-                freed += path.stat().st_size
+                freed_bytes += path.stat().st_size
                 path.unlink()
-    return freed
+    return freed_bytes
 
 
 # -- delivering ------------------------------------------------------------------------------------
@@ -521,16 +566,16 @@ def prune(kept: Path, exported: Exported) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes files from encoded chapters, where they are not there as they should be."""
+    """Writes files from encoded chapters, where they are not up to date."""
 
     tags: BookFacts
     covers: Mapping[str, Cover | None]
-    """By names of profiles."""
+    """Covers by names of profiles."""
     ledger: _Ledger
-    shelf: Shelf | None
+    shelf: OutputManifest | None
 
     def deliver(self, plan: _Plan, sounds: Sequence[Encoded]) -> ListenerFile:
-        """The file of a plan. Raises ExportError, StorageError."""
+        """Writes the file of a plan, unless it is up to date. Raises ExportError, StorageError."""
         tags = replace(self.tags, genre=self.tags.genre or plan.profile.genre)
         cover = self.covers[plan.profile.name]
         titles = [chapter.title for chapter in plan.chapters]
@@ -545,13 +590,13 @@ class _Writer:
         }
         key = keys.key(recipe)
         starts = self.ledger.find(plan.path, key)
-        fresh = starts is None
+        is_fresh = starts is None
         if starts is None:
             parts = list(zip(titles, sounds, strict=True))
             if self.shelf is not None:
-                self.shelf.make_way(plan.path)
+                self.shelf.clear_path(plan.path)
             with replacing(plan.path) as temporary:
-                starts = _write(temporary, plan, parts, tags, cover)
+                starts = _write_file(temporary, plan, parts, tags, cover)
             self.ledger.note(plan.path, key, starts)
         rate = plan.encoding.sample_rate
         return ListenerFile(
@@ -561,33 +606,34 @@ class _Writer:
             starts=tuple(start / rate for start in starts),
             seconds=(starts[-1] + sounds[-1].samples) / rate,
             bytes=plan.path.stat().st_size,
-            fresh=fresh,
+            fresh=is_fresh,
             chapters=tuple(chapter.number for chapter in plan.chapters),
             folder=plan.profile.name,
         )
 
 
-def _write(
+def _write_file(
     path: Path,
     plan: _Plan,
     parts: Sequence[tuple[str, Encoded]],
     tags: BookFacts,
     cover: Cover | None,
 ) -> tuple[int, ...]:
+    """Writes a file in its format; returns the sample at which each chapter begins."""
     if plan.format == "m4b":
         return m4b.write(path, parts, tags, cover, plan.track)
-    facts = named(tags, plan.track, plan.format)
+    facts = file_tags(tags, plan.track, plan.format)
     return containers.write(path, plan.format, parts, facts, cover, marks=plan.marks)
 
 
 class _Ledger:
-    """Which files were delivered from what, so that those are not written again."""
+    """Records the recipe of each delivered file, so that unchanged files are not written again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.altered: list[Path] = []
-        """Files that were there, of the right making, and had other bytes than they were given."""
-        rows = load_json(path, {})  # a ledger lost costs a copy of every file
+        """Files with the right recipe but other bytes than were written."""
+        rows = load_json(path, {})  # a lost ledger costs a copy of every file
         self.rows = {
             name: row
             for name, row in (rows.items() if isinstance(rows, dict) else ())
@@ -596,9 +642,10 @@ class _Ledger:
         }
 
     def find(self, path: Path, key: str) -> tuple[int, ...] | None:
-        """Where a file's chapters start, if it is the one that was written, every byte of it.
+        """Returns the starts of a file's chapters if it is, byte for byte, the one that was
+        written.
 
-        One that is not goes to `altered`. Raises StorageError where it cannot be read.
+        Adds an altered file to `altered`. Raises StorageError where it cannot be read.
         """
         row = self.rows.get(self._name(path))
         if row is None or row["key"] != key or not path.exists():
@@ -606,17 +653,17 @@ class _Ledger:
         if self.is_altered(path):
             self.altered.append(path)
             return None
-        # one that was noted before there were hashes is copied once more
+        # older records have no hash: the file is copied once more
         return tuple(row["starts"]) if "sha256" in row else None
 
     def is_altered(self, path: Path) -> bool:
-        """Whether a file's bytes are others than were noted. Raises StorageError."""
-        known = self.rows.get(self._name(path), {}).get("sha256")
+        """Returns whether a file has other bytes than were recorded. Raises StorageError."""
+        recorded_sha256 = self.rows.get(self._name(path), {}).get("sha256")
         with storage(path):
-            return known is not None and keys.file_content(path) != known
+            return recorded_sha256 is not None and keys.file_content(path) != recorded_sha256
 
     def note(self, path: Path, key: str, starts: Sequence[int]) -> None:
-        """Raises StorageError."""
+        """Records a file that was written. Raises StorageError."""
         with storage(path):
             sha256 = keys.file_content(path)
         self.rows[self._name(path)] = {"key": key, "sha256": sha256, "starts": list(starts)}

@@ -1,6 +1,6 @@
-"""MP3, Opus, FLAC and WAV: encoded chapters joined, with tags, chapter marks and cover.
+"""Writes MP3, Opus, FLAC and WAV: joins encoded chapters, with tags, chapter marks and cover.
 
-MP3 and Opus are copied packet by packet; FLAC and WAV are written anew from FLAC, without loss,
+MP3 and Opus are copied packet by packet; FLAC and WAV are encoded anew from FLAC, without loss,
 since FLAC numbers its frames.
 """
 
@@ -19,13 +19,20 @@ from av.container import OutputContainer
 from av.packet import Packet
 from av.stream import Disposition
 
-from narrator.delivery.export.encode import Encoded, add_sound, created, gathered, opened, put
+from narrator.delivery.export.encode import (
+    Encoded,
+    add_sound,
+    create_file,
+    open_encoded,
+    regroup_blocks,
+    write_block,
+)
 from narrator.delivery.export.tags import Cover
 from narrator.sound.audio import Samples, decoded
 
-MOST_MARKS = {"mp3": 255, "opus": 1000, "flac": 1000}
-"""Chapters that one file can mark: an ID3 table of contents counts them in a byte, Vorbis comments
-in three digits. M4B's text track has no such limit, WAV no marks."""
+MAX_MARKS = {"mp3": 255, "opus": 1000, "flac": 1000}
+"""Most chapters that one file can mark: an ID3 table of contents counts them in a byte, Vorbis
+comments in three digits. M4B's text track has no such limit; WAV has no marks."""
 
 
 def write(
@@ -37,26 +44,27 @@ def write(
     *,
     marks: bool,
 ) -> tuple[int, ...]:
-    """Join encoded chapters (title, sound); returns the sample at which each begins.
+    """Joins encoded chapters (title, sound); returns the sample at which each begins.
 
-    `marks` asks for a chapter mark at each; WAV has none. Raises ExportError, OSError.
+    With `marks` each gets a chapter mark; WAV has none. Raises ExportError, OSError.
     """
-    packed = format in ("mp3", "opus")
-    starts = _packet_starts(chapters) if packed else _starts(chapters)
-    with created(path, format) as container:
+    copies_packets = format in ("mp3", "opus")
+    starts = _packet_starts(chapters) if copies_packets else _sample_starts(chapters)
+    with create_file(path, format) as container:
         container.metadata.update(tags)
         if marks:
-            _mark(container, format, chapters, starts)
+            _write_marks(container, format, chapters, starts)
         if format == "opus" and cover:
             container.metadata["METADATA_BLOCK_PICTURE"] = _picture_block(cover)
-        if packed:
-            _copy(container, chapters, cover if format == "mp3" else None)
+        if copies_packets:
+            _copy_packets(container, chapters, cover if format == "mp3" else None)
         else:
-            _transcode(container, format, chapters, cover if format == "flac" else None)
+            _encode_lossless(container, format, chapters, cover if format == "flac" else None)
     return starts
 
 
-def _starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
+def _sample_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
+    """Returns the sample at which each chapter begins in lossless files."""
     starts = [0]
     for _, encoded in chapters[:-1]:
         starts.append(starts[-1] + encoded.samples)
@@ -64,33 +72,39 @@ def _starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
 
 
 def _packet_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
-    """Every chapter brings its coder's delay and padding along: packets count, not samples."""
+    """Returns the sample at which each chapter begins in copied packets.
+
+    Every chapter brings its coder's delay and padding: packets count, not samples.
+    """
     starts = [Fraction(0)]
     for _, encoded in chapters[:-1]:
-        with opened(encoded.path) as source:
-            durations = [p.duration or 0 for p in source.demux(audio=0) if p.size]
-            clock = source.streams.audio[0].time_base or Fraction(1)
-            # the last packet says how much of it is sound, yet all of it plays within a book
-            starts.append(starts[-1] + len(durations) * durations[0] * clock)
+        with open_encoded(encoded.path) as source:
+            durations = [packet.duration or 0 for packet in source.demux(audio=0) if packet.size]
+            time_base = source.streams.audio[0].time_base or Fraction(1)
+            # the last packet states how much of it is sound, yet all of it plays within a book
+            starts.append(starts[-1] + len(durations) * durations[0] * time_base)
     rate = chapters[0][1].encoding.sample_rate
     return tuple(round(start * rate) for start in starts)
 
 
-def _mark(
+def _write_marks(
     container: OutputContainer,
     format: str,
     chapters: Sequence[tuple[str, Encoded]],
     starts: Sequence[int],
 ) -> None:
+    """Adds chapter marks in the form of the format."""
     rate = chapters[0][1].encoding.sample_rate
     titles = [title for title, _ in chapters]
     times = [round(start * 1000 / rate) for start in starts]
     end = round((starts[-1] + chapters[-1][1].samples) * 1000 / rate)
-    if format in ("opus", "flac"):  # FFmpeg rounds seconds up in these comments: 4.6 is 5.6
+    if format in ("opus", "flac"):  # FFmpeg rounds seconds up in these comments: 4.6 becomes 5.6
         for number, (title, time) in enumerate(zip(titles, times, strict=True)):
-            minutes, rest = divmod(time, 60_000)
-            clock = f"{minutes // 60:02}:{minutes % 60:02}:{rest // 1000:02}.{rest % 1000:03}"
-            container.metadata[f"CHAPTER{number:03}"] = clock
+            minutes, millis = divmod(time, 60_000)
+            timestamp = (
+                f"{minutes // 60:02}:{minutes % 60:02}:{millis // 1000:02}.{millis % 1000:03}"
+            )
+            container.metadata[f"CHAPTER{number:03}"] = timestamp
             container.metadata[f"CHAPTER{number:03}NAME"] = title
         return
     container.set_chapters(
@@ -109,15 +123,16 @@ def _mark(
     )
 
 
-def _copy(
+def _copy_packets(
     container: OutputContainer, chapters: Sequence[tuple[str, Encoded]], cover: Cover | None
 ) -> None:
+    """Copies the packets of all chapters to one stream with continuous times."""
     stream: AudioStream | None = None
     time = 0
     for number, (_, encoded) in enumerate(chapters, 1):
-        with opened(encoded.path) as source:
+        with open_encoded(encoded.path) as source:
             sound = source.streams.audio[0]
-            frame = 0
+            frame_duration = 0
             for packet in source.demux(sound):
                 if not packet.size:
                     continue
@@ -125,43 +140,44 @@ def _copy(
                     stream = container.add_stream_from_template(sound)
                     _add_cover(container, cover)
                     time = packet.pts or 0
-                frame = frame or packet.duration or 0
-                last = number == len(chapters)
-                piece = packet if last else _bare(packet, frame)
-                piece.stream = stream
-                piece.pts = piece.dts = time
-                time += frame
-                container.mux_one(piece)
+                frame_duration = frame_duration or packet.duration or 0
+                is_last = number == len(chapters)
+                output_packet = packet if is_last else _clean_packet(packet, frame_duration)
+                output_packet.stream = stream
+                output_packet.pts = output_packet.dts = time
+                time += frame_duration
+                container.mux_one(output_packet)
 
 
-def _bare(packet: Packet[AudioStream], duration: int) -> Packet[Any]:
-    """A packet without what it says of being the first or last of its chapter."""
-    bare: Packet[Any] = Packet(bytes(packet))
-    bare.time_base = packet.time_base
-    bare.duration = duration
-    bare.is_keyframe = True
-    return bare
+def _clean_packet(packet: Packet[AudioStream], duration: int) -> Packet[Any]:
+    """Returns a packet without side data on being the first or last of its chapter."""
+    clean_packet: Packet[Any] = Packet(bytes(packet))
+    clean_packet.time_base = packet.time_base
+    clean_packet.duration = duration
+    clean_packet.is_keyframe = True
+    return clean_packet
 
 
-def _transcode(
+def _encode_lossless(
     container: OutputContainer,
     format: str,
     chapters: Sequence[tuple[str, Encoded]],
     cover: Cover | None,
 ) -> None:
+    """Encodes the decoded chapters as FLAC or WAV."""
     codec = "pcm" if format == "wav" else "flac"
     stream = add_sound(container, replace(chapters[0][1].encoding, codec=codec))
     _add_cover(container, cover)
     position = 0
-    for block in gathered(_sounds(chapters)):
-        put(container, stream, block, position)
+    for block in regroup_blocks(_decoded_blocks(chapters)):
+        write_block(container, stream, block, position)
         position += len(block)
     container.mux(stream.encode(None))
 
 
-def _sounds(chapters: Sequence[tuple[str, Encoded]]) -> Iterator[Samples]:
+def _decoded_blocks(chapters: Sequence[tuple[str, Encoded]]) -> Iterator[Samples]:
     for _, encoded in chapters:
-        with opened(encoded.path) as source:
+        with open_encoded(encoded.path) as source:
             yield from decoded(source, mono=False)
 
 
@@ -180,7 +196,7 @@ def _add_cover(container: OutputContainer, cover: Cover | None) -> None:
 
 
 def _picture_block(cover: Cover) -> str:
-    """FLAC's picture block in base64, as Vorbis comments carry a cover (RFC 9639, 8.8)."""
+    """Returns FLAC's picture block in base64, as Vorbis comments carry a cover (RFC 9639, 8.8)."""
     mime = cover.mime.encode()
     block = struct.pack(">II", 3, len(mime)) + mime + struct.pack(">I", 0)
     block += struct.pack(">IIIII", cover.width, cover.height, 24, 0, len(cover.data))

@@ -1,4 +1,4 @@
-"""A chapter as it comes to export, and a cut from one: the retail sample."""
+"""A chapter as input of the export, and an excerpt of one: the retail sample."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from narrator.text.sentences import sentences
 
 @dataclass(frozen=True, slots=True)
 class ChapterAudio:
-    """One chapter, ready to be heard."""
+    """A chapter's sound, ready to be exported."""
 
     number: int
-    """From 1, in its book."""
+    """Counted from 1, in its book."""
     title: str
     key: str
-    """Of everything that decides its samples: `assemble.sound_key`."""
+    """Key of everything that decides its samples: `assemble.sound_key`."""
     timeline: Timeline
     blocks: Callable[[], Iterator[Samples]]
-    """Its samples at the timeline's rate, (n,) or (n, 2), from the start at every call; from a
-    thread, once for all encodings."""
+    """Streams its samples at the timeline's rate, (n,) or (n, 2), from the start at every call;
+    called from a thread, once for all encodings."""
     channels: int = 1
-    """Of what `blocks` gives: 2 where there is music in stereo."""
+    """Channel count of `blocks`: 2 where there is music in stereo."""
     speech: Callable[[], Iterator[Samples]] | None = None
-    """The words alone, in one channel, where `blocks` has music too; as long as that. They are what
-    is levelled, as far as the target accepts the mix, lest music makes a chapter's words louder or
-    quieter than the next."""
+    """Streams the words alone, in one channel and equally long, where `blocks` has music too. They
+    decide the level, as far as the target accepts the mix, so that music does not make a chapter's
+    words louder or quieter than the next."""
 
 
-LEAD = 0.75
-"""Seconds before a sample's first word and, twice, after its last: within what ACX asks for."""
-ROOM = 0.1
-"""Seconds between two sentences of a take that a sample may end in."""
+SAMPLE_LEAD = 0.75
+"""Seconds before a sample's first word and, twice, after its last: within ACX's demands."""
+MIN_SENTENCE_GAP = 0.1
+"""Least seconds between two sentences of a take for a sample to end there."""
 FADE = 0.25
-"""Seconds in which what lies before and after the words, such as music, comes and goes at most."""
+"""Most seconds in which sound around the words, such as music, fades in and out."""
 
 
 def excerpt(
@@ -51,37 +51,53 @@ def excerpt(
     start: float,
     seconds: float,
     *,
-    least: float = 0,
+    min_seconds: float = 0,
     language: str = "",
 ) -> ChapterAudio:
-    """The part of a chapter from the first words after `start` on, `seconds` at most with its
-    silent edges; it begins and ends in pauses, within a take too where its words are timed, after a
-    sentence of this language. Raises UserError where it gets no `least` seconds.
+    """Cuts a chapter from the first words after `start` on, to `seconds` at most with its silent
+    edges.
+
+    It begins and ends in pauses, also within a take, after a sentence of this language, where its
+    words are timed. Raises UserError where it is shorter than `min_seconds`.
     """
-    line = sound.timeline
-    rate = line.sample_rate
-    lead, tail = round(LEAD * rate), round(2 * LEAD * rate)
-    held, cut = _chosen(line, round(start * rate), round(seconds * rate) - lead - tail, language)
-    length = lead + held[-1].stop - held[0].start + tail if held else 0
-    if not held or length < least * rate:
+    timeline = sound.timeline
+    rate = timeline.sample_rate
+    lead, tail = round(SAMPLE_LEAD * rate), round(2 * SAMPLE_LEAD * rate)
+    chosen_cues, cut_cue = _choose_cues(
+        timeline, round(start * rate), round(seconds * rate) - lead - tail, language
+    )
+    length = lead + chosen_cues[-1].stop - chosen_cues[0].start + tail if chosen_cues else 0
+    if not chosen_cues or length < min_seconds * rate:
         raise UserError(
             f"output.sample: '{sound.title}' gives {length / rate:.0f} s from {start:g} s on, of "
-            f"{least:g} s that are asked for; choose another chapter, start or length"
+            f"{min_seconds:g} s that are asked for; choose another chapter, start or length"
         )
-    first, last = held[0].start, held[-1].stop
-    window = _Window(first - lead, length, first, last, _fades(line, first, last, cut))
-    words = sound.speech
-    whole = [cue for cue in line.cues if first <= cue.start and cue.stop <= last]
-    cues = tuple(cue.moved(lead - first) for cue in [*whole, *([cut.cue] if cut else [])])
-    within = {"before": cut.resumed} if cut else {}
+    first_sample, last_sample = chosen_cues[0].start, chosen_cues[-1].stop
+    window = _Window(
+        first_sample - lead,
+        length,
+        first_sample,
+        last_sample,
+        _fade_lengths(timeline, first_sample, last_sample, cut_cue),
+    )
+    speech = sound.speech
+    whole_cues = [
+        cue for cue in timeline.cues if first_sample <= cue.start and cue.stop <= last_sample
+    ]
+    cues = tuple(
+        cue.moved(lead - first_sample) for cue in [*whole_cues, *([cut_cue.cue] if cut_cue else [])]
+    )
+    cut_facts = {"before": cut_cue.resumed} if cut_cue else {}
     return ChapterAudio(
         number=sound.number,
         title=title,
-        key=keys.key({"excerpt": 1, "of": sound.key, "from": first, "to": last} | within),
+        key=keys.key(
+            {"excerpt": 1, "of": sound.key, "from": first_sample, "to": last_sample} | cut_facts
+        ),
         timeline=Timeline(rate, length, cues),
-        blocks=lambda: _cut(sound.blocks, window, sound.channels),
+        blocks=lambda: _cut_window(sound.blocks, window, sound.channels),
         channels=sound.channels,
-        speech=None if words is None else lambda: _cut(words, window, 1),
+        speech=None if speech is None else lambda: _cut_window(speech, window, 1),
     )
 
 
@@ -89,27 +105,35 @@ def nearest_excerpt(
     sound: ChapterAudio, title: str, start: float, seconds: float, span: tuple[float, float],
     language: str,
 ) -> tuple[ChapterAudio, str]:  # fmt: skip
-    """An `excerpt`, or where that gets too short the nearest that does not: longer, else from an
-    earlier word on. `span` are the seconds that it may have, least and most; with it a remark on
-    what is other than was asked for, or "". Raises UserError where the chapter is too short.
+    """Cuts an `excerpt`, or the nearest that is long enough: longer, else from an earlier word on.
+
+    `span` are its least and most seconds. Returns it with a remark on what differs from what was
+    asked for, or "". Raises UserError where the chapter is too short.
     """
-    line, (least, most) = sound.timeline, span
+    timeline, (min_seconds, max_seconds) = sound.timeline, span
     try:
-        return excerpt(sound, title, start, seconds, least=least, language=language), ""
+        return excerpt(sound, title, start, seconds, min_seconds=min_seconds, language=language), ""
     except UserError as error:
         refusal = error
-    begins = [cue.start / line.sample_rate for cue in line.heard]
-    earlier = sorted((begin for begin in begins if begin < start), reverse=True)
-    for begin in (start, *earlier):
-        later = [cue for cue in line.heard if cue.start >= round(begin * line.sample_rate)]
-        for cue in later:
-            length = (cue.stop - later[0].start) / line.sample_rate + 3 * LEAD
-            if least <= length <= most:
-                cut = excerpt(sound, title, begin, length + 0.01, language=language)
-                where = f" from {begin:.0f} s on" if begin < start else ""
-                return cut, (
-                    f"the retail sample lasts {cut.timeline.seconds:.0f} s{where}: takes of "
-                    f"'{sound.title}' allow none of {least:g} to {seconds:g} s from {start:g} s on"
+    cue_starts = [cue.start / timeline.sample_rate for cue in timeline.heard]
+    earlier = sorted(
+        (candidate_start for candidate_start in cue_starts if candidate_start < start), reverse=True
+    )
+    for candidate_start in (start, *earlier):
+        later_cues = [
+            cue
+            for cue in timeline.heard
+            if cue.start >= round(candidate_start * timeline.sample_rate)
+        ]
+        for cue in later_cues:
+            length = (cue.stop - later_cues[0].start) / timeline.sample_rate + 3 * SAMPLE_LEAD
+            if min_seconds <= length <= max_seconds:
+                sample = excerpt(sound, title, candidate_start, length + 0.01, language=language)
+                start_note = f" from {candidate_start:.0f} s on" if candidate_start < start else ""
+                return sample, (
+                    f"the retail sample lasts {sample.timeline.seconds:.0f} s{start_note}: takes "
+                    f"of '{sound.title}' allow none of {min_seconds:g} to {seconds:g} s "
+                    f"from {start:g} s on"
                 )
     raise refusal
 
@@ -120,89 +144,106 @@ class _CutCue:
 
     cue: Cue
     resumed: int
-    """Where the next is heard."""
+    """Sample at which the next sentence begins."""
 
 
-def _chosen(
-    line: Timeline, start: int, most: int, language: str
+def _choose_cues(
+    timeline: Timeline, start: int, max_length: int, language: str
 ) -> tuple[list[Cue], _CutCue | None]:
-    """What is heard from `start` on within so many samples; and the last of it, where that is not
-    whole."""
-    begins = [cue for cue in line.heard if cue.start >= start]
-    held = [cue for cue in begins if cue.stop - begins[0].start <= most]
-    if not begins[len(held) :]:
-        return held, None
-    cut = _parted(line, begins[len(held)], begins[0].start + most, language)
-    return [*held, *([cut.cue] if cut else [])], cut
+    """Returns the cues from `start` on that fit into `max_length` samples.
+
+    The second result is the last of them, where only its first sentences fit.
+    """
+    later_cues = [cue for cue in timeline.heard if cue.start >= start]
+    cues = [cue for cue in later_cues if cue.stop - later_cues[0].start <= max_length]
+    if not later_cues[len(cues) :]:
+        return cues, None
+    cut_cue = _cut_cue(timeline, later_cues[len(cues)], later_cues[0].start + max_length, language)
+    return [*cues, *([cut_cue.cue] if cut_cue else [])], cut_cue
 
 
-def _fades(line: Timeline, first: int, last: int, cut: _CutCue | None) -> tuple[int, int]:
-    """Samples before and after what is held that no other words are heard in."""
-    before = max((cue.stop for cue in line.heard if cue.stop <= first), default=0)
-    after = min((cue.start for cue in line.heard if cue.start >= last), default=line.length)
-    after = min(after, cut.resumed) if cut else after
-    most = round(FADE * line.sample_rate)
-    return min(most, first - before), min(most, after - last)
+def _fade_lengths(
+    timeline: Timeline, first: int, last: int, cut_cue: _CutCue | None
+) -> tuple[int, int]:
+    """Returns the samples before and after the excerpt in which no other words are heard."""
+    previous_stop = max((cue.stop for cue in timeline.heard if cue.stop <= first), default=0)
+    next_start = min(
+        (cue.start for cue in timeline.heard if cue.start >= last), default=timeline.length
+    )
+    next_start = min(next_start, cut_cue.resumed) if cut_cue else next_start
+    max_fade = round(FADE * timeline.sample_rate)
+    return min(max_fade, first - previous_stop), min(max_fade, next_start - last)
 
 
-def _parted(line: Timeline, cue: Cue, end: int, language: str) -> _CutCue | None:
-    """The sentences of a cue that are heard before a sample is to end; None where its words are not
-    timed, or no sentence has a pause after it. A unison stays whole."""
-    found: _CutCue | None = None
-    if any(other.with_before and other.start == cue.start for other in line.cues):
-        return found
+def _cut_cue(timeline: Timeline, cue: Cue, end: int, language: str) -> _CutCue | None:
+    """Returns the first sentences of a cue that end before a sample.
+
+    None where its words are not timed, no sentence has a pause after it, or it is in unison.
+    """
+    cut_cue: _CutCue | None = None
+    if any(candidate.with_before and candidate.start == cue.start for candidate in timeline.cues):
+        return cut_cue
     for _, stop in sentences(cue.text, language)[:-1]:
         number = bisect_left(cue.words, stop, key=lambda word: word[0])
         if not 0 < number < len(cue.words):
             continue
-        (_, said, _, last), (meant, _, resumed, _) = cue.words[number - 1 : number + 1]
-        timed = not any(map(str.isalnum, cue.text[said:stop] + cue.text[stop:meant]))
-        if timed and last <= end and resumed - last >= ROOM * line.sample_rate:
+        (_, last_word_end, _, word_stop), (next_word_start, _, next_word_time, _) = cue.words[
+            number - 1 : number + 1
+        ]
+        is_timed = not any(
+            map(str.isalnum, cue.text[last_word_end:stop] + cue.text[stop:next_word_start])
+        )
+        if (
+            is_timed
+            and word_stop <= end
+            and next_word_time - word_stop >= MIN_SENTENCE_GAP * timeline.sample_rate
+        ):
             text = cue.text[:stop].rstrip()
             words = cue.words[:number]
-            found = _CutCue(replace(cue, stop=last, text=text, words=words), resumed)
-    return found
+            cut_cue = _CutCue(replace(cue, stop=word_stop, text=text, words=words), next_word_time)
+    return cut_cue
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """What of a chapter's samples is heard."""
+    """The part of a chapter's samples that an excerpt holds."""
 
     begin: int
-    """Where the cut begins: it may lie before the chapter's first sample, or end after its last."""
+    """First sample; it may lie before the chapter's first, as the end may lie after its last."""
     length: int
     first: int
     last: int
-    """From where to where everything is heard."""
+    """Samples between which everything is at full level."""
     fades: tuple[int, int]
-    """Samples before and after that: beyond them is silence, lest the next words are heard."""
+    """Samples of the fades before and after that; beyond them is silence, so that the next words
+    are not heard."""
 
-    def gain(self, places: NDArray[np.int64]) -> Samples:
-        """At places in the chapter."""
-        rising = (places - self.first + self.fades[0]) / max(1, self.fades[0])
-        falling = (self.last + self.fades[1] - places) / max(1, self.fades[1])
-        edge = np.clip(np.minimum(rising, falling), 0, 1)
-        return (0.5 - 0.5 * np.cos(np.pi * edge)).astype(np.float32)
+    def gain(self, positions: NDArray[np.int64]) -> Samples:
+        """Returns the gain at positions in the chapter."""
+        fade_in = (positions - self.first + self.fades[0]) / max(1, self.fades[0])
+        fade_out = (self.last + self.fades[1] - positions) / max(1, self.fades[1])
+        ramp = np.clip(np.minimum(fade_in, fade_out), 0, 1)
+        return (0.5 - 0.5 * np.cos(np.pi * ramp)).astype(np.float32)
 
 
-def _cut(
+def _cut_window(
     blocks: Callable[[], Iterator[Samples]], window: _Window, channels: int
 ) -> Iterator[Samples]:
-    """The window's samples; silent where the chapter has none."""
-    end = window.begin + window.length
-    at = window.begin  # of the next sample to give
-    position = 0  # of the block in the chapter
-    if at < 0:
-        yield silent(-at, channels)
-        at = 0
+    """Streams the window's samples; silence where the chapter has none."""
+    window_end = window.begin + window.length
+    next_position = window.begin  # next sample to yield
+    block_start = 0  # position of the block in the chapter
+    if next_position < 0:
+        yield silent(-next_position, channels)
+        next_position = 0
     for block in blocks():
-        low, high = max(at - position, 0), min(end - position, len(block))
-        position += len(block)
-        if low < high:
-            places = np.arange(at, at + high - low)
-            yield (block[low:high].T * window.gain(places)).T
-            at += high - low
-        if at >= end:
+        start, stop = max(next_position - block_start, 0), min(window_end - block_start, len(block))
+        block_start += len(block)
+        if start < stop:
+            positions = np.arange(next_position, next_position + stop - start)
+            yield (block[start:stop].T * window.gain(positions)).T
+            next_position += stop - start
+        if next_position >= window_end:
             return
-    if at < end:
-        yield silent(end - at, channels)
+    if next_position < window_end:
+        yield silent(window_end - next_position, channels)

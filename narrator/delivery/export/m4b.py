@@ -1,9 +1,9 @@
-"""M4B: one file of encoded AAC chapters, with chapter marks, cover and tags.
+"""Writes M4B: one file of encoded AAC chapters, with chapter marks, cover and tags.
 
-Chapters are copied, not encoded again. FFmpeg's own muxer is not used for this: it keeps 70 bytes a
-packet in memory (300 MB for 26 hours), and drops series, publisher and language from the tags that
-Apple's software reads. Layout after ISO/IEC 14496-12 and -14, Apple's QuickTime File Format
-Specification (chapter lists), and what FFmpeg writes, which players are known to take.
+Chapters are copied, not encoded again. FFmpeg's own muxer is not used: it keeps 70 bytes a packet
+in memory (300 MB for 26 hours), and drops series, publisher and language from the tags that Apple's
+software reads. The layout follows ISO/IEC 14496-12 and -14, Apple's QuickTime File Format
+Specification (chapter lists), and the output of FFmpeg, which players are known to accept.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.delivery.export.encode import Encoded, Encoding, opened
+from narrator.delivery.export.encode import Encoded, Encoding, open_encoded
 from narrator.delivery.export.tags import GENRE, Cover, Track, three_letters
 from narrator.errors import ExportError
 from narrator.project.facts import BookFacts
 
-FRAME = 1024
+FRAME_SAMPLES = 1024
 """Samples of an AAC packet."""
-PRIMING = 1024
-"""Samples that FFmpeg's encoder puts before the sound; an edit list leaves the first ones out."""
-CLOCK = 1000
-"""Ticks a second of the movie and of the chapter track, as players expect."""
-CHUNK = 32
-"""Packets that lie together: the granule in which players look things up."""
-MOST_NERO = 255
-"""Chapters that a `chpl` list can count; a file of more has none, rather than one that ends early.
+PRIMING_SAMPLES = 1024
+"""Samples that FFmpeg's encoder puts before the sound; an edit list skips the first ones."""
+TICKS_PER_SECOND = 1000
+"""Time scale of the movie and of the chapter track, as players expect."""
+CHUNK_PACKETS = 32
+"""Packets in a chunk, the unit in which players seek."""
+MAX_NERO_CHAPTERS = 255
+"""Most chapters of a `chpl` list; a file with more has no list, rather than one that ends early.
 The QuickTime track has no such limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ChapterFile:
-    """Where an encoded chapter's packets lie in its own file."""
+    """The position of an encoded chapter's packets in its own file."""
 
     path: Path
     start: int
@@ -54,116 +54,136 @@ def write(
     cover: Cover | None,
     track: Track | None = None,
 ) -> tuple[int, ...]:
-    """Join encoded chapters (title, sound); returns the sample at which each begins.
+    """Joins encoded chapters (title, sound); returns the sample at which each begins.
 
-    A chapter begins where its own timeline has its zero. `track` is set where the file is a part of
-    its book. Raises ExportError, OSError.
+    A chapter begins where its timeline has its zero. `track` is set where the file is a part of its
+    book. Raises ExportError, OSError.
     """
-    parts = [_read(encoded) for _, encoded in chapters]
-    code = chapters[0][1].encoding
-    rate = code.sample_rate
+    parts = [_read_index(encoded) for _, encoded in chapters]
+    encoding = chapters[0][1].encoding
+    rate = encoding.sample_rate
     if len({part.setup for part in parts}) > 1:
         raise ExportError("chapters of one M4B must be encoded alike")
     sizes = np.concatenate([part.sizes for part in parts])
-    ends = np.cumsum([len(part.sizes) for part in parts]) * FRAME
+    ends = np.cumsum([len(part.sizes) for part in parts]) * FRAME_SAMPLES
     starts = (0, *(int(end) for end in ends[:-1]))
     length = starts[-1] + chapters[-1][1].samples
 
     titles = [_text_sample(title) for title, _ in chapters]
-    text = b"".join(titles)
-    payload = len(text) + int(sizes.sum(dtype=np.int64))
-    head = _atom(b"ftyp", b"M4B ", _u32(0x200), b"M4B M4A isomiso2mp42")
-    wide = payload > 0xF000_0000  # 64-bit offsets
-    names = [title for title, _ in chapters]
-    meta = _atom(b"udta", _metadata(tags, cover, track), _nero(names, starts, rate))
+    text_samples = b"".join(titles)
+    payload = len(text_samples) + int(sizes.sum(dtype=np.int64))
+    file_type = _atom(b"ftyp", b"M4B ", _u32(0x200), b"M4B M4A isomiso2mp42")
+    is_wide = payload > 0xF000_0000  # 64-bit offsets
+    chapter_titles = [title for title, _ in chapters]
+    meta = _atom(
+        b"udta", _metadata(tags, cover, track), _nero_chapters(chapter_titles, starts, rate)
+    )
 
-    def movie(base: int) -> bytes:
-        return _movie(
+    def build_movie(base: int) -> bytes:
+        return _movie_atom(
             rate=rate,
             length=length,
-            sound=_sound_table(sizes, parts[0].setup, code, base + len(text), wide),
-            text=_text_table([len(t) for t in titles], starts, length, rate, base, wide),
-            packets=len(sizes),
+            sound_table=_sound_table(
+                sizes, parts[0].setup, encoding, base + len(text_samples), is_wide
+            ),
+            text_table=_text_table([len(t) for t in titles], starts, length, rate, base, is_wide),
+            packet_count=len(sizes),
             language=three_letters(tags.language),
-            meta=meta,
+            user_data=meta,
         )
 
-    data = struct.pack(">I4sQ", 1, b"mdat", payload + 16) if wide else (
+    data_header = struct.pack(">I4sQ", 1, b"mdat", payload + 16) if is_wide else (
         _u32(payload + 8) + b"mdat"
     )  # fmt: skip
-    before = len(head) + len(movie(0)) + len(data)
+    data_start = len(file_type) + len(build_movie(0)) + len(data_header)
     with path.open("wb") as file:
-        file.write(head + movie(before) + data + text)
+        file.write(file_type + build_movie(data_start) + data_header + text_samples)
         for part in parts:
-            _copy(part, file)
+            _copy_payload(part, file)
     return starts
 
 
-def _read(encoded: Encoded) -> _ChapterFile:
-    with opened(encoded.path) as container:
+def _read_index(encoded: Encoded) -> _ChapterFile:
+    """Reads the packet index of an encoded chapter. Raises ExportError."""
+    with open_encoded(encoded.path) as container:
         stream = container.streams.audio[0]
         entries = [(entry.pos, entry.size) for entry in stream.index_entries]
-        setup = stream.codec_context.extradata
-    if not entries or not setup or any(a + n != b for (a, n), (b, _) in pairwise(entries)):
+        decoder_config = stream.codec_context.extradata
+    if (
+        not entries
+        or not decoder_config
+        or any(
+            position + size != next_position
+            for (position, size), (next_position, _) in pairwise(entries)
+        )
+    ):
         raise ExportError(f"{encoded.path} is not a chapter that was encoded here")
     return _ChapterFile(
-        encoded.path, entries[0][0], np.array([n for _, n in entries], np.uint32), setup
+        encoded.path,
+        entries[0][0],
+        np.array([size for _, size in entries], np.uint32),
+        decoder_config,
     )
 
 
-def _copy(part: _ChapterFile, to: BinaryIO) -> None:
-    left = int(part.sizes.sum(dtype=np.int64))
+def _copy_payload(part: _ChapterFile, output_file: BinaryIO) -> None:
+    """Copies the packets of a chapter to the output file."""
+    remaining_bytes = int(part.sizes.sum(dtype=np.int64))
     with part.path.open("rb") as file:
         file.seek(part.start)
-        while left:
-            data = file.read(min(left, 1 << 20))
-            if not data:
+        while remaining_bytes:
+            block = file.read(min(remaining_bytes, 1 << 20))
+            if not block:
                 raise ExportError(f"{part.path} ends too early")
-            to.write(data)
-            left -= len(data)
+            output_file.write(block)
+            remaining_bytes -= len(block)
 
 
 # -- atoms -----------------------------------------------------------------------------------------
 
 
-def _u16(*values: int) -> bytes:
-    return struct.pack(f">{len(values)}H", *values)
+def _u16(*numbers: int) -> bytes:
+    """Packs numbers as big-endian 16-bit integers."""
+    return struct.pack(f">{len(numbers)}H", *numbers)
 
 
-def _u32(*values: int) -> bytes:
-    return struct.pack(f">{len(values)}I", *values)
+def _u32(*numbers: int) -> bytes:
+    """Packs numbers as big-endian 32-bit integers."""
+    return struct.pack(f">{len(numbers)}I", *numbers)
 
 
 def _atom(kind: bytes, *payload: bytes) -> bytes:
+    """Returns an MP4 atom: size, kind, payload."""
     return _u32(8 + sum(map(len, payload))) + kind + b"".join(payload)
 
 
-def _full(kind: bytes, *payload: bytes, version: int = 0, flags: int = 0) -> bytes:
+def _full_atom(kind: bytes, *payload: bytes, version: int = 0, flags: int = 0) -> bytes:
+    """Returns an MP4 full atom, with version and flags."""
     return _atom(kind, _u32(version << 24 | flags), *payload)
 
 
 _MATRIX = _u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000)
 _DATA_INFORMATION = _atom(
-    b"dinf", _full(b"dref", _u32(1), _full(b"url ", flags=1))
+    b"dinf", _full_atom(b"dref", _u32(1), _full_atom(b"url ", flags=1))
 )  # the data lies in this file
 
 
-def _movie(
+def _movie_atom(
     *,
     rate: int,
     length: int,
-    sound: bytes,
-    text: bytes,
-    packets: int,
+    sound_table: bytes,
+    text_table: bytes,
+    packet_count: int,
     language: str,
-    meta: bytes,
+    user_data: bytes,
 ) -> bytes:
     duration = _ticks(length, rate)
     return _atom(
         b"moov",
-        _full(
+        _full_atom(
             b"mvhd",
-            _u32(0, 0, CLOCK, duration, 0x10000),
+            _u32(0, 0, TICKS_PER_SECOND, duration, 0x10000),
             _u16(0x100, 0),
             bytes(8),
             _MATRIX,
@@ -173,36 +193,37 @@ def _movie(
         _atom(
             b"trak",
             _track_head(1, duration, flags=3, group=1, volume=0x100),
-            _edit(duration, PRIMING),
+            _edit_list(duration, PRIMING_SAMPLES),
             _atom(b"tref", _atom(b"chap", _u32(2))),
             _atom(
                 b"mdia",
-                _media_head(rate, packets * FRAME, language),
+                _media_head(rate, packet_count * FRAME_SAMPLES, language),
                 _handler(b"soun", b"SoundHandler"),
-                _atom(b"minf", _full(b"smhd", bytes(4)), _DATA_INFORMATION, sound),
+                _atom(b"minf", _full_atom(b"smhd", bytes(4)), _DATA_INFORMATION, sound_table),
             ),
         ),
         _atom(
             b"trak",
             _track_head(2, duration, flags=2, group=0, volume=0),
-            _edit(duration, 0),
+            _edit_list(duration, 0),
             _atom(
                 b"mdia",
-                _media_head(CLOCK, duration, language),
+                _media_head(TICKS_PER_SECOND, duration, language),
                 _handler(b"text", b"ChapterHandler"),
-                _atom(b"minf", _TEXT_MEDIA, _DATA_INFORMATION, text),
+                _atom(b"minf", _TEXT_MEDIA, _DATA_INFORMATION, text_table),
             ),
         ),
-        meta,
+        user_data,
     )
 
 
 def _ticks(samples: int, rate: int) -> int:
-    return round(samples * CLOCK / rate)
+    """Converts samples to ticks."""
+    return round(samples * TICKS_PER_SECOND / rate)
 
 
 def _track_head(number: int, duration: int, *, flags: int, group: int, volume: int) -> bytes:
-    return _full(
+    return _full_atom(
         b"tkhd",
         _u32(0, 0, number, 0, duration, 0, 0),
         _u16(0, group, volume, 0),
@@ -212,26 +233,31 @@ def _track_head(number: int, duration: int, *, flags: int, group: int, volume: i
     )
 
 
-def _edit(duration: int, start: int) -> bytes:
-    return _atom(b"edts", _full(b"elst", _u32(1, duration, start, 0x10000)))
+def _edit_list(duration: int, start: int) -> bytes:
+    return _atom(b"edts", _full_atom(b"elst", _u32(1, duration, start, 0x10000)))
 
 
-def _media_head(clock: int, duration: int, language: str) -> bytes:
-    packed = 0
+def _media_head(time_scale: int, duration: int, language: str) -> bytes:
+    packed_language = 0
     for letter in language:
-        packed = packed << 5 | ord(letter) - 0x60
+        packed_language = packed_language << 5 | ord(letter) - 0x60
     if duration < 2**31:
-        return _full(b"mdhd", _u32(0, 0, clock, duration), _u16(packed, 0))
-    return _full(b"mdhd", struct.pack(">QQIQ", 0, 0, clock, duration), _u16(packed, 0), version=1)
+        return _full_atom(b"mdhd", _u32(0, 0, time_scale, duration), _u16(packed_language, 0))
+    return _full_atom(
+        b"mdhd",
+        struct.pack(">QQIQ", 0, 0, time_scale, duration),
+        _u16(packed_language, 0),
+        version=1,
+    )
 
 
 def _handler(kind: bytes, name: bytes) -> bytes:
-    return _full(b"hdlr", bytes(4), kind, bytes(12), name + b"\0")
+    return _full_atom(b"hdlr", bytes(4), kind, bytes(12), name + b"\0")
 
 
 _TEXT_MEDIA = _atom(
     b"gmhd",
-    _full(b"gmin", _u16(0x40, 0x8000, 0x8000, 0x8000, 0, 0)),
+    _full_atom(b"gmin", _u16(0x40, 0x8000, 0x8000, 0x8000, 0, 0)),
     _atom(b"text", _MATRIX),
 )
 
@@ -240,37 +266,48 @@ _TEXT_MEDIA = _atom(
 
 
 def _sound_table(
-    sizes: NDArray[np.uint32], setup: bytes, code: Encoding, base: int, wide: bool
+    sizes: NDArray[np.uint32],
+    decoder_config: bytes,
+    encoding: Encoding,
+    data_offset: int,
+    is_wide: bool,
 ) -> bytes:
+    """Returns the sample table of the sound track, whose packets begin at `data_offset` in the
+    file."""
     count = len(sizes)
-    chunks = np.add.reduceat(sizes, np.arange(0, count, CHUNK), dtype=np.int64)
-    offsets = base + np.concatenate([[0], np.cumsum(chunks[:-1])])
-    whole, rest = divmod(count, CHUNK)
-    runs = [_u32(1, CHUNK, 1)] if whole else []
-    if rest:
-        runs.append(_u32(whole + 1, rest, 1))
-    average = int(sizes.sum(dtype=np.int64) * 8 * code.sample_rate // (count * FRAME))
+    chunk_sizes = np.add.reduceat(sizes, np.arange(0, count, CHUNK_PACKETS), dtype=np.int64)
+    offsets = data_offset + np.concatenate([[0], np.cumsum(chunk_sizes[:-1])])
+    full_chunks, last_packets = divmod(count, CHUNK_PACKETS)
+    chunk_runs = [_u32(1, CHUNK_PACKETS, 1)] if full_chunks else []
+    if last_packets:
+        chunk_runs.append(_u32(full_chunks + 1, last_packets, 1))
+    average_bitrate = int(
+        sizes.sum(dtype=np.int64) * 8 * encoding.sample_rate // (count * FRAME_SAMPLES)
+    )
     return _atom(
         b"stbl",
-        _full(b"stsd", _u32(1), _sound_entry(setup, code, average)),
-        _full(b"stts", _u32(1, count, FRAME)),
-        _full(b"stsc", _u32(len(runs)), *runs),
-        _full(b"stsz", _u32(0, count), sizes.astype(">u4").tobytes()),
-        _offsets(offsets, wide),
-        # decoding may begin one packet before any place
-        _full(b"sgpd", b"roll", _u32(2, 1), b"\xff\xff", version=1),
-        _full(b"sbgp", b"roll", _u32(1, count, 1)),
+        _full_atom(b"stsd", _u32(1), _sound_entry(decoder_config, encoding, average_bitrate)),
+        _full_atom(b"stts", _u32(1, count, FRAME_SAMPLES)),
+        _full_atom(b"stsc", _u32(len(chunk_runs)), *chunk_runs),
+        _full_atom(b"stsz", _u32(0, count), sizes.astype(">u4").tobytes()),
+        _offsets(offsets, is_wide),
+        # decoding begins one packet before the target of a seek
+        _full_atom(b"sgpd", b"roll", _u32(2, 1), b"\xff\xff", version=1),
+        _full_atom(b"sbgp", b"roll", _u32(1, count, 1)),
     )
 
 
-def _offsets(offsets: NDArray[np.int64], wide: bool) -> bytes:
-    kind, size = (b"co64", ">u8") if wide else (b"stco", ">u4")
-    return _full(kind, _u32(len(offsets)), offsets.astype(size).tobytes())
+def _offsets(offsets: NDArray[np.int64], is_wide: bool) -> bytes:
+    atom_name, number_format = (b"co64", ">u8") if is_wide else (b"stco", ">u4")
+    return _full_atom(atom_name, _u32(len(offsets)), offsets.astype(number_format).tobytes())
 
 
-def _sound_entry(setup: bytes, code: Encoding, average: int) -> bytes:
+def _sound_entry(decoder_config: bytes, encoding: Encoding, average_bitrate: int) -> bytes:
     decoder = _descriptor(
-        4, b"\x40\x15" + bytes(3), _u32(average, average), _descriptor(5, setup)
+        4,
+        b"\x40\x15" + bytes(3),
+        _u32(average_bitrate, average_bitrate),
+        _descriptor(5, decoder_config),
     )  # 0x40: MPEG-4 audio
     stream = _descriptor(3, _u16(1), b"\0", decoder, _descriptor(6, b"\x02"))
     return _atom(
@@ -278,9 +315,9 @@ def _sound_entry(setup: bytes, code: Encoding, average: int) -> bytes:
         bytes(6),
         _u16(1),
         bytes(8),
-        _u16(code.channels, 16, 0, 0),
-        _u32(code.sample_rate << 16),
-        _full(b"esds", stream),
+        _u16(encoding.channels, 16, 0, 0),
+        _u32(encoding.sample_rate << 16),
+        _full_atom(b"esds", stream),
     )
 
 
@@ -290,10 +327,16 @@ def _descriptor(tag: int, *payload: bytes) -> bytes:
 
 
 def _text_table(
-    sizes: Sequence[int], starts: Sequence[int], length: int, rate: int, base: int, wide: bool
+    sizes: Sequence[int],
+    starts: Sequence[int],
+    length: int,
+    rate: int,
+    data_offset: int,
+    is_wide: bool,
 ) -> bytes:
+    """Returns the sample table of the chapter track, whose titles begin at `base` in the file."""
     ticks = [_ticks(sample, rate) for sample in (*starts, length)]
-    times = b"".join(_u32(1, after - before) for before, after in pairwise(ticks))
+    times = b"".join(_u32(1, next_tick - tick) for tick, next_tick in pairwise(ticks))
     entry = _atom(
         b"text",
         bytes(6),
@@ -306,41 +349,42 @@ def _text_table(
     )
     return _atom(
         b"stbl",
-        _full(b"stsd", _u32(1), entry),
-        _full(b"stts", _u32(len(sizes)), times),
-        _full(b"stsc", _u32(1), _u32(1, len(sizes), 1)),
-        _full(b"stsz", _u32(0, len(sizes)), _u32(*sizes)),
-        _offsets(np.array([base]), wide),
+        _full_atom(b"stsd", _u32(1), entry),
+        _full_atom(b"stts", _u32(len(sizes)), times),
+        _full_atom(b"stsc", _u32(1), _u32(1, len(sizes), 1)),
+        _full_atom(b"stsz", _u32(0, len(sizes)), _u32(*sizes)),
+        _offsets(np.array([data_offset]), is_wide),
     )
 
 
 def _text_sample(title: str) -> bytes:
-    text = _cut(title, 0xFFFF)
+    text = _truncate_utf8(title, 0xFFFF)
     return _u16(len(text)) + text + _atom(b"encd", _u32(0x100))  # UTF-8
 
 
-def _cut(text: str, most: int) -> bytes:
-    """UTF-8 of at most so many bytes, whole characters."""
-    return text.encode()[:most].decode(errors="ignore").encode()
+def _truncate_utf8(text: str, max_bytes: int) -> bytes:
+    """Encodes text as UTF-8 of at most `max_bytes`, without splitting a character."""
+    return text.encode()[:max_bytes].decode(errors="ignore").encode()
 
 
 # -- user data -------------------------------------------------------------------------------------
 
 
-def _nero(titles: Sequence[str], starts: Sequence[int], rate: int) -> bytes:
-    if len(titles) > MOST_NERO:
+def _nero_chapters(titles: Sequence[str], starts: Sequence[int], rate: int) -> bytes:
+    """Returns Nero's chapter list; empty for more chapters than it can hold."""
+    if len(titles) > MAX_NERO_CHAPTERS:
         return b""
     rows = []
     for title, start in zip(titles, starts, strict=True):
-        text = _cut(title, 255)
+        text = _truncate_utf8(title, 255)
         rows.append(struct.pack(">QB", round(start * 10_000_000 / rate), len(text)) + text)
-    return _full(b"chpl", bytes(4), bytes([len(rows)]), *rows, version=1)
+    return _full_atom(b"chpl", bytes(4), bytes([len(rows)]), *rows, version=1)
 
 
 def _metadata(tags: BookFacts, cover: Cover | None, track: Track | None) -> bytes:
-    items = [
-        _text_item(kind, value)
-        for kind, value in (
+    atoms = [
+        _text_item(atom_name, text)
+        for atom_name, text in (
             (b"\xa9nam", track.title if track else tags.title),
             (b"\xa9ART", tags.author),
             (b"aART", tags.author),
@@ -352,11 +396,11 @@ def _metadata(tags: BookFacts, cover: Cover | None, track: Track | None) -> byte
             (b"desc", tags.description),
             (b"ldes", tags.description),
         )
-        if value
+        if text
     ]
-    items += [
-        _free_item(name, value)
-        for name, value in (
+    atoms += [
+        _free_item(name, text)
+        for name, text in (
             ("SUBTITLE", tags.subtitle),
             ("SERIES", tags.series),
             ("SERIES-PART", tags.part),
@@ -366,32 +410,32 @@ def _metadata(tags: BookFacts, cover: Cover | None, track: Track | None) -> byte
             ("ISBN", tags.isbn),
             ("ASIN", tags.asin),
         )
-        if value
+        if text
     ]
     if track and track.number:
         place = _u16(0, track.number, track.total, 0)
-        items.append(_atom(b"trkn", _data(0, place)))
-    items.append(_atom(b"stik", _data(21, b"\x02")))  # audiobook
-    items.append(_atom(b"pgap", _data(21, b"\x01")))  # no gap
+        atoms.append(_atom(b"trkn", _data_atom(0, place)))
+    atoms.append(_atom(b"stik", _data_atom(21, b"\x02")))  # audiobook
+    atoms.append(_atom(b"pgap", _data_atom(21, b"\x01")))  # no gap
     if cover:
-        items.append(_atom(b"covr", _data(14 if cover.kind == "png" else 13, cover.data)))
-    handler = _full(b"hdlr", bytes(4), b"mdirappl", bytes(9))
-    return _full(b"meta", handler, _atom(b"ilst", *items))
+        atoms.append(_atom(b"covr", _data_atom(14 if cover.kind == "png" else 13, cover.data)))
+    handler = _full_atom(b"hdlr", bytes(4), b"mdirappl", bytes(9))
+    return _full_atom(b"meta", handler, _atom(b"ilst", *atoms))
 
 
-def _data(kind: int, value: bytes) -> bytes:
-    return _atom(b"data", _u32(kind, 0), value)
+def _data_atom(data_type: int, payload: bytes) -> bytes:
+    return _atom(b"data", _u32(data_type, 0), payload)
 
 
-def _text_item(kind: bytes, value: str) -> bytes:
-    return _atom(kind, _data(1, value.encode()))
+def _text_item(atom_name: bytes, text: str) -> bytes:
+    return _atom(atom_name, _data_atom(1, text.encode()))
 
 
-def _free_item(name: str, value: str) -> bytes:
-    """An item of iTunes' free form, which FFmpeg and so Audiobookshelf read by its name."""
+def _free_item(name: str, text: str) -> bytes:
+    """Returns an item of iTunes' free form, which FFmpeg and so Audiobookshelf read by its name."""
     return _atom(
         b"----",
-        _full(b"mean", b"com.apple.iTunes"),
-        _full(b"name", name.encode()),
-        _data(1, value.encode()),
+        _full_atom(b"mean", b"com.apple.iTunes"),
+        _full_atom(b"name", name.encode()),
+        _data_atom(1, text.encode()),
     )

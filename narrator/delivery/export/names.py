@@ -1,4 +1,4 @@
-"""What delivered files are called. Knows nothing of what they hold."""
+"""Makes names of delivered files. Knows nothing of their contents."""
 
 from __future__ import annotations
 
@@ -12,17 +12,22 @@ from narrator.characters import seen
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
-def file_name(text: str, *, most: int = 180) -> str:
-    """A name that every file system takes: letters of any script stay, path characters go.
+def file_name(text: str, *, max_bytes: int = 180) -> str:
+    """Returns a name that every file system accepts: letters of any script stay, path characters
+    go.
 
-    `most` is in bytes of UTF-8, to leave room for a number and an ending within 255.
+    `max_bytes` counts UTF-8, and leaves room for a number and an ending within 255.
     """
     text = unicodedata.normalize("NFC", seen(text))
     text = re.sub(r"\s*:\s+|\s*[/\\|]\s*", " - ", text)
     text = re.sub(r'[<>"?*:]|[^\S ]', "", text)
-    text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn"))
+    text = "".join(
+        character
+        for character in text
+        if unicodedata.category(character) not in ("Cc", "Cs", "Co", "Cn")
+    )
     text = re.sub(r" {2,}", " ", text).strip(" .")
-    while len(text.encode()) > most:
+    while len(text.encode()) > max_bytes:
         text = text[:-1].rstrip(" .")
     if not text or _RESERVED.match(text):
         text = f"_{text}"
@@ -30,20 +35,21 @@ def file_name(text: str, *, most: int = 180) -> str:
 
 
 def path_of(template: str, facts: Mapping[str, str]) -> Path:
-    """A path from its template, without an ending; `/` in the template makes folders.
+    """Expands a template to a path without an ending; `/` in the template makes folders.
 
-    Facts that are empty leave no dangling marks and no empty folders. Raises KeyError for a field
-    that does not exist.
+    Empty facts leave no dangling punctuation and no empty folders. Raises KeyError for a field that
+    does not exist.
     """
     names = []
     for part in template.split("/"):
-        text = re.sub(r"\{(\w*)\}", lambda match: facts[match[1]], part)
-        text = re.sub(r"\(\s*\)|\[\s*\]", "", text).strip(" -_.,")
-        if text:
-            names.append(file_name(text))
+        part_text = re.sub(r"\{(\w*)\}", lambda match: facts[match[1]], part)
+        part_text = re.sub(r"\(\s*\)|\[\s*\]", "", part_text).strip(" -_.,")
+        if part_text:
+            names.append(file_name(part_text))
     return Path(*(names or ["_"]))
 
 
-def folded(path: Path) -> str:
-    """Equal for paths that some file system takes for one: macOS and Windows look past case."""
+def fold_path(path: Path) -> str:
+    """Returns a string that is equal for paths that some file system takes for one: macOS and
+    Windows ignore case."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path.as_posix()).casefold())

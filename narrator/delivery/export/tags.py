@@ -1,4 +1,4 @@
-"""What a file says of itself: title, people, series, cover; as each container wants it."""
+"""Tags of a file: title, people, series, cover; in the form of each container."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from narrator.project.facts import BookFacts
 GENRE = "Audiobook"
 
 
-def named(tags: BookFacts, track: Track | None, format: str) -> dict[str, str]:
-    """Tags by FFmpeg's names, for ID3, Vorbis comments and RIFF.
+def file_tags(tags: BookFacts, track: Track | None, format: str) -> dict[str, str]:
+    """Returns tags by FFmpeg's names, for ID3, Vorbis comments and RIFF.
 
-    As Audiobookshelf reads them: the artist is the author, the composer the narrator, the album
-    the book. A day is split by FFmpeg for ID3 into its year and date tags; Vorbis comments have a
-    date, and a year beside it for players that show one.
+    As Audiobookshelf reads them: the artist is the author, the composer the narrator, the album the
+    book. FFmpeg splits a day for ID3 into its year and date tags; Vorbis comments have a date, and
+    a year beside it for players that show one.
     """
-    found = {
+    tag_values = {
         "title": track.title if track else tags.title,
         "album": tags.title,
         "artist": tags.author,
@@ -37,12 +37,13 @@ def named(tags: BookFacts, track: Track | None, format: str) -> dict[str, str]:
         "asin": tags.asin,
         "track": f"{track.number}/{track.total}" if track and track.number else "",
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: text for name, text in tag_values.items() if text}
 
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """The place of a chapter or a part in its book, where it is a file; number 0 has none."""
+    """The title and number of a file that is a chapter or a part of its book; number 0 stands for
+    none."""
 
     title: str
     number: int
@@ -69,7 +70,7 @@ class Cover:
 
 # -- language --------------------------------------------------------------------------------------
 
-# ISO 639-1 and its ISO 639-2/T, which MP4 and ID3 ask for.
+# ISO 639-1 with ISO 639-2/T, which MP4 and ID3 require.
 _ISO_639_2 = dict(
     re.findall(
         r"(\w{2}) (\w{3})",
@@ -94,6 +95,6 @@ za zha zh zho zu zul
 
 
 def three_letters(language: str) -> str:
-    """ISO 639-2/T of a BCP 47 tag: "eng" of "en-GB"; "und" where there is none."""
-    first = re.split(r"[-_]", language.lower())[0]
-    return first if len(first) == 3 and first.isascii() else _ISO_639_2.get(first, "und")
+    """Returns ISO 639-2/T of a BCP 47 tag: "eng" of "en-GB"; "und" where there is none."""
+    primary = re.split(r"[-_]", language.lower())[0]
+    return primary if len(primary) == 3 and primary.isascii() else _ISO_639_2.get(primary, "und")
