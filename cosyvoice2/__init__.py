@@ -26,17 +26,17 @@ import mlx.core as mx
 import numpy as np
 
 from cosyvoice2 import stream as _stream
-from cosyvoice2.arrays import numbers
-from cosyvoice2.bistream import tokens_of_pieces
+from cosyvoice2.arrays import float_array
+from cosyvoice2.bistream import generate_tokens_from_pieces
 from cosyvoice2.config import MELS, Config
 from cosyvoice2.flow import TOKEN_FRAMES
-from cosyvoice2.generate import Request, Row, checked_tokens, tokens_of
+from cosyvoice2.generate import Request, Row, checked_tokens, generate_tokens
 from cosyvoice2.load import SPEAKERS, Checkpoint
 from cosyvoice2.load import load as _load_checkpoint
-from cosyvoice2.reference import Encoders, Reference, Speaker, speakers
-from cosyvoice2.sounds import Batch, Decoding, Sounds
+from cosyvoice2.reference import Encoders, Reference, Speaker, read_speakers
+from cosyvoice2.sounds import Batch, Decoding, SpeechDecoder
 from cosyvoice2.speech import Speech
-from cosyvoice2.vocoder import MelRow, pitch_of, vocode
+from cosyvoice2.vocoder import MelRow, predict_pitch, vocode
 from speechbase.device import CACHE_LIMIT, settle
 from speechbase.errors import AudioError, CheckpointError, ConfigError, ModelError, RequestError
 
@@ -89,7 +89,7 @@ class CosyVoice2:
         self.lm, self.flow, self.vocoder = checkpoint.lm, checkpoint.flow, checkpoint.vocoder
         self._path, self._tokenizer = checkpoint.path, checkpoint.tokenizer
         self._encoders = Encoders(checkpoint.path, checkpoint.config)
-        self._sounds = Sounds(self.flow, self.vocoder)
+        self._decoder = SpeechDecoder(self.flow, self.vocoder)
 
     @property
     def sample_rate(self) -> int:
@@ -105,7 +105,7 @@ class CosyVoice2:
     def speakers(self) -> Mapping[str, Speaker]:
         """Those stored with the model by name; its makers store none. Raises CheckpointError."""
         path = self._path / SPEAKERS
-        return speakers(path) if path.is_file() else {}
+        return read_speakers(path) if path.is_file() else {}
 
     def needs(self, rows: int) -> int:
         """Bytes beside the weights in which so many rows are spoken, about and at least.
@@ -113,8 +113,8 @@ class CosyVoice2:
         Keys and values of `POSITIONS` a row, and what speaks as many tokens.
         """
         c = self.config.lm
-        row = POSITIONS * c.num_layers * 2 * c.num_kv_heads * c.head_dim * self.lm.dtype.size
-        return rows * row + self._sounds.needs(rows, TOKEN_FRAMES * POSITIONS)
+        row_bytes = POSITIONS * c.num_layers * 2 * c.num_kv_heads * c.head_dim * self.lm.dtype.size
+        return rows * row_bytes + self._decoder.needs(rows, TOKEN_FRAMES * POSITIONS)
 
     def forget(self) -> None:
         """Give memory back: what is kept of references, and what MLX keeps for reuse."""
@@ -144,10 +144,10 @@ class CosyVoice2:
 
         A prompt's ids stand in front of the text's. Raises RequestError.
         """
-        given = self.lm.checked(text_ids, prefix_tokens, tokens)
-        found = np.array(self.lm.logits(*given))
+        inputs = self.lm.check_inputs(text_ids, prefix_tokens, tokens)
+        logits = np.array(self.lm.logits(*inputs))
         settle()
-        return found
+        return logits
 
     def generate(
         self,
@@ -173,19 +173,21 @@ class CosyVoice2:
             "", reference, prompt_text, prefix_tokens, instruction, speaker, uniforms, seed,
             min_len=min_len, max_len=max_len, compatible=compatible,
         )  # fmt: skip
-        return np.array(list(self._tokens(self._resolved(request), text)), np.int32)
+        return np.array(list(self._generate_tokens(self._resolve_speaker(request), text)), np.int32)
 
     def mel(self, tokens: Any, reference: Reference | None, speaker: Any = None) -> np.ndarray:
         """What tokens sound like in a voice, (2 n, 80): that of a reference, of a stored speaker,
         or of both, the speaker's vector then in place of the reference's."""
-        request = self._resolved(Request(tokens=tokens, reference=reference, speaker=speaker))
+        request = self._resolve_speaker(
+            Request(tokens=tokens, reference=reference, speaker=speaker)
+        )
         checked = checked_tokens("tokens", tokens, self.config.lm)
-        [mel] = self._sounds.mels([self._sounds.row(request, checked)])
+        [mel] = self._decoder.mels([self._decoder.row(request, checked)])
         return mel
 
     def pitch(self, mel: Any) -> np.ndarray:
         """Of a mel (frames, 80): Hz (frames,)."""
-        return pitch_of(self.vocoder, [numbers("mel", mel, (-1, MELS))])[0]
+        return predict_pitch(self.vocoder, [float_array("mel", mel, (-1, MELS))])[0]
 
     def vocode(
         self, mel: Any, pitch: Any = None, noise: Any = None, speed: float = 1.0, *, seed: int = 0
@@ -257,34 +259,38 @@ class CosyVoice2:
         arrays, one for each chunk.
         """
         seed = secrets.randbits(32) if seed is None else seed
-        request = self._resolved(Request(
+        request = self._resolve_speaker(Request(
             "", reference, prompt_text, prefix_tokens, instruction, speaker, uniforms, seed,
             min_len=min_len, max_len=max_len, tokens=tokens, cancel=cancel, compatible=compatible,
         ))  # fmt: skip
-        row, most = self._sounds.row(request), self._sounds.most(request)
-        made = self._tokens(request, text, most)
+        row, max_tokens = self._decoder.row(request), self._decoder.max_new_tokens(request)
+        token_stream = self._generate_tokens(request, text, max_tokens)
         if not compatible:
-            noise = self._sounds.noise(noise, -1)
-            return _stream.spoken(self._sounds, row, made, seed=seed, noise=noise)
+            noise = self._decoder.noise(noise, -1)
+            return _stream.stream_speech(self._decoder, row, token_stream, seed=seed, noise=noise)
         if noise is not None and not isinstance(noise, Iterator):
             raise RequestError("with compatible, noise is an iterator of arrays, one for a chunk")
-        return _stream.official(
-            self._sounds, row, made, hop=self.config.chunk, seed=seed, noises=noise
+        return _stream.stream_official(
+            self._decoder, row, token_stream, hop=self.config.chunk, seed=seed, noises=noise
         )
 
     def batch(self, slots: int = 8) -> Batch:
         """Room for `slots` rows side by side; more may be added, and wait."""
-        return Batch(self.lm, self.tokenize, slots, self._sounds, self._resolved)
+        return Batch(self.lm, self.tokenize, slots, self._decoder, self._resolve_speaker)
 
     # ---- within
 
-    def _tokens(self, request: Request, text: Any, most: int | None = None) -> Iterator[int]:
-        """Of a text, or pieces of one, as the request says; `most` as for `Row`."""
+    def _generate_tokens(
+        self, request: Request, text: Any, max_tokens: int | None = None
+    ) -> Iterator[int]:
+        """Of a text, or pieces of one, as the request says; `max_tokens` as for `Row`."""
         if text is None or isinstance(text, str):
-            return tokens_of(self.lm, self.tokenize, replace(request, text=text or ""), most)
-        return tokens_of_pieces(self.lm, self.tokenize, request, text)
+            return generate_tokens(
+                self.lm, self.tokenize, replace(request, text=text or ""), max_tokens
+            )
+        return generate_tokens_from_pieces(self.lm, self.tokenize, request, text)
 
-    def _resolved(self, request: Request) -> Request:
+    def _resolve_speaker(self, request: Request) -> Request:
         """A request that names a stored speaker, with what is stored of it. Raises RequestError.
 
         Unlike officially, a stored reference does not stand in the way of an instruction.
@@ -296,13 +302,15 @@ class CosyVoice2:
         if not isinstance(name, str):
             return request
         if name not in self.speakers:
-            known = ", ".join(self.speakers) or "none"
-            raise RequestError(f"no speaker {name!r} is stored with the model; there are: {known}")
+            speaker_names = ", ".join(self.speakers) or "none"
+            raise RequestError(
+                f"no speaker {name!r} is stored with the model; there are: {speaker_names}"
+            )
         stored = self.speakers[name]
         if request.reference is not None or stored.reference is None:
             return replace(request, speaker=stored.vector)
-        said: Any = request.prompt_text
-        leads = (said, request.instruction, request.prefix_tokens, request.tokens)
-        if all(each is None for each in leads):
-            said = stored.text
-        return replace(request, speaker=None, reference=stored.reference, prompt_text=said)
+        prompt_text: Any = request.prompt_text
+        leads = (prompt_text, request.instruction, request.prefix_tokens, request.tokens)
+        if all(lead is None for lead in leads):
+            prompt_text = stored.text
+        return replace(request, speaker=None, reference=stored.reference, prompt_text=prompt_text)

@@ -13,33 +13,33 @@ import mlx.nn as nn
 import numpy as np
 
 from cosyvoice2.config import LOOK_AHEAD, EncoderConfig
-from cosyvoice2.layers import CausalConv, Past, Sight, attend, convolved, sight
+from cosyvoice2.layers import CausalConv, Past, Sight, attend, convolved, row_sight
 from speechbase.functions import silu
 
 DOUBLED_LAYERS = 4  # after the doubling, in every checkpoint
 DOUBLED_KERNEL = 5
-SHORT, KEPT = 256, 2048
+MIN_POSITIONS, MAX_KEPT_POSITIONS = 256, 2048
 """Positions that the tables of distances reach at first, and those at most that are kept."""
 
 
-def distances(width: int, reach: int) -> mx.array:
+def distance_table(width: int, reach: int) -> mx.array:
     """What says a distance i - j, for reach - 1 down to 1 - reach: (2 reach - 1, width) float32.
 
     Sine and cosine in turns; the angle is a float32 product, as upstream's.
     """
-    even = np.arange(0, width, 2, dtype=np.float32)
-    frequency = np.exp((even * np.float32(-np.log(10000) / width)).astype(np.float64))
-    far = np.arange(reach - 1, -reach, -1, dtype=np.float32)
-    angle = (far[:, None] * frequency.astype(np.float32)).astype(np.float64)
-    table = np.stack([np.sin(angle), np.cos(angle)], axis=-1)
-    return mx.array(table.reshape(len(far), width).astype(np.float32))
+    channels = np.arange(0, width, 2, dtype=np.float32)
+    frequency = np.exp((channels * np.float32(-np.log(10000) / width)).astype(np.float64))
+    offsets = np.arange(reach - 1, -reach, -1, dtype=np.float32)
+    angles = (offsets[:, None] * frequency.astype(np.float32)).astype(np.float64)
+    table = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+    return mx.array(table.reshape(len(offsets), width).astype(np.float32))
 
 
-def by_distance(q: mx.array, table: mx.array, start: int, keys: int) -> mx.array:
+def distance_scores(q: mx.array, table: mx.array, start: int, keys: int) -> mx.array:
     """Each query's product with what says its distance to each of the keys: (B, heads, n, keys).
 
     q (B, heads, n, d), the first of them at position `start`; table (heads, 2 reach - 1, d) as
-    `distances` has it. A row has the products for all distances that any query needs; where one's
+    `distance_table` has it. A row has the products for all distances that any query needs; where one's
     own begin moves left from query to query, so that a view with other strides has them in place.
     """
     rows, heads, n, _ = q.shape
@@ -68,8 +68,8 @@ class RelativeAttention(nn.Module):
         """Make one product of four: q + u, the scaled q + v, k and v. Returns what was made."""
         q, k, v, scale = self.linear_q, self.linear_k, self.linear_v, self._shape[1] ** -0.5
         weights = [q.weight, q.weight * scale, k.weight, v.weight]
-        u, of_distance = self.pos_bias_u.reshape(-1), self.pos_bias_v.reshape(-1)
-        biases = [q.bias + u, (q.bias + of_distance) * scale, k.bias, v.bias]
+        u, position_bias = self.pos_bias_u.reshape(-1), self.pos_bias_v.reshape(-1)
+        biases = [q.bias + u, (q.bias + position_bias) * scale, k.bias, v.bias]
         self._joined = [mx.concatenate(weights), mx.concatenate(biases)]
         return self._joined
 
@@ -81,16 +81,18 @@ class RelativeAttention(nn.Module):
         self, x: mx.array, table: mx.array, sight: Sight, past: Past | None = None
     ) -> mx.array:
         weight, bias = self._joined or self.join()
-        made = mx.addmm(bias, x, weight.T).reshape(*x.shape[:2], 4, *self._shape)
-        kv = made[:, :, 2:] if past is None else past.appended(self, made[:, :, 2:])
+        projected = mx.addmm(bias, x, weight.T).reshape(*x.shape[:2], 4, *self._shape)
+        kv = projected[:, :, 2:] if past is None else past.append(self, projected[:, :, 2:])
         keys = kv.shape[1]
-        q, of_distance = made[:, :, 0].swapaxes(1, 2), made[:, :, 1].swapaxes(1, 2)
+        q, position_q = projected[:, :, 0].swapaxes(1, 2), projected[:, :, 1].swapaxes(1, 2)
         k, v = kv[:, :, 0].swapaxes(1, 2), kv[:, :, 1].swapaxes(1, 2)
 
         def scores(block: slice) -> mx.array:
-            added = by_distance(of_distance[:, :, block], table, sight.start + block.start, keys)
-            mask = sight.of(block)
-            return added if mask is None else mx.where(mask, added, -mx.inf)
+            position_scores = distance_scores(
+                position_q[:, :, block], table, sight.start + block.start, keys
+            )
+            mask = sight.mask_of(block)
+            return position_scores if mask is None else mx.where(mask, position_scores, -mx.inf)
 
         y = attend(q, k, v, self._shape[1] ** -0.5, scores)
         return self.linear_out(y.reshape(x.shape))
@@ -202,22 +204,22 @@ class Encoder(nn.Module):
         x = self.embed(x)
         if finalize:
             if min(counts) < x.shape[1]:
-                there = mx.arange(x.shape[1]) < mx.array(np.array(counts))[:, None]
-                x = mx.where(there[..., None], x, 0.0)
+                is_token = mx.arange(x.shape[1]) < mx.array(np.array(counts))[:, None]
+                x = mx.where(is_token[..., None], x, 0.0)
             x = mx.pad(x, [(0, 0), (0, LOOK_AHEAD), (0, 0)])
         else:
             counts = [count - LOOK_AHEAD for count in counts]
         x = self.pre_lookahead_layer(x, past)
         chunk = self._config.chunk if streaming else None
-        x = self._stack("encoders", x, counts, chunk, past, start)
+        x = self._run_stack("encoders", x, counts, chunk, past, start)
         x = self.up_embed(self.up_layer(x, past))
         doubled = [2 * count for count in counts]
-        x = self._stack(
+        x = self._run_stack(
             "up_encoders", x, doubled, None if chunk is None else 2 * chunk, past, 2 * start
         )
         return self.after_norm(x)
 
-    def _stack(
+    def _run_stack(
         self,
         name: str,
         x: mx.array,
@@ -227,21 +229,21 @@ class Encoder(nn.Module):
         start: int,
     ) -> mx.array:
         total = start + x.shape[1]
-        seen = sight([start + count for count in counts], total, chunk, start)
-        for layer, table in zip(self[name], self._reaching(name, total), strict=True):
-            x = layer(x, table, seen, past)
+        sight = row_sight([start + count for count in counts], total, chunk, start)
+        for layer, table in zip(self[name], self._distance_tables(name, total), strict=True):
+            x = layer(x, table, sight, past)
         return x
 
-    def _reaching(self, name: str, positions: int) -> list[mx.array]:
+    def _distance_tables(self, name: str, positions: int) -> list[mx.array]:
         """For each layer of a stack the table of its distances, for as many positions or more."""
-        kept = self._tables.get(name)
-        if kept is not None and kept[0].shape[1] >= 2 * positions - 1:
-            return kept
-        reach = max(SHORT, 1 << (positions - 1).bit_length())
-        if reach > KEPT:
+        cached = self._tables.get(name)
+        if cached is not None and cached[0].shape[1] >= 2 * positions - 1:
+            return cached
+        reach = max(MIN_POSITIONS, 1 << (positions - 1).bit_length())
+        if reach > MAX_KEPT_POSITIONS:
             reach = positions
-        table = distances(self._config.width, reach)
-        made = [layer.self_attn.table(table) for layer in self[name]]
-        if reach <= KEPT:
-            self._tables[name] = made
-        return made
+        table = distance_table(self._config.width, reach)
+        tables = [layer.self_attn.table(table) for layer in self[name]]
+        if reach <= MAX_KEPT_POSITIONS:
+            self._tables[name] = tables
+        return tables

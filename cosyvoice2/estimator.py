@@ -2,7 +2,7 @@
 
 It sees frames, a moment, and the condition: `mu`, speaker, reference. It knows nothing of grids,
 guidance or noise; those are `flow.py`'s. What does not change from moment to moment is made for all
-of them: the condition's share of the first convolution (`Known`), and what the moments give to each
+of them: the condition's share of the first convolution (`ConditionTerms`), and what the moments give to each
 stage.
 """
 
@@ -24,17 +24,17 @@ from cosyvoice2.layers import (
     convolved,
     gelu,
     mish,
-    mish_and,
+    mish_plus,
     pointwise,
 )
 from speechbase.functions import silu, time_embedding
-from speechbase.linear import joined
+from speechbase.linear import join_layers
 
 TIME_RATIO = 4  # the moments' width by the channels
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ConditionTerms:
     """What the condition gives, biases included: one array each of (G, B, T, channels).
 
     G is 1, or 2 with what nothing gives below, for guidance.
@@ -64,13 +64,13 @@ class CausalBlock(nn.Module):
         # Numbered as in the checkpoint; what has no weights there is part of the call here.
         self.block = [CausalConv(inputs, outputs, 3), nn.Identity(), nn.LayerNorm(outputs)]
 
-    def __call__(self, x: mx.array, other: mx.array, past: Past | None = None) -> mx.array:
-        """With `other` added."""
-        return self.rest(self.block[0](x, past), other)
+    def __call__(self, x: mx.array, addend: mx.array, past: Past | None = None) -> mx.array:
+        """With `addend` added."""
+        return self.after_conv(self.block[0](x, past), addend)
 
-    def rest(self, convolved: mx.array, other: mx.array) -> mx.array:
+    def after_conv(self, convolved: mx.array, addend: mx.array) -> mx.array:
         """From the convolution's result on."""
-        return mish_and(self.block[2](convolved), other)
+        return mish_plus(self.block[2](convolved), addend)
 
 
 class ResnetBlock(nn.Module):
@@ -86,13 +86,13 @@ class ResnetBlock(nn.Module):
     def __call__(self, x: mx.array, time: mx.array, past: Past | None = None) -> mx.array:
         """x (B, T, inputs); time (B or 1, outputs), what `mlp` makes of the moment."""
         first = self.block1.block[0](x, past)
-        return self.rest(first, pointwise(self.res_conv, x), time, past)
+        return self.after_conv(first, pointwise(self.res_conv, x), time, past)
 
-    def rest(
+    def after_conv(
         self, convolved: mx.array, residual: mx.array, time: mx.array, past: Past | None = None
     ) -> mx.array:
         """From the first convolution's result on."""
-        return self.block2(self.block1.rest(convolved, time[:, None]), residual, past)
+        return self.block2(self.block1.after_conv(convolved, time[:, None]), residual, past)
 
 
 class SelfAttention(nn.Module):
@@ -114,32 +114,32 @@ class SelfAttention(nn.Module):
 
     def join(self) -> nn.Module:
         """Make one product of three."""
-        self._qkv = joined([self.to_q, self.to_k, self.to_v])
+        self._qkv = join_layers([self.to_q, self.to_k, self.to_v])
         return self._qkv
 
     def __call__(self, y: mx.array, sight: Sight, past: Past | None = None) -> mx.array:
-        if past is not None and past.knows(self):
-            return self._continued(y, past.appended(self, y), sight)
+        if past is not None and past.has_inputs_of(self):
+            return self._attend_to_inputs(y, past.append(self, y), sight)
         if past is not None:
-            past.appended(self, y)
+            past.append(self, y)
         qkv = self.join() if self._qkv is None else self._qkv
-        made = qkv(y).reshape(*y.shape[:2], 3, self._heads, self._head_dim)
-        q, k, v = (made[:, :, part].swapaxes(1, 2) for part in range(3))
-        return self._out(self._attend(q, k, v, sight))
+        projected = qkv(y).reshape(*y.shape[:2], 3, self._heads, self._head_dim)
+        q, k, v = (projected[:, :, part].swapaxes(1, 2) for part in range(3))
+        return self._project_out(self._attend(q, k, v, sight))
 
-    def _continued(self, y: mx.array, seen: mx.array, sight: Sight) -> mx.array:
+    def _attend_to_inputs(self, y: mx.array, inputs: mx.array, sight: Sight) -> mx.array:
         shape = (self._heads, self._head_dim, y.shape[-1])
         q = self.to_q(y).reshape(*y.shape[:2], *shape[:2]).swapaxes(1, 2)
         q = q @ self.to_k.weight.reshape(shape)
-        seen = seen[:, None]
-        gathered = self._attend(q, seen, seen, sight).swapaxes(1, 2)
-        values = gathered @ self.to_v.weight.reshape(shape).swapaxes(-1, -2)
-        return self._out(values.swapaxes(1, 2))
+        inputs = inputs[:, None]
+        gathered = self._attend(q, inputs, inputs, sight).swapaxes(1, 2)
+        outputs = gathered @ self.to_v.weight.reshape(shape).swapaxes(-1, -2)
+        return self._project_out(outputs.swapaxes(1, 2))
 
     def _attend(self, q: mx.array, k: mx.array, v: mx.array, sight: Sight) -> mx.array:
-        return attend(q, k, v, self._head_dim**-0.5, sight.of)
+        return attend(q, k, v, self._head_dim**-0.5, sight.mask_of)
 
-    def _out(self, y: mx.array) -> mx.array:
+    def _project_out(self, y: mx.array) -> mx.array:
         return self.to_out[0](y.reshape(*y.shape[:2], -1))
 
 
@@ -196,8 +196,8 @@ class Estimator(nn.Module):
         self.final_block = CausalBlock(width, width)
         self.final_proj = nn.Conv1d(width, MELS, 1)
         # The first convolution, split: of the noisy frames, and of the condition.
-        self._of_x: list[mx.array] = []
-        self._of_condition: list[mx.array] = []
+        self._x_weights: list[mx.array] = []
+        self._condition_weights: list[mx.array] = []
 
     def _stage(self, inputs: int) -> list[Any]:
         c = self.config
@@ -214,10 +214,10 @@ class Estimator(nn.Module):
             for block in stage[1]:
                 block.attn1.join()
         first = self.down_blocks[0][0]
-        conv, past_it = first.block1.block[0].weight, first.res_conv.weight[:, 0].T
-        self._of_x = [mx.contiguous(conv[..., :MELS]), past_it[:MELS]]
-        self._of_condition = [mx.contiguous(conv[..., MELS:]), past_it[MELS:]]
-        return [*self._of_x, *self._of_condition]
+        conv, residual = first.block1.block[0].weight, first.res_conv.weight[:, 0].T
+        self._x_weights = [mx.contiguous(conv[..., :MELS]), residual[:MELS]]
+        self._condition_weights = [mx.contiguous(conv[..., MELS:]), residual[MELS:]]
+        return [*self._x_weights, *self._condition_weights]
 
     def __call__(
         self,
@@ -232,7 +232,7 @@ class Estimator(nn.Module):
 
         mu and cond (B, T, 80), speaker (B, 80).
         """
-        return self.velocity(x, self.known(mu, speaker, cond), self.moments(t)[0], sight)
+        return self.velocity(x, self.condition_terms(mu, speaker, cond), self.moments(t)[0], sight)
 
     def moments(self, t: np.ndarray) -> mx.array:
         """What K moments (K,) give to each of the stages: (K, stages, 1, channels)."""
@@ -240,7 +240,7 @@ class Estimator(nn.Module):
         layers = [stage[0].mlp[1] for stage in self.stages]
         return mx.stack([layer(time) for layer in layers], axis=1)[:, :, None]
 
-    def known(
+    def condition_terms(
         self,
         mu: mx.array,
         speaker: mx.array,
@@ -248,31 +248,34 @@ class Estimator(nn.Module):
         *,
         guided: bool = False,
         past: Past | None = None,
-    ) -> Known:
+    ) -> ConditionTerms:
         """What the condition gives. `guided`: and below it, what none gives."""
-        if not self._of_condition:
+        if not self._condition_weights:
             self.join()
-        conv, residual = self._of_condition
+        conv, residual = self._condition_weights
         first = self.down_blocks[0][0]
         layer = first.block1.block[0]
-        everywhere = mx.broadcast_to(speaker[:, None], mu.shape)
-        z = mx.concatenate([mu, everywhere, cond], axis=-1)
+        speaker_frames = mx.broadcast_to(speaker[:, None], mu.shape)
+        z = mx.concatenate([mu, speaker_frames, cond], axis=-1)
         before = conv.shape[1] - 1
         if past is None:
             shared = convolved(z, conv, before=before)
         else:
             shared = convolved(past.prepend(layer, z, before), conv)
 
-        def both(given: mx.array, bias: mx.array) -> mx.array:
-            given = given + bias
-            return mx.stack([given, mx.broadcast_to(bias, given.shape)]) if guided else given[None]
+        def with_unconditional(share: mx.array, bias: mx.array) -> mx.array:
+            share = share + bias
+            return mx.stack([share, mx.broadcast_to(bias, share.shape)]) if guided else share[None]
 
-        return Known(both(shared, layer.bias), both(z @ residual, first.res_conv.bias))
+        return ConditionTerms(
+            with_unconditional(shared, layer.bias),
+            with_unconditional(z @ residual, first.res_conv.bias),
+        )
 
     def velocity(
         self,
         x: mx.array,
-        known: Known,
+        condition: ConditionTerms,
         moment: mx.array,
         sight: Sight,
         past: Past | None = None,
@@ -282,32 +285,36 @@ class Estimator(nn.Module):
         moment (stages, 1, channels), of `moments`.
         """
         times = [time.squeeze(0) for time in mx.split(moment, moment.shape[0])]
-        h = self._first(x, known, times[0], past)
+        h = self._first_block(x, condition, times[0], past)
         down, up = self.down_blocks[0], self.up_blocks[0]
-        h = skip = _transformed(down[1], h, sight, past)
+        h = skip = _run_transformers(down[1], h, sight, past)
         h = down[2](h, past)
         for stage, time in zip(self.mid_blocks, times[1:-1], strict=True):
-            h = _transformed(stage[1], stage[0](h, time, past), sight, past)
+            h = _run_transformers(stage[1], stage[0](h, time, past), sight, past)
         h = up[0](mx.concatenate([h, skip], axis=-1), times[-1], past)
-        h = up[2](_transformed(up[1], h, sight, past), past)
+        h = up[2](_run_transformers(up[1], h, sight, past), past)
         final = mish(self.final_block.block[2](self.final_block.block[0](h, past)))
         return pointwise(self.final_proj, final)
 
-    def _first(self, x: mx.array, known: Known, time: mx.array, past: Past | None) -> mx.array:
+    def _first_block(
+        self, x: mx.array, condition: ConditionTerms, time: mx.array, past: Past | None
+    ) -> mx.array:
         """The first resnet block. The noisy frames' share is the same with the condition and
         without."""
-        conv, residual = self._of_x
+        conv, residual = self._x_weights
         first, before = self.down_blocks[0][0], conv.shape[1] - 1
         if past is None:
             convolution = convolved(x, conv, before=before)
         else:
             convolution = convolved(past.prepend(first.block1.block[0], x, before), conv)
-        shape = (-1, *known.conv.shape[2:])
-        entered = (known.conv + convolution).reshape(shape)
-        return first.rest(entered, (known.residual + x @ residual).reshape(shape), time, past)
+        shape = (-1, *condition.conv.shape[2:])
+        entered = (condition.conv + convolution).reshape(shape)
+        return first.after_conv(
+            entered, (condition.residual + x @ residual).reshape(shape), time, past
+        )
 
 
-def _transformed(
+def _run_transformers(
     layers: list[TransformerBlock], x: mx.array, sight: Sight, past: Past | None
 ) -> mx.array:
     for layer in layers:

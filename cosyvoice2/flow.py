@@ -19,16 +19,16 @@ import numpy as np
 
 from cosyvoice2.config import LOOK_AHEAD, MELS, EstimatorConfig, FlowConfig
 from cosyvoice2.encoder import Encoder
-from cosyvoice2.estimator import Estimator, Known
-from cosyvoice2.layers import SCORES, Past, Sight, sight
-from speechbase.device import MadeOnce, elementwise, on_gpu, settle
+from cosyvoice2.estimator import ConditionTerms, Estimator
+from cosyvoice2.layers import MAX_SCORES, Past, Sight, row_sight
+from speechbase.device import RunOnce, elementwise, on_gpu, settle
 from speechbase.errors import RequestError
 
-FRAMES = 15_000
+MAX_FRAMES = 15_000
 """Of the fixed noise, so of a mel with its reference's: 300 s."""
 STEPS = 10
 TOKEN_FRAMES = 2
-WRITTEN = 5
+SCORE_COPIES = 5
 """Times that scores of a head, each query's for each key, are there at once: 3.5 to 5 by MLX's
 count on a CPU, where the rest is little beside them. A GPU's attention writes fewer."""
 
@@ -43,18 +43,18 @@ def noise() -> mx.array:
     torch's normal numbers after `manual_seed(0)` on a CPU, (80, 15000), to 2e-6: uniform numbers of
     24 bits, turned in groups of 16 as Box and Muller have it.
     """
-    bits = np.frombuffer(np.random.RandomState(0).bytes(4 * MELS * FRAMES), "<u4")
-    uniform = ((bits & 0xFFFFFF) * 2.0**-24).reshape(-1, 2, 8)
-    radius, angle = np.sqrt(-2 * np.log(1 - uniform[:, 0])), 2 * np.pi * uniform[:, 1]
+    bits = np.frombuffer(np.random.RandomState(0).bytes(4 * MELS * MAX_FRAMES), "<u4")
+    uniforms = ((bits & 0xFFFFFF) * 2.0**-24).reshape(-1, 2, 8)
+    radius, angle = np.sqrt(-2 * np.log(1 - uniforms[:, 0])), 2 * np.pi * uniforms[:, 1]
     normal = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-    return mx.array(np.ascontiguousarray(normal.reshape(MELS, FRAMES).T, np.float32))
+    return mx.array(np.ascontiguousarray(normal.reshape(MELS, MAX_FRAMES).T, np.float32))
 
 
 def schedule(steps: int) -> tuple[np.ndarray, np.ndarray]:
     """The moments t (K,) and widths (K,) of Euler's steps from 0 to 1, float32 in upstream's order:
     narrow ones first, as 1 - cos is."""
-    even = np.linspace(0, 1, steps + 1, dtype=np.float32)
-    quarter = (even * np.float32(0.5) * np.float32(np.pi)).astype(np.float64)
+    fractions = np.linspace(0, 1, steps + 1, dtype=np.float32)
+    quarter = (fractions * np.float32(0.5) * np.float32(np.pi)).astype(np.float64)
     grid = np.float32(1) - np.cos(quarter).astype(np.float32)
     moments, widths = [], []
     t = grid[0]
@@ -78,21 +78,21 @@ class FlowRow:
     @property
     def ids(self) -> np.ndarray:
         """All tokens; upstream takes negative ones for 0."""
-        both = [np.asarray(ids, np.int32) for ids in (self.prompt_tokens, self.tokens)]
-        return np.maximum(np.concatenate(both), 0)
+        parts = [np.asarray(ids, np.int32) for ids in (self.prompt_tokens, self.tokens)]
+        return np.maximum(np.concatenate(parts), 0)
 
 
 @elementwise
-def _moved(
-    x: mx.array, width: mx.array, given: mx.array, nothing: mx.array, guidance: float
+def _euler_step(
+    x: mx.array, width: mx.array, conditional: mx.array, unconditional: mx.array, guidance: float
 ) -> mx.array:
-    return x + width * ((1.0 + guidance) * given - guidance * nothing)
+    return x + width * ((1.0 + guidance) * conditional - guidance * unconditional)
 
 
 class Solver(nn.Module):
     """Euler's steps around the estimator, `decoder` in flow.pt."""
 
-    KEPT = 8
+    MAX_CACHED = 8
 
     def __init__(self, config: EstimatorConfig, guidance: float) -> None:
         super().__init__()
@@ -104,19 +104,24 @@ class Solver(nn.Module):
         self._compiled: OrderedDict[tuple[object, ...], Callable[..., mx.array]] = OrderedDict()
 
     def __call__(
-        self, x: mx.array, known: Known, seen: Sight, steps: int, pasts: Sequence[Past] = ()
+        self,
+        x: mx.array,
+        condition: ConditionTerms,
+        sight: Sight,
+        steps: int,
+        pasts: Sequence[Past] = (),
     ) -> mx.array:
         """Noise (B, T, 80) -> mel (B, T, 80), by a condition with what nothing gives below it.
 
         `pasts` are those of the steps, where the frames follow others.
         """
-        moments, widths = self._plan(steps)
-        step = self._step if pasts or not on_gpu() else self._traced(x, seen)
+        moments, widths = self._plan_steps(steps)
+        step = self._step if pasts or not on_gpu() else self._compile_step(x, sight)
         for index in range(steps):
             past = pasts[index] if pasts else None
-            x = step(x, known, moments[index], widths[index], seen, past)
+            x = step(x, condition, moments[index], widths[index], sight, past)
             if past is not None:  # what is kept would keep all that it is made of
-                mx.async_eval(x, *past.kept)
+                mx.async_eval(x, *past.arrays)
             elif on_gpu():  # begun while the next step is built
                 mx.async_eval(x)
         return x
@@ -124,54 +129,56 @@ class Solver(nn.Module):
     def _step(
         self,
         x: mx.array,
-        known: Known,
+        condition: ConditionTerms,
         moment: mx.array,
         width: mx.array,
-        seen: Sight,
+        sight: Sight,
         past: Past | None = None,
     ) -> mx.array:
-        velocity = self.estimator.velocity(x, known, moment, seen, past)
-        given, nothing = mx.split(velocity, 2)
-        return _moved(x, width, given, nothing, self._guidance)
+        velocity = self.estimator.velocity(x, condition, moment, sight, past)
+        conditional, unconditional = mx.split(velocity, 2)
+        return _euler_step(x, width, conditional, unconditional, self._guidance)
 
-    def _traced(self, x: mx.array, seen: Sight) -> Callable[..., mx.array]:
+    def _compile_step(self, x: mx.array, seen: Sight) -> Callable[..., mx.array]:
         # What is traced takes arrays alone: no mask is no array.
         masks = [] if seen.mask is None else [seen.mask]
 
-        def traced(
+        def traced_step(
             x: mx.array, condition: list[mx.array], moment: mx.array, width: mx.array,
             masks: list[mx.array],
         ) -> mx.array:  # fmt: skip
-            seen = Sight(masks[0] if masks else None)
-            return self._step(x, Known(*condition), moment, width, seen)
+            sight = Sight(masks[0] if masks else None)
+            return self._step(x, ConditionTerms(*condition), moment, width, sight)
 
-        step = _recent(
+        step = _get_or_make(
             self._compiled,
             (x.shape, *(mask.shape for mask in masks)),
-            self.KEPT,
-            lambda: mx.compile(traced, inputs=self.estimator.state),
+            self.MAX_CACHED,
+            lambda: mx.compile(traced_step, inputs=self.estimator.state),
         )
 
-        def call(x: mx.array, known: Known, moment: mx.array, width: mx.array, *_: Any) -> mx.array:
-            return step(x, [known.conv, known.residual], moment, width, masks)
+        def run_step(
+            x: mx.array, condition: ConditionTerms, moment: mx.array, width: mx.array, *_: Any
+        ) -> mx.array:
+            return step(x, [condition.conv, condition.residual], moment, width, masks)
 
-        return call
+        return run_step
 
-    def _plan(self, steps: int) -> tuple[mx.array, mx.array]:
+    def _plan_steps(self, steps: int) -> tuple[mx.array, mx.array]:
         """What the moments give to the stages, and the widths."""
 
-        def made() -> tuple[mx.array, mx.array]:
+        def compute_plan() -> tuple[mx.array, mx.array]:
             moments, widths = schedule(steps)
-            given = self.estimator.moments(moments), mx.array(widths)
-            mx.eval(given)
+            plan = self.estimator.moments(moments), mx.array(widths)
+            mx.eval(plan)
             settle()
-            return given
+            return plan
 
-        return _recent(self._plans, steps, self.KEPT, made)
+        return _get_or_make(self._plans, steps, self.MAX_CACHED, compute_plan)
 
 
 @dataclass(slots=True)
-class State:
+class FlowState:
     """Where a stream stands: so many tokens are frames, and what all layers keep of them."""
 
     steps: int
@@ -183,9 +190,9 @@ class State:
     def __post_init__(self) -> None:
         self.solver = self.solver or [Past() for _ in range(self.steps)]
 
-    def copy(self) -> State:
+    def copy(self) -> FlowState:
         pasts = [past.copy() for past in self.solver]
-        return State(self.steps, self.tokens, self.encoder.copy(), self.condition.copy(), pasts)
+        return FlowState(self.steps, self.tokens, self.encoder.copy(), self.condition.copy(), pasts)
 
     @property
     def pasts(self) -> list[Past]:
@@ -200,7 +207,7 @@ class State:
 class Flow(nn.Module):
     """flow.pt."""
 
-    KEPT = 4
+    MAX_CACHED = 4
     """References whose streams' beginnings are kept: 57 MB each for a second of it."""
 
     def __init__(self, config: FlowConfig) -> None:
@@ -212,22 +219,22 @@ class Flow(nn.Module):
         self.encoder = Encoder(config.encoder)
         self.encoder_proj = nn.Linear(width, MELS)
         self.decoder = Solver(config.estimator, config.guidance)
-        self._made = MadeOnce()
-        self._beginnings: OrderedDict[tuple[object, ...], State] = OrderedDict()
+        self._prepare_once = RunOnce()
+        self._beginnings: OrderedDict[tuple[object, ...], FlowState] = OrderedDict()
 
     def join(self) -> None:
         """Join products of one input, once. The weights may not change afterwards."""
-        self._made(lambda: [*self.encoder.join(), *self.decoder.estimator.join()])
+        self._prepare_once(lambda: [*self.encoder.join(), *self.decoder.estimator.join()])
 
     def forget(self) -> None:
         """Give back what is kept of references and lengths: it is made again when it is needed."""
-        for kept in (self._beginnings, self.encoder._tables, self.decoder._compiled):
-            kept.clear()
+        for cache in (self._beginnings, self.encoder._tables, self.decoder._compiled):
+            cache.clear()
 
     def needs(self, rows: int, frames: int) -> int:
         """Bytes beside the weights that rows of so many frames take side by side, about."""
         heads = max(self.config.encoder.heads, self.config.estimator.heads)
-        return 4 * WRITTEN * min(SCORES, rows * heads * frames**2)
+        return 4 * SCORE_COPIES * min(MAX_SCORES, rows * heads * frames**2)
 
     def mel(
         self,
@@ -246,58 +253,58 @@ class Flow(nn.Module):
         reference's.
         """
         self.join()
-        held = 0 if finalize else LOOK_AHEAD
+        held_back = 0 if finalize else LOOK_AHEAD
         ids = [row.ids for row in rows]
-        for each in ids:
-            _check_frames(len(each) - held)
+        for row_ids in ids:
+            _check_frames(len(row_ids) - held_back)
         mels = [mx.zeros((0, MELS)) for _ in rows]
-        going = [n for n, row in enumerate(rows) if len(row.tokens) > held]
-        if not going:
+        active = [n for n, row in enumerate(rows) if len(row.tokens) > held_back]
+        if not active:
             return mels
-        counts = [len(ids[n]) for n in going]
-        padded = np.zeros((len(going), max(counts)), np.int32)
-        for place, n in enumerate(going):
-            padded[place, : counts[place]] = ids[n]
-        h = self.encoder(
+        counts = [len(ids[n]) for n in active]
+        padded = np.zeros((len(active), max(counts)), np.int32)
+        for index, n in enumerate(active):
+            padded[index, : counts[index]] = ids[n]
+        encoded = self.encoder(
             self.input_embedding(mx.array(padded)), counts, streaming=streaming, finalize=finalize
         )
-        ends = [TOKEN_FRAMES * (count - held) for count in counts]
-        chosen = [rows[n] for n in going]
-        known = self._known(h, chosen, 0, None)
+        ends = [TOKEN_FRAMES * (count - held_back) for count in counts]
+        chosen = [rows[n] for n in active]
+        condition = self._condition(encoded, chosen, 0, None)
         chunk = self.config.estimator.chunk if streaming else None
-        x = mx.broadcast_to(noise()[: h.shape[1]], (len(going), h.shape[1], MELS))
-        x = self.decoder(x, known, sight(ends * 2, h.shape[1], chunk), steps)
-        for place, n in enumerate(going):
-            mels[n] = x[place, len(rows[n].prompt_mel) : ends[place]]
+        x = mx.broadcast_to(noise()[: encoded.shape[1]], (len(active), encoded.shape[1], MELS))
+        x = self.decoder(x, condition, row_sight(ends * 2, encoded.shape[1], chunk), steps)
+        for index, n in enumerate(active):
+            mels[n] = x[index, len(rows[n].prompt_mel) : ends[index]]
         return mels
 
     def stream(self, row: FlowRow, *, steps: int = STEPS) -> FlowStream:
         """A stream of frames, which begins with the row's tokens, if there are any."""
         return FlowStream(self, row, steps)
 
-    def beginning(self, row: FlowRow, steps: int) -> State:
+    def reference_state(self, row: FlowRow, steps: int) -> FlowState:
         """What a stream knows of a row's reference before any new token: of those of its whole
         chunks whose three tokens to look at are there. Computed if it is not known. To be copied.
         """
         self.join()
         reference = FlowRow(row.tokens[:0], row.prompt_tokens, row.prompt_mel, row.speaker)
-        key = (steps, *(np.asarray(each).tobytes() for each in _contents(reference)))
+        key = (steps, *(np.asarray(array).tobytes() for array in _reference_arrays(reference)))
 
-        def made() -> State:
-            state, whole = State(steps), self._whole(len(reference.ids))
-            if whole:
-                self.push(state, reference, reference.ids[: whole + LOOK_AHEAD], finalize=False)
-                mx.eval([past.kept for past in state.pasts])
+        def compute_state() -> FlowState:
+            state, count = FlowState(steps), self._complete_tokens(len(reference.ids))
+            if count:
+                self.push(state, reference, reference.ids[: count + LOOK_AHEAD], finalize=False)
+                mx.eval([past.arrays for past in state.pasts])
                 settle()
             return state
 
-        return _recent(self._beginnings, key, self.KEPT, made)
+        return _get_or_make(self._beginnings, key, self.MAX_CACHED, compute_state)
 
-    def push(self, state: State, row: FlowRow, ids: np.ndarray, *, finalize: bool) -> mx.array:
+    def push(self, state: FlowState, row: FlowRow, ids: np.ndarray, *, finalize: bool) -> mx.array:
         """Frames (2 n, 80) of the next tokens, whole chunks of them unless `finalize`; `state` goes
         on. `ids` (n,), or without `finalize` (n + 3,), the last ones being looked at."""
         start = TOKEN_FRAMES * state.tokens
-        h = self.encoder(
+        encoded = self.encoder(
             self.input_embedding(mx.array(ids)[None]),
             [len(ids)],
             streaming=True,
@@ -305,26 +312,30 @@ class Flow(nn.Module):
             past=state.encoder,
             start=state.tokens,
         )
-        end = start + h.shape[1]
-        known = self._known(h, [row], start, state.condition)
-        seen = sight([end], end, self.config.estimator.chunk, start)
-        x = self.decoder(noise()[None, start:end], known, seen, state.steps, state.solver)
-        state.tokens += h.shape[1] // TOKEN_FRAMES
+        end = start + encoded.shape[1]
+        condition = self._condition(encoded, [row], start, state.condition)
+        sight = row_sight([end], end, self.config.estimator.chunk, start)
+        x = self.decoder(noise()[None, start:end], condition, sight, state.steps, state.solver)
+        state.tokens += encoded.shape[1] // TOKEN_FRAMES
         return x[0]
 
-    def _whole(self, tokens: int) -> int:
+    def _complete_tokens(self, tokens: int) -> int:
         """Tokens of the whole chunks that can be computed when so many are there."""
         chunk = self.config.encoder.chunk
         return max(0, (tokens - LOOK_AHEAD) // chunk * chunk)
 
-    def _known(self, h: mx.array, rows: Sequence[FlowRow], start: int, past: Past | None) -> Known:
+    def _condition(
+        self, encoded: mx.array, rows: Sequence[FlowRow], start: int, past: Past | None
+    ) -> ConditionTerms:
         """The condition of encoded frames (B, T, width), of which the first is frame `start`."""
-        cond = np.zeros((len(rows), h.shape[1], MELS), np.float32)
-        for place, row in enumerate(rows):
-            heard = np.asarray(row.prompt_mel, np.float32)[start : start + h.shape[1]]
-            cond[place, : len(heard)] = heard
-        mu, speaker = self.encoder_proj(h), self.speaker(rows)
-        return self.decoder.estimator.known(mu, speaker, mx.array(cond), guided=True, past=past)
+        cond = np.zeros((len(rows), encoded.shape[1], MELS), np.float32)
+        for index, row in enumerate(rows):
+            prompt_frames = np.asarray(row.prompt_mel, np.float32)[start : start + encoded.shape[1]]
+            cond[index, : len(prompt_frames)] = prompt_frames
+        mu, speaker = self.encoder_proj(encoded), self.speaker(rows)
+        return self.decoder.estimator.condition_terms(
+            mu, speaker, mx.array(cond), guided=True, past=past
+        )
 
     def speaker(self, rows: Sequence[FlowRow]) -> mx.array:
         """What the estimator is told of the rows' speakers, (B, 80): of their direction alone."""
@@ -343,8 +354,8 @@ class FlowStream:
 
     def __init__(self, flow: Flow, row: FlowRow, steps: int = STEPS) -> None:
         self._flow, self._row = flow, row
-        self._state = flow.beginning(row, steps).copy()
-        self._heard = len(row.prompt_tokens)
+        self._state = flow.reference_state(row, steps).copy()
+        self._prompt_length = len(row.prompt_tokens)
         self._waiting = row.ids[self._state.tokens :]
         self._ended = False
 
@@ -354,12 +365,19 @@ class FlowStream:
         return self._state.nbytes
 
     @property
-    def lacking(self) -> int:
+    def missing_tokens(self) -> int:
         """New tokens after which `feed` gives frames: 0 where it would at once."""
-        least = self._flow.config.encoder.chunk + LOOK_AHEAD
+        chunk_and_look_ahead = self._flow.config.encoder.chunk + LOOK_AHEAD
         # A chunk of the reference alone has no new frames.
-        behind = max(0, self._heard - self._state.tokens) // self._flow.config.encoder.chunk
-        return max(0, behind * self._flow.config.encoder.chunk + least - len(self._waiting))
+        prompt_chunks = (
+            max(0, self._prompt_length - self._state.tokens) // self._flow.config.encoder.chunk
+        )
+        return max(
+            0,
+            prompt_chunks * self._flow.config.encoder.chunk
+            + chunk_and_look_ahead
+            - len(self._waiting),
+        )
 
     def feed(self, tokens: Sequence[int] | np.ndarray = (), *, finalize: bool = False) -> mx.array:
         """Take tokens; returns the new frames (2 n, 80) that they made final, often none.
@@ -372,39 +390,39 @@ class FlowStream:
         """
         if self._ended:
             raise RequestError("this stream of frames has ended; begin another")
-        more = np.maximum(np.asarray(tokens, np.int32).reshape(-1), 0)
-        waiting = np.concatenate([self._waiting, more])
+        new_tokens = np.maximum(np.asarray(tokens, np.int32).reshape(-1), 0)
+        waiting = np.concatenate([self._waiting, new_tokens])
         _check_frames(self._state.tokens + len(waiting))
         self._waiting, self._ended = waiting, finalize
-        begun = self._state.tokens
-        nothing_new = begun + len(waiting) <= self._heard
-        count = len(waiting) if finalize else self._flow._whole(len(waiting))
-        if nothing_new or not count:
+        processed = self._state.tokens
+        has_prompt_alone = processed + len(waiting) <= self._prompt_length
+        count = len(waiting) if finalize else self._flow._complete_tokens(len(waiting))
+        if has_prompt_alone or not count:
             return mx.zeros((0, MELS))
         ids = waiting[: count if finalize else count + LOOK_AHEAD]
         frames = self._flow.push(self._state, self._row, ids, finalize=finalize)
         self._waiting = waiting[count:]
-        return frames[max(0, TOKEN_FRAMES * (self._heard - begun)) :]
+        return frames[max(0, TOKEN_FRAMES * (self._prompt_length - processed)) :]
 
 
-def _contents(row: FlowRow) -> tuple[np.ndarray, ...]:
+def _reference_arrays(row: FlowRow) -> tuple[np.ndarray, ...]:
     return row.prompt_tokens, row.prompt_mel, row.speaker
 
 
-def _recent(known: OrderedDict[K, V], key: K, most: int, make: Callable[[], V]) -> V:
+def _get_or_make(cache: OrderedDict[K, V], key: K, max_entries: int, make: Callable[[], V]) -> V:
     """The value of a key, made if it is not known; those used last are kept."""
-    if key not in known:
-        known[key] = make()
-        if len(known) > most:
-            known.popitem(last=False)
-    known.move_to_end(key)
-    return known[key]
+    if key not in cache:
+        cache[key] = make()
+        if len(cache) > max_entries:
+            cache.popitem(last=False)
+    cache.move_to_end(key)
+    return cache[key]
 
 
 def _check_frames(tokens: int) -> None:
     frames = TOKEN_FRAMES * tokens
-    if frames > FRAMES:
+    if frames > MAX_FRAMES:
         raise RequestError(
             f"{frames} frames of mel with the reference's ({frames / 50:.0f} s) are more than the "
-            f"flow's {FRAMES} ({FRAMES / 50:.0f} s); give it fewer tokens at once"
+            f"flow's {MAX_FRAMES} ({MAX_FRAMES / 50:.0f} s); give it fewer tokens at once"
         )

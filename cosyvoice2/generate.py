@@ -18,16 +18,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cosyvoice2.arrays import ids
+from cosyvoice2.arrays import id_array
 from cosyvoice2.config import LMConfig
-from cosyvoice2.lm import ENDS, Lines, Qwen2LM
+from cosyvoice2.lm import END_COUNT, Qwen2LM, RowStates
 from cosyvoice2.sampler import Head, Heads, choose
 from cosyvoice2.speech import StopReason
 from cosyvoice2.tokenizer import END_OF_PROMPT
 from speechbase.device import settle
 from speechbase.errors import RequestError
 
-LEAST, MOST = 2, 20
+MIN_TOKENS_PER_TEXT_ID, MAX_TOKENS_PER_TEXT_ID = 2, 20
 """Tokens for each id of the text, officially."""
 
 
@@ -93,11 +93,11 @@ class Row:
         request: Request,
         config: LMConfig,
         tokenize: Callable[[str], list[int]],
-        most: int | None = None,
+        max_tokens: int | None = None,
     ) -> None:
         """Checks everything that can be checked before work begins. Raises RequestError.
 
-        `most` tokens are what can be spoken, whatever is asked for.
+        `max_tokens` tokens are what can be spoken, whatever is asked for.
         """
         check_numbers(request)
         self.request = request
@@ -110,20 +110,20 @@ class Row:
         self.prefix: list[int] = []
         """Tokens before the new ones."""
         self._config, self._tokens = config, list[int]()
-        self._least = self._cap = 0
-        self._uniforms = numbers_of(self.seed, request.uniforms)
+        self._min_tokens = self._max_tokens = 0
+        self._uniforms = iterate_uniforms(self.seed, request.uniforms)
         if request.tokens is None:
-            self._read(tokenize)
-            self._cap = min(self._cap, most or self._cap)
+            self._read_text(tokenize)
+            self._max_tokens = min(self._max_tokens, max_tokens or self._max_tokens)
         else:
-            self._given()
-            if most is not None and len(self._tokens) > most:
+            self._set_tokens()
+            if max_tokens is not None and len(self._tokens) > max_tokens:
                 raise RequestError(
-                    f"{len(self._tokens)} tokens are more than the {most} that the flow takes at "
+                    f"{len(self._tokens)} tokens are more than the {max_tokens} that the flow takes at "
                     "once beside this reference; give fewer"
                 )
 
-    def _given(self) -> None:
+    def _set_tokens(self) -> None:
         request = self.request
         if request.text or any(
             part is not None
@@ -133,20 +133,24 @@ class Row:
         self._tokens = checked_tokens("tokens", request.tokens, self._config)
         self.stop_reason = "stop"
 
-    def _read(self, tokenize: Callable[[str], list[int]]) -> None:
+    def _read_text(self, tokenize: Callable[[str], list[int]]) -> None:
         request, config = self.request, self._config
-        prompt, self.prefix = lead(request, tokenize, config)
-        text = text_ids(tokenize(_text("text", request.text)), config)
+        prompt, self.prefix = read_prompt(request, tokenize, config)
+        text = checked_text_ids(tokenize(_checked_spoken_text("text", request.text)), config)
         self.token_count = len(text)
         if not text:
             raise RequestError(f"text {request.text!r} has no tokens; give a word to speak")
         self.text_ids = prompt + text
-        self._least = LEAST * len(text) if request.min_len is None else int(request.min_len)
-        self._cap = MOST * len(text) if request.max_len is None else int(request.max_len)
+        self._min_tokens = (
+            MIN_TOKENS_PER_TEXT_ID * len(text) if request.min_len is None else int(request.min_len)
+        )
+        self._max_tokens = (
+            MAX_TOKENS_PER_TEXT_ID * len(text) if request.max_len is None else int(request.max_len)
+        )
         length = 2 + len(self.text_ids) + len(self.prefix)
-        if length + self._cap > config.max_positions:
+        if length + self._max_tokens > config.max_positions:
             raise RequestError(
-                f"text and prompt take {length} positions and up to {self._cap} tokens follow; "
+                f"text and prompt take {length} positions and up to {self._max_tokens} tokens follow; "
                 f"the model has {config.max_positions}; split the text, or lower max_len"
             )
 
@@ -155,7 +159,7 @@ class Row:
         """(n,) int32: those that have been made, without prompt and end."""
         return np.array(self._tokens, np.int32)
 
-    def after(self, count: int) -> list[int]:
+    def tokens_after(self, count: int) -> list[int]:
         """Those after the first `count`."""
         return self._tokens[count:]
 
@@ -167,7 +171,7 @@ class Row:
     @property
     def closed(self) -> bool:
         """Whether it is too early to end."""
-        return len(self._tokens) < self._least
+        return len(self._tokens) < self._min_tokens
 
     @property
     def cancelled(self) -> bool:
@@ -178,20 +182,20 @@ class Row:
         config = self._config
         token = choose(head, self._tokens, self._draw, config)
         if token >= config.end and self.closed and not self.request.compatible:
-            speech = head.without(*range(config.end, config.end + ENDS))
+            speech = head.without(*range(config.end, config.end + END_COUNT))
             token = choose(speech, self._tokens, self._draw, config)
         if token >= config.end:
             self.stop_reason = "stop"
             return
         self._tokens.append(token)
-        if len(self._tokens) >= self._cap:
+        if len(self._tokens) >= self._max_tokens:
             self.stop_reason = "cap"
 
     def _draw(self) -> float:
-        return drawn(self._uniforms)
+        return next_uniform(self._uniforms)
 
 
-def drawn(uniforms: Iterator[float]) -> float:
+def next_uniform(uniforms: Iterator[float]) -> float:
     """The next of them. Raises RequestError where there is none, or none in [0, 1)."""
     number: Any = next(uniforms, None)
     if number is None:
@@ -201,17 +205,17 @@ def drawn(uniforms: Iterator[float]) -> float:
     return float(number)
 
 
-def numbers_of(seed: int, given: Iterable[float] | None) -> Iterator[float]:
+def iterate_uniforms(seed: int, uniforms: Iterable[float] | None) -> Iterator[float]:
     """The numbers given, or those of a seed: the same on every machine."""
-    if given is None:
-        return _philox(seed)
+    if uniforms is None:
+        return _philox_uniforms(seed)
     try:
-        return iter(given)
+        return iter(uniforms)
     except TypeError:
         raise RequestError("uniforms must be an iterator of numbers in [0, 1)") from None
 
 
-def _philox(seed: int) -> Iterator[float]:
+def _philox_uniforms(seed: int) -> Iterator[float]:
     bits = np.random.Philox(key=seed)
     while True:
         yield from ((bits.random_raw(64) >> np.uint64(11)) * 2.0**-53).tolist()
@@ -227,7 +231,7 @@ class TokenBatch:
         self._lm, self._tokenize = lm, tokenize
         self._waiting: deque[Row] = deque()
         self._running: list[Row] = []  # row b of the lines
-        self._lines: Lines | None = None
+        self._states: RowStates | None = None
         self._undecided: deque[tuple[Row, Head]] = deque()  # more than none after an error alone
         self._ended: list[Row] = []
 
@@ -239,11 +243,11 @@ class TokenBatch:
         """Rows that have a slot. `slots` may be set at any time: rows that run go on."""
         return len(self._running)
 
-    def add(self, request: Request, most: int | None = None) -> Row:
-        """Queue a request; it runs as soon as a slot is free. `most` as for `Row`. Raises
+    def add(self, request: Request, max_tokens: int | None = None) -> Row:
+        """Queue a request; it runs as soon as a slot is free. `max_tokens` as for `Row`. Raises
         RequestError."""
         check_request(request)
-        row = Row(request, self._lm.config, self._tokenize, most)
+        row = Row(request, self._lm.config, self._tokenize, max_tokens)
         self._waiting.append(row)
         return row
 
@@ -255,13 +259,15 @@ class TokenBatch:
         """
         self._drop_ended()
         if not self._undecided:
-            self._ask()
+            self._queue_heads()
         while self._undecided:
             row, head = self._undecided.popleft()
             try:
                 row.choose(head)
             except Exception:
-                self._keep([other for other in self._running if other is not row])
+                self._keep_running(
+                    [running_row for running_row in self._running if running_row is not row]
+                )
                 raise
         self._drop_ended()
         ended, self._ended = self._ended, []
@@ -269,15 +275,17 @@ class TokenBatch:
             settle()
         return ended
 
-    def _ask(self) -> None:
+    def _queue_heads(self) -> None:
         """Feed what was drawn, read waiting rows, and ask for what comes next in each."""
-        if self._lines is not None:
-            self._lm.step(self._lines, [row.last for row in self._running])
+        if self._states is not None:
+            self._lm.step(self._states, [row.last for row in self._running])
         self._admit()
-        if self._lines is None:
+        if self._states is None:
             return
         closed = [row.closed for row in self._running]
-        heads = Heads.of(self._lm.decode(self._lines.last), closed, self._lm.config).rows()
+        heads = Heads.from_logits(
+            self._lm.decode(self._states.last), closed, self._lm.config
+        ).rows()
         self._undecided.extend(zip(self._running, heads, strict=True))
 
     def _admit(self) -> None:
@@ -285,11 +293,11 @@ class TokenBatch:
         new = list(islice(self._waiting, max(0, self.slots - len(self._running))))
         if not new:
             return
-        lines = self._lm.prefill([self._lm.lead(row.text_ids, row.prefix) for row in new])
-        if self._lines is None:
-            self._lines = lines
+        states = self._lm.prefill([self._lm.lead(row.text_ids, row.prefix) for row in new])
+        if self._states is None:
+            self._states = states
         else:
-            self._lines.extend(lines)
+            self._states.extend(states)
         for _ in new:
             self._waiting.popleft()
         self._running = self._running + new
@@ -302,73 +310,82 @@ class TokenBatch:
                 row.stop_reason = "cancelled"
         self._ended += [row for row in rows if row.stop_reason is not None]
         self._waiting = deque(row for row in self._waiting if row.stop_reason is None)
-        self._keep([row for row in self._running if row.stop_reason is None])
+        self._keep_running([row for row in self._running if row.stop_reason is None])
 
-    def _keep(self, rows: list[Row]) -> None:
+    def _keep_running(self, rows: list[Row]) -> None:
         if len(rows) == len(self._running):
             return
-        if not rows or self._lines is None:
-            self._lines = None
+        if not rows or self._states is None:
+            self._states = None
         else:
-            self._lines.filter([self._running.index(row) for row in rows])
+            self._states.filter([self._running.index(row) for row in rows])
         self._running = rows
-        self._undecided = deque(pair for pair in self._undecided if pair[0] in rows)
+        self._undecided = deque(undecided for undecided in self._undecided if undecided[0] in rows)
 
 
-def tokens_of(
-    lm: Qwen2LM, tokenize: Callable[[str], list[int]], request: Request, most: int | None = None
+def generate_tokens(
+    lm: Qwen2LM,
+    tokenize: Callable[[str], list[int]],
+    request: Request,
+    max_tokens: int | None = None,
 ) -> Iterator[int]:
-    """A request's tokens, one after another; `most` as for `Row`. Raises RequestError, for what can
+    """A request's tokens, one after another; `max_tokens` as for `Row`. Raises RequestError, for what can
     be checked at once."""
     batch = TokenBatch(lm, tokenize, 1)
-    return _one_by_one(batch, batch.add(request, most))
+    return _iterate_tokens(batch, batch.add(request, max_tokens))
 
 
-def _one_by_one(batch: TokenBatch, row: Row) -> Iterator[int]:
-    given = 0
+def _iterate_tokens(batch: TokenBatch, row: Row) -> Iterator[int]:
+    count = 0
     while len(batch):
         batch.step()
-        new = row.after(given)
-        given += len(new)
-        yield from new
+        new_tokens = row.tokens_after(count)
+        count += len(new_tokens)
+        yield from new_tokens
 
 
-def lead(
+def read_prompt(
     request: Request, tokenize: Callable[[str], list[int]], config: LMConfig
 ) -> tuple[list[int], list[int]]:
     """The ids that stand before the text's, and the tokens that lead. Raises RequestError."""
-    return text_ids(_prompt(request, tokenize), config), _prefix(request, config)
+    return checked_text_ids(_read_prompt_ids(request, tokenize), config), _read_prefix_tokens(
+        request, config
+    )
 
 
-def text_ids(found: list[int], config: LMConfig) -> list[int]:
+def checked_text_ids(ids: list[int], config: LMConfig) -> list[int]:
     """Ids that the model has a row for. Raises RequestError."""
-    if found and max(found) >= config.vocab_size:
+    if ids and max(ids) >= config.vocab_size:
         raise RequestError("text or prompt holds a marker that this model has no row for")
-    return found
+    return ids
 
 
-def _prompt(request: Request, tokenize: Callable[[str], list[int]]) -> list[int]:
+def _read_prompt_ids(request: Request, tokenize: Callable[[str], list[int]]) -> list[int]:
     """The ids that stand before the text's. Raises RequestError."""
-    instruction, said = request.instruction, request.prompt_text
-    if instruction is not None and said is not None:
+    instruction, prompt_text = request.instruction, request.prompt_text
+    if instruction is not None and prompt_text is not None:
         raise RequestError("instruction and prompt_text exclude each other: both lead the text")
     if instruction is not None:
-        instruction = _text("instruction", instruction)
-        ended = END_OF_PROMPT in instruction
-        return tokenize(instruction if ended else instruction + END_OF_PROMPT)
-    if said is None:
+        instruction = _checked_spoken_text("instruction", instruction)
+        has_end = END_OF_PROMPT in instruction
+        return tokenize(instruction if has_end else instruction + END_OF_PROMPT)
+    if prompt_text is None:
         return []
-    return tokenize(_text("prompt_text", said)) if isinstance(said, str) else _ids(said)
+    return (
+        tokenize(_checked_spoken_text("prompt_text", prompt_text))
+        if isinstance(prompt_text, str)
+        else _checked_prompt_ids(prompt_text)
+    )
 
 
-def _ids(given: Any) -> list[int]:
-    found = ids("prompt_text", given)
-    if not len(found):
+def _checked_prompt_ids(prompt_text: Any) -> list[int]:
+    prompt_ids = id_array("prompt_text", prompt_text)
+    if not len(prompt_ids):
         raise RequestError("prompt_text has no ids; give the exact transcript")
-    return [int(each) for each in found]
+    return [int(prompt_id) for prompt_id in prompt_ids]
 
 
-def _prefix(request: Request, config: LMConfig) -> list[int]:
+def _read_prefix_tokens(request: Request, config: LMConfig) -> list[int]:
     """The tokens that lead. Raises RequestError."""
     if request.prompt_text is None:
         if request.prefix_tokens is not None:
@@ -381,48 +398,48 @@ def _prefix(request: Request, config: LMConfig) -> list[int]:
     return checked_tokens("the reference's tokens", request.reference.tokens, config)
 
 
-def _text(name: str, value: str) -> str:
-    if not isinstance(value, str) or not value.strip():
+def _checked_spoken_text(name: str, text: str) -> str:
+    if not isinstance(text, str) or not text.strip():
         raise RequestError(f"{name} is empty; give at least one word")
-    return characters(name, value)
+    return checked_text(name, text)
 
 
-def characters(name: str, value: str) -> str:
+def checked_text(name: str, text: str) -> str:
     """A text that can be tokenized, an empty one too. Raises RequestError."""
-    if not isinstance(value, str):
-        raise RequestError(f"{name} must be text, not {type(value).__name__}")
-    if any("\ud800" <= character <= "\udfff" for character in value):
+    if not isinstance(text, str):
+        raise RequestError(f"{name} must be text, not {type(text).__name__}")
+    if any("\ud800" <= character <= "\udfff" for character in text):
         raise RequestError(f"{name} holds half of a surrogate pair, which is no character")
-    return value
+    return text
 
 
-def checked_tokens(name: str, given: Any, config: LMConfig) -> list[int]:
+def checked_tokens(name: str, array_like: Any, config: LMConfig) -> list[int]:
     """Speech tokens, one or more. Raises RequestError."""
-    found = ids(name, given)
-    if not len(found):
+    tokens = id_array(name, array_like)
+    if not len(tokens):
         raise RequestError(f"{name} must be whole numbers in a row, one or more")
-    if found.max() >= config.speech_tokens:
+    if tokens.max() >= config.speech_tokens:
         raise RequestError(f"{name} must be from 0 to {config.speech_tokens - 1}")
-    return [int(each) for each in found]
+    return [int(token) for token in tokens]
 
 
-def check_request(given: Any) -> None:
+def check_request(request: Any) -> None:
     """Raises RequestError for what is none."""
-    if not isinstance(given, Request):
-        raise RequestError(f"a batch takes a Request, not {type(given).__name__}")
+    if not isinstance(request, Request):
+        raise RequestError(f"a batch takes a Request, not {type(request).__name__}")
 
 
 def check_numbers(request: Request) -> None:
     """Raises RequestError for a seed, a length or a `cancel` that is none."""
 
-    def whole(name: str, value: Any, least: int, most: float = math.inf) -> None:
-        is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if value is not None and not (is_whole and least <= value <= most):
-            span = f"from {least}" if most == math.inf else f"from {least} to {most}"
-            raise RequestError(f"{name} is {value!r}; it must be a whole number {span}")
+    def check_whole(name: str, number: Any, minimum: int, maximum: float = math.inf) -> None:
+        is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if number is not None and not (is_whole and minimum <= number <= maximum):
+            span = f"from {minimum}" if maximum == math.inf else f"from {minimum} to {maximum}"
+            raise RequestError(f"{name} is {number!r}; it must be a whole number {span}")
 
     if request.cancel is not None and not hasattr(request.cancel, "is_set"):
         raise RequestError("cancel must have is_set(), as threading.Event has")
-    whole("seed", request.seed, 0, 2**32 - 1)
-    whole("min_len", request.min_len, 1)
-    whole("max_len", request.max_len, 1)
+    check_whole("seed", request.seed, 0, 2**32 - 1)
+    check_whole("min_len", request.min_len, 1)
+    check_whole("max_len", request.max_len, 1)

@@ -20,13 +20,13 @@ import numpy as np
 
 from cosyvoice2.config import MELS, VocoderConfig
 from cosyvoice2.layers import padded, taps
-from speechbase.device import MadeOnce, elementwise, on_cuda, on_gpu
+from speechbase.device import RunOnce, elementwise, on_cuda, on_gpu
 from speechbase.functions import snake
 
 PITCH_LAYERS = 5
 """Convolutions of kernel 3: so many frames on either side are seen by a frame's pitch."""
 LAST_SLOPE = 0.01  # of the last leaky rectifier, whatever the others have
-LOUDEST = 100.0  # magnitude of a bin
+MAX_MAGNITUDE = 100.0  # magnitude of a bin
 
 _snake = elementwise(snake)
 
@@ -50,7 +50,7 @@ def _sum_and_snake(
 
 
 @elementwise
-def _leaky(slope: float, *parts: mx.array) -> mx.array:
+def _leaky_mean(slope: float, *parts: mx.array) -> mx.array:
     """Of the mean of the parts."""
     x = sum(parts[1:], parts[0]) * (1 / len(parts))
     return mx.maximum(x, x * slope)
@@ -64,7 +64,7 @@ def _elu(x: mx.array) -> mx.array:
 @elementwise
 def _spectrum(loudness: mx.array, angle: mx.array, quarter: mx.array) -> mx.array:
     """Real and imaginary parts beside each other: the cosine is a sine a quarter turn on."""
-    return mx.minimum(mx.exp(loudness), LOUDEST) * mx.sin(mx.sin(angle) + quarter)
+    return mx.minimum(mx.exp(loudness), MAX_MAGNITUDE) * mx.sin(mx.sin(angle) + quarter)
 
 
 @elementwise
@@ -91,14 +91,14 @@ class CentredConv(nn.Conv1d):
         """The rest of it; what follows adds the bias in a kernel of its own."""
         if on_gpu() and not on_cuda():
             return mx.conv1d(x, self.weight, self.stride, self.padding, self.dilation)
-        return self._seen(x) @ self._matrix()
+        return self._inputs_of_outputs(x) @ self._matrix()
 
     def __call__(self, x: mx.array) -> mx.array:
         if on_gpu() and not on_cuda():
             return self.without_bias(x) + self.bias
-        return mx.addmm(self.bias, self._seen(x), self._matrix())
+        return mx.addmm(self.bias, self._inputs_of_outputs(x), self._matrix())
 
-    def _seen(self, x: mx.array) -> mx.array:
+    def _inputs_of_outputs(self, x: mx.array) -> mx.array:
         x = padded(x, self.padding, self.padding)
         return taps(x, self.weight.shape[1], self.stride, self.dilation)
 
@@ -137,8 +137,8 @@ class Upsampling(nn.ConvTranspose1d):
 
     def __call__(self, x: mx.array) -> mx.array:
         batch, time, _ = x.shape
-        seen = taps(padded(x, self.sees - 1, self.sees - 1), self.sees, 1, 1)
-        groups = seen @ self.lay_out()
+        inputs = taps(padded(x, self.sees - 1, self.sees - 1), self.sees, 1, 1)
+        groups = inputs @ self.lay_out()
         y = groups.reshape(batch, -1, self.bias.size)
         return y[:, self.padding : self.padding + time * self.stride] + self.bias
 
@@ -156,21 +156,23 @@ class ResBlock(nn.Module):
 
     def __init__(self, channels: int, kernel: int, dilations: tuple[int, ...]) -> None:
         super().__init__()
-        self.convs1 = [CentredConv(channels, channels, kernel, dilation=each) for each in dilations]
+        self.convs1 = [
+            CentredConv(channels, channels, kernel, dilation=dilation) for dilation in dilations
+        ]
         self.convs2 = [CentredConv(channels, channels, kernel) for _ in dilations]
         self.activations1 = [Alpha(channels) for _ in dilations]
         self.activations2 = [Alpha(channels) for _ in dilations]
 
     def __call__(self, x: mx.array) -> mx.array:
         active = _snake(x, self.activations1[0].alpha)
-        after = [each.alpha for each in self.activations1[1:]]
+        next_alphas = [alpha.alpha for alpha in self.activations1[1:]]
         for n, (dilated, conv, between) in enumerate(
             zip(self.convs1, self.convs2, self.activations2, strict=True)
         ):
             y = dilated.without_bias(active)
             y = conv.without_bias(_snake_of_sum(y, dilated.bias, between.alpha))
-            if n < len(after):
-                x, active = _sum_and_snake(x, y, conv.bias, after[n])
+            if n < len(next_alphas):
+                x, active = _sum_and_snake(x, y, conv.bias, next_alphas[n])
         return _sum(x, y, conv.bias)
 
 
@@ -240,7 +242,7 @@ class HiFT(nn.Module):
         rates = itertools.accumulate(config.rates, operator.mul)
         self.widest = max(width * rate for width, rate in zip(widths[1:], rates, strict=True))
         """Numbers of the widest layer for a frame of the mel."""
-        self._made = MadeOnce()
+        self._prepare_once = RunOnce()
 
     def ready(self) -> None:
         """Lay the weights out and evaluate them, unless that was done; whoever computes calls it.
@@ -252,7 +254,7 @@ class HiFT(nn.Module):
             layers = [x for x in self.modules() if isinstance(x, CentredConv | Upsampling)]
             return [[layer.lay_out() for layer in layers], self.parameters()]
 
-        self._made(make)
+        self._prepare_once(make)
 
     def pitch(self, mel: mx.array) -> mx.array:
         """Mel (batch, frames, 80) -> fundamental frequency in Hz (batch, frames)."""
@@ -268,18 +270,18 @@ class HiFT(nn.Module):
         spectrum, parts = self.analyse(source), [self.conv_pre(mel)]
         blocks = len(c.res_kernels)
         for n, up in enumerate(self.ups):
-            x = up(_leaky(c.slope, *parts))
+            x = up(_leaky_mean(c.slope, *parts))
             if n + 1 == len(self.ups):  # one frame of the spectrum more than there are hops
                 x = mx.concatenate([x[:, 1:2], x], axis=1)
             x = x + self.source_resblocks[n](self.source_downs[n](spectrum))
             parts = [block(x) for block in self.resblocks[n * blocks : (n + 1) * blocks]]
-        return self.synthesise(self.conv_post(_leaky(LAST_SLOPE, *parts)))
+        return self.synthesise(self.conv_post(_leaky_mean(LAST_SLOPE, *parts)))
 
     def analyse(self, source: mx.array) -> mx.array:
         """Samples (batch, n) -> their spectrum (batch, n / hop + 1, 2 * bins), real parts first."""
         half, hop = self.config.n_fft // 2, self.config.hop
-        left, right = source[:, half:0:-1], source[:, -2 : -half - 2 : -1]
-        mirrored = mx.concatenate([left, source, right], axis=1)[..., None]
+        mirrored_start, mirrored_end = source[:, half:0:-1], source[:, -2 : -half - 2 : -1]
+        mirrored = mx.concatenate([mirrored_start, source, mirrored_end], axis=1)[..., None]
         return taps(mirrored, 2 * half, hop, 1) @ _analysis(2 * half)
 
     def synthesise(self, x: mx.array) -> mx.array:
@@ -306,12 +308,15 @@ def reach(config: VocoderConfig) -> int:
     stages = list(zip(config.rates, config.kernels, strict=True))
     for n, (rate, kernel) in reversed(list(enumerate(stages))):
         blocks = zip(config.res_kernels, config.res_dilations, strict=True)
-        seen = max(_reach_of(*each) for each in blocks)
-        first, last = first - seen, last + seen
-        own = _reach_of(config.source_kernels[n], config.source_dilations[n])
+        block_reach = max(_block_reach(*block) for block in blocks)
+        first, last = first - block_reach, last + block_reach
+        source_reach = _block_reach(config.source_kernels[n], config.source_dilations[n])
         stride = math.prod(config.rates[n + 1 :])
         # The strided convolution reaches a stride, the source's spectrum half its length.
-        begin, end = (first - own) * stride - stride - ahead, (last + own + 1) * stride + ahead
+        begin, end = (
+            (first - source_reach) * stride - stride - ahead,
+            (last + source_reach + 1) * stride + ahead,
+        )
         furthest = max(furthest, -(begin // hops), (end - 1) // hops)
         mirrored = n + 1 == len(stages)
         pad = (kernel - rate) // 2
@@ -320,7 +325,7 @@ def reach(config: VocoderConfig) -> int:
     return max(furthest, 3 - first, last + 3)
 
 
-def _reach_of(kernel: int, dilations: tuple[int, ...]) -> int:
+def _block_reach(kernel: int, dilations: tuple[int, ...]) -> int:
     """Steps that a `ResBlock` sees on either side."""
     return sum((kernel - 1) // 2 * (dilation + 1) for dilation in dilations)
 
@@ -371,8 +376,8 @@ def _envelope(hops: int, n_fft: int, hop: int) -> mx.array:
     """(hops, hop): more than 1 at both ends, where frames are missing from the overlap."""
     squares = _squares(n_fft, hop)
     parts, ahead = len(squares), n_fft // 2 // hop
-    there = np.ones((hops, parts), bool)
+    has_frame = np.ones((hops, parts), bool)
     for part in range(parts):
         frames = np.arange(hops) + ahead - part  # the frame whose part this is in each hop
-        there[:, part] = (frames >= 0) & (frames <= hops)
-    return mx.array((squares.sum(axis=0) / (there @ squares)).astype(np.float32))
+        has_frame[:, part] = (frames >= 0) & (frames <= hops)
+    return mx.array((squares.sum(axis=0) / (has_frame @ squares)).astype(np.float32))

@@ -25,21 +25,21 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from cosyvoice2.arrays import ids
+from cosyvoice2.arrays import id_array
 from cosyvoice2.config import LMConfig
-from speechbase.cache import KVCache, rounded
-from speechbase.device import MadeOnce, on_cuda
+from speechbase.cache import KVCache, round_up
+from speechbase.device import RunOnce, on_cuda
 from speechbase.errors import ModelError, RequestError
 from speechbase.functions import swiglu
-from speechbase.linear import joined
+from speechbase.linear import join_layers
 
 SOS, TASK = 0, 1
 """Rows of `llm_embedding`."""
-ENDS = 3
+END_COUNT = 3
 """Ids after the speech tokens: end, unused, fill."""
-UNUSED = ("llm.model.lm_head.weight",)
+UNUSED_WEIGHTS = ("llm.model.lm_head.weight",)
 """In llm.pt, and nowhere read: loading leaves it out."""
-COLUMNS = 32
+PREFILL_COLUMNS = 32
 """What a prefill's columns are rounded up to on CUDA, where MLX keeps a plan for each shape."""
 
 
@@ -55,11 +55,11 @@ class Qwen2LM(nn.Module):
         """Loads Qwen2's network. Raises ModelError where mlx-lm is not installed."""
         super().__init__()
         self.config = config
-        self.llm = _Holder(_backbone(config))
+        self.llm = _ModelHolder(_build_backbone(config))
         self.llm_embedding = nn.Embedding(2, config.hidden_size)
-        self.llm_decoder = nn.Linear(config.hidden_size, config.speech_tokens + ENDS)
-        self.speech_embedding = nn.Embedding(config.speech_tokens + ENDS, config.hidden_size)
-        self._made = MadeOnce()
+        self.llm_decoder = nn.Linear(config.hidden_size, config.speech_tokens + END_COUNT)
+        self.speech_embedding = nn.Embedding(config.speech_tokens + END_COUNT, config.hidden_size)
+        self._prepare_once = RunOnce()
 
     @property
     def dtype(self) -> mx.Dtype:
@@ -72,9 +72,9 @@ class Qwen2LM(nn.Module):
         Done by the first pass, unless it was before; no weight may change afterwards. RuntimeError
         where a GPU failed on it, then and ever after.
         """
-        self._made(self._ready)
+        self._prepare_once(self._join_layers)
 
-    def _ready(self) -> Any:
+    def _join_layers(self) -> Any:
         for layer in self.llm.model.model.layers:
             layer.self_attn.join()
             layer.mlp.join()
@@ -110,11 +110,13 @@ class Qwen2LM(nn.Module):
             return network(None, input_embeddings=x)
         count = x.shape[1]
         cache.open(count)
-        before = [cache.length - count - start for start in cache.starts]
+        positions = [cache.length - count - start for start in cache.starts]
         # Of rows of one length a number; else one kernel's input for all layers.
-        offset = mx.array(before) if len(set(before)) > 1 else before[0]
+        offset = mx.array(positions) if len(set(positions)) > 1 else positions[0]
         heads = self.config.num_heads
-        layers = [_Layer(cache, number, offset, heads) for number in range(self.config.num_layers)]
+        layers = [
+            _LayerCache(cache, number, offset, heads) for number in range(self.config.num_layers)
+        ]
         return network(None, cache=layers, input_embeddings=x)
 
     def decode(self, hidden: mx.array) -> mx.array:
@@ -132,47 +134,47 @@ class Qwen2LM(nn.Module):
         x = self.lead(text_ids, [*prefix_tokens, *tokens])
         return self.decode(self.hidden(x[None])[0, -len(tokens) - 1 :])
 
-    def checked(
+    def check_inputs(
         self, text_ids: Any, prefix_tokens: Any, tokens: Any
     ) -> tuple[list[int], list[int], list[int]]:
         """What `logits` takes, from outside; ends may be among the tokens. Raises
         RequestError."""
-        texts, speech = self.config.vocab_size, self.config.speech_tokens + ENDS
-        found = (
-            ids("text_ids", text_ids, texts),
-            ids("prefix_tokens", prefix_tokens, speech),
-            ids("tokens", tokens, speech),
+        text_limit, token_limit = self.config.vocab_size, self.config.speech_tokens + END_COUNT
+        arrays = (
+            id_array("text_ids", text_ids, text_limit),
+            id_array("prefix_tokens", prefix_tokens, token_limit),
+            id_array("tokens", tokens, token_limit),
         )
-        length = 2 + sum(map(len, found))
+        length = 2 + sum(map(len, arrays))
         if length > self.config.max_positions:
             raise RequestError(
                 f"all take {length} positions; the model has {self.config.max_positions}"
             )
-        text, prefix, said = (each.tolist() for each in found)
-        return text, prefix, said
+        text, prefix, speech = (array.tolist() for array in arrays)
+        return text, prefix, speech
 
-    def prefill(self, leads: Sequence[mx.array]) -> Lines:
+    def prefill(self, leads: Sequence[mx.array]) -> RowStates:
         """Read what stands before the first token of each row, (positions, width)."""
         counts = [len(lead) for lead in leads]
-        block = rounded(max(counts), COLUMNS if on_cuda() else 1)
+        block = round_up(max(counts), PREFILL_COLUMNS if on_cuda() else 1)
         x = mx.stack([mx.pad(lead, [(block - len(lead), 0), (0, 0)]) for lead in leads])
-        cache = self.space(counts, block)
+        cache = self.empty_cache(counts, block)
         last = self.hidden(x, cache)[:, -1]
         cache.trim()  # a step is faster without a mask
-        return Lines(cache, last)
+        return RowStates(cache, last)
 
-    def space(self, counts: Sequence[int], multiple: int = 1) -> KVCache:
+    def empty_cache(self, counts: Sequence[int], multiple: int = 1) -> KVCache:
         """An empty cache for rows of so many positions."""
-        nothing = [None] * len(counts)
-        return KVCache.for_rows(self.config, self.dtype, counts, nothing, multiple=multiple)
+        no_positions = [None] * len(counts)
+        return KVCache.for_rows(self.config, self.dtype, counts, no_positions, multiple=multiple)
 
-    def step(self, lines: Lines, tokens: Sequence[int]) -> None:
+    def step(self, states: RowStates, tokens: Sequence[int]) -> None:
         """Let every row take its last token in."""
-        lines.last = self.hidden(self.speech(tokens)[:, None], lines.cache)[:, -1]
+        states.last = self.hidden(self.speech(tokens)[:, None], states.cache)[:, -1]
 
 
 @dataclass(slots=True)
-class Lines:
+class RowStates:
     """B rows between two steps."""
 
     cache: KVCache
@@ -183,13 +185,13 @@ class Lines:
         self.cache.filter(rows)
         self.last = self.last[mx.array(rows)]
 
-    def extend(self, other: Lines) -> None:
-        """Append the other's rows; `other` is used up."""
-        self.cache.extend(other.cache)
-        self.last = mx.concatenate([self.last, other.last])
+    def extend(self, states: RowStates) -> None:
+        """Append the other's rows; `states` is used up."""
+        self.cache.extend(states.cache)
+        self.last = mx.concatenate([self.last, states.last])
 
 
-class _Layer:
+class _LayerCache:
     """A layer's part of the cache in one pass, as mlx-lm's attention asks for it.
 
     mlx-lm's own BatchKVCache lets padding see nothing, whose softmax is NaN, counts positions once
@@ -216,24 +218,24 @@ class Attention(nn.Module):
         super().__init__()
         width, self._heads = args.hidden_size, args.num_attention_heads
         self._head_dim = width // self._heads
-        others = args.num_key_value_heads * self._head_dim
+        kv_width = args.num_key_value_heads * self._head_dim
         self.q_proj = nn.Linear(width, width)
-        self.k_proj = nn.Linear(width, others)
-        self.v_proj = nn.Linear(width, others)
+        self.k_proj = nn.Linear(width, kv_width)
+        self.v_proj = nn.Linear(width, kv_width)
         self.o_proj = nn.Linear(width, width, bias=False)
-        self._turning = self._heads + args.num_key_value_heads
+        self._rotated_heads = self._heads + args.num_key_value_heads
         self._base = args.rope_theta
         self._qkv = nn.Module()
 
     def join(self) -> None:
-        self._qkv = joined([self.q_proj, self.k_proj, self.v_proj])
+        self._qkv = join_layers([self.q_proj, self.k_proj, self.v_proj])
 
     def __call__(
-        self, x: mx.array, mask: mx.array | str | None = None, cache: _Layer | None = None
+        self, x: mx.array, mask: mx.array | str | None = None, cache: _LayerCache | None = None
     ) -> mx.array:
         batch, length, _ = x.shape
-        made = self._qkv(x).reshape(batch, length, -1, self._head_dim).swapaxes(1, 2)
-        qk, v = made[:, : self._turning], made[:, self._turning :]
+        projected = self._qkv(x).reshape(batch, length, -1, self._head_dim).swapaxes(1, 2)
+        qk, v = projected[:, : self._rotated_heads], projected[:, self._rotated_heads :]
         offset = 0 if cache is None else cache.offset
         qk = mx.fast.rope(
             qk, self._head_dim, traditional=False, base=self._base, scale=1.0, offset=offset
@@ -256,13 +258,13 @@ class MLP(nn.Module):
         self._gate_up = nn.Module()
 
     def join(self) -> None:
-        self._gate_up = joined([self.gate_proj, self.up_proj])
+        self._gate_up = join_layers([self.gate_proj, self.up_proj])
 
     def __call__(self, x: mx.array) -> mx.array:
         return self.down_proj(swiglu(*mx.split(self._gate_up(x), 2, axis=-1)))
 
 
-class _Holder(nn.Module):
+class _ModelHolder(nn.Module):
     """For a name: llm.model."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -270,8 +272,8 @@ class _Holder(nn.Module):
         self.model = model
 
 
-def _backbone(config: LMConfig) -> nn.Module:
-    qwen2 = _qwen2()
+def _build_backbone(config: LMConfig) -> nn.Module:
+    qwen2 = _import_qwen2()
     arguments = qwen2.ModelArgs(
         model_type="qwen2",
         hidden_size=config.hidden_size,
@@ -288,7 +290,7 @@ def _backbone(config: LMConfig) -> nn.Module:
 
 
 @functools.cache
-def _qwen2() -> Any:
+def _import_qwen2() -> Any:
     """mlx_lm.models.qwen2 under a name of our own, without what `import mlx_lm` loads besides.
 
     That is transformers, and takes seconds. This copy, and no other, builds its layers of what
@@ -296,13 +298,13 @@ def _qwen2() -> Any:
     aborts at the end of a process whose other threads ran it.
     """
     try:
-        found = importlib.util.find_spec("mlx_lm")
+        spec = importlib.util.find_spec("mlx_lm")
     except (ImportError, ValueError):  # a finder's, or sys.modules says that there is none
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         raise ModelError("CosyVoice2 needs mlx-lm: pip install mlx-lm")
     package = ModuleType(f"{__name__}.mlx_lm")
-    package.__path__ = list(found.submodule_search_locations or ())
+    package.__path__ = list(spec.submodule_search_locations or ())
     sys.modules[package.__name__] = package
     qwen2: Any = importlib.import_module(f"{package.__name__}.models.qwen2")
     qwen2.Attention, qwen2.MLP = Attention, MLP

@@ -22,14 +22,14 @@ from typing import Any
 import mlx.core as mx
 import mlx.nn as nn
 
-from cosyvoice2.config import BLANK, NAME, Config, read
+from cosyvoice2.config import CONFIG_FILE, QWEN_FOLDER, Config, read
 from cosyvoice2.flow import Flow
 from cosyvoice2.hift import HiFT
-from cosyvoice2.lm import UNUSED, Qwen2LM
+from cosyvoice2.lm import UNUSED_WEIGHTS, Qwen2LM
 from cosyvoice2.reference import ENCODERS
 from cosyvoice2.tokenizer import Tokenizer
 from speechbase.errors import CheckpointError, ConfigError
-from speechbase.files import Tensors, compare, identity
+from speechbase.files import Tensors, compare_shapes, identity
 from speechbase.files import read as read_tensors
 from speechbase.hub import locate
 from speechbase.sections import read_object
@@ -37,10 +37,10 @@ from speechbase.weights import (
     DTYPES,
     check_numbers,
     fold_weight_norm,
-    in_place,
     parameters,
     parse_dtype,
     quantize_like,
+    to_mlx_axes,
 )
 
 PARTS = ("llm", "flow", "hift")
@@ -49,14 +49,14 @@ SPEAKERS = "spk2info.pt"
 TOKENIZER_FILES = ("config.json", "vocab.json", "merges.txt", "tokenizer_config.json")
 """Of CosyVoice-BlankEN; its weights are those of another model."""
 HUB_FILES = (
-    NAME,
+    CONFIG_FILE,
     "config.json",
     *(f"{part}.{ending}" for part in PARTS for ending in ("pt", "safetensors")),
     *ENCODERS,
     SPEAKERS,
-    *(f"{BLANK}/{name}" for name in TOKENIZER_FILES),
+    *(f"{QWEN_FOLDER}/{name}" for name in TOKENIZER_FILES),
 )
-MOST_CONFIG = 1 << 20
+MAX_CONFIG_BYTES = 1 << 20
 """Bytes of a converted folder's config.json."""
 
 
@@ -81,23 +81,23 @@ def load(path_or_repo: str | Path, *, dtype: Any = None) -> Checkpoint:
     Flow and vocoder are float32 always. Raises CheckpointError, ConfigError, RequestError; all that
     can be checked before weights are read is.
     """
-    wanted = None if dtype is None else parse_dtype(dtype)
+    chosen_dtype = None if dtype is None else parse_dtype(dtype)
     path, revision = locate(path_or_repo, HUB_FILES)
     config, settings = read(path), converted_settings(path)
-    tokenizer = Tokenizer.load(path / BLANK)
-    files = [weights_file(path, part) for part in PARTS]
-    name = fingerprint(path, files)
-    lm, flow, vocoder = networks(config)
+    tokenizer = Tokenizer.load(path / QWEN_FOLDER)
+    files = [find_weights_file(path, part) for part in PARTS]
+    checkpoint_fingerprint = fingerprint(path, files)
+    lm, flow, vocoder = build_networks(config)
     for network, file in zip((lm, flow, vocoder), files, strict=True):
-        fill(network, as_named(file), settings, file.name)
-    lm.set_dtype(wanted or _dtype(settings))
+        fill_network(network, read_named_tensors(file), settings, file.name)
+    lm.set_dtype(chosen_dtype or _stored_dtype(settings))
     for network in (flow, vocoder):
         network.set_dtype(mx.float32)
     mx.eval(lm.parameters(), flow.parameters(), vocoder.parameters())
-    return Checkpoint(config, lm, flow, vocoder, tokenizer, path, revision, name)
+    return Checkpoint(config, lm, flow, vocoder, tokenizer, path, revision, checkpoint_fingerprint)
 
 
-def networks(config: Config) -> tuple[Qwen2LM, Flow, HiFT]:
+def build_networks(config: Config) -> tuple[Qwen2LM, Flow, HiFT]:
     """Of these sizes, with weights that mean nothing yet."""
     return Qwen2LM(config.lm), Flow(config.flow), HiFT(config.vocoder)
 
@@ -105,19 +105,19 @@ def networks(config: Config) -> tuple[Qwen2LM, Flow, HiFT]:
 def converted_settings(path: Path) -> Mapping[str, Any]:
     """config.json of a converted folder; empty of an official one."""
     try:
-        return read_object(path / "config.json", MOST_CONFIG, ConfigError)
+        return read_object(path / "config.json", MAX_CONFIG_BYTES, ConfigError)
     except FileNotFoundError:
         return {}
 
 
-def _dtype(settings: Mapping[str, Any]) -> mx.Dtype:
+def _stored_dtype(settings: Mapping[str, Any]) -> mx.Dtype:
     name = settings.get("dtype", "float32")
     if not isinstance(name, str) or name not in DTYPES:
         raise ConfigError(f"config.json: dtype is not known; known: {', '.join(DTYPES)}")
     return DTYPES[name]
 
 
-def weights_file(path: Path, part: str) -> Path:
+def find_weights_file(path: Path, part: str) -> Path:
     """Of a part, converted or official."""
     for name in (f"{part}.safetensors", f"{part}.pt"):
         if (path / name).is_file():
@@ -125,7 +125,7 @@ def weights_file(path: Path, part: str) -> Path:
     raise CheckpointError(f"{path}: no weights: neither {part}.safetensors nor {part}.pt")
 
 
-def as_named(file: Path) -> Tensors:
+def read_named_tensors(file: Path) -> Tensors:
     """A file's tensors under the networks' names, weight norms folded, what nobody uses left out.
 
     Those of safetensors are not read from disk yet.
@@ -133,21 +133,23 @@ def as_named(file: Path) -> Tensors:
     tensors = {
         name.removeprefix("generator."): tensor for name, tensor in read_tensors(file).items()
     }
-    return fold_weight_norm({n: tensor for n, tensor in tensors.items() if n not in UNUSED})
+    return fold_weight_norm({n: tensor for n, tensor in tensors.items() if n not in UNUSED_WEIGHTS})
 
 
-def fill(network: nn.Module, tensors: Tensors, settings: Mapping[str, Any], file: str) -> None:
+def fill_network(
+    network: nn.Module, tensors: Tensors, settings: Mapping[str, Any], file: str
+) -> None:
     """Put every tensor in its place; one CheckpointError names all that do not fit."""
     quantize_like(network, tensors, settings.get("quantization"))
-    placed = in_place(network, tensors)
-    wanted = parameters(network)
+    placed = to_mlx_axes(network, tensors)
+    expected = parameters(network)
     try:
-        compare(
-            {name: tensor.shape for name, tensor in wanted.items()},
+        compare_shapes(
+            {name: tensor.shape for name, tensor in expected.items()},
             {name: tensor.shape for name, tensor in placed.items()},
-            NAME,
+            CONFIG_FILE,
         )
-        check_numbers(placed, wanted)
+        check_numbers(placed, expected)
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     network.load_weights(list(placed.items()))
@@ -160,7 +162,7 @@ def fingerprint(path: Path, weights: list[Path]) -> str:
     The same for the same files, wherever they lie.
     """
     digest = hashlib.sha256()
-    for file in (path / NAME, *(path / BLANK / name for name in TOKENIZER_FILES)):
+    for file in (path / CONFIG_FILE, *(path / QWEN_FOLDER / name for name in TOKENIZER_FILES)):
         digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
     for file in weights:
         digest.update(file.name.encode() + identity(file))

@@ -10,7 +10,7 @@ import numpy as np
 
 from cosyvoice2.config import MELS, Config
 from cosyvoice2.flow import FlowRow
-from cosyvoice2.load import networks
+from cosyvoice2.load import build_networks
 from cosyvoice2.vocoder import MelRow, vocode
 
 
@@ -19,7 +19,7 @@ def tried(config: Config) -> float:
 
     What stops the real ones on this machine stops these: RuntimeError.
     """
-    began = time.perf_counter()
+    start = time.perf_counter()
     small = replace(
         config,
         lm=replace(config.lm, num_layers=1, vocab_size=128),
@@ -29,11 +29,11 @@ def tried(config: Config) -> float:
             estimator=replace(config.flow.estimator, blocks=1, mid_blocks=1),
         ),
     )
-    lm, flow, vocoder = networks(small)
+    lm, flow, vocoder = build_networks(small)
     mx.eval(lm.logits([1, 2], [0], [0]))
-    tokens, none = np.zeros(4, np.int32), np.zeros(0, np.int32)
+    tokens, no_tokens = np.zeros(4, np.int32), np.zeros(0, np.int32)
     speaker = np.ones(config.flow.speaker_dim, np.float32)
-    row = FlowRow(tokens, none, np.zeros((0, MELS), np.float32), speaker)
+    row = FlowRow(tokens, no_tokens, np.zeros((0, MELS), np.float32), speaker)
     [mel] = flow.mel([row], steps=1)
     vocode(vocoder, [MelRow(np.array(mel))])
-    return time.perf_counter() - began
+    return time.perf_counter() - start

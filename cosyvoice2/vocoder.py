@@ -21,7 +21,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from cosyvoice2.arrays import numbers
+from cosyvoice2.arrays import float_array
 from cosyvoice2.config import MELS
 from cosyvoice2.hift import PITCH_LAYERS, HiFT, reach
 from cosyvoice2.source import Noise, Source, excite
@@ -30,14 +30,14 @@ from speechbase.errors import RequestError
 
 LENGTHS = (96, 128, 192, 256, 384)
 """Frames of a window, beside the rows' own lengths up to the longest of these."""
-LAUNCHES = 32
+LAUNCH_FRAMES = 32
 """Frames that a GPU decodes while it launches a window's kernels: 7 on an M1, 100 on an H100."""
-TOGETHER, FEWEST = 1024, 128
+MAX_FRAMES_TOGETHER, MIN_FRAMES_TOGETHER = 1024, 128
 """Frames that a GPU decodes at once, at most and at least."""
 LAYERS_AT_ONCE = 53
 """Outputs of the widest layer that are there at once: 50 to 52 by MLX's count of its memory on a
 CPU, eleven of them the inputs of the widest taps. A frame of the shipped sizes takes 1.6 MB."""
-SLOWEST, FASTEST = 0.25, 4.0
+MIN_SPEED, MAX_SPEED = 0.25, 4.0
 
 Run = Callable[..., mx.array]
 """Arrays (windows, frames, ...) -> (windows, frames, ...)."""
@@ -60,16 +60,16 @@ def vocode(hift: HiFT, rows: Sequence[MelRow]) -> list[np.ndarray]:
 
     A row of no frames has no samples. Raises RequestError.
     """
-    mels = [resized(numbers("mel", row.mel, (-1, MELS)), row.speed) for row in rows]
+    mels = [resize_mel(float_array("mel", row.mel, (-1, MELS)), row.speed) for row in rows]
     noises = [
-        noise_of(hift, row.seed, row.noise, len(mel)) for row, mel in zip(rows, mels, strict=True)
+        make_noise(hift, row.seed, row.noise, len(mel)) for row, mel in zip(rows, mels, strict=True)
     ]
     pitches: list[np.ndarray | None] = [
-        None if row.pitch is None else numbers("pitch", row.pitch, (len(mel),))
+        None if row.pitch is None else float_array("pitch", row.pitch, (len(mel),))
         for row, mel in zip(rows, mels, strict=True)
     ]
     missing = [n for n, pitch in enumerate(pitches) if pitch is None]
-    for n, pitch in zip(missing, pitch_of(hift, [mels[n] for n in missing]), strict=True):
+    for n, pitch in zip(missing, predict_pitch(hift, [mels[n] for n in missing]), strict=True):
         pitches[n] = pitch
     sources = [
         excite(hift, pitch, noise)
@@ -79,11 +79,11 @@ def vocode(hift: HiFT, rows: Sequence[MelRow]) -> list[np.ndarray]:
     return decode(hift, mels, sources)
 
 
-def pitch_of(hift: HiFT, mels: Sequence[np.ndarray]) -> list[np.ndarray]:
+def predict_pitch(hift: HiFT, mels: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Fundamental frequency in Hz (frames,) of each mel (frames, 80)."""
     hift.ready()
     rows = [(mx.array(mel),) for mel in mels]
-    return _in_windows(hift.pitch, rows, PITCH_LAYERS, (), TOGETHER)
+    return _run_in_windows(hift.pitch, rows, PITCH_LAYERS, (), MAX_FRAMES_TOGETHER)
 
 
 def decode(
@@ -101,9 +101,9 @@ def decode(
         samples = hift.decode(mel, source.reshape(len(source), -1))
         return samples.reshape(source.shape)
 
-    together = frames_together(hift.widest)
-    made = _in_windows(run, rows, reach(hift.config), (frame,), together)
-    return [samples.reshape(-1) for samples in made]
+    max_frames = frames_together(hift.widest)
+    frames = _run_in_windows(run, rows, reach(hift.config), (frame,), max_frames)
+    return [samples.reshape(-1) for samples in frames]
 
 
 # ---- windows
@@ -133,7 +133,7 @@ def windows(frames: int, length: int, margin: int) -> Iterator[Window]:
 
 def window_length(rows: Sequence[int], margin: int) -> int:
     """Of the lengths that windows of rows of so many frames may have, the one that costs least."""
-    launches = LAUNCHES if on_gpu() else 0
+    launch_cost = LAUNCH_FRAMES if on_gpu() else 0
 
     def cost(length: int) -> int:
         cut = [windows(frames, length, margin) for frames in rows]
@@ -141,16 +141,20 @@ def window_length(rows: Sequence[int], margin: int) -> int:
             min(frames, length) * sum(1 for _ in each)
             for frames, each in zip(rows, cut, strict=True)
         )
-        return decoded + launches * len({min(frames, length) for frames in rows})
+        return decoded + launch_cost * len({min(frames, length) for frames in rows})
 
-    own = {frames for frames in rows if 2 * margin < frames <= LENGTHS[-1]}
-    return min(sorted(own.union(LENGTHS)), key=cost)
+    row_lengths = {frames for frames in rows if 2 * margin < frames <= LENGTHS[-1]}
+    return min(sorted(row_lengths.union(LENGTHS)), key=cost)
 
 
-def frames_together(numbers: int) -> int:
+def frames_together(frame_numbers: int) -> int:
     """Frames to decode at once, where each is so many numbers in the widest layer: on a GPU."""
-    frames, left = TOGETHER, memory_left()
-    while left is not None and frames > FEWEST and 4 * LAYERS_AT_ONCE * numbers * frames > left:
+    frames, free_bytes = MAX_FRAMES_TOGETHER, memory_left()
+    while (
+        free_bytes is not None
+        and frames > MIN_FRAMES_TOGETHER
+        and 4 * LAYERS_AT_ONCE * frame_numbers * frames > free_bytes
+    ):
         frames //= 2
     return frames
 
@@ -161,31 +165,34 @@ def needs(hift: HiFT) -> int:
     return 4 * LAYERS_AT_ONCE * hift.widest * frames
 
 
-def _in_windows(
+def _run_in_windows(
     run: Run,
     rows: Sequence[tuple[mx.array, ...]],
     margin: int,
     shape: tuple[int, ...],
-    together: int,
+    max_frames: int,
 ) -> list[np.ndarray]:
     """What `run` makes of rows of arrays (frames, ...): of each row (frames, *shape) float32."""
     lengths = [len(row[0]) for row in rows]
-    found = [np.empty((frames, *shape), np.float32) for frames in lengths]
+    outputs = [np.empty((frames, *shape), np.float32) for frames in lengths]
     length = window_length(lengths, margin)
-    alike: dict[int, list[tuple[int, Window]]] = defaultdict(list)
+    windows_by_size: dict[int, list[tuple[int, Window]]] = defaultdict(list)
     for n, frames in enumerate(lengths):
         for window in windows(frames, length, margin):
-            alike[min(frames, length)].append((n, window))
-    for size, cut in alike.items():
-        few = max(1, together // size) if on_gpu() else 1
-        for some in (cut[start : start + few] for start in range(0, len(cut), few)):
-            stretches = [[each[w.start : w.start + size] for each in rows[n]] for n, w in some]
-            made = run(*(mx.stack(list(arrays)) for arrays in zip(*stretches, strict=True)))
-            mx.eval(made)
+            windows_by_size[min(frames, length)].append((n, window))
+    for size, size_windows in windows_by_size.items():
+        batch_size = max(1, max_frames // size) if on_gpu() else 1
+        for batch in (
+            size_windows[start : start + batch_size]
+            for start in range(0, len(size_windows), batch_size)
+        ):
+            stretches = [[array[w.start : w.start + size] for array in rows[n]] for n, w in batch]
+            decoded = run(*(mx.stack(list(arrays)) for arrays in zip(*stretches, strict=True)))
+            mx.eval(decoded)
             settle()
-            for (n, w), samples in zip(some, np.array(made), strict=True):
-                found[n][w.begin : w.end] = samples[w.begin - w.start : w.end - w.start]
-    return found
+            for (n, w), frames_out in zip(batch, np.array(decoded), strict=True):
+                outputs[n][w.begin : w.end] = frames_out[w.begin - w.start : w.end - w.start]
+    return outputs
 
 
 # ---- streams
@@ -202,72 +209,72 @@ class VocoderStream:
 
     def __init__(self, hift: HiFT, *, seed: int = 0, noise: Any = None) -> None:
         self._hift, self._margin = hift, reach(hift.config)
-        self._source = Source(hift, noise_of(hift, seed, noise))
+        self._source = Source(hift, make_noise(hift, seed, noise))
         self._mel = np.zeros((0, MELS), np.float32)  # from frame `_begin`
-        self._sound = np.zeros(0, np.float32)  # the source from there
+        self._kept_source = np.zeros(0, np.float32)  # the source from there
         self._begin = self._sent = self._pitched = self._frames = 0
-        self._given: bool | None = None  # whether the pitch is
+        self._has_pitch: bool | None = None  # whether the pitch is
 
     def push(self, mel: Any, pitch: Any = None) -> np.ndarray:
         """The next frames (n, 80), and their pitch (n,) in Hz or none -> samples, maybe none.
 
         Raises RequestError, also where pitch is given with one push and not with another.
         """
-        mel = numbers("mel", mel, (-1, MELS))
-        f0 = None if pitch is None else numbers("pitch", pitch, (len(mel),))
-        if self._given not in (None, f0 is not None):
+        mel = float_array("mel", mel, (-1, MELS))
+        f0 = None if pitch is None else float_array("pitch", pitch, (len(mel),))
+        if self._has_pitch not in (None, f0 is not None):
             raise RequestError("pitch is given with every push of a stream, or with none")
-        self._given = f0 is not None
+        self._has_pitch = f0 is not None
         self._mel = np.concatenate([self._mel, mel])
         self._frames += len(mel)
         return self._advance(f0, last=False)
 
     def finish(self) -> np.ndarray:
         """The rest; the stream is over."""
-        return self._advance(np.zeros(0, np.float32) if self._given else None, last=True)
+        return self._advance(np.zeros(0, np.float32) if self._has_pitch else None, last=True)
 
     def _advance(self, f0: np.ndarray | None, last: bool) -> np.ndarray:
-        f0 = self._ahead(last) if f0 is None else f0
+        f0 = self._predict_settled_pitch(last) if f0 is None else f0
         self._pitched += len(f0)
-        sound = self._source.push(f0, last)
-        mx.eval(sound)
+        source = self._source.push(f0, last)
+        mx.eval(source)
         settle()
-        self._sound = np.concatenate([self._sound, np.array(sound)])
+        self._kept_source = np.concatenate([self._kept_source, np.array(source)])
         frame = self._hift.config.frame
-        usable = self._begin + len(self._sound) // frame
+        usable = self._begin + len(self._kept_source) // frame
         end = usable if last else max(self._sent, usable - self._margin)
         if end <= self._sent:
             return np.zeros(0, np.float32)
         count = usable - self._begin
-        [samples] = decode(self._hift, [self._mel[:count]], [self._sound[: count * frame]])
-        found = samples[(self._sent - self._begin) * frame : (end - self._begin) * frame]
+        [samples] = decode(self._hift, [self._mel[:count]], [self._kept_source[: count * frame]])
+        settled = samples[(self._sent - self._begin) * frame : (end - self._begin) * frame]
         keep = max(0, end - self._margin) - self._begin
-        self._mel, self._sound = self._mel[keep:], self._sound[keep * frame :]
+        self._mel, self._kept_source = self._mel[keep:], self._kept_source[keep * frame :]
         self._begin, self._sent = self._begin + keep, end
-        return found
+        return settled
 
-    def _ahead(self, last: bool) -> np.ndarray:
+    def _predict_settled_pitch(self, last: bool) -> np.ndarray:
         """The pitch of frames whose neighbours have all come."""
-        upto = self._frames if last else max(self._pitched, self._frames - PITCH_LAYERS)
-        if upto == self._pitched:
+        end = self._frames if last else max(self._pitched, self._frames - PITCH_LAYERS)
+        if end == self._pitched:
             return np.zeros(0, np.float32)
         start = max(self._begin, self._pitched - PITCH_LAYERS)
-        [f0] = pitch_of(self._hift, [self._mel[start - self._begin :]])
-        return f0[self._pitched - start : upto - start]
+        [f0] = predict_pitch(self._hift, [self._mel[start - self._begin :]])
+        return f0[self._pitched - start : end - start]
 
 
 # ---- what is asked for
 
 
 def frames_at(speed: float, frames: int) -> int:
-    """How many frames a mel of so many has at a speed. Raises RequestError as `resized`."""
-    real = isinstance(speed, int | float | np.number) and not isinstance(speed, bool)
-    if not real or not SLOWEST <= speed <= FASTEST:
-        raise RequestError(f"speed is {speed!r}; it must be from {SLOWEST} to {FASTEST:g}")
+    """How many frames a mel of so many has at a speed. Raises RequestError as `resize_mel`."""
+    is_number = isinstance(speed, int | float | np.number) and not isinstance(speed, bool)
+    if not is_number or not MIN_SPEED <= speed <= MAX_SPEED:
+        raise RequestError(f"speed is {speed!r}; it must be from {MIN_SPEED} to {MAX_SPEED:g}")
     return int(frames / float(speed))
 
 
-def resized(mel: np.ndarray, speed: float) -> np.ndarray:
+def resize_mel(mel: np.ndarray, speed: float) -> np.ndarray:
     """A mel (frames, 80) of int(frames / speed) frames, between the middles of its own.
 
     Raises RequestError for a speed that is no number from .25 to 4.
@@ -275,20 +282,20 @@ def resized(mel: np.ndarray, speed: float) -> np.ndarray:
     frames = frames_at(speed, len(mel))
     if frames in (0, len(mel)):
         return mel[:frames]
-    places = np.maximum((np.arange(frames) + 0.5) * (len(mel) / frames) - 0.5, 0)
-    lower = places.astype(int)
-    share = (places - lower)[:, None].astype(np.float32)
+    positions = np.maximum((np.arange(frames) + 0.5) * (len(mel) / frames) - 0.5, 0)
+    lower = positions.astype(int)
+    share = (positions - lower)[:, None].astype(np.float32)
     upper = np.minimum(lower + 1, len(mel) - 1)
     return mel[lower] * (1 - share) + mel[upper] * share
 
 
-def noise_of(hift: HiFT, seed: int, given: Any = None, frames: int = -1) -> Noise:
+def make_noise(hift: HiFT, seed: int, array_like: Any = None, frames: int = -1) -> Noise:
     """Noise as given, (480 * frames, 9), or of a seed. Raises RequestError."""
     c = hift.config
-    if given is not None:
+    if array_like is not None:
         length = -1 if frames == -1 else frames * c.frame
-        return Noise(hift, given=numbers("noise", given, (length, c.harmonics + 1)))
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not whole or not 0 <= seed < 2**32:
+        return Noise(hift, numbers=float_array("noise", array_like, (length, c.harmonics + 1)))
+    is_whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not is_whole or not 0 <= seed < 2**32:
         raise RequestError(f"seed is {seed!r}; it must be a whole number from 0 to 2**32 - 1")
     return Noise(hift, int(seed))

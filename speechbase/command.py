@@ -10,7 +10,9 @@ from typing import Any
 from speechbase.errors import ModelError
 
 
-def converting(prog: str, about: str) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+def convert_parser(
+    prog: str, about: str
+) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """A parser, and that of its command `convert`, which may be given more options."""
     parser = argparse.ArgumentParser(prog=f"python -m {prog}", description=about)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -25,17 +27,17 @@ def converting(prog: str, about: str) -> tuple[argparse.ArgumentParser, argparse
     return parser, command
 
 
-def status(work: Callable[[], Any]) -> int:
+def exit_status(work: Callable[[], Any]) -> int:
     """Do it; 0, or 1 with what went wrong in a line on stderr."""
     try:
         work()
     except ModelError as error:
-        return _failed(str(error))
+        return _report_error(str(error))
     except (OSError, RuntimeError, MemoryError) as error:  # the disk is full, or memory; MLX's
-        return _failed(f"{type(error).__name__}: {error}")
+        return _report_error(f"{type(error).__name__}: {error}")
     return 0
 
 
-def _failed(why: str) -> int:
-    sys.stderr.write(f"error: {' '.join(why.split())}\n")
+def _report_error(reason: str) -> int:
+    sys.stderr.write(f"error: {' '.join(reason.split())}\n")
     return 1

@@ -13,7 +13,7 @@ import mlx.core as mx
 
 CACHE_LIMIT = 1 << 30
 """Bytes of freed memory that MLX may keep for reuse: unbounded, it grows with every new shape."""
-Made = TypeVar("Made", mx.array, tuple[mx.array, mx.array])
+Arrays = TypeVar("Arrays", mx.array, tuple[mx.array, mx.array])
 
 
 def on_gpu() -> bool:
@@ -26,7 +26,7 @@ def on_cuda() -> bool:
     return on_gpu() and mx.cuda.is_available()
 
 
-def elementwise(function: Callable[..., Made]) -> Callable[..., Made]:
+def elementwise(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
     """One kernel for shapes of all sizes on a GPU.
 
     On a CPU it is called as it is: compiling gains little there, runs a C++ compiler, and MLX
@@ -35,7 +35,7 @@ def elementwise(function: Callable[..., Made]) -> Callable[..., Made]:
     compiled = mx.compile(function, shapeless=True)
 
     @functools.wraps(function)
-    def call(*arrays: mx.array | float) -> Made:
+    def call(*arrays: mx.array | float) -> Arrays:
         return compiled(*arrays) if on_gpu() else function(*arrays)
 
     return call
@@ -51,33 +51,33 @@ def settle(stream: Any = None) -> None:
         mx.synchronize(*([] if stream is None else [stream]))
 
 
-class MadeOnce:
+class RunOnce:
     """Arrays that are kept for good, weights say, are made by one try.
 
     What a GPU failed on looks evaluated ever after: nothing may be computed with it.
     """
 
     def __init__(self) -> None:
-        self._tried = self._done = False
+        self._was_tried = self._is_done = False
 
     def __call__(self, make: Callable[[], Any]) -> None:
         """The first time, evaluate what `make` returns. RuntimeError where that fails or failed."""
-        if self._done:
+        if self._is_done:
             return
-        if self._tried:
+        if self._was_tried:
             raise RuntimeError("the model's weights could not be made ready; load it again")
-        self._tried = True
+        self._was_tried = True
         mx.eval(make())
         settle()
-        self._done = True
+        self._is_done = True
 
 
 def memory_left() -> int | None:
     """Bytes that this process may still take on the GPU; None on a CPU, or where it is not said."""
     if not on_gpu():
         return None
-    info = mx.device_info()
+    device_info = mx.device_info()
     for name in ("max_recommended_working_set_size", "total_memory", "memory_size"):
-        if info.get(name):
-            return int(info[name]) - int(mx.get_active_memory())
+        if device_info.get(name):
+            return int(device_info[name]) - int(mx.get_active_memory())
     return None

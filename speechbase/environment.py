@@ -22,5 +22,5 @@ DEFAULTS: Mapping[str, str] = {
     "MLX_CUDA_GRAPH_CACHE_SIZE": "1024",
 }
 
-for _name, _value in DEFAULTS.items():
-    os.environ.setdefault(_name, _value)
+for _name, _default in DEFAULTS.items():
+    os.environ.setdefault(_name, _default)

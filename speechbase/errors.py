@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 
 
-def shown(name: object) -> str:
+def printable(name: object) -> str:
     """A name or value out of a file, for a message: printable, on one line, and not endless."""
     text = name if isinstance(name, str) else repr(name)
     text = f"{text[:60]}…{text[-10:]}" if len(text) > 80 else text

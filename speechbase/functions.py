@@ -69,11 +69,11 @@ def silu(x: mx.array) -> mx.array:
         return nn.silu(x)
     half = x.astype(mx.float32) * 0.5
     z = mx.clip(half, -7.90531110763549805, 7.90531110763549805)
-    square = z * z
-    above, below = (
-        functools.reduce(lambda sum, term: sum * square + term, terms) for terms in _TANH
+    squared = z * z
+    numerator, denominator = (
+        functools.reduce(lambda sum, term: sum * squared + term, terms) for terms in _TANH
     )
-    return (half * z * above / below + half).astype(x.dtype)
+    return (half * z * numerator / denominator + half).astype(x.dtype)
 
 
 _TANH = (

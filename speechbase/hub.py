@@ -15,8 +15,8 @@ def locate(path_or_repo: Any, files: Sequence[str]) -> tuple[Path, str | None]:
     that it was downloaded at; `files` are the patterns of what is wanted. Raises CheckpointError.
     """
     if not isinstance(path_or_repo, str | Path):
-        kind = type(path_or_repo).__name__
-        raise CheckpointError(f"a model is a directory or a hub id (owner/name), not {kind}")
+        type_name = type(path_or_repo).__name__
+        raise CheckpointError(f"a model is a directory or a hub id (owner/name), not {type_name}")
     path = Path(path_or_repo).expanduser()
     if path.is_dir():
         return path, None

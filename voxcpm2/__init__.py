@@ -128,9 +128,11 @@ class VoxCPM2:
         beside them; what the layers compute is less, and is left out.
         """
         stacks = (self.config.base_lm, self.config.residual_lm)
-        numbers = sum(2 * one.num_layers * one.num_kv_heads * one.head_dim for one in stacks)
-        row = POSITIONS * numbers * self.network.dtype.size
-        return rows * row + min(rows, DECODINGS) * self.vae.window()
+        numbers = sum(
+            2 * stack.num_layers * stack.num_kv_heads * stack.head_dim for stack in stacks
+        )
+        row_bytes = POSITIONS * numbers * self.network.dtype.size
+        return rows * row_bytes + min(rows, DECODINGS) * self.vae.window()
 
     def forget(self) -> None:
         """Give memory back: what is kept of references, and what MLX keeps for reuse."""

@@ -14,7 +14,7 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from speechbase.cache import rounded
+from speechbase.cache import round_up
 from speechbase.device import on_cuda, on_gpu
 from voxcpm2.config import Config
 from voxcpm2.locdit import LocDiT
@@ -25,12 +25,14 @@ def time_grid(steps: int, sway: float = 1.0) -> np.ndarray:
 
     float32 in upstream's order throughout, torch.linspace's two-sided rule included.
     """
-    one, index = np.float32(1), np.arange(steps + 1, dtype=np.float32)
-    width = one / np.float32(steps)
-    forth, back = one - width * index, width * (np.float32(steps) - index)
-    even = np.where(index < (steps + 1) // 2, forth, back)
-    quarter_turn = (np.float32(np.pi / 2) * even).astype(np.float64)
-    return even + np.float32(sway) * (np.cos(quarter_turn).astype(np.float32) - one + even)
+    unit, index = np.float32(1), np.arange(steps + 1, dtype=np.float32)
+    width = unit / np.float32(steps)
+    descending, from_end = unit - width * index, width * (np.float32(steps) - index)
+    evenly_spaced = np.where(index < (steps + 1) // 2, descending, from_end)
+    quarter_turn = (np.float32(np.pi / 2) * evenly_spaced).astype(np.float64)
+    return evenly_spaced + np.float32(sway) * (
+        np.cos(quarter_turn).astype(np.float32) - unit + evenly_spaced
+    )
 
 
 def schedule(steps: int, sway: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +73,7 @@ def solver_rows(rows: int) -> int:
     """
     if not on_cuda():
         return rows
-    return 1 << (rows - 1).bit_length() if rows <= 8 else rounded(rows, 8)
+    return 1 << (rows - 1).bit_length() if rows <= 8 else round_up(rows, 8)
 
 
 class CFM(nn.Module):
@@ -96,14 +98,14 @@ class CFM(nn.Module):
         times, widths = [], []
         for steps, _ in rows:
             time, width = grids[steps]
-            missing = longest - len(width)
-            times.append(mx.pad(time, [(0, missing), (0, 0)]))
-            widths.append(np.pad(width, (0, missing)))
+            padding = longest - len(width)
+            times.append(mx.pad(time, [(0, padding), (0, 0)]))
+            widths.append(np.pad(width, (0, padding)))
         # Rows of nothing stand still: their steps have a width of zero.
-        nobody = solver_rows(len(rows)) - len(rows)
-        time = mx.pad(mx.stack(times, axis=1), [(0, 0), (0, nobody), (0, 0)])
-        width = np.pad(np.stack(widths, axis=1), [(0, 0), (0, nobody)])
-        cfg = mx.array([cfg for _, cfg in rows] + [0.0] * nobody, dtype=mx.float32)
+        padding_rows = solver_rows(len(rows)) - len(rows)
+        time = mx.pad(mx.stack(times, axis=1), [(0, 0), (0, padding_rows), (0, 0)])
+        width = np.pad(np.stack(widths, axis=1), [(0, 0), (0, padding_rows)])
+        cfg = mx.array([cfg for _, cfg in rows] + [0.0] * padding_rows, dtype=mx.float32)
         return Plan(time, mx.array(width), cfg)
 
     def __call__(self, noise: mx.array, mu: mx.array, cond: mx.array, plan: Plan) -> mx.array:
@@ -119,8 +121,8 @@ class CFM(nn.Module):
         solve = self._compiled if on_gpu() else self._solve
         rows = x.shape[0]
         if plan.cfg.shape[0] > rows:
-            more = [(0, plan.cfg.shape[0] - rows), (0, 0), (0, 0)]
-            x, mu, cond = (mx.pad(each, more) for each in (x, mu, cond))
+            padding = [(0, plan.cfg.shape[0] - rows), (0, 0), (0, 0)]
+            x, mu, cond = (mx.pad(array, padding) for array in (x, mu, cond))
         return solve(x, mu, cond, plan.time, plan.widths, plan.cfg)[:rows]
 
     def _grid(self, steps: int) -> tuple[mx.array, np.ndarray]:
@@ -140,12 +142,12 @@ class CFM(nn.Module):
         # One call gives both velocities: the upper half of the rows has the condition set to zero.
         # What does not change from step to step is made for all steps at once.
         steps, batch = widths.shape
-        both = mx.stack([mu, mx.zeros_like(mu)])
-        known = self.estimator.known(both, time[:, None], cond)
-        for known_now, width in zip(
-            mx.split(known, steps), mx.split(widths[..., None, None], steps), strict=True
+        conditions = mx.stack([mu, mx.zeros_like(mu)])
+        context = self.estimator.context_tokens(conditions, time[:, None], cond)
+        for step_context, width in zip(
+            mx.split(context, steps), mx.split(widths[..., None, None], steps), strict=True
         ):
-            velocity = self.estimator.velocity(known_now.squeeze(0), x)
+            velocity = self.estimator.velocity(step_context.squeeze(0), x)
             x = x - width.squeeze(0) * guide(velocity.reshape(2, batch, *x.shape[1:]), cfg)
         return x
 

@@ -24,10 +24,10 @@ class FSQ(nn.Module):
 
         In bfloat16 the steps that are rounded to could not be told from their neighbours' halves.
         """
-        return self.out_proj(_rounded(self.in_proj(x), self._scale))
+        return self.out_proj(_round_to_levels(self.in_proj(x), self._scale))
 
 
 @elementwise
-def _rounded(x: mx.array, scale: float) -> mx.array:
+def _round_to_levels(x: mx.array, scale: float) -> mx.array:
     levels = mx.tanh(x.astype(mx.float32)) * scale
     return (mx.round(levels) / scale).astype(x.dtype)

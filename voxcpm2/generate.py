@@ -34,8 +34,8 @@ from voxcpm2.speech import Speech, StopReason
 
 # Upstream's: no text is given more patches than LONGEST, or than RATIO for each token and SPARE; an
 # attempt that reaches RATIO for each token is a bad case.
-LONGEST, RATIO, SPARE = 4096, 6, 10
-LARGEST = 1000
+MAX_PATCHES, PATCHES_PER_TOKEN, EXTRA_PATCHES = 4096, 6, 10
+MAX_NUMBER = 1000
 """Of guidance and temperature; what is sensible lies far below, what overflows far above."""
 
 Noise = Callable[[int, tuple[int, int]], np.ndarray]
@@ -123,14 +123,16 @@ class Row:
         if self.tokens.ids.max() >= config.vocab_size:
             # A spelling of tokenizer_config.json that the embedding has no row for.
             raise RequestError(f"text {target!r} holds a marker that this model has no token for")
-        wanted = min(self.token_count * RATIO + SPARE, request.max_len or LONGEST)
-        room = config.max_length - length
-        if room < min(wanted, request.min_len + 2):
+        max_patches = min(
+            self.token_count * PATCHES_PER_TOKEN + EXTRA_PATCHES, request.max_len or MAX_PATCHES
+        )
+        free_positions = config.max_length - length
+        if free_positions < min(max_patches, request.min_len + 2):
             raise RequestError(
                 f"text, prompt and reference take {length} positions, the model has "
                 f"{config.max_length}; split the text"
             )
-        self.cap = min(wanted, room)
+        self.cap = min(max_patches, free_positions)
         self.context = np.zeros((0, *shape), np.float32)
         if isinstance(parts[-1], Continuation):
             # The patches just before the new ones, a reference's too if the prompt is short.
@@ -185,8 +187,12 @@ class Row:
 
     def retry(self) -> bool:
         """After a bad case, start anew if that is allowed."""
-        bad = len(self.patches) >= self.token_count * RATIO
-        if not bad or self.stop_reason == "cancelled" or self.attempt == self.request.retries:
+        is_too_long = len(self.patches) >= self.token_count * PATCHES_PER_TOKEN
+        if (
+            not is_too_long
+            or self.stop_reason == "cancelled"
+            or self.attempt == self.request.retries
+        ):
             return False
         self.attempt += 1
         self.patches, self.stop_reason = [], None
@@ -196,23 +202,23 @@ class Row:
 class Prefixes:
     """The keys and values of the references used last."""
 
-    KEPT = 8
+    MAX_CACHED = 8
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._known: OrderedDict[bytes, Prefix] = OrderedDict()
+        self._cached: OrderedDict[bytes, Prefix] = OrderedDict()
 
     def get(self, reference: np.ndarray) -> Prefix:
         """Of latents (n, patch_size, latent_dim); computed if they are not known."""
         key = reference.tobytes()
-        if key not in self._known:
+        if key not in self._cached:
             tokens = build([Reference(reference)], reference.shape[1:])
             state = self._network.prefill([tokens], [None])
-            self._known[key] = Prefix(state.base.snapshot(), state.residual.snapshot())
-            if len(self._known) > self.KEPT:
-                self._known.popitem(last=False)
-        self._known.move_to_end(key)
-        return self._known[key]
+            self._cached[key] = Prefix(state.base.snapshot(), state.residual.snapshot())
+            if len(self._cached) > self.MAX_CACHED:
+                self._cached.popitem(last=False)
+        self._cached.move_to_end(key)
+        return self._cached[key]
 
 
 class Batch:
@@ -259,7 +265,7 @@ class Batch:
 
     def advance(self) -> list[tuple[Row, Speech]]:
         """One step of all rows; returns those that finished, with what they became."""
-        return [(row, self._speech(row)) for row in self.step()]
+        return [(row, self._decode_speech(row)) for row in self.step()]
 
     def decoding(self, row: Row, stream: Any = None) -> Decoding:
         """What turns a row that `step` returned into speech, on an MLX stream of its own."""
@@ -289,13 +295,13 @@ class Batch:
         self._patch = self._network.sample(self._state, mx.stack(noise), self._plan)
         mx.async_eval(stops)
         mx.async_eval(self._patch)
-        self._rehearsals.one(self.slots, max(row.request.steps for row in self._running))
+        self._rehearsals.trace_next(self.slots, max(row.request.steps for row in self._running))
         flags: Any = stops.tolist()
         for row, patch, stop in zip(self._running, self._patch, flags, strict=True):
             row.take(patch, stop)
-        done = [row for row in self._running if row.stop_reason is not None]
-        self._keep([row for row in self._running if row.stop_reason is None])
-        for row in done:
+        stopped = [row for row in self._running if row.stop_reason is not None]
+        self._keep_running([row for row in self._running if row.stop_reason is None])
+        for row in stopped:
             if row.retry():
                 self._waiting.appendleft(row)
             else:
@@ -308,10 +314,10 @@ class Batch:
         for row in cancelled:
             row.stop_reason = "cancelled"
         self._waiting = deque(row for row in self._waiting if row.stop_reason is None)
-        self._keep([row for row in self._running if row.stop_reason is None])
+        self._keep_running([row for row in self._running if row.stop_reason is None])
         return cancelled
 
-    def _keep(self, rows: list[Row]) -> None:
+    def _keep_running(self, rows: list[Row]) -> None:
         if len(rows) == len(self._running):
             return
         self._plan = None
@@ -326,24 +332,24 @@ class Batch:
 
     def _admit(self) -> list[Row]:
         """Read waiting rows into the free slots; returns them."""
-        new = list(islice(self._waiting, max(0, self.slots - len(self._running))))
-        if not new:
+        new_rows = list(islice(self._waiting, max(0, self.slots - len(self._running))))
+        if not new_rows:
             return []
         prefixes = [
-            None if row.reference is None else self._prefixes.get(row.reference) for row in new
+            None if row.reference is None else self._prefixes.get(row.reference) for row in new_rows
         ]
-        state = self._network.prefill([row.tokens for row in new], prefixes)
+        state = self._network.prefill([row.tokens for row in new_rows], prefixes)
         if self._state is None:
             self._state = state
         else:
             self._state.extend(state)
-        for _ in new:
+        for _ in new_rows:
             self._waiting.popleft()
-        self._running = self._running + new
+        self._running = self._running + new_rows
         self._plan = None
-        return new
+        return new_rows
 
-    def _speech(self, row: Row) -> Speech:
+    def _decode_speech(self, row: Row) -> Speech:
         shape = (0, self._network.config.patch_size, self._network.config.feat_dim)
         latents = np.array(mx.stack(row.patches)) if row.patches else np.zeros(shape, np.float32)
         row.patches = []  # callers may keep the row
@@ -362,14 +368,14 @@ class Decoding:
 
     def __init__(self, batch: Batch, row: Row, stream: Any = None) -> None:
         vae = batch.vae
-        self._main = mx.default_stream(mx.default_device())
-        self._stream = self._main if stream is None else stream
-        self._batch, self._made = batch, batch.steps
+        self._main_stream = mx.default_stream(mx.default_device())
+        self._stream = self._main_stream if stream is None else stream
+        self._batch, self._last_step = batch, batch.steps
         self._row = row
         shape = row.context.shape[1:]
         self._skipped = len(row.context) * shape[0] * vae.config.out_hop
         self._decoder = vae.stream()
-        self._parts: list[mx.array] = []
+        self._windows: list[mx.array] = []
         with mx.stream(self._stream):
             self._latents = mx.stack(row.patches) if row.patches else mx.zeros((0, *shape))
             patches = mx.concatenate([mx.array(row.context), self._latents])
@@ -389,9 +395,9 @@ class Decoding:
             return
         frames = self._batch.vae.frames()
         with mx.stream(self._stream):
-            self._parts.append(self._decoder.push(self._frames[:, :frames]))
+            self._windows.append(self._decoder.push(self._frames[:, :frames]))
             self._frames = self._frames[:, frames:]
-        mx.async_eval(self._parts[-1], self._latents, *self._decoder.tails.kept)
+        mx.async_eval(self._windows[-1], self._latents, *self._decoder.tails.arrays)
 
     def speech(self) -> Speech:
         """What the row became, as soon as all windows are done, and are known to have been.
@@ -403,9 +409,9 @@ class Decoding:
         settle(self._stream)
         # The step after the row's last one waited for its patches, and the one after that has asked
         # whether that failed: then there is nothing to wait for.
-        if self._batch.steps < self._made + 2:
-            settle(self._main)
-        parts = [np.array(part)[0] for part in self._parts]
+        if self._batch.steps < self._last_step + 2:
+            settle(self._main_stream)
+        parts = [np.array(part)[0] for part in self._windows]
         samples = np.concatenate(parts)[self._skipped :] if parts else np.zeros(0, np.float32)
         return self._row.became(np.array(self._latents), samples)
 
@@ -419,14 +425,14 @@ def stream(batch: Batch, row: Row) -> Iterator[np.ndarray]:
     decoder = batch.vae.stream()
     if len(row.context):
         decoder.push(_frames(row.context))
-    heard = 0
+    decoded_count = 0
     while row.stop_reason is None:
         batch.step()
-        for patch in row.patches[heard:]:
+        for patch in row.patches[decoded_count:]:
             samples = np.array(decoder.push(patch[None]))[0]
             settle()
             yield samples
-        heard = len(row.patches)
+        decoded_count = len(row.patches)
 
 
 def decode(
@@ -446,13 +452,13 @@ def _frames(patches: np.ndarray) -> mx.array:
     return mx.array(patches.reshape(1, -1, patches.shape[-1]))
 
 
-def checked_latents(name: str, value: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """`value` as float32 (n, *shape), n > 0, all finite; else RequestError."""
+def checked_latents(name: str, array_like: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """`array_like` as float32 (n, *shape), n > 0, all finite; else RequestError."""
     try:
-        latents = np.asarray(value, np.float32)
+        latents = np.asarray(array_like, np.float32)
     except (TypeError, ValueError):
         raise RequestError(
-            f"{name} must be latents, as `encode` returns them, not {type(value).__name__}"
+            f"{name} must be latents, as `encode` returns them, not {type(array_like).__name__}"
         ) from None
     if latents.ndim != 3 or latents.shape[1:] != shape or not len(latents):
         raise RequestError(
@@ -465,27 +471,27 @@ def checked_latents(name: str, value: np.ndarray, shape: tuple[int, int]) -> np.
 
 
 def _check_numbers(request: Request) -> None:
-    def whole(name: str, value: Any, least: int, most: float = math.inf) -> None:
-        is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not is_whole or not least <= value <= most:
-            span = f"from {least}" if most == math.inf else f"from {least} to {most}"
-            raise RequestError(f"{name} is {value!r}; it must be a whole number {span}")
+    def check_whole(name: str, number: Any, minimum: int, maximum: float = math.inf) -> None:
+        is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not is_whole or not minimum <= number <= maximum:
+            span = f"from {minimum}" if maximum == math.inf else f"from {minimum} to {maximum}"
+            raise RequestError(f"{name} is {number!r}; it must be a whole number {span}")
 
     if request.noise is not None and not callable(request.noise):
         raise RequestError("noise must be a function of (step, shape)")
     if request.cancel is not None and not hasattr(request.cancel, "is_set"):
         raise RequestError("cancel must have is_set(), as threading.Event has")
-    whole("steps", request.steps, 1)
-    whole("min_len", request.min_len, 0)
-    whole("retries", request.retries, 0)
+    check_whole("steps", request.steps, 1)
+    check_whole("min_len", request.min_len, 0)
+    check_whole("retries", request.retries, 0)
     if request.max_len is not None:
-        whole("max_len", request.max_len, 1)
+        check_whole("max_len", request.max_len, 1)
     if request.seed is not None:
-        whole("seed", request.seed, 0, 2**32 - 1)
+        check_whole("seed", request.seed, 0, 2**32 - 1)
     for name, value in (("cfg", request.cfg), ("temperature", request.temperature)):
         if (
             not isinstance(value, int | float | np.floating)
             or not math.isfinite(value)
-            or not 0 <= value <= LARGEST
+            or not 0 <= value <= MAX_NUMBER
         ):
-            raise RequestError(f"{name} is {value!r}; it must be a number from 0 to {LARGEST}")
+            raise RequestError(f"{name} is {value!r}; it must be a number from 0 to {MAX_NUMBER}")

@@ -58,27 +58,29 @@ class LocDiT(nn.Module):
 
         x and cond (N, patch_size, feat_dim), mu (N, 2, Hd) or in 1.x (N, 1, Hd), time (N, Hd).
         """
-        return self.velocity(self.known(mu, time, cond), x)
+        return self.velocity(self.context_tokens(mu, time, cond), x)
 
-    def known(self, mu: mx.array, time: mx.array, cond: mx.array) -> mx.array:
+    def context_tokens(self, mu: mx.array, time: mx.array, cond: mx.array) -> mx.array:
         """The tokens before the noisy patch, (..., n, Hd): they do not depend on it.
 
         Arguments as in a call; in place of N any shapes that broadcast.
         """
-        before = self.cond_proj(cond.astype(mu.dtype))
+        cond_tokens = self.cond_proj(cond.astype(mu.dtype))
         time = time[..., None, :]
-        parts = [mu + time, before] if self._adds_time else [mu, time, before]
+        parts = [mu + time, cond_tokens] if self._adds_time else [mu, time, cond_tokens]
         shape = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
         return mx.concatenate(
             [mx.broadcast_to(part, (*shape, *part.shape[-2:])) for part in parts], axis=-2
         )
 
-    def velocity(self, known: mx.array, x: mx.array) -> mx.array:
-        """The velocity at x, float32 (N, patch_size, feat_dim): N of what is `known` in any shape
+    def velocity(self, context: mx.array, x: mx.array) -> mx.array:
+        """The velocity at x, float32 (N, patch_size, feat_dim): N of what is `context` in any shape
         that that of x broadcasts to."""
-        shape = known.shape
-        noisy = self.in_proj(x.astype(known.dtype))
+        shape = context.shape
+        noisy = self.in_proj(x.astype(context.dtype))
         noisy = mx.broadcast_to(noisy, (*shape[:-2], *noisy.shape[-2:]))
-        tokens = mx.concatenate([known, noisy], axis=-2)
-        y = self.decoder(tokens.reshape(-1, *tokens.shape[-2:]), wanted=slice(-self._patch, None))
-        return self.out_proj(y).astype(mx.float32)  # the solver's; see `cfm`
+        tokens = mx.concatenate([context, noisy], axis=-2)
+        hidden = self.decoder(
+            tokens.reshape(-1, *tokens.shape[-2:]), output_slice=slice(-self._patch, None)
+        )
+        return self.out_proj(hidden).astype(mx.float32)  # the solver's; see `cfm`

@@ -27,4 +27,4 @@ class LocEnc(nn.Module):
         x = self.in_proj(patches.astype(self.special_token.dtype))
         first = mx.broadcast_to(self.special_token[0], (x.shape[0], 1, x.shape[2]))
         x = mx.concatenate([first, x], axis=1)
-        return self.encoder(x, wanted=slice(0, 1))[:, 0]
+        return self.encoder(x, output_slice=slice(0, 1))[:, 0]

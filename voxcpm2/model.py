@@ -20,8 +20,8 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from speechbase.cache import KVCache, rounded
-from speechbase.device import MadeOnce, on_cuda, on_gpu
+from speechbase.cache import KVCache, round_up
+from speechbase.device import RunOnce, on_cuda, on_gpu
 from speechbase.functions import silu
 from voxcpm2.cfm import CFM, Plan
 from voxcpm2.config import Config
@@ -30,7 +30,7 @@ from voxcpm2.locenc import LocEnc
 from voxcpm2.minicpm4 import MiniCPM4
 from voxcpm2.prompt import Tokens
 
-COLUMNS, PATCHES = 32, 16
+COLUMN_MULTIPLE, PATCH_MULTIPLE = 32, 16
 """What a prefill's columns and LocEnc's patches are rounded up to on CUDA: MLX makes and keeps a
 plan of attention for each exact shape there, and gives up after 512 (`tests/bench/shapes.py`).
 Elsewhere nothing is kept, and padding is work for nothing."""
@@ -53,13 +53,13 @@ class State:
         chosen = mx.array(rows)
         self.h, self.r, self.cond = self.h[chosen], self.r[chosen], self.cond[chosen]
 
-    def extend(self, other: State) -> None:
-        """Append the other state's rows; `other` is used up."""
-        self.base.extend(other.base)
-        self.residual.extend(other.residual)
-        self.h = mx.concatenate([self.h, other.h])
-        self.r = mx.concatenate([self.r, other.r])
-        self.cond = mx.concatenate([self.cond, other.cond])
+    def extend(self, appended: State) -> None:
+        """Append the other state's rows; `appended` is used up."""
+        self.base.extend(appended.base)
+        self.residual.extend(appended.residual)
+        self.h = mx.concatenate([self.h, appended.h])
+        self.r = mx.concatenate([self.r, appended.r])
+        self.cond = mx.concatenate([self.cond, appended.cond])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Network(nn.Module):
             self.fusion_concat_proj = nn.Linear(2 * width, width)
         self.stop_proj = nn.Linear(width, width)
         self.stop_head = nn.Linear(width, 2, bias=False)
-        self._made = MadeOnce()
+        self._prepare_once = RunOnce()
 
     @property
     def dtype(self) -> mx.Dtype:
@@ -102,9 +102,9 @@ class Network(nn.Module):
         Done by the first `prefill`, unless it was before; no weight may change afterwards.
         RuntimeError where a GPU failed on it, then and ever after.
         """
-        self._made(self._ready)
+        self._prepare_once(self._prepare_weights)
 
-    def _ready(self) -> Any:
+    def _prepare_weights(self) -> Any:
         for stack in (self.base_lm, self.residual_lm, self.feat_encoder.encoder):
             stack.join()
         self.feat_decoder.estimator.decoder.join()
@@ -116,50 +116,58 @@ class Network(nn.Module):
         """Read rows of any length and mode, left-padded to one block, each after its prefix."""
         self.join()
         counts = [len(row) for row in rows]
-        columns, heard = (COLUMNS, PATCHES) if on_cuda() else (1, 1)
-        block = rounded(max(counts), columns)
+        columns, patch_multiple = (COLUMN_MULTIPLE, PATCH_MULTIPLE) if on_cuda() else (1, 1)
+        block = round_up(max(counts), columns)
         ids = np.zeros((len(rows), block), np.int32)
-        audio = np.zeros((len(rows), block), np.int32)  # 1 + index of the patch, 0 for text
+        patch_numbers = np.zeros((len(rows), block), np.int32)  # 1 + index of the patch, 0 for text
         patches = np.concatenate([row.latents for row in rows])
-        seen = 0
+        patch_count = 0
         for b, row in enumerate(rows):
             ids[b, block - len(row) :] = row.ids
-            audio[b, block - len(row) :][row.audio] = 1 + seen + np.arange(len(row.latents))
-            seen += len(row.latents)
-        unread = np.zeros((rounded(seen, heard) - seen, *patches.shape[1:]), np.float32)
-        patches = np.concatenate([patches, unread])
+            patch_numbers[b, block - len(row) :][row.audio] = (
+                1 + patch_count + np.arange(len(row.latents))
+            )
+            patch_count += len(row.latents)
+        padding = np.zeros(
+            (round_up(patch_count, patch_multiple) - patch_count, *patches.shape[1:]), np.float32
+        )
+        patches = np.concatenate([patches, padding])
         # One encoder call for all patches of all rows; a zero in front serves the text positions.
-        nothing = mx.zeros((1, self.config.base_lm.hidden_size), self.dtype)
-        encoded = mx.concatenate([nothing, self._encode(mx.array(patches))]) if seen else nothing
-        e = encoded[mx.array(audio)]
-        is_audio = mx.array(audio > 0)[..., None]
+        zero_row = mx.zeros((1, self.config.base_lm.hidden_size), self.dtype)
+        encoded = (
+            mx.concatenate([zero_row, self._encode(mx.array(patches))]) if patch_count else zero_row
+        )
+        encoding = encoded[mx.array(patch_numbers)]
+        is_audio = mx.array(patch_numbers > 0)[..., None]
         embedded = self.base_lm.embed_tokens(mx.array(ids)) * self.config.embed_scale
         ragged = min(counts) < block
         valid = mx.array(np.arange(block) >= block - np.array(counts)[:, None]) if ragged else None
 
-        def space(lm: MiniCPM4, kind: str) -> KVCache:
-            known = [None if prefix is None else getattr(prefix, kind) for prefix in prefixes]
-            return KVCache.for_rows(lm.config, self.dtype, counts, known, multiple=columns)
+        def new_cache(lm: MiniCPM4, attribute: str) -> KVCache:
+            cached = [None if prefix is None else getattr(prefix, attribute) for prefix in prefixes]
+            return KVCache.for_rows(lm.config, self.dtype, counts, cached, multiple=columns)
 
-        base, residual = space(self.base_lm, "base"), space(self.residual_lm, "residual")
-        y = self.base_lm(mx.where(is_audio, e, embedded), cache=base, valid=valid)
-        y = mx.where(is_audio, self.fsq_layer(y), y)
-        r = self.residual_lm(self._fuse(y, e), cache=residual, valid=valid, wanted=slice(-1, None))
-        last = [
+        base, residual = new_cache(self.base_lm, "base"), new_cache(self.residual_lm, "residual")
+        hidden = self.base_lm(mx.where(is_audio, encoding, embedded), cache=base, valid=valid)
+        hidden = mx.where(is_audio, self.fsq_layer(hidden), hidden)
+        r = self.residual_lm(
+            self._fuse(hidden, encoding), cache=residual, valid=valid, output_slice=slice(-1, None)
+        )
+        last_patches = [
             row.latents[-1] if row.audio[-1] else np.zeros(patches.shape[1:], np.float32)
             for row in rows
         ]
         for cache in (base, residual):
             cache.trim()  # a step is faster without a mask, and a prefix has no padding
-        return State(base, residual, y[:, -1], r[:, -1], mx.array(np.stack(last)))
+        return State(base, residual, hidden[:, -1], r[:, -1], mx.array(np.stack(last_patches)))
 
     def feed(self, state: State, patch: mx.array) -> None:
         """Let every row of `state` hear its new patch, (B, patch_size, feat_dim)."""
         # Traced here alone: a step's row counts are few, a prefill's counts of patches are not.
         encode = self._compiled_encode if on_gpu() else self._encode
-        e = encode(patch)[:, None]
-        h = self.fsq_layer(self.base_lm(e, cache=state.base))
-        r = self.residual_lm(self._fuse(h, e), cache=state.residual)
+        encoding = encode(patch)[:, None]
+        h = self.fsq_layer(self.base_lm(encoding, cache=state.base))
+        r = self.residual_lm(self._fuse(h, encoding), cache=state.residual)
         state.h, state.r, state.cond = h[:, 0], r[:, 0], patch
 
     def stops(self, state: State) -> mx.array:
@@ -193,8 +201,8 @@ class Network(nn.Module):
         parts = [self.feat_encoder.state, self.enc_to_lm_proj.state]
         return mx.compile(self._encode, inputs=parts)
 
-    def _fuse(self, h: mx.array, e: mx.array) -> mx.array:
+    def _fuse(self, h: mx.array, encoding: mx.array) -> mx.array:
         """The residual LM's input, from the base LM's output and the patch's encoding."""
         if self.config.first_generation:
-            return h + e
-        return self.fusion_concat_proj(mx.concatenate([h, e], axis=-1))
+            return h + encoding
+        return self.fusion_concat_proj(mx.concatenate([h, encoding], axis=-1))

@@ -81,14 +81,14 @@ def segments(
     tokenize: Callable[[str], list[int]],
 ) -> list[Segment]:
     """The segments of a row; the mode follows from what is given."""
-    result: list[Segment] = []
+    parts: list[Segment] = []
     if reference is not None:
-        result.append(Reference(reference))
+        parts.append(Reference(reference))
     # The texts become one string before tokenisation: ids across the seam may differ otherwise.
-    result.append(Text(tokenize(text if prompt is None else prompt.text + text)))
+    parts.append(Text(tokenize(text if prompt is None else prompt.text + text)))
     if prompt is not None:
-        result.append(Continuation(prompt.latents))
-    return result
+        parts.append(Continuation(prompt.latents))
+    return parts
 
 
 def build(parts: Sequence[Segment], patch_shape: tuple[int, int]) -> Tokens:
@@ -97,9 +97,9 @@ def build(parts: Sequence[Segment], patch_shape: tuple[int, int]) -> Tokens:
     audio: list[bool] = []
     latents = [np.zeros((0, *patch_shape), np.float32)]
 
-    def add(new: Sequence[int], is_audio: bool) -> None:
-        ids.extend(new)
-        audio.extend([is_audio] * len(new))
+    def add(new_ids: Sequence[int], is_audio: bool) -> None:
+        ids.extend(new_ids)
+        audio.extend([is_audio] * len(new_ids))
 
     for part in parts:
         match part:

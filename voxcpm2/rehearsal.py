@@ -36,15 +36,15 @@ class Rehearsals:
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._known: set[tuple[int, int]] = set()
+        self._traced: set[tuple[int, int]] = set()
 
-    def one(self, slots: int, steps: int) -> None:
+    def trace_next(self, slots: int, steps: int) -> None:
         """Trace one number of rows up to `slots` that has not been, if there is one."""
         if not on_gpu():
             return
         for rows in range(slots, 0, -1):
-            if (rows, steps) not in self._known:
-                self._known.add((rows, steps))
+            if (rows, steps) not in self._traced:
+                self._traced.add((rows, steps))
                 step(self._network, rows, steps)
                 return
 
@@ -58,7 +58,7 @@ def tried(config: Config, rows: int = 1) -> float:
     def shallow(stack: TransformerConfig) -> TransformerConfig:
         return replace(stack, num_layers=1)
 
-    began = time.perf_counter()
+    start = time.perf_counter()
     small = replace(
         config,
         base_lm=shallow(config.base_lm),
@@ -70,4 +70,4 @@ def tried(config: Config, rows: int = 1) -> float:
     network = Network(small)
     network.set_dtype(mx.bfloat16)
     mx.eval(step(network, rows))
-    return time.perf_counter() - began
+    return time.perf_counter() - start
