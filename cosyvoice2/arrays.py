@@ -1,4 +1,4 @@
-"""Arrays from outside -> numpy, checked in words."""
+"""Converts arrays from callers to numpy, and checks them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from speechbase.errors import RequestError
 def float_array(
     name: str, array_like: Any, shape: tuple[int, ...], description: str = ""
 ) -> np.ndarray:
-    """float32 of that shape, -1 standing for any length; `description` says more of it.
+    """Returns a finite float32 array of `shape`, in which -1 stands for any length.
 
-    Raises RequestError.
+    `description` is added to the message about a wrong shape. Raises RequestError.
     """
     array = _to_numpy(name, array_like)
     if array.dtype.kind not in "fiu":
@@ -36,7 +36,7 @@ def float_array(
 
 
 def id_array(name: str, array_like: Any, id_count: int = 2**31) -> np.ndarray:
-    """(n,) int32, from 0 on and below `id_count`. Raises RequestError."""
+    """Returns ids (n,) int32, from 0 to `id_count` - 1. Raises RequestError."""
     array = _to_numpy(name, array_like)
     if array.ndim != 1:
         raise RequestError(f"{name}: expected shape (n,); found {array.shape}")
@@ -51,7 +51,7 @@ def id_array(name: str, array_like: Any, id_count: int = 2**31) -> np.ndarray:
 
 
 def _to_numpy(name: str, array_like: Any) -> np.ndarray:
-    """As numpy, which has no bfloat16."""
+    """Converts to numpy; bfloat16, which numpy lacks, becomes float32."""
     if isinstance(array_like, mx.array):
         is_float = mx.issubdtype(array_like.dtype, mx.floating)
         return np.array(array_like.astype(mx.float32) if is_float else array_like)

@@ -1,6 +1,6 @@
 """Speech of a text that arrives in pieces: five ids of text, up to fifteen tokens, and so on.
 
-It knows one row; a text that is known as a whole is `generate.py`'s.
+Handles a single row. `generate.py` speaks texts that are complete from the start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cosyvoice2.sampler import Heads, choose
 from speechbase.errors import ModelError, RequestError
 
 TEXT_IDS_PER_TURN, TOKENS_PER_TURN = 5, 15
-"""Of each, in turn; Qwen2LM was trained so."""
+"""Ids of text and speech tokens that alternate, as Qwen2LM was trained."""
 
 
 def generate_tokens_from_pieces(
@@ -35,9 +35,9 @@ def generate_tokens_from_pieces(
     request: Request,
     pieces: Iterable[str],
 ) -> Iterator[int]:
-    """The tokens of a request whose text comes in pieces, by `bistream`.
+    """Generates the tokens of a request whose text arrives in pieces, by `bistream`.
 
-    Raises RequestError, for what can be checked at once.
+    Raises RequestError immediately for arguments that are invalid.
     """
     if any(
         part is not None
@@ -77,13 +77,14 @@ def bistream(
     prefix_tokens: Sequence[int] = (),
     compatible: bool = False,
 ) -> Iterator[int]:
-    """Tokens as soon as enough of the text's ids are there; RequestError where it takes no more.
+    """Yields tokens as soon as enough ids of the text have arrived.
 
-    `compatible` does as the official code, which
+    Raises RequestError when the model has no positions left. `compatible` imitates the official
+    code, which
     - feeds the last token a second time when the text has ended,
-    - forgets what it has not read of `prefix_tokens` by then; else that follows the text,
-    - raises where a token is `unused`, or a fill after the text; else it is drawn once more,
-    - speaks without end where the end is not drawn; else 20 tokens at most for an id of text.
+    - drops the `prefix_tokens` that it has not read by then; otherwise they follow the text,
+    - raises when it draws `unused`, or a fill after the text; otherwise the token is drawn again,
+    - never stops if it does not draw the end; otherwise it stops at 20 tokens per id of text.
     """
     decoder = _PieceDecoder(lm, iter(uniforms), compatible)
     decoder.buffer, decoder.prefix = list(prompt_ids), list(prefix_tokens)
@@ -102,22 +103,24 @@ def bistream(
 
 
 class _PieceDecoder:
+    """The state of one row whose text arrives in pieces."""
+
     def __init__(self, lm: Qwen2LM, uniforms: Iterator[float], compatible: bool) -> None:
         self._lm, self._uniforms, self._compatible = lm, uniforms, compatible
         self._cache = lm.empty_cache([1])
         self._pending = [lm.marker(SOS)]
-        """What the next call gets; of what it got there is no record."""
+        """Embeddings that the next call feeds to the model."""
         self._tokens: list[int] = []
-        """With fills."""
+        """Tokens so far, fills included."""
         self.buffer: list[int] = []
-        """Ids of text that are not fed yet."""
+        """Ids of text that have not been fed."""
         self.prefix: list[int] = []
-        """Tokens of the prompt that are not fed yet."""
+        """Tokens of the prompt that have not been fed."""
         self.next_fill = 0
-        """The length of `_tokens` at which a fill is not drawn but set."""
+        """The length of `_tokens` at which a fill is set instead of drawn."""
 
     def queue_input(self) -> bool:
-        """Move what can be fed to what is pending; whether tokens can be made of it."""
+        """Queues text and prefix tokens that can be fed; returns whether tokens can follow."""
         while self.prefix and len(self.buffer) >= TEXT_IDS_PER_TURN:
             self._queue_text_ids()
             self._pending.append(self._lm.speech(self.prefix[:TOKENS_PER_TURN]))
@@ -137,7 +140,7 @@ class _PieceDecoder:
         del self.buffer[:TEXT_IDS_PER_TURN]
 
     def generate_until_fill(self) -> Iterator[int]:
-        """Tokens until the model asks for text, or has had fifteen."""
+        """Yields up to fifteen tokens, fewer if the model asks for text before."""
         end = self._lm.config.end
         unused, fill = end + 1, end + 2
         while True:
@@ -153,7 +156,7 @@ class _PieceDecoder:
             self._pending = [self._lm.speech([token])]
 
     def generate_until_end(self, max_tokens: int) -> Iterator[int]:
-        """The rest of the text, and tokens to its end."""
+        """Feeds the remaining text, and yields tokens until the end of speech."""
         lm, end = self._lm, self._lm.config.end
         if self._tokens and not self._compatible:
             self._pending = []
@@ -169,7 +172,7 @@ class _PieceDecoder:
             self._pending = [lm.speech([token])]
 
     def _compute_logits(self) -> mx.array:
-        """Feed what is pending; logits of what follows, (1, vocabulary)."""
+        """Feeds the pending embeddings; returns logits of the next token, (1, vocabulary)."""
         x = mx.concatenate(self._pending)
         if self._cache.length + len(x) > self._lm.config.max_positions:
             raise RequestError(

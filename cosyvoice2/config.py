@@ -1,8 +1,8 @@
-"""`cosyvoice2.yaml` and the config.json of its Qwen2 -> frozen dataclasses: sizes of the networks.
+"""Reads the sizes of the networks from `cosyvoice2.yaml` and Qwen2's config.json.
 
-The yaml is a program for HyperPyYAML: its tags name classes to construct and functions to call.
-Here it is read as data: a tag is looked at by nobody, `!ref` alone stands for a value of the file,
-or for two multiplied. What is about training is tolerated. It knows no weights and no MLX.
+The yaml file is a program for HyperPyYAML: its tags name classes to construct and functions to
+call. Here it is read as plain data: tags are ignored, except that `!ref` stands for a value of the
+file or the product of two. Settings for training are ignored. Knows no weights and no MLX.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from speechbase.errors import CheckpointError, ConfigError, printable
 from speechbase.sections import Section, read_object
 
 MELS = 80
-"""Of every mel in it; the flow and its noise are made for so many."""
+"""Bands of a mel; the flow and its noise have a fixed number."""
 SPEAKER_SIZE = 192
-"""Numbers of a speaker's vector."""
+"""Size of a speaker's vector."""
 LOOK_AHEAD = 3
-"""Tokens after the last that the flow's encoder looks at."""
+"""Tokens after the current one that the flow's encoder looks at."""
 FRAME_SAMPLES = 480
-"""Samples of a mel frame; a token has two."""
+"""Samples of a mel frame; a token has two frames."""
 SAMPLE_RATE = 24_000
 
 CONFIG_FILE = "cosyvoice2.yaml"
 QWEN_FOLDER = "CosyVoice-BlankEN"
-# What is built before a weight is seen must not be without end.
+# Networks are built before any weight is read, so their sizes are limited.
 MAX_BYTES, MAX_LAYERS, MAX_WIDTH, MAX_TOKENS = 1 << 20, 256, 1 << 14, 1 << 20
 MAX_HEADS, MAX_POSITIONS, MAX_CHUNK = 256, 1 << 20, 1000
 
 
 @dataclass(frozen=True, slots=True)
 class LMConfig:
-    """Qwen2 and what stands around it; the speech vocabulary has three ids more than tokens."""
+    """Qwen2 and the layers around it; the speech vocabulary has three ids more than tokens."""
 
     hidden_size: int
     intermediate_size: int
@@ -140,7 +140,7 @@ class Config:
 
 
 def read(folder: Path) -> Config:
-    """Of a checkpoint's folder. Raises ConfigError, CheckpointError."""
+    """Reads the settings in a checkpoint's folder. Raises ConfigError, CheckpointError."""
     root = Section(CONFIG_FILE, _read_yaml(folder / CONFIG_FILE))
     qwen = Section(
         f"{QWEN_FOLDER}/config.json", _read_qwen_config(folder / QWEN_FOLDER / "config.json")
@@ -307,7 +307,7 @@ _MISSING = object()
 
 
 def _require(section: Section, key: str, expected: Any, default: Any = _MISSING) -> Any:
-    """The one value that this package knows. Raises ConfigError."""
+    """Returns a setting that must equal `expected`. Raises ConfigError."""
     actual = section.fields.get(key, default)
     if actual is _MISSING or type(actual) is not type(expected) or actual != expected:
         description = "missing" if actual is _MISSING else printable(repr(actual))
@@ -326,7 +326,7 @@ def _read_qwen_config(path: Path) -> dict[str, Any]:
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """Tags are not looked at: what they stand before is a mapping, a list or a text."""
+    """Loads plain mappings, lists and texts, whatever their tags."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -365,7 +365,10 @@ _PlainLoader.add_constructor("!ref", _construct_reference)
 
 
 def _read_yaml(path: Path) -> Mapping[str, Any]:
-    """The file as plain data, references resolved. Raises ConfigError, CheckpointError."""
+    """Reads a file as plain data, with references resolved.
+
+    Raises ConfigError, CheckpointError.
+    """
     try:
         if path.is_file() and path.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{path}: such a file has {MAX_BYTES} bytes at most")
@@ -393,7 +396,7 @@ def _resolve_references(node: Any, root: Mapping[str, Any]) -> Any:
         return node
     numbers = [root.get(name) for name in node.names]
     if len(numbers) == 1:
-        # what is more than a value is about training
+        # A reference to a mapping or list is a setting for training.
         return numbers[0] if not isinstance(numbers[0], dict | list | _Reference) else None
     if not all(type(number) is int for number in numbers):
         raise ConfigError(f"{CONFIG_FILE}: {' * '.join(node.names)} are not two whole numbers")

@@ -1,6 +1,6 @@
-"""Checkpoint -> checkpoint: safetensors, another precision, a quantised language model.
+"""Converts a checkpoint: to safetensors, another precision, or a quantised language model.
 
-What is written has official names and axes, weight norms folded, and loads without any change.
+The result has the official names and axes, with weight norms folded, and loads unchanged.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def convert(
     quantize: int | None = None,
     group_size: int = 64,
 ) -> None:
-    """Write `source`, a directory or hub id, as a new directory `target`.
+    """Converts `source`, a directory or hub id, into a new directory `target`.
 
-    `dtype` is what the language model is stored and computes in. Quantising covers the layers of
-    its backbone; those whose inputs do not divide by the group size, its embeddings, flow and
-    vocoder stay as they are. Raises CheckpointError, ConfigError, RequestError.
+    The language model is stored and computes in `dtype`. Quantisation covers the linear layers of
+    its backbone whose input sizes are multiples of the group size; its embeddings, the flow and
+    the vocoder keep their precision. Raises CheckpointError, ConfigError, RequestError.
     """
     target = Path(target)
     if target.exists():

@@ -1,7 +1,7 @@
-"""The flow's encoder: embedded tokens at 25 Hz -> frames at 50 Hz, by a conformer.
+"""The flow's encoder: a conformer from embedded tokens at 25 Hz to frames at 50 Hz.
 
-Every token looks at the three after it; then attention with relative positions before and after
-the doubling. It knows nothing of mels, speakers or rows' texts.
+Every token looks at the three after it; attention with relative positions follows, before and
+after the rate is doubled. Knows nothing of mels, speakers or texts.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from speechbase.functions import silu
 DOUBLED_LAYERS = 4  # after the doubling, in every checkpoint
 DOUBLED_KERNEL = 5
 MIN_POSITIONS, MAX_KEPT_POSITIONS = 256, 2048
-"""Positions that the tables of distances reach at first, and those at most that are kept."""
+"""Positions that the first distance table covers, and the most that a cached table covers."""
 
 
 def distance_table(width: int, reach: int) -> mx.array:
-    """What says a distance i - j, for reach - 1 down to 1 - reach: (2 reach - 1, width) float32.
+    """Encodes the distances from reach - 1 down to 1 - reach: (2 reach - 1, width) float32.
 
-    Sine and cosine in turns; the angle is a float32 product, as upstream's.
+    Sines and cosines alternate; the angle is a float32 product, as upstream.
     """
     channels = np.arange(0, width, 2, dtype=np.float32)
     frequency = np.exp((channels * np.float32(-np.log(10000) / width)).astype(np.float64))
@@ -36,11 +36,11 @@ def distance_table(width: int, reach: int) -> mx.array:
 
 
 def distance_scores(q: mx.array, table: mx.array, start: int, keys: int) -> mx.array:
-    """Each query's product with what says its distance to each of the keys: (B, heads, n, keys).
+    """Returns the products of queries and distances, (B, heads, n, keys).
 
-    q (B, heads, n, d), the first of them at position `start`; table (heads, 2 reach - 1, d) as
-    `distance_table` has it. A row has the products for all distances that any query needs; where one's
-    own begin moves left from query to query, so that a view with other strides has them in place.
+    q (B, heads, n, d) begins at position `start`; table (heads, 2 reach - 1, d) is a projected
+    `distance_table`. A row of `products` covers all distances that any query needs. The span of one
+    query begins a column further left than that of the query before, so a strided view aligns them.
     """
     rows, heads, n, _ = q.shape
     first, count = (table.shape[1] + 1) // 2 - start - n, keys + n - 1
@@ -50,7 +50,10 @@ def distance_scores(q: mx.array, table: mx.array, start: int, keys: int) -> mx.a
 
 
 class RelativeAttention(nn.Module):
-    """(q + u) k + (q + v) of the distance, scaled; all products of one input are made as one."""
+    """Attention with scores (q + u) k + (q + v) p, scaled, where p encodes the distance.
+
+    The projections of the input are computed as a single product.
+    """
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -65,7 +68,7 @@ class RelativeAttention(nn.Module):
         self._joined: list[mx.array] = []
 
     def join(self) -> list[mx.array]:
-        """Make one product of four: q + u, the scaled q + v, k and v. Returns what was made."""
+        """Joins the projections to q + u, the scaled q + v, k and v; returns the new arrays."""
         q, k, v, scale = self.linear_q, self.linear_k, self.linear_v, self._shape[1] ** -0.5
         weights = [q.weight, q.weight * scale, k.weight, v.weight]
         u, position_bias = self.pos_bias_u.reshape(-1), self.pos_bias_v.reshape(-1)
@@ -74,7 +77,7 @@ class RelativeAttention(nn.Module):
         return self._joined
 
     def table(self, distances: mx.array) -> mx.array:
-        """(2 reach - 1, width) -> (heads, 2 reach - 1, d)."""
+        """Projects encoded distances: (2 reach - 1, width) -> (heads, 2 reach - 1, d)."""
         return self.linear_pos(distances).reshape(-1, *self._shape).swapaxes(0, 1)
 
     def __call__(
@@ -128,7 +131,7 @@ class ConformerLayer(nn.Module):
 
 
 class InputLayer(nn.Module):
-    """A product and a norm, times the root of the width."""
+    """A linear layer and a norm, times the root of the width."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -141,7 +144,7 @@ class InputLayer(nn.Module):
 
 
 class LookAhead(nn.Module):
-    """Adds to each token what it sees of the three after it."""
+    """Adds to each token a convolution of the three tokens after it."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -151,12 +154,12 @@ class LookAhead(nn.Module):
     def __call__(self, x: mx.array, past: Past | None = None) -> mx.array:
         """(B, L + 3, width) -> (B, L, width)."""
         y = convolved(x, self.conv1.weight, self.conv1.bias)
-        y = mx.maximum(y, 0.01 * y)  # a leaky rectifier; MLX's own compiles on a CPU, too
+        y = mx.maximum(y, 0.01 * y)  # a leaky ReLU; MLX's own would compile on a CPU
         return x[:, :-LOOK_AHEAD] + self.conv2(y, past)
 
 
 class Doubling(nn.Module):
-    """Each input twice, then a causal convolution."""
+    """Repeats each input, then applies a causal convolution."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -179,10 +182,10 @@ class Encoder(nn.Module):
         self.up_embed = InputLayer(config.width)
         self.up_encoders = [ConformerLayer(config) for _ in range(DOUBLED_LAYERS)]
         self.after_norm = nn.LayerNorm(config.width)
-        self._tables: dict[str, list[mx.array]] = {}  # the longest so far of each stack
+        self._tables: dict[str, list[mx.array]] = {}  # the longest distance tables, by stack
 
     def join(self) -> list[mx.array]:
-        """Join the layers' products, once the weights are there. Returns what was made."""
+        """Joins the layers' projections once the weights are loaded; returns the new arrays."""
         layers = [*self.encoders, *self.up_encoders]
         return [array for layer in layers for array in layer.self_attn.join()]
 
@@ -198,8 +201,9 @@ class Encoder(nn.Module):
     ) -> mx.array:
         """Embedded tokens (B, L, width) -> frames (B, 2 n, width), n = L or without `finalize` L-3.
 
-        Row b has counts[b] tokens; what comes after those is padding. Without `finalize` its last
-        three are looked at only. With a `past`, they follow the `start` tokens that it has seen.
+        Row b has counts[b] tokens, followed by padding. Without `finalize` its last three tokens
+        are looked at but give no frames. With a `past`, the tokens follow the `start` tokens that
+        it has seen.
         """
         x = self.embed(x)
         if finalize:
@@ -235,7 +239,7 @@ class Encoder(nn.Module):
         return x
 
     def _distance_tables(self, name: str, positions: int) -> list[mx.array]:
-        """For each layer of a stack the table of its distances, for as many positions or more."""
+        """Returns the distance table of each layer of a stack, for `positions` or more."""
         cached = self._tables.get(name)
         if cached is not None and cached[0].shape[1] >= 2 * positions - 1:
             return cached

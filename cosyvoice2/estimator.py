@@ -35,13 +35,13 @@ TIME_RATIO = 4  # the moments' width by the channels
 
 @dataclass(frozen=True, slots=True)
 class ConditionTerms:
-    """What the condition gives, biases included: one array each of (G, B, T, channels).
+    """The condition's share of the first block, biases included, each (G, B, T, channels).
 
-    G is 1, or 2 with what nothing gives below, for guidance.
+    G is 1, or 2 for guidance: the second part is that of an empty condition.
     """
 
-    conv: mx.array  # to the first convolution
-    residual: mx.array  # to the way past it
+    conv: mx.array  # added to the first convolution
+    residual: mx.array  # added to the residual branch
 
 
 class TimeMLP(nn.Module):
@@ -61,20 +61,20 @@ class CausalBlock(nn.Module):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        # Numbered as in the checkpoint; what has no weights there is part of the call here.
+        # Numbered as in the checkpoint, where layers without weights take up numbers.
         self.block = [CausalConv(inputs, outputs, 3), nn.Identity(), nn.LayerNorm(outputs)]
 
     def __call__(self, x: mx.array, addend: mx.array, past: Past | None = None) -> mx.array:
-        """With `addend` added."""
+        """Adds `addend` to the output."""
         return self.after_conv(self.block[0](x, past), addend)
 
     def after_conv(self, convolved: mx.array, addend: mx.array) -> mx.array:
-        """From the convolution's result on."""
+        """Runs the block from the convolution's output on."""
         return mish_plus(self.block[2](convolved), addend)
 
 
 class ResnetBlock(nn.Module):
-    """Two causal blocks, the moment added between them, and a way past them."""
+    """Two causal blocks with the time embedding added between them, and a residual branch."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -84,23 +84,24 @@ class ResnetBlock(nn.Module):
         self.res_conv = nn.Conv1d(inputs, outputs, 1)
 
     def __call__(self, x: mx.array, time: mx.array, past: Past | None = None) -> mx.array:
-        """x (B, T, inputs); time (B or 1, outputs), what `mlp` makes of the moment."""
+        """x (B, T, inputs); time (B or 1, outputs), the output of `mlp` for the moment."""
         first = self.block1.block[0](x, past)
         return self.after_conv(first, pointwise(self.res_conv, x), time, past)
 
     def after_conv(
         self, convolved: mx.array, residual: mx.array, time: mx.array, past: Past | None = None
     ) -> mx.array:
-        """From the first convolution's result on."""
+        """Runs the block from the first convolution's output on."""
         return self.block2(self.block1.after_conv(convolved, time[:, None]), residual, past)
 
 
 class SelfAttention(nn.Module):
-    """Attention of unbiased heads that know no positions.
+    """Self-attention without biases and positions.
 
-    With a past it keeps its inputs, which are a quarter of keys and values (a second of sound is 57
-    MB in all of the flow's layers and steps, not 229), and does not make keys and values of them:
-    q (W_k y) = (q W_k) y, so that a query is taken to the inputs' width, as is what it gathers.
+    With a past, it stores its inputs, a quarter of the size of keys and values: a second of sound
+    takes 57 MB in all layers and steps of the flow, not 229. Keys and values of stored inputs are
+    not computed: as q (W_k y) = (q W_k) y, queries are projected to the width of the inputs, and
+    the attended inputs are projected to values.
     """
 
     def __init__(self, width: int, heads: int, head_dim: int) -> None:
@@ -113,7 +114,7 @@ class SelfAttention(nn.Module):
         self._qkv: nn.Module | None = None
 
     def join(self) -> nn.Module:
-        """Make one product of three."""
+        """Joins the three projections to one product."""
         self._qkv = join_layers([self.to_q, self.to_k, self.to_v])
         return self._qkv
 
@@ -155,7 +156,7 @@ class Projection(nn.Module):
 
 
 class Widening(nn.Module):
-    """To four times the width and back."""
+    """The feed-forward layer: to four times the width and back."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -195,7 +196,7 @@ class Estimator(nn.Module):
         self.up_blocks: list[list[Any]] = [[*self._stage(2 * width), CausalConv(width, width, 3)]]
         self.final_block = CausalBlock(width, width)
         self.final_proj = nn.Conv1d(width, MELS, 1)
-        # The first convolution, split: of the noisy frames, and of the condition.
+        # Weights of the first convolution and residual, for the noisy frames and the condition.
         self._x_weights: list[mx.array] = []
         self._condition_weights: list[mx.array] = []
 
@@ -205,11 +206,11 @@ class Estimator(nn.Module):
 
     @property
     def stages(self) -> list[list[Any]]:
-        """Down, those of the middle, up."""
+        """The down, middle and up blocks, in order."""
         return [self.down_blocks[0], *self.mid_blocks, self.up_blocks[0]]
 
     def join(self) -> list[mx.array]:
-        """Join and split products, once the weights are there. Returns what was made."""
+        """Joins and splits weights once they are loaded; returns the new arrays."""
         for stage in self.stages:
             for block in stage[1]:
                 block.attn1.join()
@@ -235,7 +236,7 @@ class Estimator(nn.Module):
         return self.velocity(x, self.condition_terms(mu, speaker, cond), self.moments(t)[0], sight)
 
     def moments(self, t: np.ndarray) -> mx.array:
-        """What K moments (K,) give to each of the stages: (K, stages, 1, channels)."""
+        """Embeds K moments (K,) for each of the stages: (K, stages, 1, channels)."""
         time = mish(self.time_mlp(time_embedding(t, self.config.in_channels)))
         layers = [stage[0].mlp[1] for stage in self.stages]
         return mx.stack([layer(time) for layer in layers], axis=1)[:, :, None]
@@ -249,7 +250,8 @@ class Estimator(nn.Module):
         guided: bool = False,
         past: Past | None = None,
     ) -> ConditionTerms:
-        """What the condition gives. `guided`: and below it, what none gives."""
+        """Computes the condition's share of the first block; if `guided`, also the empty
+        condition's."""
         if not self._condition_weights:
             self.join()
         conv, residual = self._condition_weights
@@ -280,9 +282,9 @@ class Estimator(nn.Module):
         sight: Sight,
         past: Past | None = None,
     ) -> mx.array:
-        """At x (B, T, 80), with G times B rows of what is known: (G B, T, 80).
+        """Returns the velocity at x (B, T, 80), under G conditions for each row: (G B, T, 80).
 
-        moment (stages, 1, channels), of `moments`.
+        moment (stages, 1, channels) is one of `moments`.
         """
         times = [time.squeeze(0) for time in mx.split(moment, moment.shape[0])]
         h = self._first_block(x, condition, times[0], past)
@@ -299,8 +301,7 @@ class Estimator(nn.Module):
     def _first_block(
         self, x: mx.array, condition: ConditionTerms, time: mx.array, past: Past | None
     ) -> mx.array:
-        """The first resnet block. The noisy frames' share is the same with the condition and
-        without."""
+        """Runs the first ResNet block. The noisy frames' share is the same under every condition."""
         conv, residual = self._x_weights
         first, before = self.down_blocks[0][0], conv.shape[1] - 1
         if past is None:

@@ -1,7 +1,7 @@
-"""What the encoders of a clip hear: log-mels as Whisper's, banks as Kaldi's, and the flow's mel.
+"""Spectral features of a clip: Whisper's log-mel, Kaldi's filter banks, and the flow's mel.
 
-Samples go in mono, at the rate that each says; arrays come out (frames, bins), float32. Filters
-are librosa's: triangles on Slaney's scale, of equal area.
+Functions take mono samples at the stated rate and return float32 arrays (frames, bins). Filters
+are librosa's: triangles of equal area on Slaney's scale.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cosyvoice2.config import MELS
 from speechbase.errors import RequestError
 
 ENCODER_RATE = 16_000
-"""Hz that both encoders hear; the flow's mel is of the model's own rate."""
+"""Sample rate of both encoders' input, Hz; the flow's mel is at the model's own rate."""
 WHISPER_MELS = 128
 MISSING_PACKAGES = (
     "a clip is encoded by onnxruntime and kaldi-native-fbank, which are not installed: "
@@ -23,7 +23,7 @@ MISSING_PACKAGES = (
 
 
 def log_mel(samples: np.ndarray) -> np.ndarray:
-    """Samples (n,) at 16 kHz -> (n // 160, 128), as Whisper hears them."""
+    """Whisper's normalised log-mel: samples (n,) at 16 kHz -> (n // 160, 128)."""
     spectrum = _spectrum(samples, 400, 160, pad=200)[:-1]
     power = (
         np.square(np.abs(spectrum))
@@ -35,7 +35,7 @@ def log_mel(samples: np.ndarray) -> np.ndarray:
 
 
 def prompt_mel(samples: np.ndarray, rate: int) -> np.ndarray:
-    """Samples (n,) at 24 kHz -> (n // 480, 80): the mel that the flow continues."""
+    """The mel that the flow continues: samples (n,) at 24 kHz -> (n // 480, 80)."""
     spectrum = _spectrum(samples, 1920, 480, pad=720)
     magnitudes = np.sqrt(np.square(np.abs(spectrum)) + 1e-9)
     log_magnitudes: np.ndarray = np.log(
@@ -45,8 +45,9 @@ def prompt_mel(samples: np.ndarray, rate: int) -> np.ndarray:
 
 
 def fbank(samples: np.ndarray) -> np.ndarray:
-    """Samples (n,) at 16 kHz, in ±1 -> (frames, 80) as Kaldi's, undithered; a frame is 25 ms each
-    10 ms, whole ones alone.
+    """Kaldi's filter banks, undithered: samples (n,) at 16 kHz, in ±1 -> (frames, 80).
+
+    A frame covers 25 ms, at a hop of 10 ms; incomplete frames are dropped.
 
     Raises RequestError where kaldi-native-fbank is not installed.
     """
@@ -77,7 +78,7 @@ def _spectrum(samples: np.ndarray, window: int, hop: int, pad: int) -> np.ndarra
 
 @functools.lru_cache(maxsize=4)
 def _mel_filters(rate: int, window: int, mels: int, max_frequency: float) -> np.ndarray:
-    """(mels, window / 2 + 1), from 0 Hz to `max_frequency`."""
+    """Returns mel filters from 0 Hz to `max_frequency`, (mels, window / 2 + 1)."""
     centres = _mels_to_hertz(np.linspace(0, _hertz_to_mels(max_frequency), mels + 2))
     slopes = centres[:, None] - np.fft.rfftfreq(window, 1 / rate)
     widths = np.diff(centres)[:, None]

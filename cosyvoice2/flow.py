@@ -1,8 +1,8 @@
-"""The flow: speech tokens -> mel, whole or as a stream.
+"""The flow: speech tokens -> mel, in one pass or as a stream.
 
-Tokens of a reference and new ones stand in one row; the encoder makes frames of them, and Euler
-steps of a guided velocity lead from noise that is always the same to a mel. Float32 throughout. It
-draws nothing: the same row gives the same mel. It knows no texts and no samples.
+A row holds the tokens of a reference, then new ones. The encoder turns them into frames, and Euler
+steps of a guided velocity lead from a fixed noise to a mel, in float32 throughout. Nothing is
+random: the same row gives the same mel. Knows no texts and no samples.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from speechbase.device import RunOnce, elementwise, on_gpu, settle
 from speechbase.errors import RequestError
 
 MAX_FRAMES = 15_000
-"""Of the fixed noise, so of a mel with its reference's: 300 s."""
+"""Frames of the fixed noise, and so of a mel including its reference's: 300 s."""
 STEPS = 10
 TOKEN_FRAMES = 2
 SCORE_COPIES = 5
-"""Times that scores of a head, each query's for each key, are there at once: 3.5 to 5 by MLX's
-count on a CPU, where the rest is little beside them. A GPU's attention writes fewer."""
+"""Copies of the attention scores in memory at once: 3.5 to 5 by MLX's count on a CPU, where all
+other arrays are small. A GPU's attention writes fewer."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -38,10 +38,10 @@ V = TypeVar("V")
 
 @functools.cache
 def noise() -> mx.array:
-    """What every mel begins as: (15000, 80), frame 0 the reference's first.
+    """Returns the noise that every mel starts from, (15000, 80), frame 0 the reference's first.
 
-    torch's normal numbers after `manual_seed(0)` on a CPU, (80, 15000), to 2e-6: uniform numbers of
-    24 bits, turned in groups of 16 as Box and Muller have it.
+    Equals torch's `randn(80, 15000)` after `manual_seed(0)` on a CPU, to 2e-6: uniform numbers of
+    24 bits, turned into normal ones by Box and Muller's method in groups of 16.
     """
     bits = np.frombuffer(np.random.RandomState(0).bytes(4 * MELS * MAX_FRAMES), "<u4")
     uniforms = ((bits & 0xFFFFFF) * 2.0**-24).reshape(-1, 2, 8)
@@ -51,8 +51,10 @@ def noise() -> mx.array:
 
 
 def schedule(steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """The moments t (K,) and widths (K,) of Euler's steps from 0 to 1, float32 in upstream's order:
-    narrow ones first, as 1 - cos is."""
+    """Returns moments t (K,) and widths (K,) of the Euler steps from 0 to 1.
+
+    float32, in upstream's order of operations; the grid is 1 - cos, so the first steps are narrow.
+    """
     fractions = np.linspace(0, 1, steps + 1, dtype=np.float32)
     quarter = (fractions * np.float32(0.5) * np.float32(np.pi)).astype(np.float64)
     grid = np.float32(1) - np.cos(quarter).astype(np.float32)
@@ -67,8 +69,8 @@ def schedule(steps: int) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, slots=True)
 class FlowRow:
-    """New tokens (n,), and what speaks them: a reference's tokens (p,) and mel (2 p, 80), p = 0
-    where there is none, and a speaker (192,)."""
+    """New tokens (n,) and their voice: a reference's tokens (p,) and mel (2 p, 80), p = 0 without a
+    reference, and a speaker's vector (192,)."""
 
     tokens: np.ndarray
     prompt_tokens: np.ndarray
@@ -77,7 +79,7 @@ class FlowRow:
 
     @property
     def ids(self) -> np.ndarray:
-        """All tokens; upstream takes negative ones for 0."""
+        """All tokens, the reference's first; negative ones become 0, as upstream."""
         parts = [np.asarray(ids, np.int32) for ids in (self.prompt_tokens, self.tokens)]
         return np.maximum(np.concatenate(parts), 0)
 
@@ -90,7 +92,7 @@ def _euler_step(
 
 
 class Solver(nn.Module):
-    """Euler's steps around the estimator, `decoder` in flow.pt."""
+    """Euler steps of the estimator's velocity, `decoder` in flow.pt."""
 
     MAX_CACHED = 8
 
@@ -99,8 +101,8 @@ class Solver(nn.Module):
         self.estimator = Estimator(config)
         self._guidance = guidance
         self._plans: OrderedDict[int, tuple[mx.array, mx.array]] = OrderedDict()
-        # A step by the shapes of what it is given, traced once and run for each moment. On a GPU
-        # only, see `cfm.CFM`; for the shapes used last, since every length is one.
+        # Compiled steps by the shapes of their inputs, on a GPU only (see `voxcpm2.cfm.CFM`). Every
+        # length is a new shape, so only the shapes used last are kept.
         self._compiled: OrderedDict[tuple[object, ...], Callable[..., mx.array]] = OrderedDict()
 
     def __call__(
@@ -111,18 +113,18 @@ class Solver(nn.Module):
         steps: int,
         pasts: Sequence[Past] = (),
     ) -> mx.array:
-        """Noise (B, T, 80) -> mel (B, T, 80), by a condition with what nothing gives below it.
+        """Noise (B, T, 80) -> mel (B, T, 80), under a condition and the empty condition.
 
-        `pasts` are those of the steps, where the frames follow others.
+        `pasts` hold the earlier frames of a stream, one for each step.
         """
         moments, widths = self._plan_steps(steps)
         step = self._step if pasts or not on_gpu() else self._compile_step(x, sight)
         for index in range(steps):
             past = pasts[index] if pasts else None
             x = step(x, condition, moments[index], widths[index], sight, past)
-            if past is not None:  # what is kept would keep all that it is made of
+            if past is not None:  # stored arrays that are not evaluated keep their inputs alive
                 mx.async_eval(x, *past.arrays)
-            elif on_gpu():  # begun while the next step is built
+            elif on_gpu():  # starts while the next step is built
                 mx.async_eval(x)
         return x
 
@@ -140,7 +142,7 @@ class Solver(nn.Module):
         return _euler_step(x, width, conditional, unconditional, self._guidance)
 
     def _compile_step(self, x: mx.array, seen: Sight) -> Callable[..., mx.array]:
-        # What is traced takes arrays alone: no mask is no array.
+        # Compiled functions take arrays only, so a missing mask becomes an empty list.
         masks = [] if seen.mask is None else [seen.mask]
 
         def traced_step(
@@ -165,7 +167,7 @@ class Solver(nn.Module):
         return run_step
 
     def _plan_steps(self, steps: int) -> tuple[mx.array, mx.array]:
-        """What the moments give to the stages, and the widths."""
+        """Returns the embedded moments of each stage, and the step widths."""
 
         def compute_plan() -> tuple[mx.array, mx.array]:
             moments, widths = schedule(steps)
@@ -179,7 +181,7 @@ class Solver(nn.Module):
 
 @dataclass(slots=True)
 class FlowState:
-    """Where a stream stands: so many tokens are frames, and what all layers keep of them."""
+    """The state of a stream: the tokens already turned into frames, and all layers' pasts."""
 
     steps: int
     tokens: int = 0
@@ -200,15 +202,15 @@ class FlowState:
 
     @property
     def nbytes(self) -> int:
-        """Memory that it takes: 57 MB for a second of sound in the released sizes."""
+        """Bytes of memory: 57 MB for a second of sound at the released sizes."""
         return sum(past.nbytes for past in self.pasts)
 
 
 class Flow(nn.Module):
-    """flow.pt."""
+    """The network of flow.pt: encoder, speaker projection and solver."""
 
     MAX_CACHED = 4
-    """References whose streams' beginnings are kept: 57 MB each for a second of it."""
+    """References whose states are cached, 57 MB each for a second of the reference."""
 
     def __init__(self, config: FlowConfig) -> None:
         super().__init__()
@@ -223,16 +225,16 @@ class Flow(nn.Module):
         self._beginnings: OrderedDict[tuple[object, ...], FlowState] = OrderedDict()
 
     def join(self) -> None:
-        """Join products of one input, once. The weights may not change afterwards."""
+        """Joins projections of the same input, once. The weights may not change afterwards."""
         self._prepare_once(lambda: [*self.encoder.join(), *self.decoder.estimator.join()])
 
     def forget(self) -> None:
-        """Give back what is kept of references and lengths: it is made again when it is needed."""
+        """Clears the caches of references and lengths; they are refilled on demand."""
         for cache in (self._beginnings, self.encoder._tables, self.decoder._compiled):
             cache.clear()
 
     def needs(self, rows: int, frames: int) -> int:
-        """Bytes beside the weights that rows of so many frames take side by side, about."""
+        """Estimates the bytes, besides the weights, of `rows` rows of `frames` frames at once."""
         heads = max(self.config.encoder.heads, self.config.estimator.heads)
         return 4 * SCORE_COPIES * min(MAX_SCORES, rows * heads * frames**2)
 
@@ -244,13 +246,13 @@ class Flow(nn.Module):
         finalize: bool = True,
         steps: int = STEPS,
     ) -> list[mx.array]:
-        """The new frames of each row, (2 n, 80) each, side by side.
+        """Returns the new frames of each row, (2 n, 80) each; the rows are computed as one batch.
 
-        `streaming`: frames see their own chunk of a second and those before it, counted from the
-        reference's first, so that later tokens change nothing; else all see all. Without `finalize`
-        the last three tokens are looked at only, and give no frames. A row that has no new frame to
-        give is empty. Raises RequestError where a row has more than 15000 frames with its
-        reference's.
+        With `streaming`, frames see their own chunk of a second and the chunks before it, counted
+        from the start of the reference, so that later tokens change nothing; otherwise all frames
+        see each other. Without `finalize` the last three tokens are looked at but give no frames.
+        Rows without new frames give empty arrays. Raises RequestError where a row has more than
+        15000 frames, including its reference's.
         """
         self.join()
         held_back = 0 if finalize else LOOK_AHEAD
@@ -279,12 +281,14 @@ class Flow(nn.Module):
         return mels
 
     def stream(self, row: FlowRow, *, steps: int = STEPS) -> FlowStream:
-        """A stream of frames, which begins with the row's tokens, if there are any."""
+        """Returns a stream of frames that starts with the row's tokens, if there are any."""
         return FlowStream(self, row, steps)
 
     def reference_state(self, row: FlowRow, steps: int) -> FlowState:
-        """What a stream knows of a row's reference before any new token: of those of its whole
-        chunks whose three tokens to look at are there. Computed if it is not known. To be copied.
+        """Returns the state of a stream after a row's reference, before any new token.
+
+        Covers the complete chunks of the reference for which the three tokens after them are known.
+        Cached; callers must copy it.
         """
         self.join()
         reference = FlowRow(row.tokens[:0], row.prompt_tokens, row.prompt_mel, row.speaker)
@@ -301,8 +305,11 @@ class Flow(nn.Module):
         return _get_or_make(self._beginnings, key, self.MAX_CACHED, compute_state)
 
     def push(self, state: FlowState, row: FlowRow, ids: np.ndarray, *, finalize: bool) -> mx.array:
-        """Frames (2 n, 80) of the next tokens, whole chunks of them unless `finalize`; `state` goes
-        on. `ids` (n,), or without `finalize` (n + 3,), the last ones being looked at."""
+        """Returns the frames (2 n, 80) of the next tokens, and advances `state`.
+
+        `ids` (n,) with `finalize`; without it (n + 3,), where n tokens are complete chunks and the
+        last three are only looked at.
+        """
         start = TOKEN_FRAMES * state.tokens
         encoded = self.encoder(
             self.input_embedding(mx.array(ids)[None]),
@@ -320,14 +327,14 @@ class Flow(nn.Module):
         return x[0]
 
     def _complete_tokens(self, tokens: int) -> int:
-        """Tokens of the whole chunks that can be computed when so many are there."""
+        """Counts the tokens of the complete chunks that `tokens` tokens suffice to compute."""
         chunk = self.config.encoder.chunk
         return max(0, (tokens - LOOK_AHEAD) // chunk * chunk)
 
     def _condition(
         self, encoded: mx.array, rows: Sequence[FlowRow], start: int, past: Past | None
     ) -> ConditionTerms:
-        """The condition of encoded frames (B, T, width), of which the first is frame `start`."""
+        """Computes the condition of encoded frames (B, T, width) that begin at frame `start`."""
         cond = np.zeros((len(rows), encoded.shape[1], MELS), np.float32)
         for index, row in enumerate(rows):
             prompt_frames = np.asarray(row.prompt_mel, np.float32)[start : start + encoded.shape[1]]
@@ -338,18 +345,18 @@ class Flow(nn.Module):
         )
 
     def speaker(self, rows: Sequence[FlowRow]) -> mx.array:
-        """What the estimator is told of the rows' speakers, (B, 80): of their direction alone."""
+        """Projects the rows' speaker vectors, normalised to length 1: (B, 80)."""
         vectors = np.stack([np.asarray(row.speaker, np.float32) for row in rows])
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         return self.spk_embed_affine_layer(mx.array(vectors / np.maximum(length, 1e-12)))
 
 
 class FlowStream:
-    """Frames of one row as its tokens come; together they are `Flow.mel(streaming=True)`.
+    """Frames of one row as its tokens arrive; together they equal `Flow.mel(streaming=True)`.
 
-    Nothing is computed twice: every layer keeps what it needs of the frames before, for each step
-    (`State.nbytes`), and begins with what is kept of the reference. Unlike upstream's, the last
-    chunk sees what the others do, and fits them.
+    Nothing is computed twice: for each step, every layer stores what it needs of earlier frames
+    (`FlowState.nbytes`), starting from the cached state of the reference. Unlike upstream, the last
+    chunk uses the same masks as the others, and so continues them without a seam.
     """
 
     def __init__(self, flow: Flow, row: FlowRow, steps: int = STEPS) -> None:
@@ -361,14 +368,14 @@ class FlowStream:
 
     @property
     def nbytes(self) -> int:
-        """Memory that is kept of the frames before."""
+        """Bytes of memory that the stored frames take."""
         return self._state.nbytes
 
     @property
     def missing_tokens(self) -> int:
-        """New tokens after which `feed` gives frames: 0 where it would at once."""
+        """New tokens that `feed` needs before it returns frames; 0 if it would return some now."""
         chunk_and_look_ahead = self._flow.config.encoder.chunk + LOOK_AHEAD
-        # A chunk of the reference alone has no new frames.
+        # A chunk that lies entirely in the reference has no new frames.
         prompt_chunks = (
             max(0, self._prompt_length - self._state.tokens) // self._flow.config.encoder.chunk
         )
@@ -380,13 +387,13 @@ class FlowStream:
         )
 
     def feed(self, tokens: Sequence[int] | np.ndarray = (), *, finalize: bool = False) -> mx.array:
-        """Take tokens; returns the new frames (2 n, 80) that they made final, often none.
+        """Takes tokens, and returns the new frames (2 n, 80) that they complete, often none.
 
-        Frames come by whole chunks of 25 tokens, counted from the reference's first, as soon as the
-        three tokens after the chunk are there: the first ones are those that fill the chunk in
-        which the reference ends. With `finalize` the row ends here, and all that is left comes.
-        Raises RequestError for more than 15000 frames with the reference's, and after the end;
-        then nothing has changed.
+        Frames come in chunks of 25 tokens, counted from the start of the reference, as soon as the
+        three tokens after the chunk are known. The first frames fill the chunk in which the
+        reference ends. `finalize` ends the row and returns all remaining frames. Raises
+        RequestError, and changes nothing, after the end or for more than 15000 frames including the
+        reference's.
         """
         if self._ended:
             raise RequestError("this stream of frames has ended; begin another")
@@ -410,7 +417,7 @@ def _reference_arrays(row: FlowRow) -> tuple[np.ndarray, ...]:
 
 
 def _get_or_make(cache: OrderedDict[K, V], key: K, max_entries: int, make: Callable[[], V]) -> V:
-    """The value of a key, made if it is not known; those used last are kept."""
+    """Returns the entry of a key, made if it is missing; keeps the entries used last."""
     if key not in cache:
         cache[key] = make()
         if len(cache) > max_entries:

@@ -1,9 +1,9 @@
-"""The loop over rows: what each is asked to say, what it draws, when it ends.
+"""The loop over rows that generates speech tokens: requests, draws, and when a row ends.
 
-A `TokenBatch` holds up to `slots` rows. Each step feeds the token of every row that goes on, admits
-waiting ones, draws a token for each row, and lets go of those that have ended. What is drawn
-belongs to the row, so that its company changes no more than last bits of its logits. It makes
-tokens; what they sound like is not known here.
+A `TokenBatch` holds up to `slots` rows. Each step feeds the last token of every running row, admits
+waiting rows, draws a token for each row, and removes the rows that have ended. Random numbers
+belong to the row, so that other rows of the batch change no more than the last bits of its logits.
+Knows no flow and no vocoder.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from speechbase.device import settle
 from speechbase.errors import RequestError
 
 MIN_TOKENS_PER_TEXT_ID, MAX_TOKENS_PER_TEXT_ID = 2, 20
-"""Tokens for each id of the text, officially."""
+"""Tokens for each id of the text, as in the official code."""
 
 
 class Cancel(Protocol):
-    """What `cancel` must offer; threading.Event does."""
+    """The interface of `cancel`, which threading.Event has."""
 
     def is_set(self) -> bool: ...
 
 
 class Voice(Protocol):
-    """What is asked of a reference here."""
+    """The part of a reference that the language model uses."""
 
     @property
     def tokens(self) -> np.ndarray: ...
@@ -46,25 +46,25 @@ class Voice(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """What one row is asked to say.
+    """A request to speak one row.
 
-    reference      whose voice it is; its tokens lead where `prompt_text` is their transcript
-    prompt_text    what is said in the tokens that lead, or its ids
-    prefix_tokens  tokens that lead in place of the reference's: those of the take before, say
-    instruction    how to speak; `<|endofprompt|>` is appended where it is missing, without which it
-                   would be read aloud
-    speaker        a stored speaker by name, or a vector (192,) in place of the reference's; the
-                   language model does not hear it
-    uniforms       numbers in [0, 1), used in order; else they follow from the seed
-    seed           0 to 2**32 - 1; drawn if not given
-    min_len        no end before so many tokens; 2 for each id of the text
-    max_len        at most so many; 20 for each
-    tokens         what is said already, in place of a text
+    reference      the voice; with `prompt_text`, its tokens are the prefix of the speech
+    prompt_text    transcript of the prefix tokens, or the ids of the transcript
+    prefix_tokens  tokens to continue in place of the reference's, such as those of the take before
+    instruction    how to speak; `<|endofprompt|>` is appended if it is missing, as the instruction
+                   would be read aloud without it
+    speaker        name of a stored speaker, or a vector (192,) in place of the reference's; the
+                   language model does not use it
+    uniforms       numbers in [0, 1), used in order; by default derived from the seed
+    seed           0 to 2**32 - 1; drawn by default
+    min_len        tokens before which speech may not end; by default 2 for each id of the text
+    max_len        most tokens; by default 20 for each id of the text
+    tokens         speech tokens to turn into sound, in place of a text
     speed          1.25 is a quarter faster: the mel is resized
-    noise          of the vocoder, (480 * frames, 9); else drawn from the seed
+    noise          the vocoder's noise, (480 * frames, 9); by default drawn from the seed
     cancel         polled every step
-    compatible     as the official code, whose two ids after the end stop speech before `min_len`.
-                   Else such an id, which says nothing of the text, is drawn once more, among speech
+    compatible     imitates the official code, in which the two ids after the end id stop speech
+                   even before `min_len`. Otherwise such an id is drawn again, among speech ids
     """
 
     text: str = ""
@@ -86,7 +86,7 @@ class Request:
 
 
 class Row:
-    """A request on its way. `TokenBatch.add` returns it to recognise the result by."""
+    """A request and its tokens so far. `TokenBatch.add` returns it to identify the result."""
 
     def __init__(
         self,
@@ -97,18 +97,18 @@ class Row:
     ) -> None:
         """Checks everything that can be checked before work begins. Raises RequestError.
 
-        `max_tokens` tokens are what can be spoken, whatever is asked for.
+        `max_tokens` limits the tokens, whatever the request asks for.
         """
         check_numbers(request)
         self.request = request
         self.seed = secrets.randbits(32) if request.seed is None else int(request.seed)
         self.stop_reason: StopReason | None = None
         self.token_count = 0
-        """Ids of the text, without prompt and instruction."""
+        """Number of ids of the text, without prompt and instruction."""
         self.text_ids: list[int] = []
-        """All of them, the prompt's or instruction's first."""
+        """Ids of prompt or instruction, then of the text."""
         self.prefix: list[int] = []
-        """Tokens before the new ones."""
+        """Speech tokens before the new ones."""
         self._config, self._tokens = config, list[int]()
         self._min_tokens = self._max_tokens = 0
         self._uniforms = iterate_uniforms(self.seed, request.uniforms)
@@ -156,21 +156,21 @@ class Row:
 
     @property
     def tokens(self) -> np.ndarray:
-        """(n,) int32: those that have been made, without prompt and end."""
+        """New tokens so far, (n,) int32, without prefix and end."""
         return np.array(self._tokens, np.int32)
 
     def tokens_after(self, count: int) -> list[int]:
-        """Those after the first `count`."""
+        """Returns the new tokens after the first `count`."""
         return self._tokens[count:]
 
     @property
     def last(self) -> int:
-        """The last of them."""
+        """The last new token."""
         return self._tokens[-1]
 
     @property
     def closed(self) -> bool:
-        """Whether it is too early to end."""
+        """True while the row has fewer tokens than its minimum, so that it may not end."""
         return len(self._tokens) < self._min_tokens
 
     @property
@@ -178,7 +178,10 @@ class Row:
         return self.request.cancel is not None and self.request.cancel.is_set()
 
     def choose(self, head: Head) -> None:
-        """Draw the next token, and see whether it is the last. Raises RequestError."""
+        """Draws the next token, and sets the stop reason if it is the last.
+
+        Raises RequestError.
+        """
         config = self._config
         token = choose(head, self._tokens, self._draw, config)
         if token >= config.end and self.closed and not self.request.compatible:
@@ -196,7 +199,7 @@ class Row:
 
 
 def next_uniform(uniforms: Iterator[float]) -> float:
-    """The next of them. Raises RequestError where there is none, or none in [0, 1)."""
+    """Returns the next number. Raises RequestError if there is none, or none in [0, 1)."""
     number: Any = next(uniforms, None)
     if number is None:
         raise RequestError("the uniforms given have ended before the speech; give more")
@@ -206,7 +209,7 @@ def next_uniform(uniforms: Iterator[float]) -> float:
 
 
 def iterate_uniforms(seed: int, uniforms: Iterable[float] | None) -> Iterator[float]:
-    """The numbers given, or those of a seed: the same on every machine."""
+    """Iterates over the caller's numbers, or over those of a seed, equal on every machine."""
     if uniforms is None:
         return _philox_uniforms(seed)
     try:
@@ -222,7 +225,7 @@ def _philox_uniforms(seed: int) -> Iterator[float]:
 
 
 class TokenBatch:
-    """Rows that are spoken side by side. `len` counts those that have not been returned."""
+    """Rows whose tokens are generated at once. `len` counts the rows not yet returned."""
 
     def __init__(self, lm: Qwen2LM, tokenize: Callable[[str], list[int]], slots: int) -> None:
         if not isinstance(slots, int) or slots < 1:
@@ -230,9 +233,11 @@ class TokenBatch:
         self.slots = slots
         self._lm, self._tokenize = lm, tokenize
         self._waiting: deque[Row] = deque()
-        self._running: list[Row] = []  # row b of the lines
+        self._running: list[Row] = []  # in the order of `_states`
         self._states: RowStates | None = None
-        self._undecided: deque[tuple[Row, Head]] = deque()  # more than none after an error alone
+        self._undecided: deque[tuple[Row, Head]] = (
+            deque()
+        )  # empty between steps, except after an error
         self._ended: list[Row] = []
 
     def __len__(self) -> int:
@@ -240,22 +245,24 @@ class TokenBatch:
 
     @property
     def running(self) -> int:
-        """Rows that have a slot. `slots` may be set at any time: rows that run go on."""
+        """Number of rows that have a slot. `slots` may be set at any time: running rows go on."""
         return len(self._running)
 
     def add(self, request: Request, max_tokens: int | None = None) -> Row:
-        """Queue a request; it runs as soon as a slot is free. `max_tokens` as for `Row`. Raises
-        RequestError."""
+        """Queues a request; it runs as soon as a slot is free. `max_tokens` is as for `Row`.
+
+        Raises RequestError.
+        """
         check_request(request)
         row = Row(request, self._lm.config, self._tokenize, max_tokens)
         self._waiting.append(row)
         return row
 
     def step(self) -> list[Row]:
-        """One token for all rows; returns those that ended.
+        """Draws one token for every row; returns the rows that ended.
 
-        Where a caller's numbers raise, their row leaves the batch, and the next step goes on with
-        the others.
+        If a caller's iterator of numbers raises, its row leaves the batch, and the next step goes
+        on with the other rows.
         """
         self._drop_ended()
         if not self._undecided:
@@ -276,7 +283,7 @@ class TokenBatch:
         return ended
 
     def _queue_heads(self) -> None:
-        """Feed what was drawn, read waiting rows, and ask for what comes next in each."""
+        """Feeds the last tokens, admits waiting rows, and computes each row's next logits."""
         if self._states is not None:
             self._lm.step(self._states, [row.last for row in self._running])
         self._admit()
@@ -289,7 +296,7 @@ class TokenBatch:
         self._undecided.extend(zip(self._running, heads, strict=True))
 
     def _admit(self) -> None:
-        """Read waiting rows into the free slots."""
+        """Prefills waiting rows into the free slots."""
         new = list(islice(self._waiting, max(0, self.slots - len(self._running))))
         if not new:
             return
@@ -303,7 +310,7 @@ class TokenBatch:
         self._running = self._running + new
 
     def _drop_ended(self) -> None:
-        """Let go of rows that are cancelled, have drawn their last, or never had to run."""
+        """Removes rows that are cancelled, have ended, or were given tokens and need not run."""
         rows = [*self._running, *self._waiting]
         for row in rows:
             if row.stop_reason is None and row.cancelled:
@@ -329,8 +336,10 @@ def generate_tokens(
     request: Request,
     max_tokens: int | None = None,
 ) -> Iterator[int]:
-    """A request's tokens, one after another; `max_tokens` as for `Row`. Raises RequestError, for what can
-    be checked at once."""
+    """Generates a request's tokens one by one; `max_tokens` is as for `Row`.
+
+    Raises RequestError immediately for arguments that are invalid.
+    """
     batch = TokenBatch(lm, tokenize, 1)
     return _iterate_tokens(batch, batch.add(request, max_tokens))
 
@@ -347,21 +356,21 @@ def _iterate_tokens(batch: TokenBatch, row: Row) -> Iterator[int]:
 def read_prompt(
     request: Request, tokenize: Callable[[str], list[int]], config: LMConfig
 ) -> tuple[list[int], list[int]]:
-    """The ids that stand before the text's, and the tokens that lead. Raises RequestError."""
+    """Returns the ids before those of the text, and the prefix tokens. Raises RequestError."""
     return checked_text_ids(_read_prompt_ids(request, tokenize), config), _read_prefix_tokens(
         request, config
     )
 
 
 def checked_text_ids(ids: list[int], config: LMConfig) -> list[int]:
-    """Ids that the model has a row for. Raises RequestError."""
+    """Checks that the model has an embedding for each id. Raises RequestError."""
     if ids and max(ids) >= config.vocab_size:
         raise RequestError("text or prompt holds a marker that this model has no row for")
     return ids
 
 
 def _read_prompt_ids(request: Request, tokenize: Callable[[str], list[int]]) -> list[int]:
-    """The ids that stand before the text's. Raises RequestError."""
+    """Returns the ids before those of the text. Raises RequestError."""
     instruction, prompt_text = request.instruction, request.prompt_text
     if instruction is not None and prompt_text is not None:
         raise RequestError("instruction and prompt_text exclude each other: both lead the text")
@@ -386,7 +395,7 @@ def _checked_prompt_ids(prompt_text: Any) -> list[int]:
 
 
 def _read_prefix_tokens(request: Request, config: LMConfig) -> list[int]:
-    """The tokens that lead. Raises RequestError."""
+    """Returns the prefix tokens. Raises RequestError."""
     if request.prompt_text is None:
         if request.prefix_tokens is not None:
             raise RequestError("prefix_tokens need prompt_text: what is said in them")
@@ -405,7 +414,7 @@ def _checked_spoken_text(name: str, text: str) -> str:
 
 
 def checked_text(name: str, text: str) -> str:
-    """A text that can be tokenized, an empty one too. Raises RequestError."""
+    """Returns a text that can be tokenized; it may be empty. Raises RequestError."""
     if not isinstance(text, str):
         raise RequestError(f"{name} must be text, not {type(text).__name__}")
     if any("\ud800" <= character <= "\udfff" for character in text):
@@ -414,7 +423,7 @@ def checked_text(name: str, text: str) -> str:
 
 
 def checked_tokens(name: str, array_like: Any, config: LMConfig) -> list[int]:
-    """Speech tokens, one or more. Raises RequestError."""
+    """Returns one or more speech tokens as a list. Raises RequestError."""
     tokens = id_array(name, array_like)
     if not len(tokens):
         raise RequestError(f"{name} must be whole numbers in a row, one or more")
@@ -424,13 +433,13 @@ def checked_tokens(name: str, array_like: Any, config: LMConfig) -> list[int]:
 
 
 def check_request(request: Any) -> None:
-    """Raises RequestError for what is none."""
+    """Raises RequestError unless `request` is a Request."""
     if not isinstance(request, Request):
         raise RequestError(f"a batch takes a Request, not {type(request).__name__}")
 
 
 def check_numbers(request: Request) -> None:
-    """Raises RequestError for a seed, a length or a `cancel` that is none."""
+    """Raises RequestError for an invalid seed, length or `cancel`."""
 
     def check_whole(name: str, number: Any, minimum: int, maximum: float = math.inf) -> None:
         is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)

@@ -1,10 +1,10 @@
 """HiFT, the vocoder: mel -> pitch, and mel with a source signal -> samples, in float32.
 
-A neural source filter: the network shapes a spectrum of 16 samples every 4, partly from the mel
-and partly from the spectrum of the `source` (harmonics of the pitch and noise; `source.py`).
-Every layer is centred: a frame's samples depend on `reach` frames on either side, and
-`vocoder.py` cuts rows by that. Modules are named as hift.pt's keys, weight norms folded; arrays
-inside are (batch, time, channels). It knows no rows, windows or randomness.
+A neural source filter: the network predicts a spectrum of 16 samples every 4 samples, from the mel
+and from the spectrum of the `source` (harmonics of the pitch, and noise; see `source.py`). Every
+layer is centred: a frame's samples depend on `reach` frames on either side, and `vocoder.py` cuts
+rows into windows accordingly. Modules are named as the keys of hift.pt, with weight norms folded;
+arrays are (batch, time, channels). Knows no rows, windows or randomness.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from speechbase.device import RunOnce, elementwise, on_cuda, on_gpu
 from speechbase.functions import snake
 
 PITCH_LAYERS = 5
-"""Convolutions of kernel 3: so many frames on either side are seen by a frame's pitch."""
-LAST_SLOPE = 0.01  # of the last leaky rectifier, whatever the others have
-MAX_MAGNITUDE = 100.0  # magnitude of a bin
+"""Convolutions of kernel 3, and so the frames on either side that a frame's pitch depends on."""
+LAST_SLOPE = 0.01  # of the last leaky ReLU; the others' is a setting
+MAX_MAGNITUDE = 100.0  # limit of a bin's magnitude
 
 _snake = elementwise(snake)
 
@@ -51,7 +51,7 @@ def _sum_and_snake(
 
 @elementwise
 def _leaky_mean(slope: float, *parts: mx.array) -> mx.array:
-    """Of the mean of the parts."""
+    """The leaky ReLU of the mean of the parts."""
     x = sum(parts[1:], parts[0]) * (1 / len(parts))
     return mx.maximum(x, x * slope)
 
@@ -63,7 +63,7 @@ def _elu(x: mx.array) -> mx.array:
 
 @elementwise
 def _spectrum(loudness: mx.array, angle: mx.array, quarter: mx.array) -> mx.array:
-    """Real and imaginary parts beside each other: the cosine is a sine a quarter turn on."""
+    """Real and imaginary parts, from sines alone: a cosine is a sine shifted by `quarter`."""
     return mx.minimum(mx.exp(loudness), MAX_MAGNITUDE) * mx.sin(mx.sin(angle) + quarter)
 
 
@@ -73,10 +73,10 @@ def _clipped(x: mx.array, envelope: mx.array, limit: float) -> mx.array:
 
 
 class CentredConv(nn.Conv1d):
-    """A centred convolution: a product of the inputs that each output sees, side by side.
+    """A centred convolution, computed as one matrix product of each output's gathered inputs.
 
-    That is several times faster on a CPU than MLX's own, and on CUDA needs no plan of cuDNN's for
-    every length. Metal's own is one kernel and holds no inputs twice.
+    On a CPU this is several times faster than MLX's convolution, and on CUDA it needs no cuDNN plan
+    for every length. On Metal MLX's own is used: one kernel, without copies of the inputs.
     """
 
     def __init__(self, inputs: int, outputs: int, kernel: int, *, dilation: int = 1) -> None:
@@ -84,11 +84,11 @@ class CentredConv(nn.Conv1d):
         super().__init__(inputs, outputs, kernel, padding=pad, dilation=dilation)
 
     def lay_out(self) -> None:
-        """Put the weight into memory as the product wants it; its axes stay."""
+        """Arranges the weight in memory for the product; its axes do not change."""
         self.weight = mx.contiguous(self.weight.transpose(1, 2, 0)).transpose(2, 0, 1)
 
     def without_bias(self, x: mx.array) -> mx.array:
-        """The rest of it; what follows adds the bias in a kernel of its own."""
+        """Convolves without the bias, which the caller adds in a kernel of its own."""
         if on_gpu() and not on_cuda():
             return mx.conv1d(x, self.weight, self.stride, self.padding, self.dilation)
         return self._inputs_of_outputs(x) @ self._matrix()
@@ -108,7 +108,7 @@ class CentredConv(nn.Conv1d):
 
 
 class SourceDown(CentredConv):
-    """From the source's spectrum down to a stage's rate: 1/stride of the frames."""
+    """Reduces the source's spectrum to a stage's rate, 1 / stride of its frames."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         nn.Conv1d.__init__(
@@ -117,7 +117,7 @@ class SourceDown(CentredConv):
 
 
 class Upsampling(nn.ConvTranspose1d):
-    """`stride` outputs for each input: a product of the few inputs that such a group sees."""
+    """A transposed convolution: a group of `stride` outputs is one product of its few inputs."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int) -> None:
         super().__init__(inputs, outputs, kernel, stride, (kernel - stride) // 2)
@@ -125,7 +125,7 @@ class Upsampling(nn.ConvTranspose1d):
         self._phases: mx.array | None = None
 
     def lay_out(self) -> mx.array:
-        """(sees * inputs, stride * outputs), the oldest input first; made once."""
+        """The product's matrix (sees * inputs, stride * outputs), oldest input first; cached."""
         if self._phases is None:
             outputs, kernel, inputs = self.weight.shape
             missing = self.sees * self.stride - kernel
@@ -144,7 +144,7 @@ class Upsampling(nn.ConvTranspose1d):
 
 
 class Alpha(nn.Module):
-    """x + sin(alpha x)^2 / alpha, one alpha for each channel."""
+    """The parameter of a snake activation, x + sin(alpha x)^2 / alpha: one alpha per channel."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ class ResBlock(nn.Module):
 
 
 class ELU(nn.Module):
-    """MLX's own compiles on a CPU, too."""
+    """The ELU activation, uncompiled on a CPU, unlike MLX's own."""
 
     def __call__(self, x: mx.array) -> mx.array:
         return _elu(x)
@@ -201,7 +201,7 @@ class PitchPredictor(nn.Module):
 
 
 class SourceModule(nn.Module):
-    """The one layer of the source: how loud each harmonic is."""
+    """The source's only layer, which weighs the harmonics."""
 
     def __init__(self, sines: int) -> None:
         super().__init__()
@@ -241,13 +241,13 @@ class HiFT(nn.Module):
         self.f0_predictor = PitchPredictor(config.f0_channels)
         rates = itertools.accumulate(config.rates, operator.mul)
         self.widest = max(width * rate for width, rate in zip(widths[1:], rates, strict=True))
-        """Numbers of the widest layer for a frame of the mel."""
+        """Numbers in the widest layer's output for each mel frame."""
         self._prepare_once = RunOnce()
 
     def ready(self) -> None:
-        """Lay the weights out and evaluate them, unless that was done; whoever computes calls it.
+        """Arranges and evaluates the weights, once; called before every computation.
 
-        RuntimeError where a GPU failed on them, then and ever after.
+        Raises RuntimeError if a GPU failed on them, also on later calls.
         """
 
         def make() -> list[object]:
@@ -263,8 +263,8 @@ class HiFT(nn.Module):
     def decode(self, mel: mx.array, source: mx.array) -> mx.array:
         """Mel (batch, frames, 80), source (batch, n) -> samples (batch, n), n = frames * 480.
 
-        With the head of the source replaced by what an earlier call ended on, this is the official
-        inference with a cached source.
+        If the start of the source is replaced by the end of an earlier call's, this equals the
+        official inference with a cached source.
         """
         c = self.config
         spectrum, parts = self.analyse(source), [self.conv_pre(mel)]
@@ -298,9 +298,9 @@ class HiFT(nn.Module):
 
 
 def reach(config: VocoderConfig) -> int:
-    """Frames on either side of one that its samples depend on, by the mel or by the source.
+    """Returns how many frames on either side a frame's samples depend on, by mel or source.
 
-    From the samples of frame 0 back to what they are made of, in each layer's own steps.
+    Follows the samples of frame 0 back through the layers, in the time steps of each layer.
     """
     ahead, hops = config.n_fft // 2 // config.hop, math.prod(config.rates)
     first, last = ahead + 1 - config.n_fft // config.hop - 3, hops - 1 + ahead + 3
@@ -326,7 +326,7 @@ def reach(config: VocoderConfig) -> int:
 
 
 def _block_reach(kernel: int, dilations: tuple[int, ...]) -> int:
-    """Steps that a `ResBlock` sees on either side."""
+    """Steps on either side that an output of a `ResBlock` depends on."""
     return sum((kernel - 1) // 2 * (dilation + 1) for dilation in dilations)
 
 
@@ -334,7 +334,7 @@ def _block_reach(kernel: int, dilations: tuple[int, ...]) -> int:
 
 
 def _hann(length: int) -> np.ndarray:
-    """The periodic one, float64."""
+    """A periodic Hann window, float64."""
     return 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(length) / length)
 
 
@@ -353,9 +353,9 @@ def _analysis(n_fft: int) -> mx.array:
 
 @functools.cache
 def _synthesis(n_fft: int, hop: int) -> mx.array:
-    """(parts * 2 * bins, hop): from the frames that overlap in a hop, the oldest first.
+    """(parts * 2 * bins, hop): the inverse transform of the frames that overlap in a hop.
 
-    Their windows' squares sum to a constant, by which it is divided.
+    The oldest frame comes first. Divided by the sum of the squared windows, a constant.
     """
     cosines, sines = _waves(n_fft)
     weights = np.full(n_fft // 2 + 1, 2.0)
@@ -367,13 +367,13 @@ def _synthesis(n_fft: int, hop: int) -> mx.array:
 
 
 def _squares(n_fft: int, hop: int) -> np.ndarray:
-    """(parts, hop) squares of the window."""
+    """The squared window, (parts, hop)."""
     return (_hann(n_fft) ** 2).reshape(-1, hop)
 
 
 @functools.lru_cache(maxsize=16)
 def _envelope(hops: int, n_fft: int, hop: int) -> mx.array:
-    """(hops, hop): more than 1 at both ends, where frames are missing from the overlap."""
+    """Gains (hops, hop) that exceed 1 at both ends, where the overlap lacks frames."""
     squares = _squares(n_fft, hop)
     parts, ahead = len(squares), n_fft // 2 // hop
     has_frame = np.ones((hops, parts), bool)

@@ -1,8 +1,8 @@
-"""What the flow's two networks are both made of: causal convolutions, who sees whom, attention.
+"""Layers of the flow's encoder and estimator: causal convolutions, masks, attention.
 
-Rows are padded on the right. What lies left of a position is all that a causal convolution sees,
-so padding can leak through attention alone, where `Sight` keeps it out. What a layer needs of
-inputs that went through it before is kept in a `Past`; without one, nothing was before.
+Rows are padded on the right. A causal convolution sees only earlier positions, so padding could
+leak through attention alone; `Sight` masks it there. A `Past` stores what a layer needs of its
+earlier inputs; without one, inputs begin the row.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import numpy as np
 from speechbase.device import elementwise, on_cuda, on_gpu
 
 MAX_SCORES = 1 << 28
-"""Of a query for a key that are there at once, at most: 1 GB where they are written at all."""
+"""Attention scores that are computed at once, at most: 1 GB where they are written to memory."""
 
 
 class Past:
-    """What each causal layer of one network keeps of what it saw; a copy costs nothing."""
+    """Earlier inputs of each causal layer of a network; copies share their arrays."""
 
     def __init__(self) -> None:
         self._arrays: dict[int, mx.array] = {}
 
     @property
     def arrays(self) -> list[mx.array]:
-        """All of it, to be evaluated with what was made of it."""
+        """All stored arrays, which callers evaluate together with the outputs."""
         return list(self._arrays.values())
 
     @property
@@ -41,7 +41,8 @@ class Past:
         return clone
 
     def prepend(self, layer: nn.Module, x: mx.array, count: int) -> mx.array:
-        """`x` (batch, time, channels) after the `count` inputs before it, zeros at first."""
+        """Returns `x` (batch, time, channels) with the `count` inputs before it in front, at first
+        zeros; stores the last `count` inputs."""
         before = self._arrays.get(id(layer))
         if before is None:
             before = mx.zeros((x.shape[0], count, x.shape[2]), x.dtype)
@@ -50,7 +51,7 @@ class Past:
         return x
 
     def append(self, layer: nn.Module, x: mx.array) -> mx.array:
-        """All that the layer saw, `x` (batch, time, ...) at its end."""
+        """Stores `x` (batch, time, ...), and returns all inputs of the layer so far."""
         before = self._arrays.get(id(layer))
         if before is not None:
             x = mx.concatenate([before, x], axis=1)
@@ -63,26 +64,26 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """Which keys the queries see: a mask (B or 1, 1, n or 1, keys), true where one is seen.
+    """An attention mask (B or 1, 1, n or 1, keys), true where a query sees a key.
 
-    None where all see all there is. `start` is the position of the first query.
+    None if every query sees every key. `start` is the position of the first query.
     """
 
     mask: mx.array | None
     start: int = 0
 
     def mask_of(self, queries: slice) -> mx.array | None:
-        """The mask of some of the queries."""
+        """Returns the mask of a slice of the queries."""
         if self.mask is None or self.mask.shape[2] == 1:
             return self.mask
         return self.mask[:, :, queries]
 
 
 def row_sight(ends: Sequence[int], total: int, chunk: int | None = None, start: int = 0) -> Sight:
-    """Who sees whom in rows that end at `ends`, of `total` positions with padding.
+    """Builds the mask for rows that end at `ends`, of `total` positions including padding.
 
-    The queries are those from `start` on. With `chunk` a position sees its whole chunk and what is
-    before that, without all of its row.
+    The queries begin at `start`. With `chunk` a position sees its own chunk and all before it;
+    otherwise it sees its whole row.
     """
     limits = np.array(ends if len(set(ends)) > 1 else ends[:1], np.int32)[:, None]
     if chunk is not None:
@@ -94,7 +95,7 @@ def row_sight(ends: Sequence[int], total: int, chunk: int | None = None, start: 
 
 
 def blocks(queries: int, scores_per_query: int) -> list[slice]:
-    """All queries, in as many parts as `MAX_SCORES` asks for where one has `scores_per_query` scores."""
+    """Splits queries of `scores_per_query` scores each into slices of at most `MAX_SCORES`."""
     step = max(1, MAX_SCORES // max(1, scores_per_query))
     return [slice(first, min(first + step, queries)) for first in range(0, queries, step)]
 
@@ -108,7 +109,7 @@ def attend(
 ) -> mx.array:
     """Attention of (B, heads, n, d) to (B, kv_heads, L, d) -> (B, n, heads, d).
 
-    `bias` gives the mask of some of the queries, or what is added to their scores.
+    `bias` returns the mask of a slice of the queries, or a term to add to their scores.
     """
     scores_per_query = q.shape[0] * q.shape[1] * k.shape[2]
     parts = [
@@ -121,7 +122,10 @@ def attend(
 
 
 def taps(x: mx.array, kernel: int, stride: int, dilation: int) -> mx.array:
-    """(batch, time, channels) -> (batch, outputs, kernel * channels): what each output sees."""
+    """Gathers the inputs of each output of a convolution.
+
+    (batch, time, channels) -> (batch, outputs, kernel * channels).
+    """
     batch, time, channels = x.shape
     outputs = (time - dilation * (kernel - 1) - 1) // stride + 1
     strides = (time * channels, stride * channels, dilation * channels, 1)
@@ -130,16 +134,16 @@ def taps(x: mx.array, kernel: int, stride: int, dilation: int) -> mx.array:
 
 
 def padded(x: mx.array, before: int, after: int) -> mx.array:
-    """With zeros before and after in time."""
+    """Adds `before` and `after` steps of zeros along time."""
     return mx.pad(x, [(0, 0), (before, after), (0, 0)]) if before or after else x
 
 
 def convolved(
     x: mx.array, weight: mx.array, bias: mx.array | None = None, before: int = 0
 ) -> mx.array:
-    """x (B, T, in) with `before` zeros in front, by weights (out, k, in), by stride 1.
+    """Convolves x (B, T, in), with `before` zeros in front, by weights (out, k, in) at stride 1.
 
-    As a product of what each output sees, but on Metal: see `hift.CentredConv`.
+    Computed as one product of each output's inputs, except on Metal: see `hift.CentredConv`.
     """
     if on_gpu() and not on_cuda():
         y = mx.conv_general(x, weight, padding=([before], [0]))
@@ -150,7 +154,7 @@ def convolved(
 
 
 class CausalConv(nn.Conv1d):
-    """A convolution of stride 1 that sees the kernel - 1 inputs before each."""
+    """A convolution of stride 1 whose outputs see the kernel - 1 inputs before their own."""
 
     def __call__(self, x: mx.array, past: Past | None = None) -> mx.array:
         before = self.weight.shape[1] - 1
@@ -182,5 +186,5 @@ def mish_plus(x: mx.array, addend: mx.array) -> mx.array:
 
 @elementwise
 def gelu(x: mx.array) -> mx.array:
-    """By the error function, not by the tangent."""
+    """GELU by the error function, not by the tanh approximation."""
     return 0.5 * x * (1.0 + mx.erf(x * 2**-0.5))

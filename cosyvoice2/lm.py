@@ -1,13 +1,12 @@
-"""The language model: text ids and speech tokens -> what the next speech token may be.
+"""The language model: text ids and speech tokens -> logits of the next speech token.
 
-Qwen2 of mlx-lm, fed with embeddings:
+mlx-lm's Qwen2, fed with embeddings:
 
     sos, text (a prompt's or instruction's first), task, speech tokens
 
-Names are those of llm.pt. Rows of different length stand side by side, left-padded, and come and
-go between steps; it draws nothing and knows no text. The keys and values of a head that requests
-share (sos and a prompt's text) are computed anew for each: of a few hundred positions a row speaks
-after, that is little.
+Names are those of llm.pt. Rows of different length are left-padded to one batch, and join and leave
+it between steps. Draws nothing and knows no text. Requests with the same prompt do not share its
+keys and values: computing them again costs little compared with a few hundred tokens of speech.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ SOS, TASK = 0, 1
 END_COUNT = 3
 """Ids after the speech tokens: end, unused, fill."""
 UNUSED_WEIGHTS = ("llm.model.lm_head.weight",)
-"""In llm.pt, and nowhere read: loading leaves it out."""
+"""Weights in llm.pt that nothing uses; they are not loaded."""
 PREFILL_COLUMNS = 32
-"""What a prefill's columns are rounded up to on CUDA, where MLX keeps a plan for each shape."""
+"""Multiple of columns that a prefill is padded to on CUDA, where MLX keeps a plan per shape."""
 
 
 class Qwen2LM(nn.Module):
@@ -63,14 +62,13 @@ class Qwen2LM(nn.Module):
 
     @property
     def dtype(self) -> mx.Dtype:
-        """What activations are computed in: the weights', of quantised ones their scales'."""
+        """The dtype of the activations: that of the weights, or of the scales of quantised ones."""
         return self.llm.model.model.norm.weight.dtype
 
     def join(self) -> None:
-        """Make the weights ready: products of one input joined.
+        """Joins projections of the same input, once; no weight may change afterwards.
 
-        Done by the first pass, unless it was before; no weight may change afterwards. RuntimeError
-        where a GPU failed on it, then and ever after.
+        The first pass calls it. Raises RuntimeError if a GPU failed on it, also on later calls.
         """
         self._prepare_once(self._join_layers)
 
@@ -80,22 +78,22 @@ class Qwen2LM(nn.Module):
             layer.mlp.join()
         return self.parameters()
 
-    # -- what goes in
+    # -- inputs
 
     def marker(self, row: int) -> mx.array:
-        """SOS or TASK, (1, width)."""
+        """Embeds SOS or TASK, (1, width)."""
         return self.llm_embedding(mx.array([row]))
 
     def text(self, ids: Sequence[int]) -> mx.array:
-        """(n, width)."""
+        """Embeds ids of text, (n, width)."""
         return self.llm.model.model.embed_tokens(mx.array(np.asarray(ids, np.int32)))
 
     def speech(self, tokens: Sequence[int]) -> mx.array:
-        """(n, width)."""
+        """Embeds speech tokens, (n, width)."""
         return self.speech_embedding(mx.array(np.asarray(tokens, np.int32)))
 
     def lead(self, text_ids: Sequence[int], tokens: Sequence[int]) -> mx.array:
-        """What stands before the first new token, (2 + texts + tokens, width)."""
+        """Embeds everything before the first new token, (2 + texts + tokens, width)."""
         return mx.concatenate([
             self.marker(SOS), self.text(text_ids), self.marker(TASK), self.speech(tokens)
         ])  # fmt: skip
@@ -103,7 +101,7 @@ class Qwen2LM(nn.Module):
     # -- passes
 
     def hidden(self, x: mx.array, cache: KVCache | None = None) -> mx.array:
-        """Embeddings (B, T, width), which follow what the cache holds, to Qwen2's output."""
+        """Runs Qwen2 on embeddings (B, T, width) that follow the cached positions."""
         self.join()
         network = self.llm.model.model
         if cache is None:
@@ -111,7 +109,7 @@ class Qwen2LM(nn.Module):
         count = x.shape[1]
         cache.open(count)
         positions = [cache.length - count - start for start in cache.starts]
-        # Of rows of one length a number; else one kernel's input for all layers.
+        # A number for rows of equal length; otherwise an array, computed once for all layers.
         offset = mx.array(positions) if len(set(positions)) > 1 else positions[0]
         heads = self.config.num_heads
         layers = [
@@ -126,10 +124,9 @@ class Qwen2LM(nn.Module):
     def logits(
         self, text_ids: Sequence[int], prefix_tokens: Sequence[int], tokens: Sequence[int]
     ) -> mx.array:
-        """In one pass, of the first of `tokens`, of each next, and of what follows the last.
+        """Returns logits of each of `tokens` and of the token after them, in one pass.
 
-        The ids of a prompt's text stand in front of the text's. (len(tokens) + 1, vocabulary)
-        float32.
+        (len(tokens) + 1, vocabulary) float32. The ids of a prompt come before those of the text.
         """
         x = self.lead(text_ids, [*prefix_tokens, *tokens])
         return self.decode(self.hidden(x[None])[0, -len(tokens) - 1 :])
@@ -137,8 +134,10 @@ class Qwen2LM(nn.Module):
     def check_inputs(
         self, text_ids: Any, prefix_tokens: Any, tokens: Any
     ) -> tuple[list[int], list[int], list[int]]:
-        """What `logits` takes, from outside; ends may be among the tokens. Raises
-        RequestError."""
+        """Checks a caller's arguments for `logits`; tokens may include the end ids.
+
+        Raises RequestError.
+        """
         text_limit, token_limit = self.config.vocab_size, self.config.speech_tokens + END_COUNT
         arrays = (
             id_array("text_ids", text_ids, text_limit),
@@ -154,7 +153,7 @@ class Qwen2LM(nn.Module):
         return text, prefix, speech
 
     def prefill(self, leads: Sequence[mx.array]) -> RowStates:
-        """Read what stands before the first token of each row, (positions, width)."""
+        """Runs the embeddings (positions, width) before the first token of each row."""
         counts = [len(lead) for lead in leads]
         block = round_up(max(counts), PREFILL_COLUMNS if on_cuda() else 1)
         x = mx.stack([mx.pad(lead, [(block - len(lead), 0), (0, 0)]) for lead in leads])
@@ -164,38 +163,38 @@ class Qwen2LM(nn.Module):
         return RowStates(cache, last)
 
     def empty_cache(self, counts: Sequence[int], multiple: int = 1) -> KVCache:
-        """An empty cache for rows of so many positions."""
+        """Returns an empty cache with space for `counts[b]` positions in row b."""
         no_positions = [None] * len(counts)
         return KVCache.for_rows(self.config, self.dtype, counts, no_positions, multiple=multiple)
 
     def step(self, states: RowStates, tokens: Sequence[int]) -> None:
-        """Let every row take its last token in."""
+        """Feeds the last token of every row."""
         states.last = self.hidden(self.speech(tokens)[:, None], states.cache)[:, -1]
 
 
 @dataclass(slots=True)
 class RowStates:
-    """B rows between two steps."""
+    """The state of B rows between two steps."""
 
     cache: KVCache
     last: mx.array  # (B, width), Qwen2's output at each row's last position
 
     def filter(self, rows: list[int]) -> None:
-        """Keep these rows, in this order."""
+        """Keeps only `rows`, in this order."""
         self.cache.filter(rows)
         self.last = self.last[mx.array(rows)]
 
     def extend(self, states: RowStates) -> None:
-        """Append the other's rows; `states` is used up."""
+        """Appends the rows of `states`, which must not be used afterwards."""
         self.cache.extend(states.cache)
         self.last = mx.concatenate([self.last, states.last])
 
 
 class _LayerCache:
-    """A layer's part of the cache in one pass, as mlx-lm's attention asks for it.
+    """One layer's part of the cache during a pass, with the interface of mlx-lm's caches.
 
-    mlx-lm's own BatchKVCache lets padding see nothing, whose softmax is NaN, counts positions once
-    for each layer, and waits for the device where rows go.
+    mlx-lm's own BatchKVCache gives NaN for padding, which sees nothing, counts positions anew for
+    each layer, and waits for the device when rows leave.
     """
 
     def __init__(self, cache: KVCache, number: int, offset: mx.array | int, heads: int) -> None:
@@ -212,7 +211,7 @@ class _LayerCache:
 
 
 class Attention(nn.Module):
-    """In place of mlx-lm's: one product and one rotation where that has three and two."""
+    """Replaces mlx-lm's: one product and one rotation instead of three and two."""
 
     def __init__(self, args: Any) -> None:
         super().__init__()
@@ -248,7 +247,7 @@ class Attention(nn.Module):
 
 
 class MLP(nn.Module):
-    """In place of mlx-lm's: one product where that has two, and nothing compiled on a CPU."""
+    """Replaces mlx-lm's: one product instead of two, and nothing compiled on a CPU."""
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__()
@@ -265,7 +264,7 @@ class MLP(nn.Module):
 
 
 class _ModelHolder(nn.Module):
-    """For a name: llm.model."""
+    """Holds the backbone as `model`, so that weights are named `llm.model.…`."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
@@ -291,15 +290,15 @@ def _build_backbone(config: LMConfig) -> nn.Module:
 
 @functools.cache
 def _import_qwen2() -> Any:
-    """mlx_lm.models.qwen2 under a name of our own, without what `import mlx_lm` loads besides.
+    """Imports a private copy of mlx_lm.models.qwen2.
 
-    That is transformers, and takes seconds. This copy, and no other, builds its layers of what
-    launches less; mlx-lm's is compiled on a CPU too, where MLX calls a C++ compiler for it, and
-    aborts at the end of a process whose other threads ran it.
+    `import mlx_lm` would load transformers, which takes seconds. In this copy alone, Attention and
+    MLP are replaced by layers that launch fewer kernels. mlx-lm's MLP is compiled on a CPU too,
+    where MLX runs a C++ compiler, and aborts when a process ends whose other threads ran it.
     """
     try:
         spec = importlib.util.find_spec("mlx_lm")
-    except (ImportError, ValueError):  # a finder's, or sys.modules says that there is none
+    except (ImportError, ValueError):  # raised by a finder, or if sys.modules maps it to None
         spec = None
     if spec is None:
         raise ModelError("CosyVoice2 needs mlx-lm: pip install mlx-lm")

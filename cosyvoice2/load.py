@@ -1,14 +1,14 @@
-"""A folder or a hub id -> the networks with their weights, the tokenizer, the prompt encoders.
+"""Loads the networks with their weights and the tokenizer from a folder or a hub id.
 
-Layouts, told apart by file names:
+Layouts, distinguished by file names:
 
     official    llm.pt, flow.pt, hift.pt
     converted   as `python -m cosyvoice2 convert` writes: the same names in llm.safetensors,
                 flow.safetensors and hift.safetensors, weight norms folded, and config.json, which
                 says in which precision
 
-beside cosyvoice2.yaml, CosyVoice-BlankEN/, the two encoders (.onnx) and maybe spk2info.pt. Every
-tensor must be expected, and every expected one there in its shape.
+together with cosyvoice2.yaml, CosyVoice-BlankEN/, the two encoders (.onnx) and optionally
+spk2info.pt. Every tensor must be expected, and every expected tensor present in its shape.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PARTS = ("llm", "flow", "hift")
 """Files of weights; the first is the one whose precision may be chosen."""
 SPEAKERS = "spk2info.pt"
 TOKENIZER_FILES = ("config.json", "vocab.json", "merges.txt", "tokenizer_config.json")
-"""Of CosyVoice-BlankEN; its weights are those of another model."""
+"""Files needed from CosyVoice-BlankEN, whose weights belong to another model."""
 HUB_FILES = (
     CONFIG_FILE,
     "config.json",
@@ -62,7 +62,7 @@ MAX_CONFIG_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
-    """What `load` found."""
+    """A loaded checkpoint."""
 
     config: Config
     lm: Qwen2LM
@@ -75,11 +75,11 @@ class Checkpoint:
 
 
 def load(path_or_repo: str | Path, *, dtype: Any = None) -> Checkpoint:
-    """Load a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
+    """Loads a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
 
-    `dtype` (a name or an MLX dtype) is what the language model computes in; None is the files' own.
-    Flow and vocoder are float32 always. Raises CheckpointError, ConfigError, RequestError; all that
-    can be checked before weights are read is.
+    The language model computes in `dtype` (a name or an MLX dtype), by default the files' own. The
+    flow and the vocoder always compute in float32. Everything that can be checked before weights
+    are read is. Raises CheckpointError, ConfigError, RequestError.
     """
     chosen_dtype = None if dtype is None else parse_dtype(dtype)
     path, revision = locate(path_or_repo, HUB_FILES)
@@ -98,12 +98,12 @@ def load(path_or_repo: str | Path, *, dtype: Any = None) -> Checkpoint:
 
 
 def build_networks(config: Config) -> tuple[Qwen2LM, Flow, HiFT]:
-    """Of these sizes, with weights that mean nothing yet."""
+    """Builds the networks with untrained weights."""
     return Qwen2LM(config.lm), Flow(config.flow), HiFT(config.vocoder)
 
 
 def converted_settings(path: Path) -> Mapping[str, Any]:
-    """config.json of a converted folder; empty of an official one."""
+    """Reads config.json of a converted folder; returns an empty dict for an official one."""
     try:
         return read_object(path / "config.json", MAX_CONFIG_BYTES, ConfigError)
     except FileNotFoundError:
@@ -118,7 +118,7 @@ def _stored_dtype(settings: Mapping[str, Any]) -> mx.Dtype:
 
 
 def find_weights_file(path: Path, part: str) -> Path:
-    """Of a part, converted or official."""
+    """Returns the file of a part's weights, converted or official."""
     for name in (f"{part}.safetensors", f"{part}.pt"):
         if (path / name).is_file():
             return path / name
@@ -126,9 +126,9 @@ def find_weights_file(path: Path, part: str) -> Path:
 
 
 def read_named_tensors(file: Path) -> Tensors:
-    """A file's tensors under the networks' names, weight norms folded, what nobody uses left out.
+    """Reads a file's tensors under the networks' names, weight norms folded, without unused ones.
 
-    Those of safetensors are not read from disk yet.
+    Tensors of a safetensors file are read from disk when they are evaluated.
     """
     tensors = {
         name.removeprefix("generator."): tensor for name, tensor in read_tensors(file).items()
@@ -139,7 +139,7 @@ def read_named_tensors(file: Path) -> Tensors:
 def fill_network(
     network: nn.Module, tensors: Tensors, settings: Mapping[str, Any], file: str
 ) -> None:
-    """Put every tensor in its place; one CheckpointError names all that do not fit."""
+    """Loads all tensors into a network; one CheckpointError names all that do not fit."""
     quantize_like(network, tensors, settings.get("quantization"))
     placed = to_mlx_axes(network, tensors)
     expected = parameters(network)
@@ -156,10 +156,9 @@ def fill_network(
 
 
 def fingerprint(path: Path, weights: list[Path]) -> str:
-    """A hash of what decides the sound but for a voice: settings, tokenizer, weights by
-    `files.identity`.
+    """Hashes what affects the sound, apart from voices: settings, tokenizer and weights.
 
-    The same for the same files, wherever they lie.
+    Weights enter by `files.identity`. The same files have the same hash, wherever they are.
     """
     digest = hashlib.sha256()
     for file in (path / CONFIG_FILE, *(path / QWEN_FOLDER / name for name in TOKENIZER_FILES)):

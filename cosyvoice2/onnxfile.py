@@ -1,8 +1,8 @@
-"""Whether an ONNX file stands by itself: what onnxruntime must not be asked to open.
+"""Checks that an ONNX file is self-contained, before onnxruntime opens it.
 
-A tensor of such a file may lie in another, named by a path, or at an address in memory; the
-runtime follows both when a session opens. So the file's messages are walked before, those that
-can hold tensors and no others. It knows nothing of what the network computes.
+A tensor may be stored in another file, named by a path, or at an address in memory, and the runtime
+follows both when it opens a session. So the messages that can hold tensors are walked first. Knows
+nothing of what the network computes.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from speechbase.errors import CheckpointError
 
 MAX_FIELDS, MAX_DEPTH = 2_000_000, 64
-"""A published file has some 50,000 fields in messages that are walked."""
+"""Limits of the walk; the published files have some 50,000 fields in the walked messages."""
 
-# Fields of each kind of message (onnx.proto) that are messages on the way to a tensor.
+# Fields of each kind of message (onnx.proto) that lead to a tensor.
 _MESSAGE_FIELDS: dict[str, dict[int, str]] = {
     "model": {7: "graph", 20: "training", 25: "function"},
     "training": {1: "graph", 2: "graph"},
@@ -32,12 +32,12 @@ _VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
 
 
 class _DamagedFile(Exception):
-    """It is no protobuf, or not all of one."""
+    """The file is no protobuf message, or an incomplete one."""
 
 
 def check(path: Path, max_bytes: int) -> None:
-    """Raises CheckpointError for a file that is missing, larger than `max_bytes` bytes, no ONNX file, or
-    one whose tensors lie elsewhere."""
+    """Raises CheckpointError for a file that is missing, too large, no ONNX file, or that stores
+    tensors elsewhere."""
     if not path.is_file():
         raise CheckpointError(f"{path}: no such file")
     size = path.stat().st_size
@@ -59,7 +59,7 @@ def check(path: Path, max_bytes: int) -> None:
 
 
 def _has_external_tensors(contents: mmap.mmap) -> bool:
-    """Whether a tensor of it lies elsewhere."""
+    """Returns True if a tensor is stored outside the file."""
     pending = [("model", 0, len(contents), 0)]
     field_count, graph_count = 0, 0
     while pending:
@@ -84,7 +84,8 @@ def _has_external_tensors(contents: mmap.mmap) -> bool:
 def _iterate_fields(
     contents: mmap.mmap, offset: int, end: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Number, kind, value and end of each field; the value of bytes is where they begin."""
+    """Yields number, wire type, payload and end of each field; for bytes, the payload is their
+    offset."""
     while offset < end:
         tag, offset = _read_varint(contents, offset, end)
         wire = tag & 7
@@ -104,7 +105,7 @@ def _iterate_fields(
 
 
 def _read_varint(contents: mmap.mmap, offset: int, end: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and what comes after it."""
+    """Reads a number of seven bits a byte; returns it and the offset after it."""
     number = 0
     for shift in range(0, 70, 7):
         if offset >= end:

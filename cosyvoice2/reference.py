@@ -1,7 +1,7 @@
-"""Whose voice it is: a clip -> `Reference`, by the two encoders in ONNX, and stored speakers.
+"""Voices: encodes a clip as a `Reference` with two ONNX encoders, and reads stored speakers.
 
-The encoders are the official files, run by onnxruntime on the CPU; both are opened when a clip is
-first encoded. What stands in their files is not trusted.
+The encoders are the official files, run by onnxruntime on the CPU; each is opened when it first
+encodes a clip. Their files are not trusted.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from cosyvoice2.config import MELS, SPEAKER_SIZE, Config
 from speechbase import audio, pth
 from speechbase.errors import AudioError, CheckpointError, RequestError, printable
 
-MAX_SECONDS = 30.0  # seconds that the tokenizer can hear
+MAX_SECONDS = 30.0  # the tokenizer's limit
 TOKENIZER, SPEAKERS = "speech_tokenizer_v2.onnx", "campplus.onnx"
 ENCODERS = (TOKENIZER, SPEAKERS)
 MAX_FILE_BYTES = {TOKENIZER: 1 << 30, SPEAKERS: 1 << 27}
-"""Published: 496 and 28 million bytes."""
+"""Limits; the published files have 496 and 28 million bytes."""
 THREADS = 4
-"""Of a session, where there are as many cores; one clip gains little by more."""
+"""Threads of a session, if there are as many cores; more gain little for one clip."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """A clip as the model hears it, cut so that two frames go with each token.
+    """An encoded clip, cut to two mel frames for each token.
 
-    Checks itself, and holds numpy arrays whatever it is given. Raises RequestError.
+    Validates its fields and converts them to numpy. Raises RequestError.
     """
 
     tokens: np.ndarray  # (n,) int32: 25 a second
@@ -56,15 +56,15 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Speaker:
-    """A stored speaker: a vector, or what a clip with its text became."""
+    """A stored speaker: a vector, or an encoded clip with its text."""
 
     vector: np.ndarray  # (192,) float32
-    text: np.ndarray | None = None  # ids of what is said in the clip, (n,) int32
+    text: np.ndarray | None = None  # ids of the clip's transcript, (n,) int32
     reference: Reference | None = None
 
 
 class Encoders:
-    """The encoders of a checkpoint's folder."""
+    """The two clip encoders in a checkpoint's folder."""
 
     def __init__(self, folder: Path, config: Config) -> None:
         self._folder, self._config = folder, config
@@ -73,8 +73,10 @@ class Encoders:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Names both files' bytes: a reference of one serves all models that have it. Raises
-        CheckpointError."""
+        """Hash of both files: a reference suits all models with the same fingerprint.
+
+        Raises CheckpointError.
+        """
         digest = hashlib.sha256()
         for name in ENCODERS:
             try:
@@ -85,10 +87,11 @@ class Encoders:
         return digest.hexdigest()
 
     def encode(self, source: audio.Source, sample_rate: int | None = None) -> Reference:
-        """A clip, of .1 to 30 s and 16 kHz or more: a file, or samples (n,) or (n, channels).
+        """Encodes a clip of 0.1 to 30 s, at 16 kHz or more: a file, or samples (n,) or
+        (n, channels).
 
-        Raises AudioError, CheckpointError for encoders that are missing, damaged or others, and
-        RequestError where what runs them is not installed.
+        Raises AudioError, CheckpointError if the encoders are missing, damaged or of another model,
+        and RequestError if onnxruntime or kaldi-native-fbank is not installed.
         """
         samples, rate = audio.read_mono(source, sample_rate=sample_rate)
         if rate < features.ENCODER_RATE:
@@ -130,7 +133,7 @@ class Encoders:
         return CheckpointError(f"{self._folder / name}: {fault}; download the file again")
 
     def _run(self, name: str, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The first output of a network. Raises CheckpointError where it fails."""
+        """Runs an encoder, and returns its first output. Raises CheckpointError if it fails."""
         runtime = _import_onnxruntime()
         try:
             with self._lock:
@@ -146,7 +149,7 @@ class Encoders:
         path = self._folder / name
         onnxfile.check(path, MAX_FILE_BYTES[name])
         options = runtime.SessionOptions()
-        options.log_severity_level = 4  # what is fatal is raised
+        options.log_severity_level = 4  # fatal errors are raised
         options.intra_op_num_threads = min(THREADS, os.cpu_count() or 1)
         session = runtime.InferenceSession(
             str(path), sess_options=options, providers=["CPUExecutionProvider"]
@@ -165,7 +168,7 @@ class Encoders:
 
 
 def _accepts(onnx_type: str, shape: Sequence[Any], array: np.ndarray) -> bool:
-    """Whether an input takes an array; a dimension that is a name, or not said, takes any."""
+    """Returns True if an input accepts an array; a dimension that is no number accepts any size."""
     return (
         onnx_type == _onnx_type(array)
         and len(shape) == array.ndim
@@ -174,7 +177,7 @@ def _accepts(onnx_type: str, shape: Sequence[Any], array: np.ndarray) -> bool:
 
 
 def _onnx_type(array: np.ndarray) -> str:
-    """What onnxruntime calls arrays of its dtype."""
+    """Returns onnxruntime's name of an array's type."""
     return "tensor(float)" if array.dtype == np.float32 else f"tensor({array.dtype})"
 
 
@@ -187,7 +190,7 @@ def _import_onnxruntime() -> Any:
 
 
 def _onnxruntime_errors(runtime: Any) -> tuple[type[Exception], ...]:
-    """What onnxruntime raises: it has no root of its own."""
+    """Returns the exceptions that onnxruntime raises, which have no common base class."""
     members = vars(runtime.capi.onnxruntime_pybind11_state).values()
     errors = [
         member for member in members if isinstance(member, type) and issubclass(member, Exception)
@@ -196,7 +199,7 @@ def _onnxruntime_errors(runtime: Any) -> tuple[type[Exception], ...]:
 
 
 def _trim_to_tokens(tokens: np.ndarray, mel: np.ndarray, speaker: Any) -> Reference:
-    """Tokens and frames that go together: as many as both have."""
+    """Builds a reference of the tokens and frames that cover the same time."""
     count = min(len(mel) // 2, len(tokens))
     return Reference(tokens[:count], mel[: 2 * count], speaker)
 
@@ -205,7 +208,7 @@ def _trim_to_tokens(tokens: np.ndarray, mel: np.ndarray, speaker: Any) -> Refere
 
 
 def read_speakers(path: Path) -> dict[str, Speaker]:
-    """The speakers of a spk2info.pt by name, both kinds that the official code writes.
+    """Reads the speakers of a spk2info.pt by name, in both formats that the official code writes.
 
     Raises CheckpointError.
     """
@@ -216,7 +219,7 @@ def read_speakers(path: Path) -> dict[str, Speaker]:
 
 def _parse_speaker(path: Path, name: str, entry: Mapping[str, mx.array]) -> Speaker:
     def unbatched(key: str) -> mx.array:
-        """Of a batch of one."""
+        """Returns the only row of an array with a batch axis of 1."""
         if key not in entry:
             raise RequestError(f"{key} is missing")
         array = entry[key]

@@ -1,4 +1,4 @@
-"""A pass of every network at a checkpoint's sizes, without its weights."""
+"""Runs a pass of every network at a checkpoint's sizes, without its weights."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from cosyvoice2.vocoder import MelRow, vocode
 
 
 def tried(config: Config) -> float:
-    """Seconds in which networks of these sizes, one layer of each kind, are made ready and run.
+    """Builds and runs networks of these sizes, with one layer of each kind; returns the seconds.
 
-    What stops the real ones on this machine stops these: RuntimeError.
+    Raises RuntimeError for whatever would stop the real networks on this machine.
     """
     start = time.perf_counter()
     small = replace(

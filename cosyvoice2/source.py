@@ -1,9 +1,9 @@
-"""The vocoder's source signal: harmonics of the pitch, and noise, made as the pitch comes.
+"""The vocoder's source signal: harmonics of the pitch, and noise, computed as the pitch arrives.
 
-Phases are counted in turns, from frame to frame in float64 on the CPU: over a minute they reach
-1e5, of which float32 would leave two digits. The random phase that the official code begins with
-is left out: it is added to the first sample alone, which the resampling after it never reads.
-What remains random is the noise, of which any stretch can be drawn by itself.
+Phases are counted in turns, and summed in float64 on the CPU: over a minute they reach 1e5, where
+float32 keeps two decimals. The official random start phase is left out: it is added to the first
+sample alone, which the resampling after it never reads. Only the noise is random, and any stretch
+of it can be drawn by itself.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from speechbase.errors import RequestError
 from speechbase.functions import normal
 
 NOISE_BLOCK = 50
-"""Frames whose noise is one draw: its key is the seed and the block's number."""
+"""Frames of noise drawn at once; the key is the seed and the number of the block."""
 MAX_FRAMES_AT_ONCE = 500
-"""Frames whose source is made at once: bounds memory."""
+"""Frames of the source computed at once, to bound memory."""
 
 
 class Noise:
-    """Standard normal numbers (480 * frames, 9) of a row: drawn from its seed, or given whole.
+    """Standard normal numbers (480 * frames, 9) of a row, drawn from its seed or given by a caller.
 
-    A frame's draw depends neither on how long the row is nor on how it is cut.
+    A frame's noise depends neither on the row's length nor on how the row is cut.
     """
 
     def __init__(self, hift: HiFT, seed: int = 0, numbers: mx.array | np.ndarray | None = None):
@@ -35,7 +35,7 @@ class Noise:
         self._seed, self._numbers = seed, numbers
 
     def halves(self, start: int, stop: int) -> mx.array:
-        """Of half frames from `start` to `stop`: (halves, samples, sines)."""
+        """Returns the noise of half frames `start` to `stop`, (halves, samples, sines)."""
         if self._numbers is not None:
             if stop * self._half > len(self._numbers):
                 raise RequestError("noise: ends before the mel does; give 480 rows for each frame")
@@ -54,10 +54,10 @@ class Noise:
 
 
 class Source:
-    """The source of one row: pushes of pitch in order give what one push of all does.
+    """The source of one row; several pushes of pitch give the same samples as a single one.
 
-    Between the middles of two frames the phase runs from one's to the other's, so a frame's second
-    half waits for the frame after it.
+    The phase is interpolated between the middles of frames, so the second half of a frame waits for
+    the frame after it.
     """
 
     def __init__(self, hift: HiFT, noise: Noise) -> None:
@@ -65,10 +65,10 @@ class Source:
         self._hift, self._noise = hift, noise
         self._turns = np.zeros((0, hift.config.harmonics + 1))  # at the last frame's middle
         self._voiced = np.zeros(0, bool)
-        self._half_frames = 0  # half frames
+        self._half_frames = 0  # computed so far
 
     def push(self, f0: np.ndarray, last: bool = False) -> mx.array:
-        """The next pitch in Hz (frames,) -> as many samples (n,) as are settled by it."""
+        """The next pitch in Hz (frames,) -> the samples (n,) that it determines."""
         parts = []
         for start in range(0, max(len(f0), 1), MAX_FRAMES_AT_ONCE):
             stop = start + MAX_FRAMES_AT_ONCE
@@ -83,12 +83,12 @@ class Source:
         steps = f0[:, None].astype(np.float64) * harmonics / c.sample_rate % 1 * c.frame
         begin_count = int(
             not len(self._turns)
-        )  # 1 where the row begins, as `last` is where it ends
+        )  # 1 at the start of the row, as `last` is at its end
         turns = np.cumsum(np.concatenate([self._turns, steps]), axis=0)
         voiced = np.concatenate([self._voiced, f0 > c.voiced_threshold])
         if not len(turns):
             return mx.zeros((0,))
-        # From middle to middle; before the first and after the last the phase stands still.
+        # From middle to middle; the phase is constant before the first and after the last.
         no_steps = np.zeros_like(turns[:1])
         start_turns = np.concatenate([turns[:begin_count], turns[:-1], turns[len(turns) - last :]])
         steps = np.concatenate([no_steps[:begin_count], steps[begin_count:], no_steps[:last]])
@@ -105,7 +105,7 @@ class Source:
         )
 
     def _synthesize(self, turns: np.ndarray, steps: np.ndarray, voiced: np.ndarray) -> mx.array:
-        """Of half frames, by their phases at the beginning: samples (n,)."""
+        """Returns the samples (n,) of half frames, from their phases at the beginning."""
         c, start = self._hift.config, self._half_frames
         self._half_frames += len(turns)
         sample_shares = (np.arange(c.frame // 2) + 0.5) / c.frame
@@ -136,5 +136,5 @@ def _sines(
 
 
 def excite(hift: HiFT, f0: np.ndarray, noise: Noise) -> mx.array:
-    """The source (480 * frames,) of a whole row, by its pitch in Hz (frames,)."""
+    """Computes the source (480 * frames,) of a complete row from its pitch in Hz (frames,)."""
     return Source(hift, noise).push(f0, last=True)

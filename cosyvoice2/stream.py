@@ -1,13 +1,13 @@
-"""Speech while its tokens come: chunk by chunk through flow and vocoder.
+"""Streams speech chunk by chunk while tokens arrive, through flow and vocoder.
 
-`stream_speech` computes nothing twice, and its chunks together equal the whole: the flow's masks let a
-frame see its own second and those before it, and the vocoder's frames wait for what they depend on.
+`stream_speech` computes nothing twice, and its chunks join without seams: the flow's masks let a
+frame see its own second and the seconds before, and the vocoder waits for all inputs of a frame.
 
-`stream_official` does what the official code does, for comparison: the flow computes all again for each
-chunk, the last one without its masks, so that it does not fit the ones before; the vocoder's joints
-are faded by halves of a Hamming window, whose sum of 1.08 makes 160 ms of every joint 8 % too loud.
-One fault is not among them: there, the length of chunks is never set back, so that every stream
-after the first begins late.
+`stream_official` imitates the official code, for comparison. There the flow recomputes everything
+for each chunk, and the last chunk without masks, so that it does not fit the chunks before. The
+vocoder fades between chunks by halves of a Hamming window, whose sum of 1.08 makes 160 ms of every
+seam 8 % too loud. One official fault is left out: the chunk length is never reset, so that every
+stream after the first begins late.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from speechbase.device import settle
 from speechbase.errors import RequestError
 
 MAX_HOP = 100
-"""Tokens of a chunk; the first has 25, each next one twice as many."""
+"""Most tokens of a chunk; the first chunk has 25, and each next one twice as many."""
 OVERLAP_FRAMES = 8
-"""Frames of mel that the official vocoder hears again before a chunk, and fades over."""
+"""Mel frames of the chunk before that the official vocoder decodes again, and fades over."""
 
 
 def stream_speech(
     decoder: SpeechDecoder, row: FlowRow, tokens: Iterable[int], *, seed: int = 0, noise: Any = None
 ) -> Iterator[np.ndarray]:
-    """Samples as the tokens of `row`, which has none yet, come."""
+    """Yields samples as tokens arrive; `row` must hold no tokens yet."""
     frames = decoder.flow.stream(row)
     samples = VocoderStream(decoder.vocoder, seed=seed, noise=noise)
     waiting: list[int] = []
@@ -70,9 +70,9 @@ def stream_official(
     seed: int = 0,
     noises: Iterator[Any] | None = None,
 ) -> Iterator[np.ndarray]:
-    """The same as the official code speaks it; `noises` has one array for each chunk.
+    """Yields samples as the official code computes them; `noises` has one array for each chunk.
 
-    Raises RequestError where they end before the chunks do.
+    Raises RequestError if `noises` ends before the chunks do.
     """
     prompt_length = len(row.prompt_tokens)
     first_extra = -prompt_length % hop
@@ -94,11 +94,11 @@ def stream_official(
 
 
 class _OfficialVocoder:
-    """A chunk at a time, with what it keeps of the one before."""
+    """Decodes chunk by chunk, with the end of the chunk before."""
 
     def __init__(self, decoder: SpeechDecoder, seed: int, noises: Iterator[Any] | None) -> None:
         self._vocoder, self._noises = decoder.vocoder, noises
-        self._seeds = itertools.count(seed)  # another one for each chunk
+        self._seeds = itertools.count(seed)  # a new seed for each chunk
         self._mel = np.zeros((0, MELS), np.float32)
         self._source = self._samples = np.zeros(0, np.float32)
 

@@ -25,19 +25,19 @@ MAX_FILE_BYTES = 64 << 20
 MAX_ADDED_TOKENS = 1 << 12
 
 END_OF_PROMPT = "<|endofprompt|>"
-"""Ends an instruction: what stands before it is obeyed, not spoken."""
+"""Marker that ends an instruction; the text before it is not spoken."""
 TAGS = (
     "<|im_start|>", "<|im_end|>", END_OF_PROMPT, "[breath]", "<strong>", "</strong>", "[noise]",
     "[laughter]", "[cough]", "[clucking]", "[accent]", "[quick_breath]", "<laughter>",
     "</laughter>", "[hissing]", "[sigh]", "[vocalized-noise]", "[lipsmack]", "[mn]",
 )  # fmt: skip
-"""What is added to Qwen2's vocabulary; those that it lacks get the next free ids, in this order."""
+"""Tags added to Qwen2's vocabulary; missing ones get the next free ids, in this order."""
 
 WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-"""Qwen2's: merges do not reach over what it splits."""
+"""Qwen2's pattern of words; merges do not cross the borders of words."""
 
 
 class Tokenizer:
@@ -75,11 +75,11 @@ class Tokenizer:
         return list(self._backend.encode(text, add_special_tokens=False).ids)
 
 
-# All is looked at before the library sees it: it raises bare Exceptions, or panics.
+# Everything is checked before the library reads it, as it raises bare Exceptions, or panics.
 
 
 def _check_vocabulary(vocab: dict[str, Any]) -> dict[str, int]:
-    """Raises ValueError."""
+    """Returns a vocabulary whose ids are 0, 1, 2 and so on. Raises ValueError."""
     for entry, number in vocab.items():
         entry.encode()  # half a surrogate pair
         if type(number) is not int:
@@ -93,7 +93,7 @@ def _check_vocabulary(vocab: dict[str, Any]) -> dict[str, int]:
 
 
 def _parse_merges(lines: list[str], vocab: dict[str, int]) -> list[tuple[str, str]]:
-    """Raises ValueError."""
+    """Parses merges.txt, and checks it against the vocabulary. Raises ValueError."""
     merges = []
     for line in lines[1 if lines and lines[0].startswith("#version:") else 0 :]:
         if not line:
@@ -108,7 +108,7 @@ def _parse_merges(lines: list[str], vocab: dict[str, int]) -> list[tuple[str, st
 
 
 def _added_tokens(settings: dict[str, Any], vocab: dict[str, int]) -> list[AddedToken]:
-    """What stands beside the vocabulary, in the order of its ids.
+    """Returns the tokens added to the vocabulary, in the order of their ids.
 
     Raises KeyError, TypeError, ValueError, AttributeError.
     """
