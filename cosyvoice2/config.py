@@ -290,8 +290,8 @@ def _vocoder(section: Section, sample_rate: int) -> VocoderConfig:
         and config.base_channels % 2**stages == 0
     ):
         raise ConfigError(
-            f"{section.location}: its rates, kernels and dilations do not make frames of {FRAME_SAMPLES} "
-            "samples"
+            f"{section.location}: its rates, kernels and dilations do not make frames of "
+            f"{FRAME_SAMPLES} samples"
         )
     return config
 

@@ -1,9 +1,8 @@
 """The flow's estimator: the velocity of noisy frames at one moment, by a U-Net of one level.
 
-It sees frames, a moment, and the condition: `mu`, speaker, reference. It knows nothing of grids,
-guidance or noise; those are `flow.py`'s. What does not change from moment to moment is made for all
-of them: the condition's share of the first convolution (`ConditionTerms`), and what the moments give to each
-stage.
+Its inputs are frames, a moment, and the condition: `mu`, speaker, reference. `flow.py` has the time
+grid, the guidance and the noise. Terms that do not depend on the frames are computed once for all
+moments: the condition's share of the first block (`ConditionTerms`), and the embedded moments.
 """
 
 from __future__ import annotations
@@ -301,7 +300,7 @@ class Estimator(nn.Module):
     def _first_block(
         self, x: mx.array, condition: ConditionTerms, time: mx.array, past: Past | None
     ) -> mx.array:
-        """Runs the first ResNet block. The noisy frames' share is the same under every condition."""
+        """Runs the first ResNet block; the noisy frames' share is equal under all conditions."""
         conv, residual = self._x_weights
         first, before = self.down_blocks[0][0], conv.shape[1] - 1
         if past is None:

@@ -141,9 +141,9 @@ class Solver(nn.Module):
         conditional, unconditional = mx.split(velocity, 2)
         return _euler_step(x, width, conditional, unconditional, self._guidance)
 
-    def _compile_step(self, x: mx.array, seen: Sight) -> Callable[..., mx.array]:
+    def _compile_step(self, x: mx.array, row_mask: Sight) -> Callable[..., mx.array]:
         # Compiled functions take arrays only, so a missing mask becomes an empty list.
-        masks = [] if seen.mask is None else [seen.mask]
+        masks = [] if row_mask.mask is None else [row_mask.mask]
 
         def traced_step(
             x: mx.array, condition: list[mx.array], moment: mx.array, width: mx.array,

@@ -119,8 +119,8 @@ class Row:
             self._set_tokens()
             if max_tokens is not None and len(self._tokens) > max_tokens:
                 raise RequestError(
-                    f"{len(self._tokens)} tokens are more than the {max_tokens} that the flow takes at "
-                    "once beside this reference; give fewer"
+                    f"{len(self._tokens)} tokens are more than the {max_tokens} that the flow "
+                    "takes at once beside this reference; give fewer"
                 )
 
     def _set_tokens(self) -> None:
@@ -150,8 +150,8 @@ class Row:
         length = 2 + len(self.text_ids) + len(self.prefix)
         if length + self._max_tokens > config.max_positions:
             raise RequestError(
-                f"text and prompt take {length} positions and up to {self._max_tokens} tokens follow; "
-                f"the model has {config.max_positions}; split the text, or lower max_len"
+                f"text and prompt take {length} positions and up to {self._max_tokens} tokens "
+                f"follow; the model has {config.max_positions}; split the text, or lower max_len"
             )
 
     @property

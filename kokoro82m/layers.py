@@ -69,7 +69,7 @@ class Rows:
         self.is_ragged = min(lengths) < size
 
     def scale(self, factor: int, extra: int = 0) -> Rows:
-        """Rows of `factor` steps for each of these, and `extra` at the end, in a block to itself."""
+        """Returns rows with `factor` times the steps, and `extra` steps in a block at the end."""
         lengths = [factor * length + extra for length in self.lengths]
         block = factor * self.block
         return Rows(lengths, factor * self.size + (block if extra else 0), block)

@@ -159,8 +159,11 @@ class Kokoro82M:
 
 
 def plan_batches(lengths: Sequence[int], max_steps: int) -> list[list[int]]:
-    """Places of rows of these lengths, the longest first, in batches of at most `max_steps` steps of
-    rows that are all padded to the longest; a row that is longer is alone."""
+    """Groups the indices of rows of these lengths into batches, the longest rows first.
+
+    A batch has at most `max_steps` steps, with its rows padded to the longest; a row that is longer
+    than that gets a batch of its own.
+    """
     batches: list[list[int]] = []
     for row in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
         if batches and lengths[batches[-1][0]] * (len(batches[-1]) + 1) <= max_steps:

@@ -152,7 +152,7 @@ def _encode_node(
         *(_encode_field(1, name.encode()) for name in inputs),
         *(_encode_field(2, name.encode()) for name in outputs),
         _encode_field(4, op.encode()),
-        *(_encode_field(5, _encode_attribute(name, setting)) for name, setting in attributes.items()),
+        *(_encode_field(5, _encode_attribute(*attribute)) for attribute in attributes.items()),
     ))  # fmt: skip
 
 

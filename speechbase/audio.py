@@ -1,8 +1,8 @@
-"""Audio from anywhere -> mono float32 samples at the encoder's rate, checked and padded.
+"""Reads audio from files or arrays as mono float32 samples, checks, resamples and pads it.
 
-Reads with soundfile, and with PyAV what soundfile cannot. VoxCPM2 reads as librosa does: mean of
-the channels, then soxr's HQ resampler, length rounded up. VoxCPM 1.x and CosyVoice2 read as
-torchaudio does: the same, with a windowed sinc. It knows no model and no latents.
+Reads with soundfile, or with PyAV if soundfile cannot. VoxCPM2 needs librosa's result: the mean of
+the channels, then soxr's HQ resampler, with the length rounded up. VoxCPM 1.x and CosyVoice2 need
+torchaudio's: the same with a windowed sinc. Knows no model and no latents.
 """
 
 from __future__ import annotations
@@ -33,22 +33,21 @@ MAX_SECONDS = 1800.0  # seconds; VoxCPM2 has room for 22 minutes
 MAX_SAMPLES = 1 << 27  # of all channels: packed silence makes any number of a small file
 MAX_TAPS = 1 << 24  # of a table for resampling; rates with no common divisor would need billions
 _TAGS: Any = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
-"""Tags that are not UTF-8 are no reason to refuse a file; PyAV 19 takes them as they are, and no
-such argument."""
+"""Options that accept tags which are not UTF-8; PyAV 19 accepts them without an option."""
 FORMATS = (
     "aac,ac3,aiff,amr,ape,asf,au,caf,flac,matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mp3,ogg,tta,w64,"
     "wav,wv"
 )
-"""What FFmpeg may take a file for: no playlists and lists, which make it open other files."""
+"""Formats that FFmpeg may detect: no playlists, which make it open other files."""
 
 
 def load(
     source: Source, *, rate: int, sample_rate: int | None = None, sinc: bool = False
 ) -> np.ndarray:
-    """Mono float32 samples (n,) at `rate` Hz.
+    """Reads mono float32 samples (n,), resampled to `rate` Hz.
 
-    `source` as for `read_mono`, samples without a rate being at `rate`. `sinc` resamples as torchaudio
-    does. Raises AudioError as `read_mono`.
+    `source` is as for `read_mono`; arrays without a `sample_rate` are taken to be at `rate`. `sinc`
+    resamples as torchaudio does. Raises AudioError as `read_mono`.
     """
     samples, source_rate = read_mono(source, sample_rate=sample_rate, default=rate)
     return resampled(samples, source_rate, rate, sinc=sinc)
@@ -57,7 +56,7 @@ def load(
 def resampled(
     samples: np.ndarray, source_rate: int, rate: int, *, sinc: bool = False
 ) -> np.ndarray:
-    """Samples (n,) at `source_rate` Hz as they are at `rate` Hz; `sinc` as for `load`."""
+    """Resamples (n,) samples from `source_rate` to `rate` Hz; `sinc` is as for `load`."""
     if source_rate == rate:
         return samples
     is_table_small = source_rate * rate // math.gcd(source_rate, rate) ** 2 <= MAX_TAPS
@@ -67,11 +66,11 @@ def resampled(
 def read_mono(
     source: Source, *, sample_rate: int | None = None, default: int | None = None
 ) -> tuple[np.ndarray, int]:
-    """Mono float32 samples (n,), the mean of the channels, and their rate in Hz.
+    """Reads mono float32 samples (n,), the mean of the channels, and their rate in Hz.
 
     `source` is a path, the bytes of a file, an open binary file, or float samples, (n,) or
     (n, channels), at `sample_rate` Hz (None: at `default`).
-    Raises AudioError for what is unreadable, not finite, silent, or shorter than 0.1 s.
+    Raises AudioError if it is unreadable, not finite, silent, or shorter than 0.1 s.
     """
     if isinstance(source, np.ndarray | mx.array | list | tuple):
         name = "samples"
@@ -92,8 +91,8 @@ def read_mono(
     seconds = samples.shape[0] / rate
     if seconds > MAX_SECONDS:
         raise AudioError(
-            f"{name}: {seconds / 60:.0f} minutes of audio; {MAX_SECONDS / 60:.0f} are the most, and 8 "
-            "to 15 seconds are enough for a voice"
+            f"{name}: {seconds / 60:.0f} minutes of audio; {MAX_SECONDS / 60:.0f} are the most, "
+            "and 8 to 15 seconds are enough for a voice"
         )
     if seconds < MIN_SECONDS:
         raise AudioError(
@@ -108,7 +107,7 @@ def read_mono(
 
 
 def pad(samples: np.ndarray, multiple: int, side: Literal["left", "right"]) -> np.ndarray:
-    """`samples` (n,) with zeros up to a multiple: left of a prompt, right of a reference."""
+    """Pads `samples` (n,) with zeros to a multiple: left for a prompt, right for a reference."""
     missing = -samples.size % multiple
     return np.pad(samples, (missing, 0) if side == "left" else (0, missing))
 
@@ -131,7 +130,7 @@ def _from_array(source: np.ndarray | mx.array | Sequence[float]) -> np.ndarray:
 
 
 def _from_file(source: Any) -> tuple[str, np.ndarray, int]:
-    """Of a path, the bytes of a file, or an open one."""
+    """Reads a path, the bytes of a file, or an open file; returns name, samples and rate."""
     file: str | BinaryIO
     if isinstance(source, bytes):
         name, file = "audio bytes", io.BytesIO(source)
@@ -162,7 +161,7 @@ def _check_size(name: str, count: int) -> None:
 
 
 def _read_with_av(file: str | BinaryIO, name: str) -> tuple[np.ndarray, int]:
-    """Raises AudioError."""
+    """Reads a path or an open file with PyAV. Raises AudioError."""
     try:
         if isinstance(file, str):
             with Path(file).open("rb") as stream:

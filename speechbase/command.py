@@ -1,4 +1,4 @@
-"""`python -m PACKAGE convert SRC DST`, of every model package: its arguments and its errors."""
+"""The command `python -m PACKAGE convert SRC DST` of every model package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from speechbase.errors import ModelError
 def convert_parser(
     prog: str, about: str
 ) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """A parser, and that of its command `convert`, which may be given more options."""
+    """Returns a parser, and the parser of its command `convert`, to which options can be added."""
     parser = argparse.ArgumentParser(prog=f"python -m {prog}", description=about)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     command = commands.add_parser("convert", help="write a checkpoint for MLX")
@@ -28,7 +28,7 @@ def convert_parser(
 
 
 def exit_status(work: Callable[[], Any]) -> int:
-    """Do it; 0, or 1 with what went wrong in a line on stderr."""
+    """Runs `work`; returns 0, or 1 after an error message of one line on stderr."""
     try:
         work()
     except ModelError as error:

@@ -1,6 +1,6 @@
-"""What MLX reads of its environment, set before it is loaded; what the user has set stays.
+"""Sets defaults of MLX's environment variables; must be imported before MLX.
 
-Loads nothing.
+Variables that the user has set are kept. Loads nothing.
 """
 
 from __future__ import annotations

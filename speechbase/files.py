@@ -1,6 +1,6 @@
-"""One file of tensors, safetensors or PyTorch's: what is in it, and a hash to know it by.
+"""Reads, writes and hashes files of tensors, safetensors or PyTorch's.
 
-MLX is imported by what returns its arrays: `read_arrays` does without it.
+Only functions that return MLX arrays import MLX; `read_arrays` does not.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NUMPY = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "I32": "<i4", "I64": "<i8",
 
 @contextlib.contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """A temporary directory beside `target`, renamed to it at the end: whole, or not there."""
+    """Yields a temporary directory, and renames it to `target` at the end, if no error occurred."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
         directory = Path(scratch) / target.name
@@ -50,7 +50,7 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def read(path: Path) -> Tensors:
-    """The tensors of a file; those of safetensors are read from disk when they are evaluated."""
+    """Reads the tensors of a file; those of safetensors are loaded when they are evaluated."""
     if path.suffix != ".safetensors":
         return pth.load(path)
     import mlx.core as mx
@@ -65,8 +65,9 @@ def read(path: Path) -> Tensors:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The tensors of a safetensors file, bfloat16 as float32; else they are read from disk when
-    they are used. Raises CheckpointError.
+    """Reads the tensors of a safetensors file as numpy arrays. Raises CheckpointError.
+
+    Arrays are mapped from disk, except for bfloat16, which is converted to float32.
     """
     start, header = _read_header(path)
     if not header:
@@ -83,7 +84,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """A safetensors file of float32."""
+    """Writes arrays to a safetensors file as float32."""
     header, offset = {}, 0
     for name, array in arrays.items():
         end = offset + 4 * array.size
@@ -102,8 +103,10 @@ def compare_shapes(
     actual: Mapping[str, tuple[int, ...]],
     settings: str = "config.json",
 ) -> None:
-    """All names that are missing, unexpected or misshapen in one CheckpointError; the shapes that
-    are expected are those of the file `settings`."""
+    """Raises one CheckpointError that names all missing, unexpected or misshapen tensors.
+
+    `settings` is the file that the expected shapes come from.
+    """
     problems = []
 
     def report(kind: str, names: list[str]) -> None:
@@ -125,10 +128,10 @@ def compare_shapes(
 
 
 def identity(path: Path) -> bytes:
-    """A hash that tells weights apart without reading them all.
+    """Hashes a file of weights without reading all of it.
 
-    Of safetensors it covers every tensor's name, dtype, shape and first kilobyte; of a PyTorch file
-    the CRC-32 of every storage.
+    For safetensors the hash covers every tensor's name, dtype, shape and first kilobyte; for a
+    PyTorch file the CRC-32 of every storage.
     """
     digest = hashlib.sha256()
     if path.suffix != ".safetensors":
@@ -145,10 +148,10 @@ def identity(path: Path) -> bytes:
 
 
 def _read_header(path: Path) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Where the numbers of a safetensors file start, and its header.
+    """Reads the header of a safetensors file; returns the offset of its data, and the header.
 
-    Every tensor lies within the file, takes the bytes of its shape, and shares none: what is read
-    is never larger than the file.
+    Checks that every tensor lies within the file, takes the bytes of its shape, and shares none, so
+    that tensors are never larger than the file. Raises CheckpointError.
     """
     try:
         if path.exists() and not path.is_file():
@@ -168,7 +171,8 @@ def _read_header(path: Path) -> tuple[int, dict[str, dict[str, Any]]]:
         OSError, struct.error, ValueError, KeyError, TypeError, AttributeError, RecursionError
     ) as error:  # fmt: skip
         raise CheckpointError(
-            f"{path}: not a safetensors file, or damaged ({printable(str(error))}); download it again"
+            f"{path}: not a safetensors file, or damaged ({printable(str(error))}); "
+            "download it again"
         ) from error
     start = 8 + length
     end = start + max((end for _, end in spans), default=0)
@@ -192,7 +196,7 @@ def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _tensor_span(name: str, entry: Mapping[str, Any]) -> tuple[int, int]:
-    """Where a tensor begins and ends. Raises ValueError, KeyError, TypeError."""
+    """Returns a tensor's first and last offset. Raises ValueError, KeyError, TypeError."""
     name.encode()  # half a surrogate pair
     dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
     if dtype not in _WIDTHS:

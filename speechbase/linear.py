@@ -1,7 +1,7 @@
-"""Linear layers: LoRA beside one, several of one input in one product, and a sum in the product.
+"""Linear layers: with a LoRA, several joined to one product, and with a fused sum.
 
-A GPU that makes few rows waits for launches, not for arithmetic, so products of the same input are
-worth joining. It knows no network: who joins what is said where the layers are.
+With few rows a GPU waits for launches, not for arithmetic, so products of the same input are worth
+joining. Knows no network.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROW_ARRAYS = ("weight", "scales", "biases", "bias")
 
 
 class LoRALinear(nn.Module):
-    """A linear layer, plain or quantised, and its LoRA beside it."""
+    """A linear layer, plain or quantised, with an unmerged LoRA."""
 
     def __init__(self, linear: nn.Module, a: mx.array, b: mx.array, scale: float) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class LoRALinear(nn.Module):
 
 
 class SeparateLayers(nn.Module):
-    """What cannot be one product: the layers one after another, their outputs side by side."""
+    """Layers that cannot be one product: runs them in turn, and concatenates their outputs."""
 
     def __init__(self, layers: Sequence[nn.Module]) -> None:
         super().__init__()
@@ -41,10 +41,10 @@ class SeparateLayers(nn.Module):
 
 
 def join_layers(layers: Sequence[nn.Module]) -> nn.Module:
-    """One layer whose output is that of all `layers` side by side, in one product where they allow.
+    """Returns one layer whose output concatenates those of `layers`, in one product if possible.
 
-    Plain layers do, quantised ones that are so alike, and either with LoRA on some or all. The
-    weights are not held twice: those of `layers` become views into the new ones.
+    That is possible for plain layers, for layers quantised alike, and for both with a LoRA on some
+    or all. Weights are not stored twice: those of `layers` become views into the new ones.
     """
     if any(isinstance(layer, LoRALinear) for layer in layers):
         return _join_lora_layers(layers)
@@ -70,12 +70,12 @@ def join_layers(layers: Sequence[nn.Module]) -> nn.Module:
         for name in ROW_ARRAYS:
             if name in layer:
                 layer[name] = joined_layer[name][start:end]
-        mx.eval(layer.parameters())  # what it held is free before the next layer is joined
+        mx.eval(layer.parameters())  # frees its old arrays before the next layer
     return joined_layer
 
 
 def _layer_format(layer: nn.Module) -> tuple[object, ...]:
-    """What must be the same for two layers to be one."""
+    """Returns the properties that must be equal for layers to be joined."""
     arrays = tuple((name, layer[name].dtype) for name in ROW_ARRAYS if name in layer)
     if isinstance(layer, nn.QuantizedLinear):
         return type(layer), arrays, layer.group_size, layer.bits, layer.mode
@@ -83,8 +83,10 @@ def _layer_format(layer: nn.Module) -> tuple[object, ...]:
 
 
 def _join_lora_layers(layers: Sequence[nn.Module]) -> nn.Module:
-    """The A of all in one product, then the B as one with zeros elsewhere: exact, since a sum with
-    zeros is, and cheap at a LoRA's rank."""
+    """Joins layers with LoRAs: all A in one product, then all B in one with zeros elsewhere.
+
+    Exact, as sums with zeros are, and cheap at the rank of a LoRA.
+    """
     adapted = [layer for layer in layers if isinstance(layer, LoRALinear)]
     if len({layer._scale for layer in adapted}) > 1:
         return SeparateLayers(layers)

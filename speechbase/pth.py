@@ -1,8 +1,8 @@
-"""PyTorch's zip files (.pth, .bin, .ckpt) -> tensors, without torch and without running anything.
+"""Reads tensors from PyTorch's zip files (.pth, .bin, .ckpt), without torch and its risks.
 
-Such a file is a pickle beside raw storages. A pickle is a program; this reader runs one only if
-every opcode and every name in it is one that a dict of tensors needs, and refuses it otherwise.
-MLX is imported by what returns its arrays: `load_array` and `load_nested_arrays` do without it.
+Such a file is a pickle with raw storages. A pickle is a program; this reader refuses it unless
+every opcode and every name in it is one that a dict of tensors needs. Only functions that return
+MLX arrays import MLX; `load_array` and `load_nested_arrays` do not.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _ALLOWED = frozenset({
 })  # fmt: skip
 _OPCODES = {opcode.code: opcode for opcode in pickletools.opcodes if opcode.name in _ALLOWED}
 
-# What a damaged file makes zipfile and the readers below raise.
+# Exceptions of zipfile and the readers below for a damaged file.
 _DAMAGE = (
     EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
     MemoryError, NotImplementedError, RuntimeError, OSError, struct.error, zlib.error,
@@ -61,14 +61,14 @@ MAX_OPCODES, MAX_STACK = 200_000, 10_000
 MAX_PICKLE_BYTES = 16 << 20
 """Bytes."""
 MAX_TUPLE_LENGTH = 16
-"""Of a tuple: sizes, strides, arguments and the name of a storage have up to eight."""
+"""Limit of a tuple's length: sizes, strides, arguments and names of storages have up to eight."""
 MAX_NESTED_TENSORS = 100_000
-"""Tensors of dicts of dicts; a pickle may name one dict as often as it likes."""
+"""Limit of tensors in dicts of dicts, as a pickle may name the same dict many times."""
 MAX_DIMENSIONS, MAX_DIMENSION_SIZE = 8, 2**31 - 1
 
 
 class _Refused(Exception):
-    """The pickle asks for something that no dict of tensors needs."""
+    """The pickle uses something that no dict of tensors needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +87,10 @@ class _Tensor:
 
 
 def load(path: Path) -> dict[str, mx.array]:
-    """The tensors of a file saved by `torch.save(state_dict)` or `{"state_dict": ...}`.
+    """Loads a file saved by `torch.save(state_dict)` or `torch.save({"state_dict": ...})`.
 
-    They never take more bytes than the file has. Raises CheckpointError for the format before
-    PyTorch 1.6, for damage, and for anything but tensors.
+    The tensors never take more bytes than the file has. Raises CheckpointError for the format
+    before PyTorch 1.6, for damage, and for anything but tensors.
     """
     with _open_pickle(path) as (archive, root, content):
         tree = _require_dict(content)
@@ -100,7 +100,7 @@ def load(path: Path) -> dict[str, mx.array]:
 
 
 def load_array(path: Path) -> np.ndarray:
-    """The tensor of a file saved by `torch.save(tensor)`, bfloat16 as float32; else as `load`."""
+    """Loads a file saved by `torch.save(tensor)`, bfloat16 as float32; otherwise like `load`."""
     with _open_pickle(path) as (archive, root, content):
         if not isinstance(content, _Tensor):
             raise _Refused("it holds no single tensor")
@@ -110,12 +110,12 @@ def load_array(path: Path) -> np.ndarray:
 
 
 def load_nested(path: Path) -> dict[str, dict[str, mx.array]]:
-    """The tensors of a file saved by `torch.save` of dicts of tensors by name; else as `load`."""
+    """Loads a saved dict of dicts of tensors by name; otherwise like `load`."""
     return _load_nested(path, _to_mlx)
 
 
 def load_nested_arrays(path: Path) -> dict[str, dict[str, np.ndarray]]:
-    """As `load_nested`, bfloat16 as float32."""
+    """Loads like `load_nested`, but as numpy arrays, with bfloat16 as float32."""
     return _load_nested(path, widen)
 
 
@@ -127,7 +127,7 @@ def _load_nested(path: Path, convert: Callable[[np.ndarray], Array]) -> dict[str
                 raise _Refused(f"{printable(outer)!r} is not a dict of tensors")
         if (
             sum(len(inner) for inner in tree.values()) > MAX_NESTED_TENSORS
-        ):  # one dict may stand often
+        ):  # one dict may be named many times
             raise _Refused(f"it holds more than {MAX_NESTED_TENSORS} tensors")
         pairs = [(outer, name) for outer, inner in tree.items() for name in inner]
         # By number, so that names of any length are read and none stands for another.
@@ -145,7 +145,7 @@ def _load_nested(path: Path, convert: Callable[[np.ndarray], Array]) -> dict[str
 
 @contextmanager
 def _open_pickle(path: Path) -> Iterator[tuple[zipfile.ZipFile, str, Any]]:
-    """A file with the folder in it that its entries lie in, and the value that its pickle makes."""
+    """Yields the archive of a file, the folder of its entries, and the content of its pickle."""
     with _open_archive(path) as archive:
         pickle_names = [name for name in archive.namelist() if name.endswith("/data.pkl")]
         if len(pickle_names) != 1:
@@ -166,14 +166,14 @@ def _require_dict(content: Any) -> dict[Any, Any]:
 
 
 def checksums(path: Path) -> list[tuple[str, int, int]]:
-    """Name, size and CRC-32 of every entry, from the directory at the file's end."""
+    """Returns name, size and CRC-32 of every entry, from the directory at the file's end."""
     with _open_archive(path) as archive:
         return [(entry.filename, entry.file_size, entry.CRC) for entry in archive.infolist()]
 
 
 @contextmanager
 def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """A zip file; what goes wrong with it becomes a CheckpointError."""
+    """Opens a zip file; errors while it is open become CheckpointErrors."""
     try:
         if path.exists() and not path.is_file():
             raise _Refused("it is no file")
@@ -183,8 +183,8 @@ def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
         raise CheckpointError(f"{path}: no such file") from None
     except zipfile.BadZipFile as error:
         raise CheckpointError(
-            f"{path}: {printable(str(error))}. It is truncated, or older than PyTorch 1.6; download it "
-            "again, or save it again with a newer PyTorch"
+            f"{path}: {printable(str(error))}. It is truncated, or older than PyTorch 1.6; "
+            "download it again, or save it again with a newer PyTorch"
         ) from error
     except _Refused as error:
         raise CheckpointError(
@@ -197,7 +197,7 @@ def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _read_entry(archive: zipfile.ZipFile, name: str, max_bytes: int) -> bytes:
-    """An entry's bytes. torch never compresses, so what is read is never larger than the file."""
+    """Reads an entry's bytes. torch never compresses, so they never exceed the file's size."""
     entry = archive.getinfo(name)
     if (
         entry.compress_type != zipfile.ZIP_STORED
@@ -220,10 +220,10 @@ def _check_byte_order(archive: zipfile.ZipFile, root: str) -> None:
 
 
 class _PickleMachine:
-    """A pickle's stack, for the opcodes and names above; memory is bounded by its opcodes.
+    """Runs a pickle with the opcodes and names above only; its opcodes bound its memory.
 
-    Python's own would call constructors with any arguments and hash any key: with what has a name
-    already, a few bytes make gigabytes, or hash for ever.
+    Python's own machine calls constructors with any arguments and hashes any key, so that a few
+    bytes can make gigabytes, or hash forever.
     """
 
     def __init__(self, pickle_bytes: bytes) -> None:
@@ -262,7 +262,7 @@ class _PickleMachine:
         }
 
     def run(self) -> Any:
-        """What the pickle stands for: dicts, lists, tuples, strings, numbers, _Tensors."""
+        """Returns the pickle's content: dicts, lists, tuples, strings, numbers, _Tensors."""
         for name, argument in _iterate_opcodes(self._pickle):
             self._handlers.get(name, self._push)(argument)
         return self._pop(1)[0]
@@ -310,7 +310,7 @@ class _PickleMachine:
             self._top(dict)[key] = entry
 
     def _build(self, state: list[Any]) -> None:
-        """What else an object has is not read: torch notes versions there."""
+        """Ignores an object's attributes, in which torch stores versions."""
         self._top(dict)
 
     def _top(self, kind: type) -> Any:
@@ -325,7 +325,7 @@ class _PickleMachine:
 
 
 def _iterate_opcodes(pickle_bytes: bytes) -> Iterator[tuple[str, Any]]:
-    """Name and argument of each, up to the end; what is not allowed is refused."""
+    """Yields name and argument of each opcode; refuses opcodes that are not allowed."""
     stream = io.BytesIO(pickle_bytes)
     for _ in range(MAX_OPCODES):
         code = stream.read(1)
@@ -371,7 +371,7 @@ _FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {
 
 
 def _resolve_global(module: Any, name: Any) -> Callable[..., Any] | str:
-    """A function that makes tensors, or the name of a kind of storage."""
+    """Returns an allowed function, or the name of a storage type."""
     if module == "torch" and isinstance(name, str) and name in _DTYPES:
         return name
     if (
@@ -406,7 +406,7 @@ def _read_tensors(
     size: int,
     convert: Callable[[np.ndarray], Array],
 ) -> dict[str, Array]:
-    """Every tensor, storage by storage. Tensors of the same numbers are one array."""
+    """Reads every tensor, storage by storage. Equal views of a storage share one array."""
     for name, tensor in tree.items():
         if not isinstance(name, str) or not isinstance(tensor, _Tensor):
             raise _Refused(f"{printable(name)!r} is not a tensor")
@@ -423,7 +423,7 @@ def _read_tensors(
 
 
 def _check_shape(name: str, tensor: _Tensor) -> None:
-    """Before anything is hashed, multiplied or read: numbers of a sensible size, and few."""
+    """Refuses impossible shapes, before anything is hashed, multiplied or read."""
     storage, shape, strides = tensor.storage, tensor.shape, tensor.strides
     if not (
         isinstance(storage, _Storage)
@@ -440,7 +440,7 @@ def _check_shape(name: str, tensor: _Tensor) -> None:
 
 
 def _check_sizes(views: Mapping[_Storage, set[_Tensor]], size: int) -> None:
-    """Many tensors of one storage, or storages that lie in one place, could fill any memory."""
+    """Refuses tensors larger than the file: many views of one storage could fill any memory."""
     widths = {kind: dtype.itemsize for kind, dtype in _DTYPES.items()}
     stored = sum(storage.count * widths[storage.kind] for storage in views)
     viewed = sum(

@@ -1,4 +1,4 @@
-"""Settings of a checkpoint, read by name and type; errors say where a value stands."""
+"""Reads settings of a checkpoint by name and type; errors name the place of a setting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from speechbase.errors import CheckpointError, ConfigError, ModelError, printable
 
 MAX_RATES, MAX_STAGE_RATE, MAX_HOP = 12, 64, 1 << 15
-"""Of a codec: how many rates, the largest, and all of them multiplied."""
+"""Limits of a codec: number of rates, the largest rate, and the product of all rates."""
 MAX_SAMPLE_RATE = 768_000  # Hz
 MAX_NUMBER = 1e9
 
@@ -21,7 +21,10 @@ _REQUIRED: Any = object()
 def read_object(
     path: Path, max_bytes: int, error_class: type[ModelError] = CheckpointError
 ) -> dict[str, Any]:
-    """The JSON object of a file of at most `max_bytes` bytes. Raises FileNotFoundError, `error_class`."""
+    """Reads the JSON object in a file of at most `max_bytes` bytes.
+
+    Raises FileNotFoundError, `error_class`.
+    """
     try:
         size = path.stat().st_size
         if not path.is_file() or size > max_bytes:
@@ -43,7 +46,7 @@ def read_object(
 
 
 class Section:
-    """One JSON object, read by name and type; errors say where the value stands."""
+    """One JSON object, read by name and type; errors name its `location`."""
 
     def __init__(self, location: str, fields: Any) -> None:
         if not isinstance(fields, Mapping):
@@ -131,7 +134,7 @@ def is_whole(number: Any) -> bool:
 
 
 def is_positive(number: Any) -> bool:
-    """Whether it is a number that can be computed with: no NaN, no infinity, no zero."""
+    """Returns True for a number above 0 that is neither NaN nor infinite."""
     return (is_whole(number) or isinstance(number, float)) and 0 < number <= MAX_NUMBER
 
 

@@ -1,4 +1,4 @@
-"""Tensors by name and the modules that they are for: compared, checked, quantised alike."""
+"""Fits named tensors to modules: dtypes, weight norms, axes, and quantisation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DTYPES = {
 
 
 def parse_dtype(dtype: Any) -> mx.Dtype:
-    """A name of `DTYPES`, or one of their MLX dtypes."""
+    """Parses a name in `DTYPES`, or accepts one of their MLX dtypes. Raises RequestError."""
     mlx_dtype: Any = DTYPES.get(dtype) if isinstance(dtype, str) else dtype
     if not isinstance(mlx_dtype, mx.Dtype) or mlx_dtype not in DTYPES.values():
         raise RequestError(f"dtype {dtype!r} is not known; known: float32, bfloat16, float16")
@@ -37,7 +37,7 @@ _NORM_NAMES = (
 
 
 def fold_weight_norm(tensors: Tensors) -> Tensors:
-    """Replace each pair g, v of a weight norm by the weight g v / |v|, |v| over all but axis 0."""
+    """Replaces each pair g, v of a weight norm by the weight g v / |v|, |v| over all but axis 0."""
     folded = dict(tensors)
     for name in tensors:
         for gain, direction in _NORM_NAMES:
@@ -54,12 +54,12 @@ def fold_weight_norm(tensors: Tensors) -> Tensors:
 
 
 def parameters(module: nn.Module) -> Tensors:
-    """All arrays of a module by name."""
+    """Returns all arrays of a module by name."""
     return dict(tree_flatten(module.parameters()))
 
 
 def to_mlx_axes(module: nn.Module, tensors: Mapping[str, mx.array]) -> Tensors:
-    """Tensors as PyTorch has them, in the axis order of a module's layers.
+    """Converts PyTorch's tensors to the axis order of a module's layers.
 
     A convolution's weight is (out, in, k) there and (out, k, in) here, a transposed one's
     (in, out, k) and (out, k, in).
@@ -68,7 +68,7 @@ def to_mlx_axes(module: nn.Module, tensors: Mapping[str, mx.array]) -> Tensors:
 
 
 def to_torch_axes(module: nn.Module) -> Tensors:
-    """A module's arrays in PyTorch's axis order: what `to_mlx_axes` takes."""
+    """Returns a module's arrays in PyTorch's axis order, the reverse of `to_mlx_axes`."""
     return _reorder_axes(module, parameters(module), (0, 2, 1), (2, 0, 1))
 
 
@@ -90,7 +90,10 @@ def _reorder_axes(
 
 
 def check_numbers(tensors: Tensors, expected: Tensors) -> None:
-    """Fractions everywhere but in what is quantised, which is packed as MLX packs it."""
+    """Checks that all tensors are floats, except for packed ones of quantised modules.
+
+    Raises CheckpointError.
+    """
     for name, tensor in tensors.items():
         dtype = expected[name].dtype if name in expected else mx.float32
         is_float = mx.issubdtype(dtype, mx.floating)
@@ -102,7 +105,7 @@ def check_numbers(tensors: Tensors, expected: Tensors) -> None:
 
 
 def quantised_as(quantization: Any, module: str) -> dict[str, Any]:
-    """How one module is quantised: group_size, bits, mode."""
+    """Returns how one module is quantised: group_size, bits, mode. Raises CheckpointError."""
     if not isinstance(quantization, Mapping) or "bits" not in quantization:
         raise CheckpointError(
             f"{module} is quantised, but config.json has no quantization with group_size and bits"
@@ -122,7 +125,7 @@ def quantised_as(quantization: Any, module: str) -> dict[str, Any]:
 
 
 def quantize_like(network: nn.Module, tensors: Tensors, quantization: Any) -> None:
-    """Make quantised modules of those whose tensors come with scales."""
+    """Quantises the modules of a network whose tensors come with scales."""
 
     def quantisation_of(name: str, module: nn.Module) -> bool | dict[str, Any]:
         if f"{name}.scales" not in tensors or not hasattr(module, "to_quantized"):

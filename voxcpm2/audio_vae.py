@@ -1,14 +1,14 @@
-"""The audio codec, in float32: samples -> latents and back, one-shot, in batches, or as a stream.
+"""The audio codec, in float32: samples -> latents and back, at once, in batches, or as a stream.
 
-Float32 whatever the network computes in, as upstream: dozens of layers add to one another, and a
-sample's last place in bfloat16 would be heard as noise at -50 dB. (A GPU would round the inputs of
-its products to TF32 all the same, unless MLX_ENABLE_TF32 is 0, as `environment.py` has it.)
+Float32 whatever the network computes in, as upstream: dozens of layers add up, and the last place
+of a bfloat16 sample would be audible as noise at -50 dB. (A GPU rounds the inputs of products to
+TF32 unless MLX_ENABLE_TF32 is 0, as `environment.py` sets it.)
 
-Every layer is causal: all that one needs of the past is a few of its last inputs, kept in `Tails`.
-So there is one code path: a whole decode is a stream with a single push, and pushes of any length
-give the same samples. Modules are named as the checkpoint's keys; arrays inside are (batch, time,
-channels); convolutions are matrix products or shifted multiply-adds, several times faster on a
-CPU than MLX's own. Knows both generations of the codec; it knows no files, text or patches.
+Every layer is causal, and needs only its last few inputs of the past, stored in `Tails`. So there
+is one code path: a complete decode is a stream with a single push, and pushes of any length give
+the same samples. Modules are named as the checkpoint's keys; arrays are (batch, time, channels);
+convolutions are matrix products or shifted multiply-adds, several times faster on a CPU than MLX's
+own. Knows both generations of the codec, but no files, text or patches.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ from speechbase.errors import ConfigError, RequestError
 from speechbase.functions import snake
 from voxcpm2.config import VAEConfig
 
-# Latent frames that a whole encode or decode pushes at once, at most and at least: bounds memory.
+# Latent frames that an encode or decode pushes at once, at most and at least, to bound memory.
 MAX_CHUNK, MIN_CHUNK = 100, 4
-# Outputs of a decoder's widest layer that are there at once: 34 to 35 by MLX's count of its memory,
-# for the shipped configuration (2026-11-22, the branches of a GPU, computed on a CPU).
+# Outputs of a decoder's widest layer in memory at once: 34 to 35 by MLX's count for the shipped
+# configuration (2026-11-22, the branches of a GPU, computed on a CPU).
 LAYERS_AT_ONCE = 35
 DECODINGS = 2
 """Rows that should be decoded at once: a window takes 0.3 to 1 GB while it runs."""
-# Numbers that a block works on at once, on a CPU: what fits its cache. A GPU takes all at once.
+# Numbers that a block processes at once on a CPU, to fit its cache. A GPU takes all at once.
 CACHE_NUMBERS = 1 << 19
 
 
 def frames_at_once(frame_numbers: int) -> int:
-    """Latent frames to push at once, where each is so many numbers in the widest layer.
+    """Returns how many latent frames to push at once.
 
-    On a GPU CHUNK is halved until as many windows as decode at once fit the memory left: out of
-    memory costs more than smaller windows do. The samples are the same but for last bits.
+    `frame_numbers` is the size of the widest layer's output for a frame. On a GPU MAX_CHUNK is
+    halved until all windows that decode at once fit the free memory: running out of memory costs
+    more than smaller windows do. The samples are the same but for the last bits.
     """
     frames, free_bytes = MAX_CHUNK, memory_left()
     frame_bytes = DECODINGS * LAYERS_AT_ONCE * 4 * frame_numbers
@@ -53,18 +54,18 @@ def frames_at_once(frame_numbers: int) -> int:
 
 
 class Tails:
-    """What each causal layer keeps of the inputs it saw; zeros before the first."""
+    """The last inputs of each causal layer; zeros before the first."""
 
     def __init__(self) -> None:
         self._arrays: dict[int, mx.array] = {}
 
     @property
     def arrays(self) -> list[mx.array]:
-        """All of it: evaluated together with what was made of the inputs, or these stay alive."""
+        """All stored arrays; evaluate them with the outputs, or they keep the inputs alive."""
         return list(self._arrays.values())
 
     def prepend(self, layer: nn.Module, x: mx.array, count: int) -> mx.array:
-        """`x` (batch, time, channels) with the `count` inputs before it in front."""
+        """Returns `x` (batch, time, channels) with the `count` inputs before it in front."""
         if count == 0:
             return x
         before = self._arrays.get(id(layer))
@@ -81,7 +82,7 @@ _snake = elementwise(snake)
 
 @elementwise
 def _weighted_sum(bias: mx.array, *inputs_and_weights: mx.array) -> mx.array:
-    """Sum of the inputs times the weights, as many as there are inputs, plus bias."""
+    """Sums each input times its weight, plus bias; all inputs come first, then all weights."""
     half = len(inputs_and_weights) // 2
     inputs, weights = inputs_and_weights[:half], inputs_and_weights[half:]
     y = inputs[0] * weights[0] + bias
@@ -91,19 +92,19 @@ def _weighted_sum(bias: mx.array, *inputs_and_weights: mx.array) -> mx.array:
 
 
 class _WeightedLayer(nn.Module):
-    """A layer with weights of its own: it states the checkpoint's shapes and takes its tensors."""
+    """A layer that states the shapes of its tensors in a checkpoint, and loads them."""
 
     def expected_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the tensors in PyTorch's layout, weight norm folded."""
+        """Returns shapes of the tensors in PyTorch's layout, with the weight norm folded."""
         raise NotImplementedError
 
     def take(self, tensors: Mapping[str, mx.array]) -> None:
-        """Take float32 tensors of those shapes, laid out for the products below."""
+        """Loads float32 tensors of those shapes, arranged for the layer's products."""
         raise NotImplementedError
 
 
 class Snake(_WeightedLayer):
-    """x + sin(alpha x)^2 / alpha, one alpha per channel."""
+    """The activation x + sin(alpha x)^2 / alpha, with one alpha per channel."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -145,8 +146,11 @@ class DepthwiseConv(_WeightedLayer):
 
 
 class Conv(_WeightedLayer):
-    """Causal convolution, stride 1, as one product: of the inputs of all taps side by side, or,
-    where that moves less, of each input with the weights of all taps, summed after."""
+    """A causal convolution of stride 1, as one product.
+
+    Either the inputs of all taps are concatenated before the product, or, if that moves less
+    memory, each input is multiplied by the weights of all taps, and the products are summed.
+    """
 
     def __init__(self, inputs: int, outputs: int, kernel: int, dilation: int = 1) -> None:
         super().__init__()
@@ -316,7 +320,7 @@ class Embedding(_WeightedLayer):
 
 
 class SampleRateCondition(nn.Module):
-    """What a decoder block is told of the wanted sample rate."""
+    """Conditions a decoder block on the requested sample rate."""
 
     def __init__(self, channels: int, config: VAEConfig) -> None:
         super().__init__()
@@ -388,14 +392,14 @@ def _run_layers(layers: Sequence[nn.Module], x: mx.array, tails: Tails) -> mx.ar
 
 
 def _steps_in_cache(step_numbers: int) -> int:
-    """How many steps of so many numbers each to take at once."""
+    """Returns how many time steps of `step_numbers` numbers each to process at once."""
     return sys.maxsize if on_gpu() else max(1, CACHE_NUMBERS // step_numbers)
 
 
 def _run_in_parts(
     run: Callable[[mx.array], mx.array], x: mx.array, size: int, tails: Tails | None = None
 ) -> mx.array:
-    """Feed x (batch, time, ...) through `run`, which remembers, `size` steps of time at once."""
+    """Feeds x (batch, time, ...) to `run`, which has a state, in parts of `size` time steps."""
     if x.shape[1] <= size:
         return run(x)
     parts = []
@@ -407,7 +411,7 @@ def _run_in_parts(
 
 
 class AudioVAE(nn.Module):
-    """Encoder and decoder. Weights are zeros, not yet allocated, until `take`."""
+    """Encoder and decoder. Weights are unallocated zeros until `take`."""
 
     def __init__(self, config: VAEConfig) -> None:
         super().__init__()
@@ -420,7 +424,7 @@ class AudioVAE(nn.Module):
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self._prepare_once = RunOnce()
-        # Numbers of the widest layer for a latent frame.
+        # Numbers in the widest layer's output for each latent frame.
         self._encoder_numbers = config.encoder_dim * config.hop
         rates = itertools.accumulate(config.decoder_rates, operator.mul)
         self._decoder_numbers = max(
@@ -428,7 +432,7 @@ class AudioVAE(nn.Module):
         )
 
     def expected_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Name and shape of every tensor, in PyTorch's layout with the weight norm folded."""
+        """Returns each tensor's name and shape, in PyTorch's layout with the weight norm folded."""
         return {
             f"{name}.{tensor}": shape
             for name, layer in self._layers()
@@ -436,7 +440,7 @@ class AudioVAE(nn.Module):
         }
 
     def take(self, tensors: Mapping[str, mx.array]) -> None:
-        """Take tensors with the names and shapes of `expected_shapes`, in any float dtype."""
+        """Loads tensors with the names and shapes of `expected_shapes`, in any float dtype."""
         for name, layer in self._layers():
             layer.take(
                 {
@@ -458,7 +462,7 @@ class AudioVAE(nn.Module):
                 yield name, module
 
     def bucket(self, sample_rate: int | None) -> int:
-        """Which row of the conditioning tables stands for a rate in Hz; None is the codec's own."""
+        """Returns the row of the conditioning tables for a rate in Hz; None is the codec's own."""
         if sample_rate is None:
             sample_rate = self.config.out_sample_rate
         elif self.config.sr_bin_boundaries is None:
@@ -466,7 +470,7 @@ class AudioVAE(nn.Module):
         return sum(boundary < sample_rate for boundary in self.config.sr_bin_boundaries or ())
 
     def encode(self, audio: mx.array) -> mx.array:
-        """Samples (batch, n) at the encoder's rate -> (batch, ceil(n / hop), latent_dim)."""
+        """Encodes samples (batch, n) at the encoder's rate: (batch, ceil(n / hop), latent_dim)."""
         self.ready()
         hop = self.config.hop
         x = mx.pad(audio.astype(mx.float32), [(0, 0), (0, -audio.shape[1] % hop)])[..., None]
@@ -475,27 +479,28 @@ class AudioVAE(nn.Module):
         return _run_in_parts(partial(self.encoder, tails=tails), x, frames * hop, tails)
 
     def decode(self, latents: mx.array, sample_rate: int | None = None) -> mx.array:
-        """Latents (batch, n, latent_dim) -> samples (batch, n * out_hop), as for `sample_rate` Hz.
+        """Decodes latents (batch, n, latent_dim) to samples (batch, n * out_hop).
 
-        The rate conditions the timbre only; the output is always at `out_sample_rate`."""
+        `sample_rate` in Hz conditions the timbre only; the output is always at `out_sample_rate`.
+        """
         stream = DecodeStream(self, sample_rate)
         return _run_in_parts(stream.push, latents, self.frames(latents.shape[0]), stream.tails)
 
     def frames(self, rows: int = 1) -> int:
-        """Latent frames of so many rows that are best decoded at once, by the memory left now."""
+        """Returns how many latent frames of `rows` rows to decode at once, for the free memory."""
         return frames_at_once(self._decoder_numbers * rows)
 
     def window(self) -> int:
-        """Bytes, about, that decoding `MAX_CHUNK` frames takes while it runs."""
+        """Estimates the bytes that decoding `MAX_CHUNK` frames takes."""
         return 4 * MAX_CHUNK * self._decoder_numbers * LAYERS_AT_ONCE
 
     def stream(self, sample_rate: int | None = None) -> DecodeStream:
-        """A decoder that remembers: pushes in order equal one `decode` of all."""
+        """Returns a stream whose pushes in order equal one `decode` of all latents."""
         return DecodeStream(self, sample_rate)
 
 
 class DecodeStream:
-    """Decodes pushes of latents, of any length, without seams."""
+    """Decodes latents in pushes of any length, without seams."""
 
     def __init__(self, vae: AudioVAE, sample_rate: int | None) -> None:
         vae.ready()
@@ -504,5 +509,5 @@ class DecodeStream:
         self.tails = Tails()
 
     def push(self, latents: mx.array) -> mx.array:
-        """The next latents (batch, n, latent_dim) -> their samples (batch, n * out_hop)."""
+        """Decodes the next latents (batch, n, latent_dim) to samples (batch, n * out_hop)."""
         return self._vae.decoder(latents.astype(mx.float32), self._bucket, self.tails)[..., 0]

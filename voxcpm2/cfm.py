@@ -21,7 +21,7 @@ from voxcpm2.locdit import LocDiT
 
 
 def time_grid(steps: int, sway: float = 1.0) -> np.ndarray:
-    """`steps` + 1 moments from 1 down to 0, float32; sway > 0 puts more of them near 1.
+    """Returns `steps` + 1 moments from 1 down to 0, float32; sway > 0 puts more of them near 1.
 
     float32 in upstream's order throughout, torch.linspace's two-sided rule included.
     """
@@ -36,10 +36,10 @@ def time_grid(steps: int, sway: float = 1.0) -> np.ndarray:
 
 
 def schedule(steps: int, sway: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """The Euler steps that need a velocity: moments t (K,) and widths dt (K,), float32.
+    """Returns moments t (K,) and widths dt (K,) of the Euler steps that need a velocity, float32.
 
-    CFG-zero* takes the first steps with a velocity of zero: 4 % of them, at least one. They move
-    nothing, so they are left out: 10 steps cost 9 velocities, and 1 step returns the noise.
+    In CFG-zero*, the first 4 % of the steps, at least one, have a velocity of zero. They change
+    nothing and are left out: 10 steps cost 9 velocities, and 1 step returns the noise.
     """
     grid = time_grid(steps, sway)
     moments, widths = [], []
@@ -54,9 +54,9 @@ def schedule(steps: int, sway: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How B rows are sampled. Rows with fewer steps than others end with widths of zero.
+    """The solver's inputs for B rows. Rows with fewer steps than others end with widths of zero.
 
-    There may be more rows than are asked for, see `solver_rows`.
+    May contain padding rows, see `solver_rows`.
     """
 
     time: mx.array  # time tokens (K, B, Hd)
@@ -65,11 +65,11 @@ class Plan:
 
 
 def solver_rows(rows: int) -> int:
-    """With how many rows the solver runs for so many: on CUDA 1, 2, 4, 8, 16, 24, ….
+    """Returns how many rows, padding included, the solver runs: on CUDA 1, 2, 4, 8, 16, 24, ….
 
-    There up to eight rows wait for launches, so that those of nothing cost little, while each new
-    number of rows is a trace and two plans of attention. Apple's GPUs are bound by arithmetic from
-    two to four rows on, and keep no plans: not there.
+    On CUDA up to eight rows wait for launches, so that padding rows cost little, while each new
+    number of rows takes a trace and two attention plans. Apple's GPUs are bound by arithmetic from
+    two to four rows on, and keep no plans, so rows are not padded there.
     """
     if not on_cuda():
         return rows
@@ -87,12 +87,12 @@ class CFM(nn.Module):
         self.estimator = LocDiT(config)
         self.rounded_time = False
         self._mean_mode = config.dit_mean_mode
-        # Traced once for each number of rows and of steps. On a GPU only: on a CPU it gains 5 %,
-        # runs a C++ compiler, and a process whose other threads used it aborts when it ends.
+        # Traced once for each number of rows and of steps. Used on a GPU only: on a CPU it gains
+        # 5 %, runs a C++ compiler, and aborts when a process ends whose other threads used it.
         self._compiled = mx.compile(self._solve, inputs=self.estimator.state)
 
     def plan(self, rows: Sequence[tuple[int, float]]) -> Plan:
-        """A plan for rows of (steps, cfg)."""
+        """Plans the sampling of rows of (steps, cfg)."""
         grids = {steps: self._grid(steps) for steps, _ in rows}
         longest = max(len(widths) for _, widths in grids.values())
         times, widths = [], []
@@ -101,7 +101,7 @@ class CFM(nn.Module):
             padding = longest - len(width)
             times.append(mx.pad(time, [(0, padding), (0, 0)]))
             widths.append(np.pad(width, (0, padding)))
-        # Rows of nothing stand still: their steps have a width of zero.
+        # Padding rows do not change: their steps have a width of zero.
         padding_rows = solver_rows(len(rows)) - len(rows)
         time = mx.pad(mx.stack(times, axis=1), [(0, 0), (0, padding_rows), (0, 0)])
         width = np.pad(np.stack(widths, axis=1), [(0, 0), (0, padding_rows)])
@@ -109,7 +109,7 @@ class CFM(nn.Module):
         return Plan(time, mx.array(width), cfg)
 
     def __call__(self, noise: mx.array, mu: mx.array, cond: mx.array, plan: Plan) -> mx.array:
-        """One patch for each of B rows: (B, patch_size, feat_dim) float32.
+        """Samples one patch for each of B rows: (B, patch_size, feat_dim) float32.
 
         noise (B, feat_dim, patch_size) float32, as upstream draws it; mu (B, 2 or 1, Hd); cond (B,
         patch_size, feat_dim), the patch before.
@@ -139,8 +139,8 @@ class CFM(nn.Module):
         widths: mx.array,
         cfg: mx.array,
     ) -> mx.array:
-        # One call gives both velocities: the upper half of the rows has the condition set to zero.
-        # What does not change from step to step is made for all steps at once.
+        # One call gives both velocities: the second half of the rows has an empty condition.
+        # Tokens that do not depend on the step are computed for all steps at once.
         steps, batch = widths.shape
         conditions = mx.stack([mu, mx.zeros_like(mu)])
         context = self.estimator.context_tokens(conditions, time[:, None], cond)

@@ -1,7 +1,7 @@
-"""Checkpoint -> checkpoint: another dtype, quantised, or with a LoRA merged.
+"""Converts a checkpoint: to another dtype, quantised, or with a LoRA merged.
 
-What is written has official names, the codec inside model.safetensors in float32 with its weight
-norm folded, and loads without any change.
+The result has official names, and the codec inside model.safetensors in float32 with its weight
+norm folded; it loads unchanged.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from voxcpm2.model import Network
 from voxcpm2.tokenizer import Tokenizer
 
 LANGUAGE_MODELS = ("base_lm", "residual_lm")
-# What is quantised only if asked: 4-bit stop heads and 8-bit acoustics are known to go wrong.
+# Parts that are quantised only on request: 4-bit stop heads and 8-bit acoustics are known to go wrong.
 PARTS = (
     "feat_encoder",
     "feat_decoder",
@@ -60,10 +60,10 @@ def convert(
     also: Sequence[str] = (),
     lora: str | Path | None = None,
 ) -> None:
-    """Write `source`, a directory or hub id, as a new directory `target`.
+    """Converts `source`, a directory or hub id, into a new directory `target`.
 
-    Quantising covers the two language models, and of `PARTS` those in `also`; layers whose inputs
-    do not divide by the group size stay as they are. Raises CheckpointError, RequestError.
+    Quantisation covers the two language models and the `PARTS` listed in `also`; layers whose
+    input sizes are no multiples of the group size keep their precision. Raises CheckpointError, RequestError.
     """
     target = Path(target)
     if target.exists():

@@ -1,6 +1,6 @@
-"""A directory or a hub id -> the network with its weights, the codec, and the tokenizer.
+"""Loads the network with its weights, the codec and the tokenizer from a directory or a hub id.
 
-Layouts, told apart by file and tensor names, never by shapes:
+Layouts, distinguished by file and tensor names, never by shapes:
 
     official    model.safetensors, its shards, or pytorch_model.bin; audiovae.safetensors or .pth
     community   as mlx-audio converts: the VAE inside model.safetensors, under names of its own and
@@ -8,8 +8,8 @@ Layouts, told apart by file and tensor names, never by shapes:
     converted   as `python -m voxcpm2 convert` writes: official names, VAE inside, weight norm
                 folded
 
-Every tensor must be expected, and every expected one there in its shape; one error names all that
-are not.
+Every tensor must be expected, and every expected tensor present in its shape; one error names all
+that are not.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from voxcpm2.model import Network
 from voxcpm2.tokenizer import Tokenizer
 
 MAX_CONFIG_BYTES, MAX_INDEX_BYTES = 1 << 20, 16 << 20
-"""Bytes of config.json, and of a list of shards."""
+"""Limits in bytes of config.json and of a list of shards."""
 MAX_SHARDS = 1000
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 HUB_FILES = [
@@ -60,7 +60,7 @@ HUB_FILES = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
-    """What `load` found."""
+    """A loaded checkpoint."""
 
     config: Config
     network: Network
@@ -75,12 +75,12 @@ class Checkpoint:
 def load(
     path_or_repo: str | Path, *, dtype: Any = None, lora: str | Path | None = None
 ) -> Checkpoint:
-    """Load a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
+    """Loads a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
 
-    `dtype` (a name or an MLX dtype) is what the network computes in; None is config.json's. The
-    codec is float32 always. `lora`, likewise a directory or a hub id, is applied unmerged.
-    Raises CheckpointError, ConfigError, RequestError; all that can be checked before weights are
-    read is.
+    The network computes in `dtype` (a name or an MLX dtype), by default that of config.json; the
+    codec always computes in float32. `lora`, also a directory or a hub id, is applied unmerged.
+    Everything that can be checked before weights are read is. Raises CheckpointError, ConfigError,
+    RequestError.
     """
     requested_dtype = None if dtype is None else parse_dtype(dtype)
     path, revision = locate(path_or_repo, HUB_FILES)
@@ -104,27 +104,28 @@ def load(
 
 
 def config_dtype(config: Config) -> mx.Dtype:
-    """The dtype that config.json names."""
+    """Returns the dtype that config.json names. Raises ConfigError."""
     if config.dtype not in DTYPES:
         raise ConfigError(
-            f"config.json: dtype {printable(config.dtype)!r} is not known; known: {', '.join(DTYPES)}"
+            f"config.json: dtype {printable(config.dtype)!r} is not known; known: "
+            + ", ".join(DTYPES)
         )
     return DTYPES[config.dtype]
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The parsed config.json of a directory."""
+    """Reads config.json of a directory. Raises CheckpointError, ConfigError."""
     try:
         return read_object(path / "config.json", MAX_CONFIG_BYTES, ConfigError)
     except FileNotFoundError:
         raise CheckpointError(f"{path}: no config.json; is this a VoxCPM checkpoint?") from None
 
 
-# ---- where the files are
+# ---- files
 
 
 def weight_files(path: Path) -> list[Path]:
-    """The files that hold a directory's weights, the VAE's last."""
+    """Returns the files of a directory's weights, the VAE's last. Raises CheckpointError."""
     index = path / "model.safetensors.index.json"
     if (path / "model.safetensors").is_file():
         main = [path / "model.safetensors"]
@@ -151,9 +152,9 @@ def _list_shards(index: Path) -> list[Path]:
         raise CheckpointError(f"{index}: not a list of shards")
     odd_names = sorted(name for name in names if not _SHARD.fullmatch(name))
     if odd_names or len(names) > MAX_SHARDS:
+        fault = printable(odd_names[0]) if odd_names else repr(len(names))
         raise CheckpointError(
-            f"{index}: not a list of shards: {printable(odd_names[0]) if odd_names else len(names)!r}; they are "
-            "files beside it, model-….safetensors"
+            f"{index}: not a list of shards: {fault}; they are files beside it, model-….safetensors"
         )
     missing = sorted(name for name in names if not (index.parent / name).is_file())
     if missing:
@@ -167,11 +168,11 @@ def _list_shards(index: Path) -> list[Path]:
 _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
 
 
-# ---- what they hold
+# ---- tensors
 
 
 def read_tensors(files: Iterable[Path], config: Config) -> tuple[Tensors, Tensors]:
-    """The network's tensors and the codec's, under official names; not read from disk yet.
+    """Returns the network's and the codec's tensors under official names, loaded lazily.
 
     The codec's are in PyTorch's axis order with the weight norm folded. Like upstream, a VAE file
     wins over a VAE inside the main file.
@@ -195,7 +196,7 @@ def read_tensors(files: Iterable[Path], config: Config) -> tuple[Tensors, Tensor
     return network, fold_weight_norm(separate_vae or embedded_vae)
 
 
-# mlx-audio stores its rotary tables; ours come from config.json.
+# mlx-audio stores rotary tables; here they are computed from config.json.
 _ROPE_BUFFER = re.compile(r"\.rope\.(inv_freq|long_factor|short_factor)$")
 _NUMBER = re.compile("0|[1-9][0-9]{0,3}")
 _UNIT = {"snake1": "block.0", "conv1": "block.1", "snake2": "block.2", "conv2": "block.3"}
@@ -209,7 +210,7 @@ _CONDITION = {"out_snake": "out_layer.0", "out_conv": "out_layer.1"}
 
 
 def _to_official_layout(vae: Tensors, config: Config) -> Tensors:
-    """mlx-audio's names and axes -> official ones; names it does not have are passed on."""
+    """Converts mlx-audio's names and axes to official ones; other names are kept."""
     first = 2 if config.vae.depthwise else 1
     last = first + len(config.vae.decoder_rates)
 
@@ -255,7 +256,7 @@ def _to_official_layout(vae: Tensors, config: Config) -> Tensors:
     return {official_name(name): official_axes(name, tensor) for name, tensor in vae.items()}
 
 
-# ---- into the modules
+# ---- loading
 
 
 def fill(
@@ -265,10 +266,10 @@ def fill(
     vae_tensors: Tensors,
     settings: Mapping[str, Any],
 ) -> Tensors:
-    """Put every tensor in its place; one CheckpointError names all that do not fit.
+    """Loads all tensors; one CheckpointError names all that do not fit. Evaluates nothing.
 
-    `settings` is the parsed config.json: it says how a quantised checkpoint is quantised. Evaluates
-    nothing. Returns those that the codec took, as it took them.
+    `settings` is the parsed config.json, which describes the quantisation of a quantised
+    checkpoint. Returns the tensors that the codec loaded.
     """
     quantization = settings.get("quantization") or settings.get("quantization_config")
     quantize_like(network, tensors, quantization)
@@ -285,7 +286,7 @@ def fill(
 
 
 def _without_unused(tensors: Tensors, vae: AudioVAE) -> Tensors:
-    """Leave out what inference does not read; the bucket boundaries must be config.json's."""
+    """Drops tensors that inference does not use, and checks the bucket boundaries."""
     boundaries = tensors.get("decoder.sr_bin_boundaries")
     configured = vae.config.sr_bin_boundaries
     used_tensors = {n: t for n, t in tensors.items() if not n.startswith("encoder.fc_logvar.")}
@@ -295,14 +296,15 @@ def _without_unused(tensors: Tensors, vae: AudioVAE) -> Tensors:
     is_short = boundaries.size <= MAX_STAGE_RATE
     if not is_short or boundaries.tolist() != list(configured):
         raise CheckpointError(
-            f"audio_vae.decoder.sr_bin_boundaries is {boundaries.tolist() if is_short else 'long'}, "
+            "audio_vae.decoder.sr_bin_boundaries is "
+            f"{boundaries.tolist() if is_short else 'long'}, "
             f"config.json says {printable(list(configured))}"
         )
     return used_tensors
 
 
 def _dequantize(vae: Tensors, quantization: Any) -> Tensors:
-    """mlx-audio quantises the tables of the sample-rate condition, too; here they are float32."""
+    """Dequantises the tables of the sample-rate condition, which mlx-audio quantises too."""
     dequantized = dict(vae)
     for name in vae:
         base = name.removesuffix(".scales")
@@ -322,15 +324,15 @@ def _dequantize(vae: Tensors, quantization: Any) -> Tensors:
     return dequantized
 
 
-# ---- who it is
+# ---- identity
 
 
 def fingerprint(
     settings: Mapping[str, Any], files: Iterable[Path], adapter: lora_.Adapter | None = None
 ) -> str:
-    """A hash of what decides the sound: config.json, weights by `files.identity`, LoRA and scale.
+    """Hashes what affects the sound: config.json, weights by `files.identity`, LoRA and its scale.
 
-    The same for the same files, wherever they lie and however they came there.
+    The same files have the same hash, wherever they are.
     """
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for file in files:

@@ -1,6 +1,6 @@
 """LocEnc: one patch of latents -> one vector, by a small unmasked transformer.
 
-Patches do not see each other, so only positions that hold audio are ever given to it.
+Patches do not see each other, so it runs on audio positions only.
 """
 
 from __future__ import annotations

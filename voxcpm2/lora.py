@@ -1,6 +1,6 @@
-"""LoRA of the official fine-tuning: y = W x + b + (alpha / r) B (A x), at load or merged for good.
+"""LoRA of the official fine-tuning: y = W x + b + (alpha / r) B (A x), unmerged or merged.
 
-Unmerged it is exact also where W is bfloat16 or quantised, where a merged W would round the small
+Unmerged it is exact even for bfloat16 or quantised W, where a merged W would round the small
 difference away; merged it is faster. It covers attention in the language models and in LocDiT, and
 the projections between the networks.
 """
@@ -66,7 +66,7 @@ def read(directory: Path) -> Adapter:
 
 
 def apply(network: nn.Module, adapter: Adapter) -> None:
-    """Give the network's linear layers their LoRA, in the network's dtype."""
+    """Adds the unmerged LoRA to the network's linear layers, in the network's dtype."""
     linears = _find_targets(network, adapter)
     wrapped = [
         (name, LoRALinear(linears[name], *pair, adapter.scale))
@@ -76,7 +76,7 @@ def apply(network: nn.Module, adapter: Adapter) -> None:
 
 
 def merge(network: nn.Module, adapter: Adapter) -> None:
-    """Add B A to the weights, in float32, then rounded to the weights' dtype."""
+    """Adds B A to the weights in float32, and rounds the sums to the weights' dtype."""
     for name, linear in _find_targets(network, adapter).items():
         if not isinstance(linear, nn.Linear):
             raise CheckpointError(
@@ -103,7 +103,7 @@ def _read_options(file: Path) -> dict[str, Any]:
 
 
 def _find_fault(options: Mapping[str, Any]) -> str:
-    """What is wrong with them, or nothing."""
+    """Describes what is wrong with the options; returns "" if nothing is."""
     rank, alpha = options["r"], options["alpha"]
     if not (_is_positive(rank) and _is_positive(alpha)):
         return "r and alpha must be numbers above 0"
@@ -140,7 +140,7 @@ def _covered_names(options: Mapping[str, Any]) -> re.Pattern[str]:
 
 
 def _find_targets(network: nn.Module, adapter: Adapter) -> dict[str, nn.Module]:
-    """The layers that the adapter is for, checked: one error names all that do not fit."""
+    """Returns the layers that the adapter covers; one error names all that do not fit."""
     linears: dict[str, nn.Module] = {
         name: module
         for name, module in network.named_modules()

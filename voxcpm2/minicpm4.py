@@ -1,7 +1,7 @@
-"""The MiniCPM4 transformer: the block that all four networks of VoxCPM2 are stacks of.
+"""The MiniCPM4 transformer, which all four networks of VoxCPM2 use.
 
 Base LM and residual LM run it causally over a `KVCache`; LocEnc and LocDiT run it unmasked over a
-handful of positions. It knows no text, no audio and no sampling.
+few positions. Knows no text, audio or sampling.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ Rotation = tuple[mx.array, mx.array]
 """(cos, sin) and (-sin, cos), each (B or 1, T, 1, 2, head_dim / 2) float32."""
 ALL_POSITIONS = slice(None)
 MAX_FEW_QUERIES, MAX_GROUP_QUERIES = 8, 32
-"""Metal's attention for up to FEW queries takes TOGETHER of a group's heads; see `should_fold_heads`."""
+"""Metal's attention kernel for few queries: the most queries, and the most in a group of heads; see
+`should_fold_heads`."""
 
 
 def rope_table(
     config: RopeConfig, head_dim: int, positions: np.ndarray
 ) -> tuple[mx.array, mx.array]:
-    """cos and sin of `positions` (T,), each (T, head_dim / 2) float32.
+    """Returns cos and sin of `positions` (T,), each (T, head_dim / 2) float32.
 
     The order of the float32 products is upstream's: at position 8000 another order is off by 1e-3.
     """
@@ -49,11 +50,11 @@ def rope_table(
 
 
 def rotate(x: mx.array, rotation: Rotation) -> mx.array:
-    """Turn (B, T, heads, head_dim), halves paired; returns x's dtype.
+    """Rotates (B, T, heads, head_dim), with its halves paired; returns x's dtype.
 
-    In float32 whatever x is, as upstream: rounded to bfloat16, the cosines of far positions are off
-    by more than those of neighbours differ. Of halves a and b it is a (cos, sin) + b (-sin, cos),
-    so that nothing is split or put together again.
+    Computed in float32 whatever x is, as upstream: in bfloat16, the cosines of far positions are
+    off by more than the difference between neighbours. For halves a and b the result is
+    a (cos, sin) + b (-sin, cos), so that nothing is split or concatenated.
     """
     halves = x.reshape(*x.shape[:-1], 2, -1)
     return _rotate_halves(halves[..., :1, :], halves[..., 1:, :], *rotation).reshape(x.shape)
@@ -66,7 +67,7 @@ def _rotate_halves(a: mx.array, b: mx.array, a_factors: mx.array, b_factors: mx.
 
 @dataclass(frozen=True, slots=True)
 class PassContext:
-    """What the layers share in one pass through a stack."""
+    """Arguments that all layers share in one pass through a stack."""
 
     rotation: Rotation | None
     mask: mx.array | str | None
@@ -78,7 +79,7 @@ class PassContext:
 def attend(q: mx.array, k: mx.array, v: mx.array, mask: mx.array | str | None) -> mx.array:
     """Attention of q (B, heads, T, head_dim) to k and v (B, kv_heads, L, head_dim) -> (B, T, -1).
 
-    `should_fold_heads` says when the queries of a group's heads are taken for one head's.
+    The queries of a group of heads are treated as those of one head if `should_fold_heads`.
     """
     batch, heads, length, width = q.shape
     if mask is None and should_fold_heads(length, heads // k.shape[1]):
@@ -88,10 +89,11 @@ def attend(q: mx.array, k: mx.array, v: mx.array, mask: mx.array | str | None) -
 
 
 def should_fold_heads(length: int, group: int) -> bool:
-    """Whether unmasked heads are better one head with more queries: LocEnc's five positions.
+    """Returns True if unmasked heads of a group run faster as one head with more queries.
 
-    Metal has a kernel for up to FEW queries, TOGETHER in a group, and one for more; what neither
-    takes is four kernels. Where all see all, whose query it is makes no difference.
+    That is so for LocEnc's five positions. Metal has a kernel for up to MAX_FEW_QUERIES queries and
+    MAX_GROUP_QUERIES in a group, and one for many queries; other shapes take four kernels. Without
+    a mask, it does not matter which head a query belongs to.
     """
     return length <= MAX_FEW_QUERIES and length * group > MAX_GROUP_QUERIES
 
@@ -109,7 +111,7 @@ class Attention(nn.Module):
         self._qkv: nn.Module | None = None
 
     def join(self) -> None:
-        """Make one product of three."""
+        """Joins the three projections to one product."""
         self._qkv = join_layers([self.q_proj, self.k_proj, self.v_proj])
 
     def project(
@@ -127,7 +129,7 @@ class Attention(nn.Module):
         if rotation is None:
             qk = qk.swapaxes(1, 2)
         elif should_fold_heads(length, c.num_heads // c.num_kv_heads):
-            # What is rotated is written anew: here in an order that can be folded as it lies.
+            # Rotation writes new arrays, here in an order whose heads fold without a copy.
             a_factors, b_factors = rotation
             qk = rotate(qk.swapaxes(1, 2), (a_factors.swapaxes(1, 2), b_factors.swapaxes(1, 2)))
         else:
@@ -146,11 +148,11 @@ class MLP(nn.Module):
         self._gate_up: nn.Module | None = None
 
     def join(self) -> None:
-        """Make one product of two."""
+        """Joins the two projections to one product."""
         self._gate_up = join_layers([self.gate_proj, self.up_proj])
 
     def middle(self, x: mx.array) -> mx.array:
-        """What `down_proj` takes."""
+        """Computes the input of `down_proj`."""
         if self._gate_up is None:
             return swiglu(self.gate_proj(x), self.up_proj(x))
         return swiglu(*mx.split(self._gate_up(x), 2, axis=-1))
@@ -174,7 +176,7 @@ class Layer(nn.Module):
     def before_attention(
         self, x: mx.array, rotation: Rotation | None
     ) -> tuple[mx.array, mx.array, mx.array]:
-        """Up to attention: its queries, keys and values."""
+        """Runs the layer up to attention; returns queries, keys and values."""
         return self.self_attn.project(self.input_layernorm(x), rotation)
 
     def after_attention(self, x: mx.array, attended: mx.array) -> mx.array:
@@ -231,10 +233,10 @@ class MiniCPM4(nn.Module):
         valid: mx.array | None = None,
         output_slice: slice = ALL_POSITIONS,
     ) -> mx.array:
-        """(B, T, width) -> the normed output at the `output_slice` positions, all unless said.
+        """(B, T, width) -> the normed output at the positions of `output_slice`, by default all.
 
-        With a cache: causal, at the positions that follow those held; `valid` (B, T) is false on
-        left padding. Without: every position sees every other, counted from 0.
+        With a cache, attention is causal, and positions follow the cached ones; `valid` (B, T) is
+        false on left padding. Without one, positions count from 0, and all see each other.
         """
         length = x.shape[1]
         mask: mx.array | str | None = None
@@ -267,7 +269,7 @@ class MiniCPM4(nn.Module):
         return table[..., :2, :], table[..., 2:, :]
 
     def _step(self, x: mx.array, shared: PassContext) -> mx.array:
-        """One new position a row. All but cache and attention is compiled, for a number of rows."""
+        """Runs one new position per row, compiled for each number of rows but for the attention."""
         assert shared.cache is not None
         first_part, *later_parts = self._compiled_parts
         q, k, v = first_part(x, shared.rotation)
@@ -280,7 +282,7 @@ class MiniCPM4(nn.Module):
 
     @functools.cached_property
     def _compiled_parts(self) -> list[Callable[..., tuple[mx.array, ...]]]:
-        """What lies before, between and after the layers' attention."""
+        """The compiled parts before, between and after the attentions of the layers."""
 
         def first(x: mx.array, rotation: Rotation | None) -> tuple[mx.array, ...]:
             return self.layers[0].before_attention(x, rotation)

@@ -1,7 +1,7 @@
 """The network: rows of tokens -> a state; a state -> one patch for each row, and whether to stop.
 
-Attribute names are the checkpoint's. There is no loop over steps here, no text and no randomness;
-those are `generate.py`'s. A step of a batch is
+Attribute names are the checkpoint's. The loop over steps, texts and randomness are in
+`generate.py`. A step of a batch is
 
     network.feed(state, patch)          rows that go on take their last patch in
     state.extend(network.prefill(...))  new rows join
@@ -31,14 +31,14 @@ from voxcpm2.minicpm4 import MiniCPM4
 from voxcpm2.prompt import Tokens
 
 COLUMN_MULTIPLE, PATCH_MULTIPLE = 32, 16
-"""What a prefill's columns and LocEnc's patches are rounded up to on CUDA: MLX makes and keeps a
-plan of attention for each exact shape there, and gives up after 512 (`tests/bench/shapes.py`).
-Elsewhere nothing is kept, and padding is work for nothing."""
+"""Multiples to which a prefill's columns and LocEnc's patches are padded on CUDA. There, MLX keeps
+an attention plan for each exact shape, and fails after 512 (`tests/bench/shapes.py`). Other devices
+keep no plans, so that padding would be wasted."""
 
 
 @dataclass(slots=True)
 class State:
-    """B rows between two steps."""
+    """The state of B rows between two steps."""
 
     base: KVCache
     residual: KVCache
@@ -47,14 +47,14 @@ class State:
     cond: mx.array  # (B, patch_size, feat_dim) float32: the patch before, zeros after text
 
     def filter(self, rows: list[int]) -> None:
-        """Keep these rows, in this order."""
+        """Keeps only `rows`, in this order."""
         self.base.filter(rows)
         self.residual.filter(rows)
         chosen = mx.array(rows)
         self.h, self.r, self.cond = self.h[chosen], self.r[chosen], self.cond[chosen]
 
     def extend(self, appended: State) -> None:
-        """Append the other state's rows; `appended` is used up."""
+        """Appends the rows of `appended`, which must not be used afterwards."""
         self.base.extend(appended.base)
         self.residual.extend(appended.residual)
         self.h = mx.concatenate([self.h, appended.h])
@@ -71,7 +71,7 @@ class Prefix:
 
 
 class Network(nn.Module):
-    """All of VoxCPM2, or of VoxCPM 1.x, but the audio codec."""
+    """All networks of VoxCPM2, or of VoxCPM 1.x, except for the audio codec."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -93,14 +93,14 @@ class Network(nn.Module):
 
     @property
     def dtype(self) -> mx.Dtype:
-        """What activations are computed in."""
+        """The dtype of the activations."""
         return self.base_lm.norm.weight.dtype
 
     def join(self) -> None:
-        """Make the weights ready: products of one input joined, the stop head's in float32.
+        """Joins products of the same input, and converts the stop head to float32, once.
 
-        Done by the first `prefill`, unless it was before; no weight may change afterwards.
-        RuntimeError where a GPU failed on it, then and ever after.
+        The first `prefill` calls it; no weight may change afterwards. Raises RuntimeError if a GPU
+        failed on it, also on later calls.
         """
         self._prepare_once(self._prepare_weights)
 
@@ -113,7 +113,7 @@ class Network(nn.Module):
         return self.parameters()
 
     def prefill(self, rows: Sequence[Tokens], prefixes: Sequence[Prefix | None]) -> State:
-        """Read rows of any length and mode, left-padded to one block, each after its prefix."""
+        """Runs rows of any length and mode, left-padded to one block, each after its prefix."""
         self.join()
         counts = [len(row) for row in rows]
         columns, patch_multiple = (COLUMN_MULTIPLE, PATCH_MULTIPLE) if on_cuda() else (1, 1)
@@ -162,8 +162,8 @@ class Network(nn.Module):
         return State(base, residual, hidden[:, -1], r[:, -1], mx.array(np.stack(last_patches)))
 
     def feed(self, state: State, patch: mx.array) -> None:
-        """Let every row of `state` hear its new patch, (B, patch_size, feat_dim)."""
-        # Traced here alone: a step's row counts are few, a prefill's counts of patches are not.
+        """Feeds every row of `state` its new patch, (B, patch_size, feat_dim)."""
+        # Compiled here only: steps have few row counts, but prefills many counts of patches.
         encode = self._compiled_encode if on_gpu() else self._encode
         encoding = encode(patch)[:, None]
         h = self.fsq_layer(self.base_lm(encoding, cache=state.base))
@@ -171,23 +171,23 @@ class Network(nn.Module):
         state.h, state.r, state.cond = h[:, 0], r[:, 0], patch
 
     def stops(self, state: State) -> mx.array:
-        """Which rows end with the patch that `sample` is about to make: (B,) bool."""
+        """Returns the rows that end with the patch that `sample` makes next, (B,) bool."""
         return mx.argmax(self.stop_logits(state.h), axis=-1) == 1
 
     def stop_logits(self, h: mx.array) -> mx.array:
-        """(B, H) -> (B, 2) float32, of going on and of stopping.
+        """(B, H) -> logits of going on and of stopping, (B, 2) float32.
 
-        In float32, where upstream's is in the weights' dtype: one flag ends a take, and the two
-        logits may be near.
+        Upstream computes them in the weights' dtype; here they are float32, since a single flag
+        ends a take, and the two logits may be close.
         """
         return self.stop_head(silu(self.stop_proj(h.astype(mx.float32))))
 
     def sample(self, state: State, noise: mx.array, plan: Plan) -> mx.array:
-        """The next patch of every row, float32; `noise` is (B, feat_dim, patch_size)."""
+        """Samples the next patch of every row, float32; `noise` is (B, feat_dim, patch_size)."""
         return self.feat_decoder(noise, self.condition(state), state.cond, plan)
 
     def condition(self, state: State) -> mx.array:
-        """What LocDiT is told: (B, 2, Hd), base LM first; in 1.x their sum, (B, 1, Hd)."""
+        """Returns LocDiT's condition: (B, 2, Hd), base LM first; in 1.x the sum, (B, 1, Hd)."""
         base, residual = self.lm_to_dit_proj(state.h), self.res_to_dit_proj(state.r)
         if self.config.first_generation:
             return (base + residual)[:, None]
@@ -202,7 +202,7 @@ class Network(nn.Module):
         return mx.compile(self._encode, inputs=parts)
 
     def _fuse(self, h: mx.array, encoding: mx.array) -> mx.array:
-        """The residual LM's input, from the base LM's output and the patch's encoding."""
+        """Computes the residual LM's input from the base LM's output and the patch's encoding."""
         if self.config.first_generation:
             return h + encoding
         return self.fusion_concat_proj(mx.concatenate([h, encoding], axis=-1))

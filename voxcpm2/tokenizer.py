@@ -54,7 +54,7 @@ class Tokenizer:
             ) from error
 
     def encode(self, text: str) -> list[int]:
-        """The ids of `text` as it stands.
+        """Returns the ids of `text`, unnormalised.
 
         An id may lie past the embedding: `<|audio_prompt_start|>` and its end are spelled in
         tokenizer_config.json but not in the vocabulary.
@@ -67,9 +67,11 @@ class Tokenizer:
 
 
 def _build_backend(document: dict[str, Any], config: dict[str, Any]) -> Backend:
-    """Raises KeyError, TypeError, ValueError, AttributeError for whatever does not belong there.
+    """Builds the library's tokenizer.
 
-    All is looked at before the library sees it: it raises bare Exceptions, or panics.
+    Raises KeyError, TypeError, ValueError, AttributeError for files of another tokenizer.
+
+    Everything is checked before the library reads it, as it raises bare Exceptions, or panics.
     """
     vocab, merges = _parse_vocabulary(document["model"]), _parse_merges(document["model"])
     for first, second in merges:
@@ -108,7 +110,7 @@ def _parse_merges(model: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _added_token_entries(document: dict[str, Any], config: dict[str, Any]) -> list[dict[str, Any]]:
-    """What is added to the vocabulary. What it misses gets the next free ids: order matters."""
+    """Returns the entries to add to the vocabulary, in order, as new ones get the next free ids."""
     listed = config.get("added_tokens_decoder")
     if listed is None:
         listed = {token["id"]: token for token in document.get("added_tokens", [])}

@@ -4,11 +4,12 @@
 
 Requests are those of a book whose chains are anchored: each has its voice's reference and goes on
 from the take before. They are drawn, not spoken: a batch of `slots` rows is filled as rows end, and
-each prefill's shapes are what the package would make of it, rounded up (`voxcpm2.model.COLUMN_MULTIPLE`,
-`PATCH_MULTIPLE`, `voxcpm2.cfm.solver_rows`) and, for comparison, exact. MLX keeps 256 plans of attention,
-and throws after twice as many that it did not find; a plan's key holds shapes and strides. Graphs
-of kernels are kept by their order alone, 400 of them: those of a step are counted as one each for
-a number of rows, and eight for a prefill of a number of rows. The last line is JSON.
+each prefill's shapes are what the package would make of it, rounded up
+(`voxcpm2.model.COLUMN_MULTIPLE`, `PATCH_MULTIPLE`, `voxcpm2.cfm.solver_rows`) and, for comparison,
+exact. MLX keeps 256 plans of attention, and throws after twice as many that it did not find; a
+plan's key holds shapes and strides. Graphs of kernels are kept by their order alone, 400 of them:
+those of a step are counted as one each for a number of rows, and eight for a prefill of a number of
+rows. The last line is JSON.
 """
 
 from __future__ import annotations
