@@ -26,17 +26,17 @@ import mlx.core as mx
 import numpy as np
 
 from cosyvoice2 import stream as _stream
-from cosyvoice2.arrays import numbers
-from cosyvoice2.bistream import tokens_of_pieces
+from cosyvoice2.arrays import float_array
+from cosyvoice2.bistream import generate_tokens_from_pieces
 from cosyvoice2.config import MELS, Config
 from cosyvoice2.flow import TOKEN_FRAMES
-from cosyvoice2.generate import Request, Row, checked_tokens, tokens_of
+from cosyvoice2.generate import Request, Row, checked_tokens, generate_tokens
 from cosyvoice2.load import SPEAKERS, Checkpoint
 from cosyvoice2.load import load as _load_checkpoint
-from cosyvoice2.reference import Encoders, Reference, Speaker, speakers
-from cosyvoice2.sounds import Batch, Decoding, Sounds
+from cosyvoice2.reference import Encoders, Reference, Speaker, read_speakers
+from cosyvoice2.sounds import Batch, Decoding, SpeechDecoder
 from cosyvoice2.speech import Speech
-from cosyvoice2.vocoder import MelRow, pitch_of, vocode
+from cosyvoice2.vocoder import MelRow, predict_pitch, vocode
 from speechbase.device import CACHE_LIMIT, settle
 from speechbase.errors import AudioError, CheckpointError, ConfigError, ModelError, RequestError
 
@@ -59,18 +59,19 @@ __all__ = [
 ]
 
 CosyVoice2Error = ModelError
-"""The root of what goes wrong for a user of the package."""
+"""The base class of the package's errors."""
 POSITIONS = 1024
-"""Of a row: a prompt, a text and half a minute of speech are some 900."""
+"""Positions that a row is expected to take: a prompt, a text and half a minute of speech are some
+900."""
 DECODINGS = 8
-"""Rows that may wait for flow and vocoder at once."""
+"""Rows that may wait for the flow and the vocoder at once."""
 
 
 def load(path: str | Path, dtype: Any = None) -> CosyVoice2:
-    """A model from a directory or a hub id, "owner/name" or "owner/name@revision".
+    """Loads a model from a directory or a hub id, "owner/name" or "owner/name@revision".
 
-    `dtype` ("float32", "bfloat16", "float16" or MLX's) is what the language model computes in, the
-    files' own unless said; flow and vocoder are float32 always.
+    The language model computes in `dtype` ("float32", "bfloat16", "float16" or an MLX dtype); the
+    default is the dtype of the files. The flow and the vocoder always compute in float32.
 
     Raises CheckpointError, ConfigError, RequestError.
     """
@@ -85,69 +86,75 @@ class CosyVoice2:
         mx.set_cache_limit(CACHE_LIMIT)
         self.config: Config = checkpoint.config
         self.revision = checkpoint.revision  # the hub's commit; None for a directory
-        self.fingerprint = checkpoint.fingerprint  # of all that decides the sound but voices
+        self.fingerprint = checkpoint.fingerprint  # of everything that affects the sound but voices
         self.lm, self.flow, self.vocoder = checkpoint.lm, checkpoint.flow, checkpoint.vocoder
         self._path, self._tokenizer = checkpoint.path, checkpoint.tokenizer
         self._encoders = Encoders(checkpoint.path, checkpoint.config)
-        self._sounds = Sounds(self.flow, self.vocoder)
+        self._decoder = SpeechDecoder(self.flow, self.vocoder)
 
     @property
     def sample_rate(self) -> int:
-        """Of the samples that come out, Hz."""
+        """Sample rate of the speech, Hz."""
         return self.config.sample_rate
 
     @property
     def encoder_fingerprint(self) -> str:
-        """Names what `reference` computes: one of these encoders serves all models that have it."""
+        """Identifies the encoders: a `reference` suits every model with the same fingerprint."""
         return self._encoders.fingerprint
 
     @cached_property
     def speakers(self) -> Mapping[str, Speaker]:
-        """Those stored with the model by name; its makers store none. Raises CheckpointError."""
+        """Speakers stored with the model, by name; the official model has none.
+
+        Raises CheckpointError.
+        """
         path = self._path / SPEAKERS
-        return speakers(path) if path.is_file() else {}
+        return read_speakers(path) if path.is_file() else {}
 
     def needs(self, rows: int) -> int:
-        """Bytes beside the weights in which so many rows are spoken, about and at least.
+        """Estimates the bytes, besides the weights, that `rows` rows take at least.
 
-        Keys and values of `POSITIONS` a row, and what speaks as many tokens.
+        Counts keys and values of `POSITIONS` positions a row, and the flow and vocoder for as many
+        tokens.
         """
         c = self.config.lm
-        row = POSITIONS * c.num_layers * 2 * c.num_kv_heads * c.head_dim * self.lm.dtype.size
-        return rows * row + self._sounds.needs(rows, TOKEN_FRAMES * POSITIONS)
+        row_bytes = POSITIONS * c.num_layers * 2 * c.num_kv_heads * c.head_dim * self.lm.dtype.size
+        return rows * row_bytes + self._decoder.needs(rows, TOKEN_FRAMES * POSITIONS)
 
     def forget(self) -> None:
-        """Give memory back: what is kept of references, and what MLX keeps for reuse."""
+        """Frees memory: the cached states of references, and what MLX keeps for reuse."""
         self.flow.forget()
         mx.clear_cache()
 
-    # ---- what goes in
+    # ---- inputs
 
     def tokenize(self, text: str) -> list[int]:
-        """The ids of a text as it stands, tags like [laughter] among them."""
+        """Returns the ids of a text, unnormalised, including tags like [laughter]."""
         return self._tokenizer.encode(text)
 
     def reference(self, samples: Any, sample_rate: int | None = None) -> Reference:
-        """A voice to imitate from 0.1 to 30 s of it, 3 to 10 advised, ended on a pause.
+        """Encodes a voice to imitate from a clip of 0.1 to 30 s; 3 to 10 s, ending on a pause, work
+        best.
 
-        `samples` (n,) or (n, channels) at `sample_rate`, or a file. Raises AudioError,
+        `samples` are (n,) or (n, channels) at `sample_rate`, or a file. Raises AudioError,
         CheckpointError.
         """
         return self._encoders.encode(samples, sample_rate)
 
-    # ---- parts
+    # ---- single networks
 
     def logits(
         self, text_ids: Sequence[int], prefix_tokens: Sequence[int], tokens: Sequence[int]
     ) -> np.ndarray:
-        """What may follow the prefix, and each of `tokens`: (len(tokens) + 1, vocabulary) float32.
+        """Returns logits after the prefix and after each of `tokens`.
 
-        A prompt's ids stand in front of the text's. Raises RequestError.
+        (len(tokens) + 1, vocabulary) float32. The ids of a prompt come before those of the text.
+        Raises RequestError.
         """
-        given = self.lm.checked(text_ids, prefix_tokens, tokens)
-        found = np.array(self.lm.logits(*given))
+        inputs = self.lm.check_inputs(text_ids, prefix_tokens, tokens)
+        logits = np.array(self.lm.logits(*inputs))
         settle()
-        return found
+        return logits
 
     def generate(
         self,
@@ -164,40 +171,45 @@ class CosyVoice2:
         max_len: int | None = None,
         compatible: bool = False,
     ) -> np.ndarray:
-        """Tokens (n,) of a text; `Request` says what the arguments mean.
+        """Returns the speech tokens (n,) of a text; see `Request` for the arguments.
 
-        A text may come in pieces, an iterable: then it is spoken while it comes, as a stream is
-        (`bistream`), and takes no instruction. Raises RequestError.
+        A text may be an iterable of pieces: it is then spoken as the pieces arrive (`bistream`),
+        and takes no instruction. Raises RequestError.
         """
         request = Request(
             "", reference, prompt_text, prefix_tokens, instruction, speaker, uniforms, seed,
             min_len=min_len, max_len=max_len, compatible=compatible,
         )  # fmt: skip
-        return np.array(list(self._tokens(self._resolved(request), text)), np.int32)
+        return np.array(list(self._generate_tokens(self._resolve_speaker(request), text)), np.int32)
 
     def mel(self, tokens: Any, reference: Reference | None, speaker: Any = None) -> np.ndarray:
-        """What tokens sound like in a voice, (2 n, 80): that of a reference, of a stored speaker,
-        or of both, the speaker's vector then in place of the reference's."""
-        request = self._resolved(Request(tokens=tokens, reference=reference, speaker=speaker))
+        """Returns the mel (2 n, 80) of tokens in the voice of a reference or a stored speaker.
+
+        With both, the speaker's vector replaces the reference's.
+        """
+        request = self._resolve_speaker(
+            Request(tokens=tokens, reference=reference, speaker=speaker)
+        )
         checked = checked_tokens("tokens", tokens, self.config.lm)
-        [mel] = self._sounds.mels([self._sounds.row(request, checked)])
+        [mel] = self._decoder.mels([self._decoder.row(request, checked)])
         return mel
 
     def pitch(self, mel: Any) -> np.ndarray:
-        """Of a mel (frames, 80): Hz (frames,)."""
-        return pitch_of(self.vocoder, [numbers("mel", mel, (-1, MELS))])[0]
+        """Predicts the pitch of a mel (frames, 80), in Hz (frames,)."""
+        return predict_pitch(self.vocoder, [float_array("mel", mel, (-1, MELS))])[0]
 
     def vocode(
         self, mel: Any, pitch: Any = None, noise: Any = None, speed: float = 1.0, *, seed: int = 0
     ) -> np.ndarray:
-        """Samples of a mel (frames, 80).
+        """Returns the samples of a mel (frames, 80).
 
-        `pitch` (frames,) in Hz and `noise` (480 * frames, 9), standard normal, are of the frames
-        that there are after `speed`; else they are made of the mel, and drawn from the seed.
+        `pitch` (frames,) in Hz and `noise` (480 * frames, 9), standard normal, count the frames
+        after `speed` is applied. By default the pitch is predicted from the mel, and the noise is
+        drawn from the seed.
         """
         return vocode(self.vocoder, [MelRow(mel, pitch, noise, seed, speed)])[0]
 
-    # ---- the whole
+    # ---- speech
 
     def speak(
         self,
@@ -218,7 +230,7 @@ class CosyVoice2:
         cancel: Any = None,
         compatible: bool = False,
     ) -> Speech:
-        """Speak a text; `Request` says what the arguments mean. Raises RequestError."""
+        """Speaks a text; see `Request` for the arguments. Raises RequestError."""
         batch = self.batch(slots=1)
         batch.add(
             Request(
@@ -249,45 +261,49 @@ class CosyVoice2:
         cancel: Any = None,
         compatible: bool = False,
     ) -> Iterator[np.ndarray]:
-        """Speak a text, or pieces of one, chunk by chunk: arrays of samples.
+        """Speaks a text, or an iterable of pieces, and yields arrays of samples.
 
-        Together they are what the flow's streaming masks make of the same tokens, which is not
-        quite what `speak` makes: there all frames see each other. `compatible` speaks as the
-        official code does, faults included (`stream.official`); `noise` is then an iterator of
+        The joined samples differ slightly from those of `speak`: the flow applies its streaming
+        masks, where `speak` lets all frames see each other. `compatible` speaks as the official
+        code does, faults included (`stream.stream_official`); `noise` is then an iterator of
         arrays, one for each chunk.
         """
         seed = secrets.randbits(32) if seed is None else seed
-        request = self._resolved(Request(
+        request = self._resolve_speaker(Request(
             "", reference, prompt_text, prefix_tokens, instruction, speaker, uniforms, seed,
             min_len=min_len, max_len=max_len, tokens=tokens, cancel=cancel, compatible=compatible,
         ))  # fmt: skip
-        row, most = self._sounds.row(request), self._sounds.most(request)
-        made = self._tokens(request, text, most)
+        row, max_tokens = self._decoder.row(request), self._decoder.max_new_tokens(request)
+        token_stream = self._generate_tokens(request, text, max_tokens)
         if not compatible:
-            noise = self._sounds.noise(noise, -1)
-            return _stream.spoken(self._sounds, row, made, seed=seed, noise=noise)
+            noise = self._decoder.noise(noise, -1)
+            return _stream.stream_speech(self._decoder, row, token_stream, seed=seed, noise=noise)
         if noise is not None and not isinstance(noise, Iterator):
             raise RequestError("with compatible, noise is an iterator of arrays, one for a chunk")
-        return _stream.official(
-            self._sounds, row, made, hop=self.config.chunk, seed=seed, noises=noise
+        return _stream.stream_official(
+            self._decoder, row, token_stream, hop=self.config.chunk, seed=seed, noises=noise
         )
 
     def batch(self, slots: int = 8) -> Batch:
-        """Room for `slots` rows side by side; more may be added, and wait."""
-        return Batch(self.lm, self.tokenize, slots, self._sounds, self._resolved)
+        """Returns a batch that speaks up to `slots` rows at once; further rows wait."""
+        return Batch(self.lm, self.tokenize, slots, self._decoder, self._resolve_speaker)
 
-    # ---- within
+    # ---- helpers
 
-    def _tokens(self, request: Request, text: Any, most: int | None = None) -> Iterator[int]:
-        """Of a text, or pieces of one, as the request says; `most` as for `Row`."""
+    def _generate_tokens(
+        self, request: Request, text: Any, max_tokens: int | None = None
+    ) -> Iterator[int]:
+        """Generates the speech tokens of a text or of its pieces; `max_tokens` as for `Row`."""
         if text is None or isinstance(text, str):
-            return tokens_of(self.lm, self.tokenize, replace(request, text=text or ""), most)
-        return tokens_of_pieces(self.lm, self.tokenize, request, text)
+            return generate_tokens(
+                self.lm, self.tokenize, replace(request, text=text or ""), max_tokens
+            )
+        return generate_tokens_from_pieces(self.lm, self.tokenize, request, text)
 
-    def _resolved(self, request: Request) -> Request:
-        """A request that names a stored speaker, with what is stored of it. Raises RequestError.
+    def _resolve_speaker(self, request: Request) -> Request:
+        """Replaces the name of a stored speaker by its vector or reference. Raises RequestError.
 
-        Unlike officially, a stored reference does not stand in the way of an instruction.
+        Unlike the official code, it allows an instruction together with a stored reference.
         """
         if not isinstance(request.reference, Reference | None):
             kind = type(request.reference).__name__
@@ -296,13 +312,15 @@ class CosyVoice2:
         if not isinstance(name, str):
             return request
         if name not in self.speakers:
-            known = ", ".join(self.speakers) or "none"
-            raise RequestError(f"no speaker {name!r} is stored with the model; there are: {known}")
+            speaker_names = ", ".join(self.speakers) or "none"
+            raise RequestError(
+                f"no speaker {name!r} is stored with the model; there are: {speaker_names}"
+            )
         stored = self.speakers[name]
         if request.reference is not None or stored.reference is None:
             return replace(request, speaker=stored.vector)
-        said: Any = request.prompt_text
-        leads = (said, request.instruction, request.prefix_tokens, request.tokens)
-        if all(each is None for each in leads):
-            said = stored.text
-        return replace(request, speaker=None, reference=stored.reference, prompt_text=said)
+        prompt_text: Any = request.prompt_text
+        leads = (prompt_text, request.instruction, request.prefix_tokens, request.tokens)
+        if all(lead is None for lead in leads):
+            prompt_text = stored.text
+        return replace(request, speaker=None, reference=stored.reference, prompt_text=prompt_text)

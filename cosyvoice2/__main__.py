@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 
 from cosyvoice2.convert import convert
-from speechbase.command import converting, status
+from speechbase.command import convert_parser, exit_status
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
-    parser, _ = converting("cosyvoice2", str(__doc__))
+    parser, _ = convert_parser("cosyvoice2", str(__doc__))
     options = parser.parse_args(arguments)
-    return status(
+    return exit_status(
         lambda: convert(
             options.src,
             options.dst,

@@ -1,6 +1,6 @@
 """Speech of a text that arrives in pieces: five ids of text, up to fifteen tokens, and so on.
 
-It knows one row; a text that is known as a whole is `generate.py`'s.
+Handles a single row. `generate.py` speaks texts that are complete from the start.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from itertools import takewhile
 import mlx.core as mx
 
 from cosyvoice2.generate import (
-    MOST,
+    MAX_TOKENS_PER_TEXT_ID,
     Request,
-    characters,
     check_numbers,
-    drawn,
-    lead,
-    numbers_of,
-    text_ids,
+    checked_text,
+    checked_text_ids,
+    iterate_uniforms,
+    next_uniform,
+    read_prompt,
 )
 from cosyvoice2.lm import SOS, TASK, Qwen2LM
 from cosyvoice2.sampler import Heads, choose
 from speechbase.errors import ModelError, RequestError
 
-TEXTS, TOKENS = 5, 15
-"""Of each, in turn; Qwen2LM was trained so."""
+TEXT_IDS_PER_TURN, TOKENS_PER_TURN = 5, 15
+"""Ids of text and speech tokens that alternate, as Qwen2LM was trained."""
 
 
-def tokens_of_pieces(
+def generate_tokens_from_pieces(
     lm: Qwen2LM,
     tokenize: Callable[[str], list[int]],
     request: Request,
     pieces: Iterable[str],
 ) -> Iterator[int]:
-    """The tokens of a request whose text comes in pieces, by `bistream`.
+    """Generates the tokens of a request whose text arrives in pieces, by `bistream`.
 
-    Raises RequestError, for what can be checked at once.
+    Raises RequestError immediately for arguments that are invalid.
     """
     if any(
         part is not None
@@ -49,17 +49,17 @@ def tokens_of_pieces(
     check_numbers(request)
     if not isinstance(pieces, Iterable):
         raise RequestError(f"text must be text, or pieces of it, not {type(pieces).__name__}")
-    prompt, prefix = lead(request, tokenize, lm.config)
+    prompt, prefix = read_prompt(request, tokenize, lm.config)
     seed = secrets.randbits(32) if request.seed is None else int(request.seed)
     ids = (
         number
         for piece in pieces
-        for number in text_ids(tokenize(characters("a piece of text", piece)), lm.config)
+        for number in checked_text_ids(tokenize(checked_text("a piece of text", piece)), lm.config)
     )
     tokens = bistream(
         lm,
         ids,
-        numbers_of(seed, request.uniforms),
+        iterate_uniforms(seed, request.uniforms),
         prompt_ids=prompt,
         prefix_tokens=prefix,
         compatible=request.compatible,
@@ -77,97 +77,102 @@ def bistream(
     prefix_tokens: Sequence[int] = (),
     compatible: bool = False,
 ) -> Iterator[int]:
-    """Tokens as soon as enough of the text's ids are there; RequestError where it takes no more.
+    """Yields tokens as soon as enough ids of the text have arrived.
 
-    `compatible` does as the official code, which
+    Raises RequestError when the model has no positions left. `compatible` imitates the official
+    code, which
     - feeds the last token a second time when the text has ended,
-    - forgets what it has not read of `prefix_tokens` by then; else that follows the text,
-    - raises where a token is `unused`, or a fill after the text; else it is drawn once more,
-    - speaks without end where the end is not drawn; else 20 tokens at most for an id of text.
+    - drops the `prefix_tokens` that it has not read by then; otherwise they follow the text,
+    - raises when it draws `unused`, or a fill after the text; otherwise the token is drawn again,
+    - never stops if it does not draw the end; otherwise it stops at 20 tokens per id of text.
     """
-    row = _Pieces(lm, iter(uniforms), compatible)
-    row.buffer, row.prefix = list(prompt_ids), list(prefix_tokens)
-    row.next_fill = (len(row.prefix) // TOKENS + 1) * TOKENS - len(row.prefix)
+    decoder = _PieceDecoder(lm, iter(uniforms), compatible)
+    decoder.buffer, decoder.prefix = list(prompt_ids), list(prefix_tokens)
+    decoder.next_fill = (len(decoder.prefix) // TOKENS_PER_TURN + 1) * TOKENS_PER_TURN - len(
+        decoder.prefix
+    )
     count = 0
     for number in ids:
         count += 1
-        row.buffer.append(number)
-        if row.ready():
-            yield from row.until_fill()
+        decoder.buffer.append(number)
+        if decoder.queue_input():
+            yield from decoder.generate_until_fill()
     if not count and not compatible:
         raise RequestError("the text has no ids; give a word to speak")
-    yield from row.until_end(MOST * count)
+    yield from decoder.generate_until_end(MAX_TOKENS_PER_TEXT_ID * count)
 
 
-class _Pieces:
+class _PieceDecoder:
+    """The state of one row whose text arrives in pieces."""
+
     def __init__(self, lm: Qwen2LM, uniforms: Iterator[float], compatible: bool) -> None:
         self._lm, self._uniforms, self._compatible = lm, uniforms, compatible
-        self._cache = lm.space([1])
+        self._cache = lm.empty_cache([1])
         self._pending = [lm.marker(SOS)]
-        """What the next call gets; of what it got there is no record."""
-        self._out: list[int] = []
-        """With fills."""
+        """Embeddings that the next call feeds to the model."""
+        self._tokens: list[int] = []
+        """Tokens so far, fills included."""
         self.buffer: list[int] = []
-        """Ids of text that are not fed yet."""
+        """Ids of text that have not been fed."""
         self.prefix: list[int] = []
-        """Tokens of the prompt that are not fed yet."""
+        """Tokens of the prompt that have not been fed."""
         self.next_fill = 0
-        """The length of `_out` at which a fill is not drawn but set."""
+        """The length of `_tokens` at which a fill is set instead of drawn."""
 
-    def ready(self) -> bool:
-        """Move what can be fed to what is pending; whether tokens can be made of it."""
-        while self.prefix and len(self.buffer) >= TEXTS:
-            self._take_texts()
-            self._pending.append(self._lm.speech(self.prefix[:TOKENS]))
-            del self.prefix[:TOKENS]
+    def queue_input(self) -> bool:
+        """Queues text and prefix tokens that can be fed; returns whether tokens can follow."""
+        while self.prefix and len(self.buffer) >= TEXT_IDS_PER_TURN:
+            self._queue_text_ids()
+            self._pending.append(self._lm.speech(self.prefix[:TOKENS_PER_TURN]))
+            del self.prefix[:TOKENS_PER_TURN]
         if self.prefix:
             return False
-        if self._out or len(self._pending) == 1:
-            if len(self.buffer) < TEXTS:
+        if self._tokens or len(self._pending) == 1:
+            if len(self.buffer) < TEXT_IDS_PER_TURN:
                 return False
-            if self._out:
+            if self._tokens:
                 self._pending = []  # has been fed; the fill itself never is
-            self._take_texts()
+            self._queue_text_ids()
         return True
 
-    def _take_texts(self) -> None:
-        self._pending.append(self._lm.text(self.buffer[:TEXTS]))
-        del self.buffer[:TEXTS]
+    def _queue_text_ids(self) -> None:
+        self._pending.append(self._lm.text(self.buffer[:TEXT_IDS_PER_TURN]))
+        del self.buffer[:TEXT_IDS_PER_TURN]
 
-    def until_fill(self) -> Iterator[int]:
-        """Tokens until the model asks for text, or has had fifteen."""
+    def generate_until_fill(self) -> Iterator[int]:
+        """Yields up to fifteen tokens, fewer if the model asks for text before."""
         end = self._lm.config.end
         unused, fill = end + 1, end + 2
         while True:
-            logits = self._call()
+            logits = self._compute_logits()
             token = fill
-            if len(self._out) != self.next_fill:
-                token = self._draw(logits, closed=True, none_of=(unused,))
-            self._out.append(token)
+            if len(self._tokens) != self.next_fill:
+                token = self._draw(logits, closed=True, forbidden=(unused,))
+            self._tokens.append(token)
             if token == fill:
-                self.next_fill = len(self._out) + TOKENS
+                self.next_fill = len(self._tokens) + TOKENS_PER_TURN
                 return
             yield token
             self._pending = [self._lm.speech([token])]
 
-    def until_end(self, most: int) -> Iterator[int]:
-        """The rest of the text, and tokens to its end."""
+    def generate_until_end(self, max_tokens: int) -> Iterator[int]:
+        """Feeds the remaining text, and yields tokens until the end of speech."""
         lm, end = self._lm, self._lm.config.end
-        if self._out and not self._compatible:
+        if self._tokens and not self._compatible:
             self._pending = []
         self._pending += [lm.text(self.buffer), lm.marker(TASK)]
         if not self._compatible:
             self._pending.append(lm.speech(self.prefix))
-        while self._compatible or len(self._out) < most:
-            token = self._draw(self._call(), closed=False, none_of=(end + 1, end + 2))
+        while self._compatible or len(self._tokens) < max_tokens:
+            token = self._draw(self._compute_logits(), closed=False, forbidden=(end + 1, end + 2))
             if token == end:
                 return
-            self._out.append(token)
+            self._tokens.append(token)
             yield token
             self._pending = [lm.speech([token])]
 
-    def _call(self) -> mx.array:
-        """Feed what is pending; logits of what follows, (1, vocabulary)."""
+    def _compute_logits(self) -> mx.array:
+        """Feeds the pending embeddings; returns logits of the next token, (1, vocabulary)."""
         x = mx.concatenate(self._pending)
         if self._cache.length + len(x) > self._lm.config.max_positions:
             raise RequestError(
@@ -176,12 +181,14 @@ class _Pieces:
             )
         return self._lm.decode(self._lm.hidden(x[None], self._cache)[:, -1])
 
-    def _draw(self, logits: mx.array, *, closed: bool, none_of: tuple[int, ...]) -> int:
+    def _draw(self, logits: mx.array, *, closed: bool, forbidden: tuple[int, ...]) -> int:
         config = self._lm.config
-        [head] = Heads.of(logits, [closed], config).rows()
-        token = choose(head, self._out, lambda: drawn(self._uniforms), config)
-        if token not in none_of:
+        [head] = Heads.from_logits(logits, [closed], config).rows()
+        token = choose(head, self._tokens, lambda: next_uniform(self._uniforms), config)
+        if token not in forbidden:
             return token
         if self._compatible:
             raise ModelError(f"the id {token} was drawn, where the official code raises ValueError")
-        return choose(head.without(*none_of), self._out, lambda: drawn(self._uniforms), config)
+        return choose(
+            head.without(*forbidden), self._tokens, lambda: next_uniform(self._uniforms), config
+        )

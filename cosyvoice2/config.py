@@ -1,8 +1,8 @@
-"""`cosyvoice2.yaml` and the config.json of its Qwen2 -> frozen dataclasses: sizes of the networks.
+"""Reads the sizes of the networks from `cosyvoice2.yaml` and Qwen2's config.json.
 
-The yaml is a program for HyperPyYAML: its tags name classes to construct and functions to call.
-Here it is read as data: a tag is looked at by nobody, `!ref` alone stands for a value of the file,
-or for two multiplied. What is about training is tolerated. It knows no weights and no MLX.
+The yaml file is a program for HyperPyYAML: its tags name classes to construct and functions to
+call. Here it is read as plain data: tags are ignored, except that `!ref` stands for a value of the
+file or the product of two. Settings for training are ignored. Knows no weights and no MLX.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from typing import Any
 
 import yaml
 
-from speechbase.errors import CheckpointError, ConfigError, shown
+from speechbase.errors import CheckpointError, ConfigError, printable
 from speechbase.sections import Section, read_object
 
 MELS = 80
-"""Of every mel in it; the flow and its noise are made for so many."""
-SPEAKER = 192
-"""Numbers of a speaker's vector."""
+"""Bands of a mel; the flow and its noise have a fixed number."""
+SPEAKER_SIZE = 192
+"""Size of a speaker's vector."""
 LOOK_AHEAD = 3
-"""Tokens after the last that the flow's encoder looks at."""
-FRAME = 480
-"""Samples of a mel frame; a token has two."""
+"""Tokens after the current one that the flow's encoder looks at."""
+FRAME_SAMPLES = 480
+"""Samples of a mel frame; a token has two frames."""
 SAMPLE_RATE = 24_000
 
-NAME = "cosyvoice2.yaml"
-BLANK = "CosyVoice-BlankEN"
-# What is built before a weight is seen must not be without end.
-MOST_BYTES, MOST_LAYERS, MOST_WIDTH, MOST_TOKENS = 1 << 20, 256, 1 << 14, 1 << 20
-MOST_HEADS, MOST_POSITIONS, MOST_CHUNK = 256, 1 << 20, 1000
+CONFIG_FILE = "cosyvoice2.yaml"
+QWEN_FOLDER = "CosyVoice-BlankEN"
+# Networks are built before any weight is read, so their sizes are limited.
+MAX_BYTES, MAX_LAYERS, MAX_WIDTH, MAX_TOKENS = 1 << 20, 256, 1 << 14, 1 << 20
+MAX_HEADS, MAX_POSITIONS, MAX_CHUNK = 256, 1 << 20, 1000
 
 
 @dataclass(frozen=True, slots=True)
 class LMConfig:
-    """Qwen2 and what stands around it; the speech vocabulary has three ids more than tokens."""
+    """Qwen2 and the layers around it; the speech vocabulary has three ids more than tokens."""
 
     hidden_size: int
     intermediate_size: int
@@ -140,11 +140,13 @@ class Config:
 
 
 def read(folder: Path) -> Config:
-    """Of a checkpoint's folder. Raises ConfigError, CheckpointError."""
-    root = Section(NAME, _yaml(folder / NAME))
-    qwen = Section(f"{BLANK}/config.json", _blank(folder / BLANK / "config.json"))
-    rate = _only(root, "sample_rate", SAMPLE_RATE)
-    chunk = root.integer("chunk_size", 25, most=MOST_CHUNK)
+    """Reads the settings in a checkpoint's folder. Raises ConfigError, CheckpointError."""
+    root = Section(CONFIG_FILE, _read_yaml(folder / CONFIG_FILE))
+    qwen = Section(
+        f"{QWEN_FOLDER}/config.json", _read_qwen_config(folder / QWEN_FOLDER / "config.json")
+    )
+    rate = _require(root, "sample_rate", SAMPLE_RATE)
+    chunk = root.integer("chunk_size", 25, maximum=MAX_CHUNK)
     return Config(
         sample_rate=rate,
         chunk=chunk,
@@ -155,50 +157,50 @@ def read(folder: Path) -> Config:
 
 
 def _lm(section: Section, qwen: Section) -> LMConfig:
-    hidden = qwen.integer("hidden_size", most=MOST_WIDTH)
+    hidden = qwen.integer("hidden_size", maximum=MAX_WIDTH)
     for key in ("llm_input_size", "llm_output_size"):
-        _only(section, key, hidden)
-    heads = qwen.integer("num_attention_heads", most=MOST_HEADS)
-    kv_heads = qwen.integer("num_key_value_heads", most=MOST_HEADS)
+        _require(section, key, hidden)
+    heads = qwen.integer("num_attention_heads", maximum=MAX_HEADS)
+    kv_heads = qwen.integer("num_key_value_heads", maximum=MAX_HEADS)
     if hidden % heads or heads % kv_heads or hidden // heads % 2:
         raise ConfigError(
-            f"{qwen.where}: a width of {hidden} cannot have {heads} heads that share {kv_heads}"
+            f"{qwen.location}: a width of {hidden} cannot have {heads} heads that share {kv_heads}"
         )
-    _only(qwen, "hidden_act", "silu", "silu")
-    _only(qwen, "rope_scaling", None, None)
-    _only(qwen, "tie_word_embeddings", True, True)
-    _only(qwen, "use_sliding_window", False, False)
+    _require(qwen, "hidden_act", "silu", "silu")
+    _require(qwen, "rope_scaling", None, None)
+    _require(qwen, "tie_word_embeddings", True, True)
+    _require(qwen, "use_sliding_window", False, False)
     sampling = section.section("sampling")
     return LMConfig(
         hidden_size=hidden,
-        intermediate_size=qwen.integer("intermediate_size", most=4 * MOST_WIDTH),
-        num_layers=qwen.integer("num_hidden_layers", most=MOST_LAYERS),
+        intermediate_size=qwen.integer("intermediate_size", maximum=4 * MAX_WIDTH),
+        num_layers=qwen.integer("num_hidden_layers", maximum=MAX_LAYERS),
         num_heads=heads,
         num_kv_heads=kv_heads,
         rms_norm_eps=qwen.number("rms_norm_eps"),
         rope_theta=qwen.number("rope_theta"),
-        vocab_size=qwen.integer("vocab_size", most=MOST_TOKENS),
-        max_positions=qwen.integer("max_position_embeddings", most=MOST_POSITIONS),
-        speech_tokens=section.integer("speech_token_size", most=MOST_TOKENS),
+        vocab_size=qwen.integer("vocab_size", maximum=MAX_TOKENS),
+        max_positions=qwen.integer("max_position_embeddings", maximum=MAX_POSITIONS),
+        speech_tokens=section.integer("speech_token_size", maximum=MAX_TOKENS),
         top_p=sampling.number("top_p"),
-        top_k=sampling.integer("top_k", most=1000),
-        win_size=sampling.integer("win_size", most=1000),
+        top_k=sampling.integer("top_k", maximum=1000),
+        win_size=sampling.integer("win_size", maximum=1000),
         tau_r=sampling.number("tau_r"),
     )
 
 
 def _flow(section: Section) -> FlowConfig:
-    _only(section, "output_size", MELS)
-    _only(section, "token_mel_ratio", 2)
-    _only(section, "pre_lookahead_len", LOOK_AHEAD)
+    _require(section, "output_size", MELS)
+    _require(section, "token_mel_ratio", 2)
+    _require(section, "pre_lookahead_len", LOOK_AHEAD)
     encoder, decoder = section.section("encoder"), section.section("decoder")
-    width = encoder.integer("output_size", most=MOST_WIDTH)
-    for where in (encoder, section):
-        _only(where, "input_size", width)
-    heads = encoder.integer("attention_heads", most=MOST_HEADS)
+    width = encoder.integer("output_size", maximum=MAX_WIDTH)
+    for part in (encoder, section):
+        _require(part, "input_size", width)
+    heads = encoder.integer("attention_heads", maximum=MAX_HEADS)
     if width % heads or width % 2:
-        raise ConfigError(f"{encoder.where}: a width of {width} cannot have {heads} heads")
-    for key, value in (
+        raise ConfigError(f"{encoder.location}: a width of {width} cannot have {heads} heads")
+    for key, expected in (
         ("normalize_before", True),
         ("input_layer", "linear"),
         ("pos_enc_layer_type", "rel_pos_espnet"),
@@ -206,111 +208,116 @@ def _flow(section: Section) -> FlowConfig:
         ("use_cnn_module", False),
         ("macaron_style", False),
     ):
-        _only(encoder, key, value)
+        _require(encoder, key, expected)
     parameters = decoder.section("cfm_params").section("content")
-    _only(parameters, "solver", "euler")
-    _only(parameters, "t_scheduler", "cosine")
+    _require(parameters, "solver", "euler")
+    _require(parameters, "t_scheduler", "cosine")
     return FlowConfig(
-        vocab_size=section.integer("vocab_size", most=MOST_TOKENS),
-        speaker_dim=_only(section, "spk_embed_dim", SPEAKER),
+        vocab_size=section.integer("vocab_size", maximum=MAX_TOKENS),
+        speaker_dim=_require(section, "spk_embed_dim", SPEAKER_SIZE),
         guidance=parameters.number("inference_cfg_rate"),
         encoder=EncoderConfig(
             width=width,
             heads=heads,
-            feed_forward=encoder.integer("linear_units", most=4 * MOST_WIDTH),
-            layers=encoder.integer("num_blocks", most=MOST_LAYERS),
-            chunk=encoder.integer("static_chunk_size", most=MOST_CHUNK),
+            feed_forward=encoder.integer("linear_units", maximum=4 * MAX_WIDTH),
+            layers=encoder.integer("num_blocks", maximum=MAX_LAYERS),
+            chunk=encoder.integer("static_chunk_size", maximum=MAX_CHUNK),
         ),
         estimator=_estimator(decoder.section("estimator")),
     )
 
 
 def _estimator(section: Section) -> EstimatorConfig:
-    _only(section, "out_channels", MELS)
-    _only(section, "in_channels", 4 * MELS)
-    _only(section, "act_fn", "gelu")
-    _only(section, "num_decoding_left_chunks", -1, -1)
-    channels = section.data.get("channels")
+    _require(section, "out_channels", MELS)
+    _require(section, "in_channels", 4 * MELS)
+    _require(section, "act_fn", "gelu")
+    _require(section, "num_decoding_left_chunks", -1, -1)
+    channels = section.fields.get("channels")
     if not isinstance(channels, list) or len(channels) != 1:
-        raise ConfigError(f"{section.where}: 'channels' must be one number, found {channels!r}")
+        raise ConfigError(f"{section.location}: 'channels' must be one number, found {channels!r}")
     return EstimatorConfig(
         in_channels=4 * MELS,
-        channels=Section(section.where, {"channels": channels[0]}).integer(
-            "channels", most=MOST_WIDTH
+        channels=Section(section.location, {"channels": channels[0]}).integer(
+            "channels", maximum=MAX_WIDTH
         ),
-        heads=section.integer("num_heads", most=MOST_HEADS),
-        head_dim=section.integer("attention_head_dim", most=MOST_WIDTH),
-        blocks=section.integer("n_blocks", most=MOST_LAYERS),
-        mid_blocks=section.integer("num_mid_blocks", most=MOST_LAYERS),
-        chunk=section.integer("static_chunk_size", most=2 * MOST_CHUNK),
+        heads=section.integer("num_heads", maximum=MAX_HEADS),
+        head_dim=section.integer("attention_head_dim", maximum=MAX_WIDTH),
+        blocks=section.integer("n_blocks", maximum=MAX_LAYERS),
+        mid_blocks=section.integer("num_mid_blocks", maximum=MAX_LAYERS),
+        chunk=section.integer("static_chunk_size", maximum=2 * MAX_CHUNK),
     )
 
 
 def _vocoder(section: Section, sample_rate: int) -> VocoderConfig:
-    _only(section, "in_channels", MELS)
-    _only(section, "sampling_rate", sample_rate)
+    _require(section, "in_channels", MELS)
+    _require(section, "sampling_rate", sample_rate)
     stft = section.section("istft_params")
     f0 = section.section("f0_predictor")
-    _only(f0, "in_channels", MELS)
-    _only(f0, "num_class", 1, 1)
-    made = VocoderConfig(
-        base_channels=section.integer("base_channels", most=MOST_WIDTH),
-        harmonics=section.integer("nb_harmonics", most=100),
+    _require(f0, "in_channels", MELS)
+    _require(f0, "num_class", 1, 1)
+    config = VocoderConfig(
+        base_channels=section.integer("base_channels", maximum=MAX_WIDTH),
+        harmonics=section.integer("nb_harmonics", maximum=100),
         alpha=section.number("nsf_alpha"),
         sigma=section.number("nsf_sigma"),
         voiced_threshold=section.number("nsf_voiced_threshold"),
         rates=section.rates("upsample_rates", ()),
         kernels=section.rates("upsample_kernel_sizes", ()),
-        n_fft=stft.integer("n_fft", most=1024),
-        hop=stft.integer("hop_len", most=256),
+        n_fft=stft.integer("n_fft", maximum=1024),
+        hop=stft.integer("hop_len", maximum=256),
         res_kernels=section.rates("resblock_kernel_sizes", ()),
         res_dilations=_dilations(section, "resblock_dilation_sizes"),
         source_kernels=section.rates("source_resblock_kernel_sizes", ()),
         source_dilations=_dilations(section, "source_resblock_dilation_sizes"),
         slope=section.number("lrelu_slope"),
         limit=section.number("audio_limit"),
-        f0_channels=f0.integer("cond_channels", most=MOST_WIDTH),
+        f0_channels=f0.integer("cond_channels", maximum=MAX_WIDTH),
         sample_rate=sample_rate,
     )
-    stages = len(made.rates)
+    stages = len(config.rates)
     if not (
-        made.frame == FRAME
-        and made.n_fft == 4 * made.hop
-        and len(made.kernels) == len(made.source_kernels) == len(made.source_dilations) == stages
-        and len(made.res_kernels) == len(made.res_dilations)
-        and all(k >= r and (k - r) % 2 == 0 for k, r in zip(made.kernels, made.rates, strict=True))
-        and all(k % 2 for k in (*made.res_kernels, *made.source_kernels))
-        and made.base_channels % 2**stages == 0
+        config.frame == FRAME_SAMPLES
+        and config.n_fft == 4 * config.hop
+        and len(config.kernels)
+        == len(config.source_kernels)
+        == len(config.source_dilations)
+        == stages
+        and len(config.res_kernels) == len(config.res_dilations)
+        and all(
+            k >= r and (k - r) % 2 == 0 for k, r in zip(config.kernels, config.rates, strict=True)
+        )
+        and all(k % 2 for k in (*config.res_kernels, *config.source_kernels))
+        and config.base_channels % 2**stages == 0
     ):
         raise ConfigError(
-            f"{section.where}: its rates, kernels and dilations do not make frames of {FRAME} "
-            "samples"
+            f"{section.location}: its rates, kernels and dilations do not make frames of "
+            f"{FRAME_SAMPLES} samples"
         )
-    return made
+    return config
 
 
 def _dilations(section: Section, key: str) -> tuple[tuple[int, ...], ...]:
-    rows = section.data.get(key)
+    rows = section.fields.get(key)
     if not isinstance(rows, list) or len(rows) > 12:
-        raise ConfigError(f"{section.where}: {key!r} must be a list of lists")
-    return tuple(Section(section.where, {key: row}).rates(key, ()) for row in rows)
+        raise ConfigError(f"{section.location}: {key!r} must be a list of lists")
+    return tuple(Section(section.location, {key: row}).rates(key, ()) for row in rows)
 
 
 _MISSING = object()
 
 
-def _only(section: Section, key: str, value: Any, default: Any = _MISSING) -> Any:
-    """The one value that this package knows. Raises ConfigError."""
-    found = section.data.get(key, default)
-    if found is _MISSING or type(found) is not type(value) or found != value:
-        said = "missing" if found is _MISSING else shown(repr(found))
-        raise ConfigError(f"{section.where}: {key!r} must be {value!r}, found {said}")
-    return found
+def _require(section: Section, key: str, expected: Any, default: Any = _MISSING) -> Any:
+    """Returns a setting that must equal `expected`. Raises ConfigError."""
+    actual = section.fields.get(key, default)
+    if actual is _MISSING or type(actual) is not type(expected) or actual != expected:
+        description = "missing" if actual is _MISSING else printable(repr(actual))
+        raise ConfigError(f"{section.location}: {key!r} must be {expected!r}, found {description}")
+    return actual
 
 
-def _blank(path: Path) -> dict[str, Any]:
+def _read_qwen_config(path: Path) -> dict[str, Any]:
     try:
-        return read_object(path, MOST_BYTES, ConfigError)
+        return read_object(path, MAX_BYTES, ConfigError)
     except FileNotFoundError:
         raise CheckpointError(f"{path}: missing; copy it from the model's repository") from None
 
@@ -318,8 +325,8 @@ def _blank(path: Path) -> dict[str, Any]:
 # ---- the yaml
 
 
-class _Plain(yaml.SafeLoader):
-    """Tags are not looked at: what they stand before is a mapping, a list or a text."""
+class _PlainLoader(yaml.SafeLoader):
+    """Loads plain mappings, lists and texts, whatever their tags."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -328,7 +335,7 @@ class _Plain(yaml.SafeLoader):
 
 
 @dataclass(frozen=True, slots=True)
-class _Ref:
+class _Reference:
     """`!ref <a>` or `!ref <a> * <b>`."""
 
     names: tuple[str, ...]
@@ -337,7 +344,7 @@ class _Ref:
 _REF = re.compile(r"<(\w+)>(?: \* <(\w+)>)?")
 
 
-def _tagged(loader: _Plain, suffix: str, node: yaml.Node) -> Any:
+def _construct_plain(loader: _PlainLoader, suffix: str, node: yaml.Node) -> Any:
     if isinstance(node, yaml.MappingNode):
         return loader.construct_mapping(node, deep=True)
     if isinstance(node, yaml.SequenceNode):
@@ -345,49 +352,52 @@ def _tagged(loader: _Plain, suffix: str, node: yaml.Node) -> Any:
     return str(node.value)
 
 
-def _reference(loader: _Plain, node: yaml.Node) -> _Ref:
-    found = _REF.fullmatch(str(node.value))
-    if found is None:
-        raise yaml.YAMLError(f"!ref {shown(str(node.value))} is not understood")
-    return _Ref(tuple(name for name in found.groups() if name))
+def _construct_reference(loader: _PlainLoader, node: yaml.Node) -> _Reference:
+    match = _REF.fullmatch(str(node.value))
+    if match is None:
+        raise yaml.YAMLError(f"!ref {printable(str(node.value))} is not understood")
+    return _Reference(tuple(name for name in match.groups() if name))
 
 
 for _tag in ("!new:", "!name:", "!apply:"):
-    _Plain.add_multi_constructor(_tag, _tagged)
-_Plain.add_constructor("!ref", _reference)
+    _PlainLoader.add_multi_constructor(_tag, _construct_plain)
+_PlainLoader.add_constructor("!ref", _construct_reference)
 
 
-def _yaml(path: Path) -> Mapping[str, Any]:
-    """The file as plain data, references resolved. Raises ConfigError, CheckpointError."""
+def _read_yaml(path: Path) -> Mapping[str, Any]:
+    """Reads a file as plain data, with references resolved.
+
+    Raises ConfigError, CheckpointError.
+    """
     try:
-        if path.is_file() and path.stat().st_size > MOST_BYTES:
-            raise ConfigError(f"{path}: such a file has {MOST_BYTES} bytes at most")
+        if path.is_file() and path.stat().st_size > MAX_BYTES:
+            raise ConfigError(f"{path}: such a file has {MAX_BYTES} bytes at most")
         text = path.read_text(encoding="utf-8")
-        data = yaml.load(text, Loader=_Plain)  # a SafeLoader
-        if not isinstance(data, dict):
+        document = yaml.load(text, Loader=_PlainLoader)  # a SafeLoader
+        if not isinstance(document, dict):
             raise ConfigError(f"{path}: expected a mapping")
-        return {key: _resolved(value, data) for key, value in data.items()}
+        return {key: _resolve_references(node, document) for key, node in document.items()}
     except FileNotFoundError:
         raise CheckpointError(
             f"{path.parent}: no {path.name}; is this a CosyVoice2 checkpoint?"
         ) from None
     except (OSError, ValueError, yaml.YAMLError, TypeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {shown(str(error))}") from error
+        raise ConfigError(f"{path}: cannot be read: {printable(str(error))}") from error
     except RecursionError as error:
         raise ConfigError(f"{path}: cannot be read: it is nested without end") from error
 
 
-def _resolved(value: Any, root: Mapping[str, Any]) -> Any:
-    if isinstance(value, dict):
-        return {key: _resolved(part, root) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_resolved(part, root) for part in value]
-    if not isinstance(value, _Ref):
-        return value
-    found = [root.get(name) for name in value.names]
-    if len(found) == 1:
-        # what is more than a value is about training
-        return found[0] if not isinstance(found[0], dict | list | _Ref) else None
-    if not all(type(one) is int for one in found):
-        raise ConfigError(f"{NAME}: {' * '.join(value.names)} are not two whole numbers")
-    return math.prod(found)
+def _resolve_references(node: Any, root: Mapping[str, Any]) -> Any:
+    if isinstance(node, dict):
+        return {key: _resolve_references(part, root) for key, part in node.items()}
+    if isinstance(node, list):
+        return [_resolve_references(part, root) for part in node]
+    if not isinstance(node, _Reference):
+        return node
+    numbers = [root.get(name) for name in node.names]
+    if len(numbers) == 1:
+        # A reference to a mapping or list is a setting for training.
+        return numbers[0] if not isinstance(numbers[0], dict | list | _Reference) else None
+    if not all(type(number) is int for number in numbers):
+        raise ConfigError(f"{CONFIG_FILE}: {' * '.join(node.names)} are not two whole numbers")
+    return math.prod(numbers)

@@ -1,7 +1,7 @@
-"""The flow's encoder: embedded tokens at 25 Hz -> frames at 50 Hz, by a conformer.
+"""The flow's encoder: a conformer from embedded tokens at 25 Hz to frames at 50 Hz.
 
-Every token looks at the three after it; then attention with relative positions before and after
-the doubling. It knows nothing of mels, speakers or rows' texts.
+Every token looks at the three after it; attention with relative positions follows, before and
+after the rate is doubled. Knows nothing of mels, speakers or texts.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ import mlx.nn as nn
 import numpy as np
 
 from cosyvoice2.config import LOOK_AHEAD, EncoderConfig
-from cosyvoice2.layers import CausalConv, Past, Sight, attend, convolved, sight
+from cosyvoice2.layers import CausalConv, Past, Sight, attend, convolved, row_sight
 from speechbase.functions import silu
 
 DOUBLED_LAYERS = 4  # after the doubling, in every checkpoint
 DOUBLED_KERNEL = 5
-SHORT, KEPT = 256, 2048
-"""Positions that the tables of distances reach at first, and those at most that are kept."""
+MIN_POSITIONS, MAX_KEPT_POSITIONS = 256, 2048
+"""Positions that the first distance table covers, and the most that a cached table covers."""
 
 
-def distances(width: int, reach: int) -> mx.array:
-    """What says a distance i - j, for reach - 1 down to 1 - reach: (2 reach - 1, width) float32.
+def distance_table(width: int, reach: int) -> mx.array:
+    """Encodes the distances from reach - 1 down to 1 - reach: (2 reach - 1, width) float32.
 
-    Sine and cosine in turns; the angle is a float32 product, as upstream's.
+    Sines and cosines alternate; the angle is a float32 product, as upstream.
     """
-    even = np.arange(0, width, 2, dtype=np.float32)
-    frequency = np.exp((even * np.float32(-np.log(10000) / width)).astype(np.float64))
-    far = np.arange(reach - 1, -reach, -1, dtype=np.float32)
-    angle = (far[:, None] * frequency.astype(np.float32)).astype(np.float64)
-    table = np.stack([np.sin(angle), np.cos(angle)], axis=-1)
-    return mx.array(table.reshape(len(far), width).astype(np.float32))
+    channels = np.arange(0, width, 2, dtype=np.float32)
+    frequency = np.exp((channels * np.float32(-np.log(10000) / width)).astype(np.float64))
+    offsets = np.arange(reach - 1, -reach, -1, dtype=np.float32)
+    angles = (offsets[:, None] * frequency.astype(np.float32)).astype(np.float64)
+    table = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+    return mx.array(table.reshape(len(offsets), width).astype(np.float32))
 
 
-def by_distance(q: mx.array, table: mx.array, start: int, keys: int) -> mx.array:
-    """Each query's product with what says its distance to each of the keys: (B, heads, n, keys).
+def distance_scores(q: mx.array, table: mx.array, start: int, keys: int) -> mx.array:
+    """Returns the products of queries and distances, (B, heads, n, keys).
 
-    q (B, heads, n, d), the first of them at position `start`; table (heads, 2 reach - 1, d) as
-    `distances` has it. A row has the products for all distances that any query needs; where one's
-    own begin moves left from query to query, so that a view with other strides has them in place.
+    q (B, heads, n, d) begins at position `start`; table (heads, 2 reach - 1, d) is a projected
+    `distance_table`. A row of `products` covers all distances that any query needs. The span of one
+    query begins a column further left than that of the query before, so a strided view aligns them.
     """
     rows, heads, n, _ = q.shape
     first, count = (table.shape[1] + 1) // 2 - start - n, keys + n - 1
@@ -50,7 +50,10 @@ def by_distance(q: mx.array, table: mx.array, start: int, keys: int) -> mx.array
 
 
 class RelativeAttention(nn.Module):
-    """(q + u) k + (q + v) of the distance, scaled; all products of one input are made as one."""
+    """Attention with scores (q + u) k + (q + v) p, scaled, where p encodes the distance.
+
+    The projections of the input are computed as a single product.
+    """
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -65,32 +68,34 @@ class RelativeAttention(nn.Module):
         self._joined: list[mx.array] = []
 
     def join(self) -> list[mx.array]:
-        """Make one product of four: q + u, the scaled q + v, k and v. Returns what was made."""
+        """Joins the projections to q + u, the scaled q + v, k and v; returns the new arrays."""
         q, k, v, scale = self.linear_q, self.linear_k, self.linear_v, self._shape[1] ** -0.5
         weights = [q.weight, q.weight * scale, k.weight, v.weight]
-        u, of_distance = self.pos_bias_u.reshape(-1), self.pos_bias_v.reshape(-1)
-        biases = [q.bias + u, (q.bias + of_distance) * scale, k.bias, v.bias]
+        u, position_bias = self.pos_bias_u.reshape(-1), self.pos_bias_v.reshape(-1)
+        biases = [q.bias + u, (q.bias + position_bias) * scale, k.bias, v.bias]
         self._joined = [mx.concatenate(weights), mx.concatenate(biases)]
         return self._joined
 
     def table(self, distances: mx.array) -> mx.array:
-        """(2 reach - 1, width) -> (heads, 2 reach - 1, d)."""
+        """Projects encoded distances: (2 reach - 1, width) -> (heads, 2 reach - 1, d)."""
         return self.linear_pos(distances).reshape(-1, *self._shape).swapaxes(0, 1)
 
     def __call__(
         self, x: mx.array, table: mx.array, sight: Sight, past: Past | None = None
     ) -> mx.array:
         weight, bias = self._joined or self.join()
-        made = mx.addmm(bias, x, weight.T).reshape(*x.shape[:2], 4, *self._shape)
-        kv = made[:, :, 2:] if past is None else past.appended(self, made[:, :, 2:])
+        projected = mx.addmm(bias, x, weight.T).reshape(*x.shape[:2], 4, *self._shape)
+        kv = projected[:, :, 2:] if past is None else past.append(self, projected[:, :, 2:])
         keys = kv.shape[1]
-        q, of_distance = made[:, :, 0].swapaxes(1, 2), made[:, :, 1].swapaxes(1, 2)
+        q, position_q = projected[:, :, 0].swapaxes(1, 2), projected[:, :, 1].swapaxes(1, 2)
         k, v = kv[:, :, 0].swapaxes(1, 2), kv[:, :, 1].swapaxes(1, 2)
 
         def scores(block: slice) -> mx.array:
-            added = by_distance(of_distance[:, :, block], table, sight.start + block.start, keys)
-            mask = sight.of(block)
-            return added if mask is None else mx.where(mask, added, -mx.inf)
+            position_scores = distance_scores(
+                position_q[:, :, block], table, sight.start + block.start, keys
+            )
+            mask = sight.mask_of(block)
+            return position_scores if mask is None else mx.where(mask, position_scores, -mx.inf)
 
         y = attend(q, k, v, self._shape[1] ** -0.5, scores)
         return self.linear_out(y.reshape(x.shape))
@@ -126,7 +131,7 @@ class ConformerLayer(nn.Module):
 
 
 class InputLayer(nn.Module):
-    """A product and a norm, times the root of the width."""
+    """A linear layer and a norm, times the root of the width."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -139,7 +144,7 @@ class InputLayer(nn.Module):
 
 
 class LookAhead(nn.Module):
-    """Adds to each token what it sees of the three after it."""
+    """Adds to each token a convolution of the three tokens after it."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -149,12 +154,12 @@ class LookAhead(nn.Module):
     def __call__(self, x: mx.array, past: Past | None = None) -> mx.array:
         """(B, L + 3, width) -> (B, L, width)."""
         y = convolved(x, self.conv1.weight, self.conv1.bias)
-        y = mx.maximum(y, 0.01 * y)  # a leaky rectifier; MLX's own compiles on a CPU, too
+        y = mx.maximum(y, 0.01 * y)  # a leaky ReLU; MLX's own would compile on a CPU
         return x[:, :-LOOK_AHEAD] + self.conv2(y, past)
 
 
 class Doubling(nn.Module):
-    """Each input twice, then a causal convolution."""
+    """Repeats each input, then applies a causal convolution."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -177,10 +182,10 @@ class Encoder(nn.Module):
         self.up_embed = InputLayer(config.width)
         self.up_encoders = [ConformerLayer(config) for _ in range(DOUBLED_LAYERS)]
         self.after_norm = nn.LayerNorm(config.width)
-        self._tables: dict[str, list[mx.array]] = {}  # the longest so far of each stack
+        self._tables: dict[str, list[mx.array]] = {}  # the longest distance tables, by stack
 
     def join(self) -> list[mx.array]:
-        """Join the layers' products, once the weights are there. Returns what was made."""
+        """Joins the layers' projections once the weights are loaded; returns the new arrays."""
         layers = [*self.encoders, *self.up_encoders]
         return [array for layer in layers for array in layer.self_attn.join()]
 
@@ -196,28 +201,29 @@ class Encoder(nn.Module):
     ) -> mx.array:
         """Embedded tokens (B, L, width) -> frames (B, 2 n, width), n = L or without `finalize` L-3.
 
-        Row b has counts[b] tokens; what comes after those is padding. Without `finalize` its last
-        three are looked at only. With a `past`, they follow the `start` tokens that it has seen.
+        Row b has counts[b] tokens, followed by padding. Without `finalize` its last three tokens
+        are looked at but give no frames. With a `past`, the tokens follow the `start` tokens that
+        it has seen.
         """
         x = self.embed(x)
         if finalize:
             if min(counts) < x.shape[1]:
-                there = mx.arange(x.shape[1]) < mx.array(np.array(counts))[:, None]
-                x = mx.where(there[..., None], x, 0.0)
+                is_token = mx.arange(x.shape[1]) < mx.array(np.array(counts))[:, None]
+                x = mx.where(is_token[..., None], x, 0.0)
             x = mx.pad(x, [(0, 0), (0, LOOK_AHEAD), (0, 0)])
         else:
             counts = [count - LOOK_AHEAD for count in counts]
         x = self.pre_lookahead_layer(x, past)
         chunk = self._config.chunk if streaming else None
-        x = self._stack("encoders", x, counts, chunk, past, start)
+        x = self._run_stack("encoders", x, counts, chunk, past, start)
         x = self.up_embed(self.up_layer(x, past))
         doubled = [2 * count for count in counts]
-        x = self._stack(
+        x = self._run_stack(
             "up_encoders", x, doubled, None if chunk is None else 2 * chunk, past, 2 * start
         )
         return self.after_norm(x)
 
-    def _stack(
+    def _run_stack(
         self,
         name: str,
         x: mx.array,
@@ -227,21 +233,21 @@ class Encoder(nn.Module):
         start: int,
     ) -> mx.array:
         total = start + x.shape[1]
-        seen = sight([start + count for count in counts], total, chunk, start)
-        for layer, table in zip(self[name], self._reaching(name, total), strict=True):
-            x = layer(x, table, seen, past)
+        sight = row_sight([start + count for count in counts], total, chunk, start)
+        for layer, table in zip(self[name], self._distance_tables(name, total), strict=True):
+            x = layer(x, table, sight, past)
         return x
 
-    def _reaching(self, name: str, positions: int) -> list[mx.array]:
-        """For each layer of a stack the table of its distances, for as many positions or more."""
-        kept = self._tables.get(name)
-        if kept is not None and kept[0].shape[1] >= 2 * positions - 1:
-            return kept
-        reach = max(SHORT, 1 << (positions - 1).bit_length())
-        if reach > KEPT:
+    def _distance_tables(self, name: str, positions: int) -> list[mx.array]:
+        """Returns the distance table of each layer of a stack, for `positions` or more."""
+        cached = self._tables.get(name)
+        if cached is not None and cached[0].shape[1] >= 2 * positions - 1:
+            return cached
+        reach = max(MIN_POSITIONS, 1 << (positions - 1).bit_length())
+        if reach > MAX_KEPT_POSITIONS:
             reach = positions
-        table = distances(self._config.width, reach)
-        made = [layer.self_attn.table(table) for layer in self[name]]
-        if reach <= KEPT:
-            self._tables[name] = made
-        return made
+        table = distance_table(self._config.width, reach)
+        tables = [layer.self_attn.table(table) for layer in self[name]]
+        if reach <= MAX_KEPT_POSITIONS:
+            self._tables[name] = tables
+        return tables

@@ -1,9 +1,8 @@
 """The flow's estimator: the velocity of noisy frames at one moment, by a U-Net of one level.
 
-It sees frames, a moment, and the condition: `mu`, speaker, reference. It knows nothing of grids,
-guidance or noise; those are `flow.py`'s. What does not change from moment to moment is made for all
-of them: the condition's share of the first convolution (`Known`), and what the moments give to each
-stage.
+Its inputs are frames, a moment, and the condition: `mu`, speaker, reference. `flow.py` has the time
+grid, the guidance and the noise. Terms that do not depend on the frames are computed once for all
+moments: the condition's share of the first block (`ConditionTerms`), and the embedded moments.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ from cosyvoice2.layers import (
     convolved,
     gelu,
     mish,
-    mish_and,
+    mish_plus,
     pointwise,
 )
 from speechbase.functions import silu, time_embedding
-from speechbase.linear import joined
+from speechbase.linear import join_layers
 
 TIME_RATIO = 4  # the moments' width by the channels
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What the condition gives, biases included: one array each of (G, B, T, channels).
+class ConditionTerms:
+    """The condition's share of the first block, biases included, each (G, B, T, channels).
 
-    G is 1, or 2 with what nothing gives below, for guidance.
+    G is 1, or 2 for guidance: the second part is that of an empty condition.
     """
 
-    conv: mx.array  # to the first convolution
-    residual: mx.array  # to the way past it
+    conv: mx.array  # added to the first convolution
+    residual: mx.array  # added to the residual branch
 
 
 class TimeMLP(nn.Module):
@@ -61,20 +60,20 @@ class CausalBlock(nn.Module):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        # Numbered as in the checkpoint; what has no weights there is part of the call here.
+        # Numbered as in the checkpoint, where layers without weights take up numbers.
         self.block = [CausalConv(inputs, outputs, 3), nn.Identity(), nn.LayerNorm(outputs)]
 
-    def __call__(self, x: mx.array, other: mx.array, past: Past | None = None) -> mx.array:
-        """With `other` added."""
-        return self.rest(self.block[0](x, past), other)
+    def __call__(self, x: mx.array, addend: mx.array, past: Past | None = None) -> mx.array:
+        """Adds `addend` to the output."""
+        return self.after_conv(self.block[0](x, past), addend)
 
-    def rest(self, convolved: mx.array, other: mx.array) -> mx.array:
-        """From the convolution's result on."""
-        return mish_and(self.block[2](convolved), other)
+    def after_conv(self, convolved: mx.array, addend: mx.array) -> mx.array:
+        """Runs the block from the convolution's output on."""
+        return mish_plus(self.block[2](convolved), addend)
 
 
 class ResnetBlock(nn.Module):
-    """Two causal blocks, the moment added between them, and a way past them."""
+    """Two causal blocks with the time embedding added between them, and a residual branch."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -84,23 +83,24 @@ class ResnetBlock(nn.Module):
         self.res_conv = nn.Conv1d(inputs, outputs, 1)
 
     def __call__(self, x: mx.array, time: mx.array, past: Past | None = None) -> mx.array:
-        """x (B, T, inputs); time (B or 1, outputs), what `mlp` makes of the moment."""
+        """x (B, T, inputs); time (B or 1, outputs), the output of `mlp` for the moment."""
         first = self.block1.block[0](x, past)
-        return self.rest(first, pointwise(self.res_conv, x), time, past)
+        return self.after_conv(first, pointwise(self.res_conv, x), time, past)
 
-    def rest(
+    def after_conv(
         self, convolved: mx.array, residual: mx.array, time: mx.array, past: Past | None = None
     ) -> mx.array:
-        """From the first convolution's result on."""
-        return self.block2(self.block1.rest(convolved, time[:, None]), residual, past)
+        """Runs the block from the first convolution's output on."""
+        return self.block2(self.block1.after_conv(convolved, time[:, None]), residual, past)
 
 
 class SelfAttention(nn.Module):
-    """Attention of unbiased heads that know no positions.
+    """Self-attention without biases and positions.
 
-    With a past it keeps its inputs, which are a quarter of keys and values (a second of sound is 57
-    MB in all of the flow's layers and steps, not 229), and does not make keys and values of them:
-    q (W_k y) = (q W_k) y, so that a query is taken to the inputs' width, as is what it gathers.
+    With a past, it stores its inputs, a quarter of the size of keys and values: a second of sound
+    takes 57 MB in all layers and steps of the flow, not 229. Keys and values of stored inputs are
+    not computed: as q (W_k y) = (q W_k) y, queries are projected to the width of the inputs, and
+    the attended inputs are projected to values.
     """
 
     def __init__(self, width: int, heads: int, head_dim: int) -> None:
@@ -113,33 +113,33 @@ class SelfAttention(nn.Module):
         self._qkv: nn.Module | None = None
 
     def join(self) -> nn.Module:
-        """Make one product of three."""
-        self._qkv = joined([self.to_q, self.to_k, self.to_v])
+        """Joins the three projections to one product."""
+        self._qkv = join_layers([self.to_q, self.to_k, self.to_v])
         return self._qkv
 
     def __call__(self, y: mx.array, sight: Sight, past: Past | None = None) -> mx.array:
-        if past is not None and past.knows(self):
-            return self._continued(y, past.appended(self, y), sight)
+        if past is not None and past.has_inputs_of(self):
+            return self._attend_to_inputs(y, past.append(self, y), sight)
         if past is not None:
-            past.appended(self, y)
+            past.append(self, y)
         qkv = self.join() if self._qkv is None else self._qkv
-        made = qkv(y).reshape(*y.shape[:2], 3, self._heads, self._head_dim)
-        q, k, v = (made[:, :, part].swapaxes(1, 2) for part in range(3))
-        return self._out(self._attend(q, k, v, sight))
+        projected = qkv(y).reshape(*y.shape[:2], 3, self._heads, self._head_dim)
+        q, k, v = (projected[:, :, part].swapaxes(1, 2) for part in range(3))
+        return self._project_out(self._attend(q, k, v, sight))
 
-    def _continued(self, y: mx.array, seen: mx.array, sight: Sight) -> mx.array:
+    def _attend_to_inputs(self, y: mx.array, inputs: mx.array, sight: Sight) -> mx.array:
         shape = (self._heads, self._head_dim, y.shape[-1])
         q = self.to_q(y).reshape(*y.shape[:2], *shape[:2]).swapaxes(1, 2)
         q = q @ self.to_k.weight.reshape(shape)
-        seen = seen[:, None]
-        gathered = self._attend(q, seen, seen, sight).swapaxes(1, 2)
-        values = gathered @ self.to_v.weight.reshape(shape).swapaxes(-1, -2)
-        return self._out(values.swapaxes(1, 2))
+        inputs = inputs[:, None]
+        gathered = self._attend(q, inputs, inputs, sight).swapaxes(1, 2)
+        outputs = gathered @ self.to_v.weight.reshape(shape).swapaxes(-1, -2)
+        return self._project_out(outputs.swapaxes(1, 2))
 
     def _attend(self, q: mx.array, k: mx.array, v: mx.array, sight: Sight) -> mx.array:
-        return attend(q, k, v, self._head_dim**-0.5, sight.of)
+        return attend(q, k, v, self._head_dim**-0.5, sight.mask_of)
 
-    def _out(self, y: mx.array) -> mx.array:
+    def _project_out(self, y: mx.array) -> mx.array:
         return self.to_out[0](y.reshape(*y.shape[:2], -1))
 
 
@@ -155,7 +155,7 @@ class Projection(nn.Module):
 
 
 class Widening(nn.Module):
-    """To four times the width and back."""
+    """The feed-forward layer: to four times the width and back."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -195,9 +195,9 @@ class Estimator(nn.Module):
         self.up_blocks: list[list[Any]] = [[*self._stage(2 * width), CausalConv(width, width, 3)]]
         self.final_block = CausalBlock(width, width)
         self.final_proj = nn.Conv1d(width, MELS, 1)
-        # The first convolution, split: of the noisy frames, and of the condition.
-        self._of_x: list[mx.array] = []
-        self._of_condition: list[mx.array] = []
+        # Weights of the first convolution and residual, for the noisy frames and the condition.
+        self._x_weights: list[mx.array] = []
+        self._condition_weights: list[mx.array] = []
 
     def _stage(self, inputs: int) -> list[Any]:
         c = self.config
@@ -205,19 +205,19 @@ class Estimator(nn.Module):
 
     @property
     def stages(self) -> list[list[Any]]:
-        """Down, those of the middle, up."""
+        """The down, middle and up blocks, in order."""
         return [self.down_blocks[0], *self.mid_blocks, self.up_blocks[0]]
 
     def join(self) -> list[mx.array]:
-        """Join and split products, once the weights are there. Returns what was made."""
+        """Joins and splits weights once they are loaded; returns the new arrays."""
         for stage in self.stages:
             for block in stage[1]:
                 block.attn1.join()
         first = self.down_blocks[0][0]
-        conv, past_it = first.block1.block[0].weight, first.res_conv.weight[:, 0].T
-        self._of_x = [mx.contiguous(conv[..., :MELS]), past_it[:MELS]]
-        self._of_condition = [mx.contiguous(conv[..., MELS:]), past_it[MELS:]]
-        return [*self._of_x, *self._of_condition]
+        conv, residual = first.block1.block[0].weight, first.res_conv.weight[:, 0].T
+        self._x_weights = [mx.contiguous(conv[..., :MELS]), residual[:MELS]]
+        self._condition_weights = [mx.contiguous(conv[..., MELS:]), residual[MELS:]]
+        return [*self._x_weights, *self._condition_weights]
 
     def __call__(
         self,
@@ -232,15 +232,15 @@ class Estimator(nn.Module):
 
         mu and cond (B, T, 80), speaker (B, 80).
         """
-        return self.velocity(x, self.known(mu, speaker, cond), self.moments(t)[0], sight)
+        return self.velocity(x, self.condition_terms(mu, speaker, cond), self.moments(t)[0], sight)
 
     def moments(self, t: np.ndarray) -> mx.array:
-        """What K moments (K,) give to each of the stages: (K, stages, 1, channels)."""
+        """Embeds K moments (K,) for each of the stages: (K, stages, 1, channels)."""
         time = mish(self.time_mlp(time_embedding(t, self.config.in_channels)))
         layers = [stage[0].mlp[1] for stage in self.stages]
         return mx.stack([layer(time) for layer in layers], axis=1)[:, :, None]
 
-    def known(
+    def condition_terms(
         self,
         mu: mx.array,
         speaker: mx.array,
@@ -248,66 +248,73 @@ class Estimator(nn.Module):
         *,
         guided: bool = False,
         past: Past | None = None,
-    ) -> Known:
-        """What the condition gives. `guided`: and below it, what none gives."""
-        if not self._of_condition:
+    ) -> ConditionTerms:
+        """Computes the condition's share of the first block; if `guided`, also the empty
+        condition's."""
+        if not self._condition_weights:
             self.join()
-        conv, residual = self._of_condition
+        conv, residual = self._condition_weights
         first = self.down_blocks[0][0]
         layer = first.block1.block[0]
-        everywhere = mx.broadcast_to(speaker[:, None], mu.shape)
-        z = mx.concatenate([mu, everywhere, cond], axis=-1)
+        speaker_frames = mx.broadcast_to(speaker[:, None], mu.shape)
+        z = mx.concatenate([mu, speaker_frames, cond], axis=-1)
         before = conv.shape[1] - 1
         if past is None:
             shared = convolved(z, conv, before=before)
         else:
             shared = convolved(past.prepend(layer, z, before), conv)
 
-        def both(given: mx.array, bias: mx.array) -> mx.array:
-            given = given + bias
-            return mx.stack([given, mx.broadcast_to(bias, given.shape)]) if guided else given[None]
+        def with_unconditional(share: mx.array, bias: mx.array) -> mx.array:
+            share = share + bias
+            return mx.stack([share, mx.broadcast_to(bias, share.shape)]) if guided else share[None]
 
-        return Known(both(shared, layer.bias), both(z @ residual, first.res_conv.bias))
+        return ConditionTerms(
+            with_unconditional(shared, layer.bias),
+            with_unconditional(z @ residual, first.res_conv.bias),
+        )
 
     def velocity(
         self,
         x: mx.array,
-        known: Known,
+        condition: ConditionTerms,
         moment: mx.array,
         sight: Sight,
         past: Past | None = None,
     ) -> mx.array:
-        """At x (B, T, 80), with G times B rows of what is known: (G B, T, 80).
+        """Returns the velocity at x (B, T, 80), under G conditions for each row: (G B, T, 80).
 
-        moment (stages, 1, channels), of `moments`.
+        moment (stages, 1, channels) is one of `moments`.
         """
         times = [time.squeeze(0) for time in mx.split(moment, moment.shape[0])]
-        h = self._first(x, known, times[0], past)
+        h = self._first_block(x, condition, times[0], past)
         down, up = self.down_blocks[0], self.up_blocks[0]
-        h = skip = _transformed(down[1], h, sight, past)
+        h = skip = _run_transformers(down[1], h, sight, past)
         h = down[2](h, past)
         for stage, time in zip(self.mid_blocks, times[1:-1], strict=True):
-            h = _transformed(stage[1], stage[0](h, time, past), sight, past)
+            h = _run_transformers(stage[1], stage[0](h, time, past), sight, past)
         h = up[0](mx.concatenate([h, skip], axis=-1), times[-1], past)
-        h = up[2](_transformed(up[1], h, sight, past), past)
+        h = up[2](_run_transformers(up[1], h, sight, past), past)
         final = mish(self.final_block.block[2](self.final_block.block[0](h, past)))
         return pointwise(self.final_proj, final)
 
-    def _first(self, x: mx.array, known: Known, time: mx.array, past: Past | None) -> mx.array:
-        """The first resnet block. The noisy frames' share is the same with the condition and
-        without."""
-        conv, residual = self._of_x
+    def _first_block(
+        self, x: mx.array, condition: ConditionTerms, time: mx.array, past: Past | None
+    ) -> mx.array:
+        """Runs the first ResNet block; the noisy frames' share is equal under all conditions."""
+        conv, residual = self._x_weights
         first, before = self.down_blocks[0][0], conv.shape[1] - 1
         if past is None:
             convolution = convolved(x, conv, before=before)
         else:
             convolution = convolved(past.prepend(first.block1.block[0], x, before), conv)
-        shape = (-1, *known.conv.shape[2:])
-        entered = (known.conv + convolution).reshape(shape)
-        return first.rest(entered, (known.residual + x @ residual).reshape(shape), time, past)
+        shape = (-1, *condition.conv.shape[2:])
+        entered = (condition.conv + convolution).reshape(shape)
+        return first.after_conv(
+            entered, (condition.residual + x @ residual).reshape(shape), time, past
+        )
 
 
-def _transformed(
+def _run_transformers(
     layers: list[TransformerBlock], x: mx.array, sight: Sight, past: Past | None
 ) -> mx.array:
     for layer in layers:

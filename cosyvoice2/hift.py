@@ -1,10 +1,10 @@
 """HiFT, the vocoder: mel -> pitch, and mel with a source signal -> samples, in float32.
 
-A neural source filter: the network shapes a spectrum of 16 samples every 4, partly from the mel
-and partly from the spectrum of the `source` (harmonics of the pitch and noise; `source.py`).
-Every layer is centred: a frame's samples depend on `reach` frames on either side, and
-`vocoder.py` cuts rows by that. Modules are named as hift.pt's keys, weight norms folded; arrays
-inside are (batch, time, channels). It knows no rows, windows or randomness.
+A neural source filter: the network predicts a spectrum of 16 samples every 4 samples, from the mel
+and from the spectrum of the `source` (harmonics of the pitch, and noise; see `source.py`). Every
+layer is centred: a frame's samples depend on `reach` frames on either side, and `vocoder.py` cuts
+rows into windows accordingly. Modules are named as the keys of hift.pt, with weight norms folded;
+arrays are (batch, time, channels). Knows no rows, windows or randomness.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import numpy as np
 
 from cosyvoice2.config import MELS, VocoderConfig
 from cosyvoice2.layers import padded, taps
-from speechbase.device import MadeOnce, elementwise, on_cuda, on_gpu
+from speechbase.device import RunOnce, elementwise, on_cuda, on_gpu
 from speechbase.functions import snake
 
 PITCH_LAYERS = 5
-"""Convolutions of kernel 3: so many frames on either side are seen by a frame's pitch."""
-LAST_SLOPE = 0.01  # of the last leaky rectifier, whatever the others have
-LOUDEST = 100.0  # magnitude of a bin
+"""Convolutions of kernel 3, and so the frames on either side that a frame's pitch depends on."""
+LAST_SLOPE = 0.01  # of the last leaky ReLU; the others' is a setting
+MAX_MAGNITUDE = 100.0  # limit of a bin's magnitude
 
 _snake = elementwise(snake)
 
@@ -50,8 +50,8 @@ def _sum_and_snake(
 
 
 @elementwise
-def _leaky(slope: float, *parts: mx.array) -> mx.array:
-    """Of the mean of the parts."""
+def _leaky_mean(slope: float, *parts: mx.array) -> mx.array:
+    """The leaky ReLU of the mean of the parts."""
     x = sum(parts[1:], parts[0]) * (1 / len(parts))
     return mx.maximum(x, x * slope)
 
@@ -63,8 +63,8 @@ def _elu(x: mx.array) -> mx.array:
 
 @elementwise
 def _spectrum(loudness: mx.array, angle: mx.array, quarter: mx.array) -> mx.array:
-    """Real and imaginary parts beside each other: the cosine is a sine a quarter turn on."""
-    return mx.minimum(mx.exp(loudness), LOUDEST) * mx.sin(mx.sin(angle) + quarter)
+    """Real and imaginary parts, from sines alone: a cosine is a sine shifted by `quarter`."""
+    return mx.minimum(mx.exp(loudness), MAX_MAGNITUDE) * mx.sin(mx.sin(angle) + quarter)
 
 
 @elementwise
@@ -73,10 +73,10 @@ def _clipped(x: mx.array, envelope: mx.array, limit: float) -> mx.array:
 
 
 class CentredConv(nn.Conv1d):
-    """A centred convolution: a product of the inputs that each output sees, side by side.
+    """A centred convolution, computed as one matrix product of each output's gathered inputs.
 
-    That is several times faster on a CPU than MLX's own, and on CUDA needs no plan of cuDNN's for
-    every length. Metal's own is one kernel and holds no inputs twice.
+    On a CPU this is several times faster than MLX's convolution, and on CUDA it needs no cuDNN plan
+    for every length. On Metal MLX's own is used: one kernel, without copies of the inputs.
     """
 
     def __init__(self, inputs: int, outputs: int, kernel: int, *, dilation: int = 1) -> None:
@@ -84,21 +84,21 @@ class CentredConv(nn.Conv1d):
         super().__init__(inputs, outputs, kernel, padding=pad, dilation=dilation)
 
     def lay_out(self) -> None:
-        """Put the weight into memory as the product wants it; its axes stay."""
+        """Arranges the weight in memory for the product; its axes do not change."""
         self.weight = mx.contiguous(self.weight.transpose(1, 2, 0)).transpose(2, 0, 1)
 
     def without_bias(self, x: mx.array) -> mx.array:
-        """The rest of it; what follows adds the bias in a kernel of its own."""
+        """Convolves without the bias, which the caller adds in a kernel of its own."""
         if on_gpu() and not on_cuda():
             return mx.conv1d(x, self.weight, self.stride, self.padding, self.dilation)
-        return self._seen(x) @ self._matrix()
+        return self._inputs_of_outputs(x) @ self._matrix()
 
     def __call__(self, x: mx.array) -> mx.array:
         if on_gpu() and not on_cuda():
             return self.without_bias(x) + self.bias
-        return mx.addmm(self.bias, self._seen(x), self._matrix())
+        return mx.addmm(self.bias, self._inputs_of_outputs(x), self._matrix())
 
-    def _seen(self, x: mx.array) -> mx.array:
+    def _inputs_of_outputs(self, x: mx.array) -> mx.array:
         x = padded(x, self.padding, self.padding)
         return taps(x, self.weight.shape[1], self.stride, self.dilation)
 
@@ -108,7 +108,7 @@ class CentredConv(nn.Conv1d):
 
 
 class SourceDown(CentredConv):
-    """From the source's spectrum down to a stage's rate: 1/stride of the frames."""
+    """Reduces the source's spectrum to a stage's rate, 1 / stride of its frames."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         nn.Conv1d.__init__(
@@ -117,7 +117,7 @@ class SourceDown(CentredConv):
 
 
 class Upsampling(nn.ConvTranspose1d):
-    """`stride` outputs for each input: a product of the few inputs that such a group sees."""
+    """A transposed convolution: a group of `stride` outputs is one product of its few inputs."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int) -> None:
         super().__init__(inputs, outputs, kernel, stride, (kernel - stride) // 2)
@@ -125,7 +125,7 @@ class Upsampling(nn.ConvTranspose1d):
         self._phases: mx.array | None = None
 
     def lay_out(self) -> mx.array:
-        """(sees * inputs, stride * outputs), the oldest input first; made once."""
+        """The product's matrix (sees * inputs, stride * outputs), oldest input first; cached."""
         if self._phases is None:
             outputs, kernel, inputs = self.weight.shape
             missing = self.sees * self.stride - kernel
@@ -137,14 +137,14 @@ class Upsampling(nn.ConvTranspose1d):
 
     def __call__(self, x: mx.array) -> mx.array:
         batch, time, _ = x.shape
-        seen = taps(padded(x, self.sees - 1, self.sees - 1), self.sees, 1, 1)
-        groups = seen @ self.lay_out()
+        inputs = taps(padded(x, self.sees - 1, self.sees - 1), self.sees, 1, 1)
+        groups = inputs @ self.lay_out()
         y = groups.reshape(batch, -1, self.bias.size)
         return y[:, self.padding : self.padding + time * self.stride] + self.bias
 
 
 class Alpha(nn.Module):
-    """x + sin(alpha x)^2 / alpha, one alpha for each channel."""
+    """The parameter of a snake activation, x + sin(alpha x)^2 / alpha: one alpha per channel."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -156,26 +156,28 @@ class ResBlock(nn.Module):
 
     def __init__(self, channels: int, kernel: int, dilations: tuple[int, ...]) -> None:
         super().__init__()
-        self.convs1 = [CentredConv(channels, channels, kernel, dilation=each) for each in dilations]
+        self.convs1 = [
+            CentredConv(channels, channels, kernel, dilation=dilation) for dilation in dilations
+        ]
         self.convs2 = [CentredConv(channels, channels, kernel) for _ in dilations]
         self.activations1 = [Alpha(channels) for _ in dilations]
         self.activations2 = [Alpha(channels) for _ in dilations]
 
     def __call__(self, x: mx.array) -> mx.array:
         active = _snake(x, self.activations1[0].alpha)
-        after = [each.alpha for each in self.activations1[1:]]
+        next_alphas = [alpha.alpha for alpha in self.activations1[1:]]
         for n, (dilated, conv, between) in enumerate(
             zip(self.convs1, self.convs2, self.activations2, strict=True)
         ):
             y = dilated.without_bias(active)
             y = conv.without_bias(_snake_of_sum(y, dilated.bias, between.alpha))
-            if n < len(after):
-                x, active = _sum_and_snake(x, y, conv.bias, after[n])
+            if n < len(next_alphas):
+                x, active = _sum_and_snake(x, y, conv.bias, next_alphas[n])
         return _sum(x, y, conv.bias)
 
 
 class ELU(nn.Module):
-    """MLX's own compiles on a CPU, too."""
+    """The ELU activation, uncompiled on a CPU, unlike MLX's own."""
 
     def __call__(self, x: mx.array) -> mx.array:
         return _elu(x)
@@ -199,7 +201,7 @@ class PitchPredictor(nn.Module):
 
 
 class SourceModule(nn.Module):
-    """The one layer of the source: how loud each harmonic is."""
+    """The source's only layer, which weighs the harmonics."""
 
     def __init__(self, sines: int) -> None:
         super().__init__()
@@ -239,20 +241,20 @@ class HiFT(nn.Module):
         self.f0_predictor = PitchPredictor(config.f0_channels)
         rates = itertools.accumulate(config.rates, operator.mul)
         self.widest = max(width * rate for width, rate in zip(widths[1:], rates, strict=True))
-        """Numbers of the widest layer for a frame of the mel."""
-        self._made = MadeOnce()
+        """Numbers in the widest layer's output for each mel frame."""
+        self._prepare_once = RunOnce()
 
     def ready(self) -> None:
-        """Lay the weights out and evaluate them, unless that was done; whoever computes calls it.
+        """Arranges and evaluates the weights, once; called before every computation.
 
-        RuntimeError where a GPU failed on them, then and ever after.
+        Raises RuntimeError if a GPU failed on them, also on later calls.
         """
 
         def make() -> list[object]:
             layers = [x for x in self.modules() if isinstance(x, CentredConv | Upsampling)]
             return [[layer.lay_out() for layer in layers], self.parameters()]
 
-        self._made(make)
+        self._prepare_once(make)
 
     def pitch(self, mel: mx.array) -> mx.array:
         """Mel (batch, frames, 80) -> fundamental frequency in Hz (batch, frames)."""
@@ -261,25 +263,25 @@ class HiFT(nn.Module):
     def decode(self, mel: mx.array, source: mx.array) -> mx.array:
         """Mel (batch, frames, 80), source (batch, n) -> samples (batch, n), n = frames * 480.
 
-        With the head of the source replaced by what an earlier call ended on, this is the official
-        inference with a cached source.
+        If the start of the source is replaced by the end of an earlier call's, this equals the
+        official inference with a cached source.
         """
         c = self.config
         spectrum, parts = self.analyse(source), [self.conv_pre(mel)]
         blocks = len(c.res_kernels)
         for n, up in enumerate(self.ups):
-            x = up(_leaky(c.slope, *parts))
+            x = up(_leaky_mean(c.slope, *parts))
             if n + 1 == len(self.ups):  # one frame of the spectrum more than there are hops
                 x = mx.concatenate([x[:, 1:2], x], axis=1)
             x = x + self.source_resblocks[n](self.source_downs[n](spectrum))
             parts = [block(x) for block in self.resblocks[n * blocks : (n + 1) * blocks]]
-        return self.synthesise(self.conv_post(_leaky(LAST_SLOPE, *parts)))
+        return self.synthesise(self.conv_post(_leaky_mean(LAST_SLOPE, *parts)))
 
     def analyse(self, source: mx.array) -> mx.array:
         """Samples (batch, n) -> their spectrum (batch, n / hop + 1, 2 * bins), real parts first."""
         half, hop = self.config.n_fft // 2, self.config.hop
-        left, right = source[:, half:0:-1], source[:, -2 : -half - 2 : -1]
-        mirrored = mx.concatenate([left, source, right], axis=1)[..., None]
+        mirrored_start, mirrored_end = source[:, half:0:-1], source[:, -2 : -half - 2 : -1]
+        mirrored = mx.concatenate([mirrored_start, source, mirrored_end], axis=1)[..., None]
         return taps(mirrored, 2 * half, hop, 1) @ _analysis(2 * half)
 
     def synthesise(self, x: mx.array) -> mx.array:
@@ -296,9 +298,9 @@ class HiFT(nn.Module):
 
 
 def reach(config: VocoderConfig) -> int:
-    """Frames on either side of one that its samples depend on, by the mel or by the source.
+    """Returns how many frames on either side a frame's samples depend on, by mel or source.
 
-    From the samples of frame 0 back to what they are made of, in each layer's own steps.
+    Follows the samples of frame 0 back through the layers, in the time steps of each layer.
     """
     ahead, hops = config.n_fft // 2 // config.hop, math.prod(config.rates)
     first, last = ahead + 1 - config.n_fft // config.hop - 3, hops - 1 + ahead + 3
@@ -306,12 +308,15 @@ def reach(config: VocoderConfig) -> int:
     stages = list(zip(config.rates, config.kernels, strict=True))
     for n, (rate, kernel) in reversed(list(enumerate(stages))):
         blocks = zip(config.res_kernels, config.res_dilations, strict=True)
-        seen = max(_reach_of(*each) for each in blocks)
-        first, last = first - seen, last + seen
-        own = _reach_of(config.source_kernels[n], config.source_dilations[n])
+        block_reach = max(_block_reach(*block) for block in blocks)
+        first, last = first - block_reach, last + block_reach
+        source_reach = _block_reach(config.source_kernels[n], config.source_dilations[n])
         stride = math.prod(config.rates[n + 1 :])
         # The strided convolution reaches a stride, the source's spectrum half its length.
-        begin, end = (first - own) * stride - stride - ahead, (last + own + 1) * stride + ahead
+        begin, end = (
+            (first - source_reach) * stride - stride - ahead,
+            (last + source_reach + 1) * stride + ahead,
+        )
         furthest = max(furthest, -(begin // hops), (end - 1) // hops)
         mirrored = n + 1 == len(stages)
         pad = (kernel - rate) // 2
@@ -320,8 +325,8 @@ def reach(config: VocoderConfig) -> int:
     return max(furthest, 3 - first, last + 3)
 
 
-def _reach_of(kernel: int, dilations: tuple[int, ...]) -> int:
-    """Steps that a `ResBlock` sees on either side."""
+def _block_reach(kernel: int, dilations: tuple[int, ...]) -> int:
+    """Steps on either side that an output of a `ResBlock` depends on."""
     return sum((kernel - 1) // 2 * (dilation + 1) for dilation in dilations)
 
 
@@ -329,7 +334,7 @@ def _reach_of(kernel: int, dilations: tuple[int, ...]) -> int:
 
 
 def _hann(length: int) -> np.ndarray:
-    """The periodic one, float64."""
+    """A periodic Hann window, float64."""
     return 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(length) / length)
 
 
@@ -348,9 +353,9 @@ def _analysis(n_fft: int) -> mx.array:
 
 @functools.cache
 def _synthesis(n_fft: int, hop: int) -> mx.array:
-    """(parts * 2 * bins, hop): from the frames that overlap in a hop, the oldest first.
+    """(parts * 2 * bins, hop): the inverse transform of the frames that overlap in a hop.
 
-    Their windows' squares sum to a constant, by which it is divided.
+    The oldest frame comes first. Divided by the sum of the squared windows, a constant.
     """
     cosines, sines = _waves(n_fft)
     weights = np.full(n_fft // 2 + 1, 2.0)
@@ -362,17 +367,17 @@ def _synthesis(n_fft: int, hop: int) -> mx.array:
 
 
 def _squares(n_fft: int, hop: int) -> np.ndarray:
-    """(parts, hop) squares of the window."""
+    """The squared window, (parts, hop)."""
     return (_hann(n_fft) ** 2).reshape(-1, hop)
 
 
 @functools.lru_cache(maxsize=16)
 def _envelope(hops: int, n_fft: int, hop: int) -> mx.array:
-    """(hops, hop): more than 1 at both ends, where frames are missing from the overlap."""
+    """Gains (hops, hop) that exceed 1 at both ends, where the overlap lacks frames."""
     squares = _squares(n_fft, hop)
     parts, ahead = len(squares), n_fft // 2 // hop
-    there = np.ones((hops, parts), bool)
+    has_frame = np.ones((hops, parts), bool)
     for part in range(parts):
         frames = np.arange(hops) + ahead - part  # the frame whose part this is in each hop
-        there[:, part] = (frames >= 0) & (frames <= hops)
-    return mx.array((squares.sum(axis=0) / (there @ squares)).astype(np.float32))
+        has_frame[:, part] = (frames >= 0) & (frames <= hops)
+    return mx.array((squares.sum(axis=0) / (has_frame @ squares)).astype(np.float32))

@@ -1,13 +1,12 @@
-"""The language model: text ids and speech tokens -> what the next speech token may be.
+"""The language model: text ids and speech tokens -> logits of the next speech token.
 
-Qwen2 of mlx-lm, fed with embeddings:
+mlx-lm's Qwen2, fed with embeddings:
 
     sos, text (a prompt's or instruction's first), task, speech tokens
 
-Names are those of llm.pt. Rows of different length stand side by side, left-padded, and come and
-go between steps; it draws nothing and knows no text. The keys and values of a head that requests
-share (sos and a prompt's text) are computed anew for each: of a few hundred positions a row speaks
-after, that is little.
+Names are those of llm.pt. Rows of different length are left-padded to one batch, and join and leave
+it between steps. Draws nothing and knows no text. Requests with the same prompt do not share its
+keys and values: computing them again costs little compared with a few hundred tokens of speech.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from cosyvoice2.arrays import ids
+from cosyvoice2.arrays import id_array
 from cosyvoice2.config import LMConfig
-from speechbase.cache import KVCache, rounded
-from speechbase.device import MadeOnce, on_cuda
+from speechbase.cache import KVCache, round_up
+from speechbase.device import RunOnce, on_cuda
 from speechbase.errors import ModelError, RequestError
 from speechbase.functions import swiglu
-from speechbase.linear import joined
+from speechbase.linear import join_layers
 
 SOS, TASK = 0, 1
 """Rows of `llm_embedding`."""
-ENDS = 3
+END_COUNT = 3
 """Ids after the speech tokens: end, unused, fill."""
-UNUSED = ("llm.model.lm_head.weight",)
-"""In llm.pt, and nowhere read: loading leaves it out."""
-COLUMNS = 32
-"""What a prefill's columns are rounded up to on CUDA, where MLX keeps a plan for each shape."""
+UNUSED_WEIGHTS = ("llm.model.lm_head.weight",)
+"""Weights in llm.pt that nothing uses; they are not loaded."""
+PREFILL_COLUMNS = 32
+"""Multiple of columns that a prefill is padded to on CUDA, where MLX keeps a plan per shape."""
 
 
 class Qwen2LM(nn.Module):
@@ -55,47 +54,46 @@ class Qwen2LM(nn.Module):
         """Loads Qwen2's network. Raises ModelError where mlx-lm is not installed."""
         super().__init__()
         self.config = config
-        self.llm = _Holder(_backbone(config))
+        self.llm = _ModelHolder(_build_backbone(config))
         self.llm_embedding = nn.Embedding(2, config.hidden_size)
-        self.llm_decoder = nn.Linear(config.hidden_size, config.speech_tokens + ENDS)
-        self.speech_embedding = nn.Embedding(config.speech_tokens + ENDS, config.hidden_size)
-        self._made = MadeOnce()
+        self.llm_decoder = nn.Linear(config.hidden_size, config.speech_tokens + END_COUNT)
+        self.speech_embedding = nn.Embedding(config.speech_tokens + END_COUNT, config.hidden_size)
+        self._prepare_once = RunOnce()
 
     @property
     def dtype(self) -> mx.Dtype:
-        """What activations are computed in: the weights', of quantised ones their scales'."""
+        """The dtype of the activations: that of the weights, or of the scales of quantised ones."""
         return self.llm.model.model.norm.weight.dtype
 
     def join(self) -> None:
-        """Make the weights ready: products of one input joined.
+        """Joins projections of the same input, once; no weight may change afterwards.
 
-        Done by the first pass, unless it was before; no weight may change afterwards. RuntimeError
-        where a GPU failed on it, then and ever after.
+        The first pass calls it. Raises RuntimeError if a GPU failed on it, also on later calls.
         """
-        self._made(self._ready)
+        self._prepare_once(self._join_layers)
 
-    def _ready(self) -> Any:
+    def _join_layers(self) -> Any:
         for layer in self.llm.model.model.layers:
             layer.self_attn.join()
             layer.mlp.join()
         return self.parameters()
 
-    # -- what goes in
+    # -- inputs
 
     def marker(self, row: int) -> mx.array:
-        """SOS or TASK, (1, width)."""
+        """Embeds SOS or TASK, (1, width)."""
         return self.llm_embedding(mx.array([row]))
 
     def text(self, ids: Sequence[int]) -> mx.array:
-        """(n, width)."""
+        """Embeds ids of text, (n, width)."""
         return self.llm.model.model.embed_tokens(mx.array(np.asarray(ids, np.int32)))
 
     def speech(self, tokens: Sequence[int]) -> mx.array:
-        """(n, width)."""
+        """Embeds speech tokens, (n, width)."""
         return self.speech_embedding(mx.array(np.asarray(tokens, np.int32)))
 
     def lead(self, text_ids: Sequence[int], tokens: Sequence[int]) -> mx.array:
-        """What stands before the first new token, (2 + texts + tokens, width)."""
+        """Embeds everything before the first new token, (2 + texts + tokens, width)."""
         return mx.concatenate([
             self.marker(SOS), self.text(text_ids), self.marker(TASK), self.speech(tokens)
         ])  # fmt: skip
@@ -103,18 +101,20 @@ class Qwen2LM(nn.Module):
     # -- passes
 
     def hidden(self, x: mx.array, cache: KVCache | None = None) -> mx.array:
-        """Embeddings (B, T, width), which follow what the cache holds, to Qwen2's output."""
+        """Runs Qwen2 on embeddings (B, T, width) that follow the cached positions."""
         self.join()
         network = self.llm.model.model
         if cache is None:
             return network(None, input_embeddings=x)
         count = x.shape[1]
         cache.open(count)
-        before = [cache.length - count - start for start in cache.starts]
-        # Of rows of one length a number; else one kernel's input for all layers.
-        offset = mx.array(before) if len(set(before)) > 1 else before[0]
+        positions = [cache.length - count - start for start in cache.starts]
+        # A number for rows of equal length; otherwise an array, computed once for all layers.
+        offset = mx.array(positions) if len(set(positions)) > 1 else positions[0]
         heads = self.config.num_heads
-        layers = [_Layer(cache, number, offset, heads) for number in range(self.config.num_layers)]
+        layers = [
+            _LayerCache(cache, number, offset, heads) for number in range(self.config.num_layers)
+        ]
         return network(None, cache=layers, input_embeddings=x)
 
     def decode(self, hidden: mx.array) -> mx.array:
@@ -124,76 +124,77 @@ class Qwen2LM(nn.Module):
     def logits(
         self, text_ids: Sequence[int], prefix_tokens: Sequence[int], tokens: Sequence[int]
     ) -> mx.array:
-        """In one pass, of the first of `tokens`, of each next, and of what follows the last.
+        """Returns logits of each of `tokens` and of the token after them, in one pass.
 
-        The ids of a prompt's text stand in front of the text's. (len(tokens) + 1, vocabulary)
-        float32.
+        (len(tokens) + 1, vocabulary) float32. The ids of a prompt come before those of the text.
         """
         x = self.lead(text_ids, [*prefix_tokens, *tokens])
         return self.decode(self.hidden(x[None])[0, -len(tokens) - 1 :])
 
-    def checked(
+    def check_inputs(
         self, text_ids: Any, prefix_tokens: Any, tokens: Any
     ) -> tuple[list[int], list[int], list[int]]:
-        """What `logits` takes, from outside; ends may be among the tokens. Raises
-        RequestError."""
-        texts, speech = self.config.vocab_size, self.config.speech_tokens + ENDS
-        found = (
-            ids("text_ids", text_ids, texts),
-            ids("prefix_tokens", prefix_tokens, speech),
-            ids("tokens", tokens, speech),
+        """Checks a caller's arguments for `logits`; tokens may include the end ids.
+
+        Raises RequestError.
+        """
+        text_limit, token_limit = self.config.vocab_size, self.config.speech_tokens + END_COUNT
+        arrays = (
+            id_array("text_ids", text_ids, text_limit),
+            id_array("prefix_tokens", prefix_tokens, token_limit),
+            id_array("tokens", tokens, token_limit),
         )
-        length = 2 + sum(map(len, found))
+        length = 2 + sum(map(len, arrays))
         if length > self.config.max_positions:
             raise RequestError(
                 f"all take {length} positions; the model has {self.config.max_positions}"
             )
-        text, prefix, said = (each.tolist() for each in found)
-        return text, prefix, said
+        text, prefix, speech = (array.tolist() for array in arrays)
+        return text, prefix, speech
 
-    def prefill(self, leads: Sequence[mx.array]) -> Lines:
-        """Read what stands before the first token of each row, (positions, width)."""
+    def prefill(self, leads: Sequence[mx.array]) -> RowStates:
+        """Runs the embeddings (positions, width) before the first token of each row."""
         counts = [len(lead) for lead in leads]
-        block = rounded(max(counts), COLUMNS if on_cuda() else 1)
+        block = round_up(max(counts), PREFILL_COLUMNS if on_cuda() else 1)
         x = mx.stack([mx.pad(lead, [(block - len(lead), 0), (0, 0)]) for lead in leads])
-        cache = self.space(counts, block)
+        cache = self.empty_cache(counts, block)
         last = self.hidden(x, cache)[:, -1]
         cache.trim()  # a step is faster without a mask
-        return Lines(cache, last)
+        return RowStates(cache, last)
 
-    def space(self, counts: Sequence[int], multiple: int = 1) -> KVCache:
-        """An empty cache for rows of so many positions."""
-        nothing = [None] * len(counts)
-        return KVCache.for_rows(self.config, self.dtype, counts, nothing, multiple=multiple)
+    def empty_cache(self, counts: Sequence[int], multiple: int = 1) -> KVCache:
+        """Returns an empty cache with space for `counts[b]` positions in row b."""
+        no_positions = [None] * len(counts)
+        return KVCache.for_rows(self.config, self.dtype, counts, no_positions, multiple=multiple)
 
-    def step(self, lines: Lines, tokens: Sequence[int]) -> None:
-        """Let every row take its last token in."""
-        lines.last = self.hidden(self.speech(tokens)[:, None], lines.cache)[:, -1]
+    def step(self, states: RowStates, tokens: Sequence[int]) -> None:
+        """Feeds the last token of every row."""
+        states.last = self.hidden(self.speech(tokens)[:, None], states.cache)[:, -1]
 
 
 @dataclass(slots=True)
-class Lines:
-    """B rows between two steps."""
+class RowStates:
+    """The state of B rows between two steps."""
 
     cache: KVCache
     last: mx.array  # (B, width), Qwen2's output at each row's last position
 
     def filter(self, rows: list[int]) -> None:
-        """Keep these rows, in this order."""
+        """Keeps only `rows`, in this order."""
         self.cache.filter(rows)
         self.last = self.last[mx.array(rows)]
 
-    def extend(self, other: Lines) -> None:
-        """Append the other's rows; `other` is used up."""
-        self.cache.extend(other.cache)
-        self.last = mx.concatenate([self.last, other.last])
+    def extend(self, states: RowStates) -> None:
+        """Appends the rows of `states`, which must not be used afterwards."""
+        self.cache.extend(states.cache)
+        self.last = mx.concatenate([self.last, states.last])
 
 
-class _Layer:
-    """A layer's part of the cache in one pass, as mlx-lm's attention asks for it.
+class _LayerCache:
+    """One layer's part of the cache during a pass, with the interface of mlx-lm's caches.
 
-    mlx-lm's own BatchKVCache lets padding see nothing, whose softmax is NaN, counts positions once
-    for each layer, and waits for the device where rows go.
+    mlx-lm's own BatchKVCache gives NaN for padding, which sees nothing, counts positions anew for
+    each layer, and waits for the device when rows leave.
     """
 
     def __init__(self, cache: KVCache, number: int, offset: mx.array | int, heads: int) -> None:
@@ -210,30 +211,30 @@ class _Layer:
 
 
 class Attention(nn.Module):
-    """In place of mlx-lm's: one product and one rotation where that has three and two."""
+    """Replaces mlx-lm's: one product and one rotation instead of three and two."""
 
     def __init__(self, args: Any) -> None:
         super().__init__()
         width, self._heads = args.hidden_size, args.num_attention_heads
         self._head_dim = width // self._heads
-        others = args.num_key_value_heads * self._head_dim
+        kv_width = args.num_key_value_heads * self._head_dim
         self.q_proj = nn.Linear(width, width)
-        self.k_proj = nn.Linear(width, others)
-        self.v_proj = nn.Linear(width, others)
+        self.k_proj = nn.Linear(width, kv_width)
+        self.v_proj = nn.Linear(width, kv_width)
         self.o_proj = nn.Linear(width, width, bias=False)
-        self._turning = self._heads + args.num_key_value_heads
+        self._rotated_heads = self._heads + args.num_key_value_heads
         self._base = args.rope_theta
         self._qkv = nn.Module()
 
     def join(self) -> None:
-        self._qkv = joined([self.q_proj, self.k_proj, self.v_proj])
+        self._qkv = join_layers([self.q_proj, self.k_proj, self.v_proj])
 
     def __call__(
-        self, x: mx.array, mask: mx.array | str | None = None, cache: _Layer | None = None
+        self, x: mx.array, mask: mx.array | str | None = None, cache: _LayerCache | None = None
     ) -> mx.array:
         batch, length, _ = x.shape
-        made = self._qkv(x).reshape(batch, length, -1, self._head_dim).swapaxes(1, 2)
-        qk, v = made[:, : self._turning], made[:, self._turning :]
+        projected = self._qkv(x).reshape(batch, length, -1, self._head_dim).swapaxes(1, 2)
+        qk, v = projected[:, : self._rotated_heads], projected[:, self._rotated_heads :]
         offset = 0 if cache is None else cache.offset
         qk = mx.fast.rope(
             qk, self._head_dim, traditional=False, base=self._base, scale=1.0, offset=offset
@@ -246,7 +247,7 @@ class Attention(nn.Module):
 
 
 class MLP(nn.Module):
-    """In place of mlx-lm's: one product where that has two, and nothing compiled on a CPU."""
+    """Replaces mlx-lm's: one product instead of two, and nothing compiled on a CPU."""
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__()
@@ -256,22 +257,22 @@ class MLP(nn.Module):
         self._gate_up = nn.Module()
 
     def join(self) -> None:
-        self._gate_up = joined([self.gate_proj, self.up_proj])
+        self._gate_up = join_layers([self.gate_proj, self.up_proj])
 
     def __call__(self, x: mx.array) -> mx.array:
         return self.down_proj(swiglu(*mx.split(self._gate_up(x), 2, axis=-1)))
 
 
-class _Holder(nn.Module):
-    """For a name: llm.model."""
+class _ModelHolder(nn.Module):
+    """Holds the backbone as `model`, so that weights are named `llm.model.…`."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
 
 
-def _backbone(config: LMConfig) -> nn.Module:
-    qwen2 = _qwen2()
+def _build_backbone(config: LMConfig) -> nn.Module:
+    qwen2 = _import_qwen2()
     arguments = qwen2.ModelArgs(
         model_type="qwen2",
         hidden_size=config.hidden_size,
@@ -288,21 +289,21 @@ def _backbone(config: LMConfig) -> nn.Module:
 
 
 @functools.cache
-def _qwen2() -> Any:
-    """mlx_lm.models.qwen2 under a name of our own, without what `import mlx_lm` loads besides.
+def _import_qwen2() -> Any:
+    """Imports a private copy of mlx_lm.models.qwen2.
 
-    That is transformers, and takes seconds. This copy, and no other, builds its layers of what
-    launches less; mlx-lm's is compiled on a CPU too, where MLX calls a C++ compiler for it, and
-    aborts at the end of a process whose other threads ran it.
+    `import mlx_lm` would load transformers, which takes seconds. In this copy alone, Attention and
+    MLP are replaced by layers that launch fewer kernels. mlx-lm's MLP is compiled on a CPU too,
+    where MLX runs a C++ compiler, and aborts when a process ends whose other threads ran it.
     """
     try:
-        found = importlib.util.find_spec("mlx_lm")
-    except (ImportError, ValueError):  # a finder's, or sys.modules says that there is none
-        found = None
-    if found is None:
+        spec = importlib.util.find_spec("mlx_lm")
+    except (ImportError, ValueError):  # raised by a finder, or if sys.modules maps it to None
+        spec = None
+    if spec is None:
         raise ModelError("CosyVoice2 needs mlx-lm: pip install mlx-lm")
     package = ModuleType(f"{__name__}.mlx_lm")
-    package.__path__ = list(found.submodule_search_locations or ())
+    package.__path__ = list(spec.submodule_search_locations or ())
     sys.modules[package.__name__] = package
     qwen2: Any = importlib.import_module(f"{package.__name__}.models.qwen2")
     qwen2.Attention, qwen2.MLP = Attention, MLP

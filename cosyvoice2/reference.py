@@ -1,7 +1,7 @@
-"""Whose voice it is: a clip -> `Reference`, by the two encoders in ONNX, and stored speakers.
+"""Voices: encodes a clip as a `Reference` with two ONNX encoders, and reads stored speakers.
 
-The encoders are the official files, run by onnxruntime on the CPU; both are opened when a clip is
-first encoded. What stands in their files is not trusted.
+The encoders are the official files, run by onnxruntime on the CPU; each is opened when it first
+encodes a clip. Their files are not trusted.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ import mlx.core as mx
 import numpy as np
 
 from cosyvoice2 import features, onnxfile
-from cosyvoice2.arrays import ids, numbers
-from cosyvoice2.config import MELS, SPEAKER, Config
+from cosyvoice2.arrays import float_array, id_array
+from cosyvoice2.config import MELS, SPEAKER_SIZE, Config
 from speechbase import audio, pth
-from speechbase.errors import AudioError, CheckpointError, RequestError, shown
+from speechbase.errors import AudioError, CheckpointError, RequestError, printable
 
-LONGEST = 30.0  # seconds that the tokenizer can hear
+MAX_SECONDS = 30.0  # the tokenizer's limit
 TOKENIZER, SPEAKERS = "speech_tokenizer_v2.onnx", "campplus.onnx"
 ENCODERS = (TOKENIZER, SPEAKERS)
-MOST_BYTES = {TOKENIZER: 1 << 30, SPEAKERS: 1 << 27}
-"""Published: 496 and 28 million bytes."""
+MAX_FILE_BYTES = {TOKENIZER: 1 << 30, SPEAKERS: 1 << 27}
+"""Limits; the published files have 496 and 28 million bytes."""
 THREADS = 4
-"""Of a session, where there are as many cores; one clip gains little by more."""
+"""Threads of a session, if there are as many cores; more gain little for one clip."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """A clip as the model hears it, cut so that two frames go with each token.
+    """An encoded clip, cut to two mel frames for each token.
 
-    Checks itself, and holds numpy arrays whatever it is given. Raises RequestError.
+    Validates its fields and converts them to numpy. Raises RequestError.
     """
 
     tokens: np.ndarray  # (n,) int32: 25 a second
@@ -45,24 +45,26 @@ class Reference:
     speaker: np.ndarray  # (192,) float32: the timbre
 
     def __post_init__(self) -> None:
-        tokens = ids("tokens", self.tokens)
-        mel = numbers("mel", self.mel, (2 * tokens.size, MELS), "two frames of 80 for each token")
-        speaker = numbers("speaker", self.speaker, (SPEAKER,), "a vector")
+        tokens = id_array("tokens", self.tokens)
+        mel = float_array(
+            "mel", self.mel, (2 * tokens.size, MELS), "two frames of 80 for each token"
+        )
+        speaker = float_array("speaker", self.speaker, (SPEAKER_SIZE,), "a vector")
         for name, array in (("tokens", tokens), ("mel", mel), ("speaker", speaker)):
             object.__setattr__(self, name, array)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Speaker:
-    """A stored speaker: a vector, or what a clip with its text became."""
+    """A stored speaker: a vector, or an encoded clip with its text."""
 
     vector: np.ndarray  # (192,) float32
-    text: np.ndarray | None = None  # ids of what is said in the clip, (n,) int32
+    text: np.ndarray | None = None  # ids of the clip's transcript, (n,) int32
     reference: Reference | None = None
 
 
 class Encoders:
-    """The encoders of a checkpoint's folder."""
+    """The two clip encoders in a checkpoint's folder."""
 
     def __init__(self, folder: Path, config: Config) -> None:
         self._folder, self._config = folder, config
@@ -71,8 +73,10 @@ class Encoders:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Names both files' bytes: a reference of one serves all models that have it. Raises
-        CheckpointError."""
+        """Hash of both files: a reference suits all models with the same fingerprint.
+
+        Raises CheckpointError.
+        """
         digest = hashlib.sha256()
         for name in ENCODERS:
             try:
@@ -83,109 +87,119 @@ class Encoders:
         return digest.hexdigest()
 
     def encode(self, source: audio.Source, sample_rate: int | None = None) -> Reference:
-        """A clip, of .1 to 30 s and 16 kHz or more: a file, or samples (n,) or (n, channels).
+        """Encodes a clip of 0.1 to 30 s, at 16 kHz or more: a file, or samples (n,) or
+        (n, channels).
 
-        Raises AudioError, CheckpointError for encoders that are missing, damaged or others, and
-        RequestError where what runs them is not installed.
+        Raises AudioError, CheckpointError if the encoders are missing, damaged or of another model,
+        and RequestError if onnxruntime or kaldi-native-fbank is not installed.
         """
-        samples, rate = audio.mono(source, sample_rate=sample_rate)
-        if rate < features.HEARD:
+        samples, rate = audio.read_mono(source, sample_rate=sample_rate)
+        if rate < features.ENCODER_RATE:
             raise AudioError(f"the clip has {rate} Hz; a voice is heard from 16000 Hz on")
         seconds = len(samples) / rate
-        if seconds > LONGEST:
+        if seconds > MAX_SECONDS:
             raise AudioError(
-                f"the clip is {seconds:.1f} s long; {LONGEST:g} are the most, 3 to 10 are best"
+                f"the clip is {seconds:.1f} s long; {MAX_SECONDS:g} are the most, 3 to 10 are best"
             )
-        heard = audio.resampled(samples, rate, features.HEARD, sinc=True)
-        own = audio.resampled(samples, rate, self._config.sample_rate, sinc=True)
-        mel = features.prompt_mel(own, self._config.sample_rate)
-        return _cut(self._tokens(heard), mel, self._speaker(heard))
+        encoder_samples = audio.resampled(samples, rate, features.ENCODER_RATE, sinc=True)
+        model_samples = audio.resampled(samples, rate, self._config.sample_rate, sinc=True)
+        mel = features.prompt_mel(model_samples, self._config.sample_rate)
+        return _trim_to_tokens(
+            self._encode_tokens(encoder_samples), mel, self._encode_speaker(encoder_samples)
+        )
 
-    def _tokens(self, samples: np.ndarray) -> np.ndarray:
+    def _encode_tokens(self, samples: np.ndarray) -> np.ndarray:
         mel = features.log_mel(samples).T[None]
         length = np.array([mel.shape[2]], np.int32)
-        found = self._run(TOKENIZER, {"feats": mel, "feats_length": length}).reshape(-1)
-        most = self._config.flow.vocab_size
-        if found.dtype.kind not in "iu" or not found.size or found.size > mel.shape[2]:
-            raise self._strange(TOKENIZER, "what it makes of a clip are no tokens")
-        if found.min() < 0 or found.max() >= most:
-            raise self._strange(TOKENIZER, f"its tokens are not from 0 to {most - 1}")
-        return found.astype(np.int32)
+        tokens = self._run(TOKENIZER, {"feats": mel, "feats_length": length}).reshape(-1)
+        vocab_size = self._config.flow.vocab_size
+        if tokens.dtype.kind not in "iu" or not tokens.size or tokens.size > mel.shape[2]:
+            raise self._unusable_file(TOKENIZER, "what it makes of a clip are no tokens")
+        if tokens.min() < 0 or tokens.max() >= vocab_size:
+            raise self._unusable_file(TOKENIZER, f"its tokens are not from 0 to {vocab_size - 1}")
+        return tokens.astype(np.int32)
 
-    def _speaker(self, samples: np.ndarray) -> np.ndarray:
+    def _encode_speaker(self, samples: np.ndarray) -> np.ndarray:
         banks = features.fbank(samples)
         centred = (banks - banks.mean(axis=0))[None]
-        found = self._run(SPEAKERS, {"input": centred}).reshape(-1)
-        if found.dtype.kind != "f" or found.size != SPEAKER or not np.isfinite(found).all():
-            raise self._strange(SPEAKERS, f"what it makes of a clip is no vector of {SPEAKER}")
-        return found.astype(np.float32)
+        vector = self._run(SPEAKERS, {"input": centred}).reshape(-1)
+        if vector.dtype.kind != "f" or vector.size != SPEAKER_SIZE or not np.isfinite(vector).all():
+            raise self._unusable_file(
+                SPEAKERS, f"what it makes of a clip is no vector of {SPEAKER_SIZE}"
+            )
+        return vector.astype(np.float32)
 
-    def _strange(self, name: str, what: str) -> CheckpointError:
-        return CheckpointError(f"{self._folder / name}: {what}; download the file again")
+    def _unusable_file(self, name: str, fault: str) -> CheckpointError:
+        return CheckpointError(f"{self._folder / name}: {fault}; download the file again")
 
     def _run(self, name: str, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The first output of a network. Raises CheckpointError where it fails."""
-        runtime = _runtime()
+        """Runs an encoder, and returns its first output. Raises CheckpointError if it fails."""
+        runtime = _import_onnxruntime()
         try:
             with self._lock:
                 if name not in self._sessions:
-                    self._sessions[name] = self._opened(runtime, name, inputs)
-            [found, *_] = self._sessions[name].run(None, dict(inputs))
-        except _failures(runtime) as error:
-            why = shown(str(error).splitlines()[0] if str(error) else type(error).__name__)
-            raise self._strange(name, f"onnxruntime cannot run it: {why}") from error
-        return np.asarray(found)
+                    self._sessions[name] = self._open_session(runtime, name, inputs)
+            [output, *_] = self._sessions[name].run(None, dict(inputs))
+        except _onnxruntime_errors(runtime) as error:
+            reason = printable(str(error).splitlines()[0] if str(error) else type(error).__name__)
+            raise self._unusable_file(name, f"onnxruntime cannot run it: {reason}") from error
+        return np.asarray(output)
 
-    def _opened(self, runtime: Any, name: str, inputs: Mapping[str, np.ndarray]) -> Any:
+    def _open_session(self, runtime: Any, name: str, inputs: Mapping[str, np.ndarray]) -> Any:
         path = self._folder / name
-        onnxfile.check(path, MOST_BYTES[name])
+        onnxfile.check(path, MAX_FILE_BYTES[name])
         options = runtime.SessionOptions()
-        options.log_severity_level = 4  # what is fatal is raised
+        options.log_severity_level = 4  # fatal errors are raised
         options.intra_op_num_threads = min(THREADS, os.cpu_count() or 1)
         session = runtime.InferenceSession(
             str(path), sess_options=options, providers=["CPUExecutionProvider"]
         )
-        wanted = {key: _kind(array) for key, array in inputs.items()}
-        told = {each.name: (each.type, each.shape) for each in session.get_inputs()}
+        expected = {key: _onnx_type(array) for key, array in inputs.items()}
+        declared = {
+            network_input.name: (network_input.type, network_input.shape)
+            for network_input in session.get_inputs()
+        }
         for key, array in inputs.items():
-            if key not in told or not _takes(*told[key], array):
-                raise self._strange(name, f"it has no input {key} {_kind(array)}")
-        if told.keys() != wanted.keys():
-            raise self._strange(name, f"its inputs are {shown(', '.join(told))}")
+            if key not in declared or not _accepts(*declared[key], array):
+                raise self._unusable_file(name, f"it has no input {key} {_onnx_type(array)}")
+        if declared.keys() != expected.keys():
+            raise self._unusable_file(name, f"its inputs are {printable(', '.join(declared))}")
         return session
 
 
-def _takes(kind: str, shape: Sequence[Any], array: np.ndarray) -> bool:
-    """Whether an input takes an array; a dimension that is a name, or not said, takes any."""
+def _accepts(onnx_type: str, shape: Sequence[Any], array: np.ndarray) -> bool:
+    """Returns True if an input accepts an array; a dimension that is no number accepts any size."""
     return (
-        kind == _kind(array)
+        onnx_type == _onnx_type(array)
         and len(shape) == array.ndim
         and all(not isinstance(n, int) or n == m for n, m in zip(shape, array.shape, strict=True))
     )
 
 
-def _kind(array: np.ndarray) -> str:
-    """What onnxruntime calls arrays of its dtype."""
+def _onnx_type(array: np.ndarray) -> str:
+    """Returns onnxruntime's name of an array's type."""
     return "tensor(float)" if array.dtype == np.float32 else f"tensor({array.dtype})"
 
 
-def _runtime() -> Any:
+def _import_onnxruntime() -> Any:
     try:
         import onnxruntime
     except ImportError:
-        raise RequestError(features.MISSING) from None
+        raise RequestError(features.MISSING_PACKAGES) from None
     return onnxruntime
 
 
-def _failures(runtime: Any) -> tuple[type[Exception], ...]:
-    """What onnxruntime raises: it has no root of its own."""
-    own = vars(runtime.capi.onnxruntime_pybind11_state).values()
-    kinds = [each for each in own if isinstance(each, type) and issubclass(each, Exception)]
-    return (*kinds, RuntimeError, ValueError, MemoryError)
+def _onnxruntime_errors(runtime: Any) -> tuple[type[Exception], ...]:
+    """Returns the exceptions that onnxruntime raises, which have no common base class."""
+    members = vars(runtime.capi.onnxruntime_pybind11_state).values()
+    errors = [
+        member for member in members if isinstance(member, type) and issubclass(member, Exception)
+    ]
+    return (*errors, RuntimeError, ValueError, MemoryError)
 
 
-def _cut(tokens: np.ndarray, mel: np.ndarray, speaker: Any) -> Reference:
-    """Tokens and frames that go together: as many as both have."""
+def _trim_to_tokens(tokens: np.ndarray, mel: np.ndarray, speaker: Any) -> Reference:
+    """Builds a reference of the tokens and frames that cover the same time."""
     count = min(len(mel) // 2, len(tokens))
     return Reference(tokens[:count], mel[: 2 * count], speaker)
 
@@ -193,17 +207,19 @@ def _cut(tokens: np.ndarray, mel: np.ndarray, speaker: Any) -> Reference:
 # ---- stored speakers
 
 
-def speakers(path: Path) -> dict[str, Speaker]:
-    """The speakers of a spk2info.pt by name, both kinds that the official code writes.
+def read_speakers(path: Path) -> dict[str, Speaker]:
+    """Reads the speakers of a spk2info.pt by name, in both formats that the official code writes.
 
     Raises CheckpointError.
     """
-    return {name: _stored(path, name, entry) for name, entry in pth.load_nested(path).items()}
+    return {
+        name: _parse_speaker(path, name, entry) for name, entry in pth.load_nested(path).items()
+    }
 
 
-def _stored(path: Path, name: str, entry: Mapping[str, mx.array]) -> Speaker:
-    def row(key: str) -> mx.array:
-        """Of a batch of one."""
+def _parse_speaker(path: Path, name: str, entry: Mapping[str, mx.array]) -> Speaker:
+    def unbatched(key: str) -> mx.array:
+        """Returns the only row of an array with a batch axis of 1."""
         if key not in entry:
             raise RequestError(f"{key} is missing")
         array = entry[key]
@@ -213,12 +229,16 @@ def _stored(path: Path, name: str, entry: Mapping[str, mx.array]) -> Speaker:
 
     try:
         if "flow_embedding" not in entry:
-            return Speaker(numbers("embedding", row("embedding"), (SPEAKER,), "a vector"))
-        tokens = ids("flow_prompt_speech_token", row("flow_prompt_speech_token"))
-        if not np.array_equal(tokens, ids("tokens", row("llm_prompt_speech_token"))):
+            return Speaker(
+                float_array("embedding", unbatched("embedding"), (SPEAKER_SIZE,), "a vector")
+            )
+        tokens = id_array("flow_prompt_speech_token", unbatched("flow_prompt_speech_token"))
+        if not np.array_equal(tokens, id_array("tokens", unbatched("llm_prompt_speech_token"))):
             raise RequestError("its two lists of prompt tokens are not one")
-        mel = numbers("prompt_speech_feat", row("prompt_speech_feat"), (-1, MELS))
-        reference = _cut(tokens, mel, row("flow_embedding"))
-        return Speaker(reference.speaker, ids("prompt_text", row("prompt_text")), reference)
+        mel = float_array("prompt_speech_feat", unbatched("prompt_speech_feat"), (-1, MELS))
+        reference = _trim_to_tokens(tokens, mel, unbatched("flow_embedding"))
+        return Speaker(
+            reference.speaker, id_array("prompt_text", unbatched("prompt_text")), reference
+        )
     except RequestError as error:
-        raise CheckpointError(f"{path}: speaker {shown(name)}: {error}") from None
+        raise CheckpointError(f"{path}: speaker {printable(name)}: {error}") from None

@@ -1,4 +1,4 @@
-"""A pass of every network at a checkpoint's sizes, without its weights."""
+"""Runs a pass of every network at a checkpoint's sizes, without its weights."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from cosyvoice2.config import MELS, Config
 from cosyvoice2.flow import FlowRow
-from cosyvoice2.load import networks
+from cosyvoice2.load import build_networks
 from cosyvoice2.vocoder import MelRow, vocode
 
 
 def tried(config: Config) -> float:
-    """Seconds in which networks of these sizes, one layer of each kind, are made ready and run.
+    """Builds and runs networks of these sizes, with one layer of each kind; returns the seconds.
 
-    What stops the real ones on this machine stops these: RuntimeError.
+    Raises RuntimeError for whatever would stop the real networks on this machine.
     """
-    began = time.perf_counter()
+    start = time.perf_counter()
     small = replace(
         config,
         lm=replace(config.lm, num_layers=1, vocab_size=128),
@@ -29,11 +29,11 @@ def tried(config: Config) -> float:
             estimator=replace(config.flow.estimator, blocks=1, mid_blocks=1),
         ),
     )
-    lm, flow, vocoder = networks(small)
+    lm, flow, vocoder = build_networks(small)
     mx.eval(lm.logits([1, 2], [0], [0]))
-    tokens, none = np.zeros(4, np.int32), np.zeros(0, np.int32)
+    tokens, no_tokens = np.zeros(4, np.int32), np.zeros(0, np.int32)
     speaker = np.ones(config.flow.speaker_dim, np.float32)
-    row = FlowRow(tokens, none, np.zeros((0, MELS), np.float32), speaker)
+    row = FlowRow(tokens, no_tokens, np.zeros((0, MELS), np.float32), speaker)
     [mel] = flow.mel([row], steps=1)
     vocode(vocoder, [MelRow(np.array(mel))])
-    return time.perf_counter() - began
+    return time.perf_counter() - start

@@ -1,7 +1,7 @@
-"""Rows of tokens -> speech, side by side: whose voice they have, flow, vocoder.
+"""Turns rows of tokens into speech: their voices, the flow, and the vocoder.
 
 Rows that end in the same step, and on a GPU those that end soon after, go through flow and vocoder
-together. It draws nothing but the vocoder's noise, from each row's own seed.
+together. Only the vocoder's noise is random, drawn from each row's own seed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from weakref import WeakSet
 import mlx.core as mx
 import numpy as np
 
-from cosyvoice2.arrays import numbers
-from cosyvoice2.config import MELS, SPEAKER
-from cosyvoice2.flow import FRAMES, TOKEN_FRAMES, Flow, FlowRow
+from cosyvoice2.arrays import float_array
+from cosyvoice2.config import MELS, SPEAKER_SIZE
+from cosyvoice2.flow import MAX_FRAMES, TOKEN_FRAMES, Flow, FlowRow
 from cosyvoice2.generate import Request, Row, TokenBatch, check_request
 from cosyvoice2.hift import HiFT
 from cosyvoice2.lm import Qwen2LM
@@ -26,75 +26,85 @@ from cosyvoice2.vocoder import MelRow, frames_at, needs, vocode
 from speechbase.device import on_gpu, settle
 from speechbase.errors import RequestError
 
-TOGETHER = 4
+GPU_ROWS_PER_PASS = 4
 """Rows that a GPU takes through the flow at once; a CPU gains nothing by it."""
-PATIENCE = 25
-"""Steps that a row which has ended waits for others: a second of their sound."""
+MAX_WAIT_STEPS = 25
+"""Steps that an ended row waits for others: a second of their sound."""
 
 
-class Sounds:
-    """Flow and vocoder of a model."""
+class SpeechDecoder:
+    """The flow and the vocoder of a model."""
 
     def __init__(self, flow: Flow, vocoder: HiFT) -> None:
         self.flow, self.vocoder = flow, vocoder
 
     def needs(self, rows: int, frames: int) -> int:
-        """Bytes beside the weights that rows of so many frames take, one after another or, on a
-        GPU, a few together: about."""
-        return max(self.flow.needs(min(rows, _together()), frames), needs(self.vocoder))
+        """Estimates the bytes, besides the weights, for `rows` rows of `frames` frames, which are
+        decoded one by one, or on a GPU a few at a time."""
+        return max(self.flow.needs(min(rows, _rows_per_pass()), frames), needs(self.vocoder))
 
     def mels(self, rows: Sequence[FlowRow], *, streaming: bool = False) -> list[np.ndarray]:
-        """(2 n, 80) of each."""
-        found = self.flow.mel(rows, streaming=streaming)
-        mx.eval(found)
+        """Returns the mel of each row, (2 n, 80)."""
+        mels = self.flow.mel(rows, streaming=streaming)
+        mx.eval(mels)
         settle()
-        return [np.array(mel) for mel in found]
+        return [np.array(mel) for mel in mels]
 
     def row(self, request: Request, tokens: Sequence[int] | np.ndarray = ()) -> FlowRow:
-        """Tokens in a request's voice. Raises RequestError where it has none, or another model's.
+        """Combines tokens with a request's voice.
 
-        A reference is one: whoever takes requests from outside has looked.
+        Raises RequestError if the request has no voice, or one of another model. The type of the
+        reference has been checked by the caller.
         """
         reference: Any = request.reference
         speaker = request.speaker
-        heard, mel = np.zeros(0, np.int32), np.zeros((0, MELS), np.float32)
+        prompt_tokens, mel = np.zeros(0, np.int32), np.zeros((0, MELS), np.float32)
         if reference is not None:
-            heard, mel = reference.tokens, reference.mel
+            prompt_tokens, mel = reference.tokens, reference.mel
             speaker = reference.speaker if speaker is None else speaker
         if speaker is None:
             raise RequestError("nobody is to speak: give a reference, or a stored speaker")
-        vector = numbers("speaker", speaker, (SPEAKER,), "a vector")
-        known = self.flow.config.vocab_size
-        if len(heard) and heard.max() >= known:
-            raise RequestError(f"the reference's tokens must be from 0 to {known - 1}")
-        return FlowRow(np.asarray(tokens, np.int32), heard, mel, vector)
+        vector = float_array("speaker", speaker, (SPEAKER_SIZE,), "a vector")
+        vocab_size = self.flow.config.vocab_size
+        if len(prompt_tokens) and prompt_tokens.max() >= vocab_size:
+            raise RequestError(f"the reference's tokens must be from 0 to {vocab_size - 1}")
+        return FlowRow(np.asarray(tokens, np.int32), prompt_tokens, mel, vector)
 
-    def most(self, request: Request) -> int:
-        """New tokens that the flow takes beside the reference. Raises RequestError."""
-        most = FRAMES // TOKEN_FRAMES - len(self.row(request).prompt_tokens)
-        if most < 1:
+    def max_new_tokens(self, request: Request) -> int:
+        """Returns the most new tokens that the flow takes after the reference.
+
+        Raises RequestError.
+        """
+        max_tokens = MAX_FRAMES // TOKEN_FRAMES - len(self.row(request).prompt_tokens)
+        if max_tokens < 1:
             raise RequestError("the reference leaves no room for speech; 3 to 10 seconds are best")
-        return most
+        return max_tokens
 
-    def accepted(self, request: Request) -> Request:
-        """With its noise as an array. Raises RequestError for what is known to be wrong of speed
-        and noise before there are tokens."""
+    def checked_request(self, request: Request) -> Request:
+        """Returns the request with its noise as an array.
+
+        Raises RequestError for faults of speed and noise that show before there are tokens.
+        """
         frames_at(request.speed, 0)
         return replace(request, noise=self.noise(request.noise, -1))
 
-    def noise(self, given: Any, frames: int) -> np.ndarray | None:
-        """As given for so many frames; -1 for any number. Raises RequestError."""
+    def noise(self, array_like: Any, frames: int) -> np.ndarray | None:
+        """Checks a caller's noise for `frames` frames, -1 for any number. Raises RequestError."""
         c = self.vocoder.config
         length = frames if frames == -1 else frames * c.frame
-        return None if given is None else numbers("noise", given, (length, c.harmonics + 1))
+        return (
+            None
+            if array_like is None
+            else float_array("noise", array_like, (length, c.harmonics + 1))
+        )
 
     def check(self, row: Row) -> None:
-        """Whether what was given goes with the tokens that there are. Raises RequestError."""
+        """Raises RequestError unless speed and noise of a row suit its tokens."""
         frames = frames_at(row.request.speed, TOKEN_FRAMES * len(row.tokens))
         self.noise(row.request.noise, frames)
 
     def speech(self, rows: Sequence[Row]) -> list[Speech]:
-        """What rows that have ended became; of each, `check` has found nothing."""
+        """Decodes rows that have ended and that have passed `check`."""
         mels = self.mels([self.row(row.request, row.tokens) for row in rows])
         samples = vocode(
             self.vocoder,
@@ -105,7 +115,7 @@ class Sounds:
         )
         return [
             Speech(
-                samples=heard,
+                samples=row_samples,
                 tokens=row.tokens,
                 mel=mel,
                 text=row.request.text,
@@ -113,95 +123,103 @@ class Sounds:
                 token_count=row.token_count,
                 seed=row.seed,
             )
-            for row, mel, heard in zip(rows, mels, samples, strict=True)
+            for row, mel, row_samples in zip(rows, mels, samples, strict=True)
         ]
 
 
 class Batch(TokenBatch):
-    """Rows that are spoken side by side, and what they become."""
+    """Rows that are spoken at once, from requests to speech."""
 
     def __init__(
         self,
         lm: Qwen2LM,
         tokenize: Callable[[str], list[int]],
         slots: int,
-        sounds: Sounds,
+        decoder: SpeechDecoder,
         resolve: Callable[[Request], Request],
     ) -> None:
         super().__init__(lm, tokenize, slots)
-        self._sounds, self._resolve = sounds, resolve
-        self._silent: WeakSet[Decoding] = WeakSet()  # one that nobody holds is not waited for
-        self._unheard: deque[Row] = deque()  # of `advance`; more than none after an error alone
-        self._heard: list[tuple[Row, Speech]] = []
+        self._decoder, self._resolve = decoder, resolve
+        self._pending_decodings: WeakSet[Decoding] = WeakSet()  # drops those that callers dropped
+        self._undecoded_rows: deque[Row] = (
+            deque()
+        )  # of `advance`; empty between calls, except after an error
+        self._decoded_rows: list[tuple[Row, Speech]] = []
 
     def __len__(self) -> int:
-        return super().__len__() + len(self._unheard) + len(self._heard)
+        return super().__len__() + len(self._undecoded_rows) + len(self._decoded_rows)
 
-    def add(self, request: Request, most: int | None = None) -> Row:
-        """Queue a request; it runs as soon as a slot is free. Raises RequestError.
+    def add(self, request: Request, max_tokens: int | None = None) -> Row:
+        """Queues a request; it runs as soon as a slot is free. Raises RequestError.
 
-        It has `most` tokens, if that is said, and no more than the flow takes.
+        It gets at most `max_tokens` tokens, and no more than the flow takes.
         """
         check_request(request)
-        request = self._sounds.accepted(self._resolve(request))
-        room = self._sounds.most(request)
-        return super().add(request, room if most is None else min(most, room))
+        request = self._decoder.checked_request(self._resolve(request))
+        room = self._decoder.max_new_tokens(request)
+        return super().add(request, room if max_tokens is None else min(max_tokens, room))
 
     def advance(self) -> list[tuple[Row, Speech]]:
-        """One step of all rows; returns those that ended, with what they became.
+        """Makes one step of all rows; returns the rows that ended, with their speech.
 
-        Raises RequestError where a row's noise does not go with its tokens, and as `step`: that row
-        is lost, and the next call goes on with the others.
+        Raises RequestError if a row's noise does not suit its tokens, and as `step`. That row is
+        lost, and the next call goes on with the others.
         """
-        self._unheard += self.step()
-        while self._unheard:
-            some = self._next()
-            self._heard += zip(some, self._sounds.speech(some), strict=True)
-        heard, self._heard = self._heard, []
-        return heard
+        self._undecoded_rows += self.step()
+        while self._undecoded_rows:
+            rows = self._next_rows()
+            self._decoded_rows += zip(rows, self._decoder.speech(rows), strict=True)
+        decoded, self._decoded_rows = self._decoded_rows, []
+        return decoded
 
-    def _next(self) -> list[Row]:
-        """Rows to be heard together."""
-        some: list[Row] = []
-        while self._unheard and len(some) < _together():
-            row = self._unheard.popleft()
+    def _next_rows(self) -> list[Row]:
+        """Takes the next rows to decode together."""
+        rows: list[Row] = []
+        while self._undecoded_rows and len(rows) < _rows_per_pass():
+            row = self._undecoded_rows.popleft()
             try:
-                self._sounds.check(row)
+                self._decoder.check(row)
             except RequestError:
-                self._unheard.extendleft(reversed(some))
+                self._undecoded_rows.extendleft(reversed(rows))
                 raise
-            some.append(row)
-        return some
+            rows.append(row)
+        return rows
 
     def decoding(self, row: Row, stream: Any = None) -> Decoding:
-        """What turns a row that `step` returned into speech, beside the steps that follow.
+        """Returns the decoding of a row that `step` returned, to run between later steps.
 
-        Raises RequestError where the row's noise does not go with its tokens.
+        Raises RequestError if the row's noise does not suit its tokens.
         """
-        self._sounds.check(row)
-        made = Decoding(row, self, stream)
-        self._silent.add(made)
-        return made
+        self._decoder.check(row)
+        decoding = Decoding(row, self, stream)
+        self._pending_decodings.add(decoding)
+        return decoding
 
-    def sound(self, wanted: Decoding) -> None:
-        """Take a row through flow and vocoder, and with it those that have waited longest."""
-        others = sorted(self._silent - {wanted}, key=lambda each: -each.waited)
-        some = [wanted, *others[: _together() - 1]]
-        for each, speech in zip(some, self._sounds.speech([d.row for d in some]), strict=True):
-            each.became = speech
-            self._silent.discard(each)
+    def sound(self, decoding: Decoding) -> None:
+        """Decodes a row, and with it the rows that have waited longest."""
+        others = sorted(self._pending_decodings - {decoding}, key=lambda each: -each.waited)
+        decodings = [decoding, *others[: _rows_per_pass() - 1]]
+        for finished, speech in zip(
+            decodings, self._decoder.speech([d.row for d in decodings]), strict=True
+        ):
+            finished.became = speech
+            self._pending_decodings.discard(finished)
 
     def is_due(self, decoding: Decoding) -> bool:
-        """Whether enough rows wait, or one has waited long enough."""
-        return not on_gpu() or len(self._silent) >= TOGETHER or decoding.waited >= PATIENCE
+        """Returns True if enough rows wait, or `decoding` has waited long enough."""
+        return (
+            not on_gpu()
+            or len(self._pending_decodings) >= GPU_ROWS_PER_PASS
+            or decoding.waited >= MAX_WAIT_STEPS
+        )
 
 
-def _together() -> int:
-    return TOGETHER if on_gpu() else 1
+def _rows_per_pass() -> int:
+    return GPU_ROWS_PER_PASS if on_gpu() else 1
 
 
 class Decoding:
-    """A row on its way from tokens to speech."""
+    """The decoding of an ended row, from tokens to speech."""
 
     def __init__(self, row: Row, batch: Batch, stream: Any = None) -> None:
         self.row = row
@@ -211,22 +229,22 @@ class Decoding:
 
     @property
     def left(self) -> int:
-        """Pieces of work that are left: one, or none."""
+        """Pieces of work left: one or none."""
         return int(self.became is None)
 
     def push(self) -> None:
-        """Do a piece of it, or wait for other rows."""
+        """Decodes the row, or waits for other rows."""
         self.waited += 1
         if self.left and self._batch.is_due(self):
-            self._sound()
+            self._decode()
 
     def speech(self) -> Speech:
-        """The end of the row, whatever is left of the work."""
+        """Returns the row's speech, and does the remaining work first."""
         if self.became is None:
-            self._sound()
+            self._decode()
         assert self.became is not None
         return self.became
 
-    def _sound(self) -> None:
+    def _decode(self) -> None:
         with mx.stream(self._stream or mx.default_stream(mx.default_device())):
             self._batch.sound(self)

@@ -17,27 +17,27 @@ from tokenizers.models import BPE
 from tokenizers.normalizers import NFC
 from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
 
-from speechbase.errors import CheckpointError, shown
+from speechbase.errors import CheckpointError, printable
 from speechbase.sections import read_object
 
-MOST = 64 << 20
+MAX_FILE_BYTES = 64 << 20
 """Bytes of a tokenizer file; the released vocabulary has 3 million."""
-MOST_ADDED = 1 << 12
+MAX_ADDED_TOKENS = 1 << 12
 
 END_OF_PROMPT = "<|endofprompt|>"
-"""Ends an instruction: what stands before it is obeyed, not spoken."""
+"""Marker that ends an instruction; the text before it is not spoken."""
 TAGS = (
     "<|im_start|>", "<|im_end|>", END_OF_PROMPT, "[breath]", "<strong>", "</strong>", "[noise]",
     "[laughter]", "[cough]", "[clucking]", "[accent]", "[quick_breath]", "<laughter>",
     "</laughter>", "[hissing]", "[sigh]", "[vocalized-noise]", "[lipsmack]", "[mn]",
 )  # fmt: skip
-"""What is added to Qwen2's vocabulary; those that it lacks get the next free ids, in this order."""
+"""Tags added to Qwen2's vocabulary; missing ones get the next free ids, in this order."""
 
 WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-"""Qwen2's: merges do not reach over what it splits."""
+"""Qwen2's pattern of words; merges do not cross the borders of words."""
 
 
 class Tokenizer:
@@ -52,14 +52,14 @@ class Tokenizer:
         """Read vocab.json, merges.txt and tokenizer_config.json. Raises CheckpointError."""
         file = directory / "vocab.json"
         try:
-            vocab = _vocabulary(_read(file))
+            vocab = _check_vocabulary(_read_json(file))
             file = directory / "merges.txt"
-            merges = _merges(_lines(file), vocab)
+            merges = _parse_merges(_read_lines(file), vocab)
             file = directory / "tokenizer_config.json"
-            added = _added(_read(file) if file.exists() else {}, vocab)
+            added = _added_tokens(_read_json(file) if file.exists() else {}, vocab)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(
-                f"{file}: not of a tokenizer of CosyVoice2: {shown(str(error))}"
+                f"{file}: not of a tokenizer of CosyVoice2: {printable(str(error))}"
             ) from error
         backend = Backend(BPE(vocab=vocab, merges=merges))
         backend.normalizer = NFC()
@@ -75,77 +75,79 @@ class Tokenizer:
         return list(self._backend.encode(text, add_special_tokens=False).ids)
 
 
-# All is looked at before the library sees it: it raises bare Exceptions, or panics.
+# Everything is checked before the library reads it, as it raises bare Exceptions, or panics.
 
 
-def _vocabulary(found: dict[str, Any]) -> dict[str, int]:
-    """Raises ValueError."""
-    for entry, number in found.items():
+def _check_vocabulary(vocab: dict[str, Any]) -> dict[str, int]:
+    """Returns a vocabulary whose ids are 0, 1, 2 and so on. Raises ValueError."""
+    for entry, number in vocab.items():
         entry.encode()  # half a surrogate pair
         if type(number) is not int:
             raise ValueError(f"the id of {entry!r} is {number!r}")
-    if set(found.values()) != set(range(len(found))):  # added tokens get the ids after
+    if set(vocab.values()) != set(range(len(vocab))):  # added tokens get the ids after
         raise ValueError("its ids are not 0, 1, 2 and so on")
-    lacking = set(ByteLevel.alphabet()) - found.keys()
-    if lacking:
-        raise ValueError(f"{len(lacking)} of the 256 bytes have no entry")
-    return found
+    missing_bytes = set(ByteLevel.alphabet()) - vocab.keys()
+    if missing_bytes:
+        raise ValueError(f"{len(missing_bytes)} of the 256 bytes have no entry")
+    return vocab
 
 
-def _merges(lines: list[str], vocab: dict[str, int]) -> list[tuple[str, str]]:
-    """Raises ValueError."""
+def _parse_merges(lines: list[str], vocab: dict[str, int]) -> list[tuple[str, str]]:
+    """Parses merges.txt, and checks it against the vocabulary. Raises ValueError."""
     merges = []
     for line in lines[1 if lines and lines[0].startswith("#version:") else 0 :]:
         if not line:
             continue
-        left, _, right = line.partition(" ")
-        if not (left and right) or not {left, right, left + right} <= vocab.keys():
-            raise ValueError(f"{shown(line)}: no merge of two entries of the vocabulary to a third")
-        merges.append((left, right))
+        first, _, second = line.partition(" ")
+        if not (first and second) or not {first, second, first + second} <= vocab.keys():
+            raise ValueError(
+                f"{printable(line)}: no merge of two entries of the vocabulary to a third"
+            )
+        merges.append((first, second))
     return merges
 
 
-def _added(settings: dict[str, Any], vocab: dict[str, int]) -> list[AddedToken]:
-    """What stands beside the vocabulary, in the order of its ids.
+def _added_tokens(settings: dict[str, Any], vocab: dict[str, int]) -> list[AddedToken]:
+    """Returns the tokens added to the vocabulary, in the order of their ids.
 
     Raises KeyError, TypeError, ValueError, AttributeError.
     """
     listed = settings.get("added_tokens_decoder", {})
-    if len(listed) > MOST_ADDED:
+    if len(listed) > MAX_ADDED_TOKENS:
         raise ValueError(f"added_tokens_decoder has {len(listed)} entries")
-    known, free = dict(vocab), len(vocab)
+    ids, next_id = dict(vocab), len(vocab)
     tokens = []
-    for number, entry in sorted((int(key), entry) for key, entry in listed.items()):
+    for token_id, entry in sorted((int(key), entry) for key, entry in listed.items()):
         content = entry["content"]
         content.encode()
-        if not content or known.get(content, free) != number:
-            raise ValueError(f"{content!r} has the id {number}, and would get another")
-        known[content] = number
-        free = max(free, number + 1)
+        if not content or ids.get(content, next_id) != token_id:
+            raise ValueError(f"{content!r} has the id {token_id}, and would get another")
+        ids[content] = token_id
+        next_id = max(next_id, token_id + 1)
         tokens.append(content)
-    tokens += [tag for tag in TAGS if tag not in known]
+    tokens += [tag for tag in TAGS if tag not in ids]
     return [AddedToken(content, normalized=False, special=True) for content in tokens]
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return read_object(path, MOST)
+        return read_object(path, MAX_FILE_BYTES)
     except FileNotFoundError:
-        raise _missing(path) from None
+        raise _missing_file(path) from None
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     try:
-        if path.stat().st_size > MOST or not path.is_file():
-            raise CheckpointError(f"{path}: no file, or one of more than {MOST} bytes")
+        if path.stat().st_size > MAX_FILE_BYTES or not path.is_file():
+            raise CheckpointError(f"{path}: no file, or one of more than {MAX_FILE_BYTES} bytes")
         return path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
-        raise _missing(path) from None
+        raise _missing_file(path) from None
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path}: cannot be read: {shown(str(error))}") from error
+        raise CheckpointError(f"{path}: cannot be read: {printable(str(error))}") from error
 
 
-def _missing(path: Path) -> CheckpointError:
+def _missing_file(path: Path) -> CheckpointError:
     return CheckpointError(
         f"{path.parent}: {path.name} is missing; copy it from the model's repository"
     )

@@ -16,7 +16,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from kokoro82m.config import MOST_WIDTH, NAME, Config, read_config
+from kokoro82m.config import MAX_WIDTH, NAME, Config, read_config
 from kokoro82m.generator import UpConv
 from kokoro82m.layers import Conv1d
 from kokoro82m.network import Network, Widths
@@ -25,14 +25,14 @@ from kokoro82m.voices import FOLDER
 from speechbase import files, pth
 from speechbase.device import on_cuda, on_gpu
 from speechbase.errors import CheckpointError
-from speechbase.files import Tensors, compare
+from speechbase.files import Tensors, compare_shapes
 from speechbase.hub import locate
 from speechbase.weights import (
     check_numbers,
     fold_weight_norm,
-    in_place,
     parameters,
     parse_dtype,
+    to_mlx_axes,
 )
 
 HUB_FILES = (NAME, *WEIGHTS, f"{FOLDER}/*.pt")
@@ -79,7 +79,7 @@ def read_widths(tensors: Tensors) -> Widths:
 
     def width(name: str, axis: int) -> int:
         shape = tensors[name].shape if name in tensors else ()
-        if len(shape) <= axis or not 0 < shape[axis] <= MOST_WIDTH:
+        if len(shape) <= axis or not 0 < shape[axis] <= MAX_WIDTH:
             raise CheckpointError(f"{name} is missing, or not of a sensible size")
         return int(shape[axis])
 
@@ -92,8 +92,8 @@ def read_widths(tensors: Tensors) -> Widths:
 
 def fill(network: Network, tensors: Tensors) -> None:
     """Put every tensor in its place; one CheckpointError names all that do not fit."""
-    placed, expected = in_place(network, tensors), parameters(network)
-    compare(
+    placed, expected = to_mlx_axes(network, tensors), parameters(network)
+    compare_shapes(
         {name: tensor.shape for name, tensor in expected.items()},
         {name: tensor.shape for name, tensor in placed.items()},
     )

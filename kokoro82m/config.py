@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from speechbase.errors import CheckpointError, ConfigError, shown
+from speechbase.errors import CheckpointError, ConfigError, printable
 from speechbase.sections import Section, is_whole, read_object
 
 NAME = "config.json"
@@ -26,8 +26,8 @@ OVERLAPS = 4
 HARMONICS = 9
 """Sines of the source: the fundamental and eight above it."""
 # What is built before a weight is seen must not be without end.
-MOST_BYTES, MOST_LAYERS, MOST_WIDTH, MOST_TOKENS = 1 << 20, 64, 1 << 13, 1 << 16
-MOST_KERNEL, MOST_BLOCKS = 64, 16
+MAX_BYTES, MAX_LAYERS, MAX_WIDTH, MAX_TOKENS = 1 << 20, 64, 1 << 13, 1 << 16
+MAX_KERNEL, MAX_BLOCKS = 64, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,92 +70,94 @@ class Config:
 def read_config(folder: Path) -> Config:
     """Settings of a checkpoint's folder. Raises CheckpointError, ConfigError."""
     try:
-        data = read_object(folder / NAME, MOST_BYTES, ConfigError)
+        settings = read_object(folder / NAME, MAX_BYTES, ConfigError)
     except FileNotFoundError:
         raise CheckpointError(f"{folder}: no {NAME}, so it is no Kokoro checkpoint") from None
-    return parse_config(data)
+    return parse_config(settings)
 
 
-def parse_config(data: Mapping[str, Any]) -> Config:
+def parse_config(settings: Mapping[str, Any]) -> Config:
     """Raises ConfigError."""
-    section = Section(NAME, data)
-    num_tokens = section.integer("n_token", most=MOST_TOKENS)
+    section = Section(NAME, settings)
+    num_tokens = section.integer("n_token", maximum=MAX_TOKENS)
     return Config(
         vocabulary=_vocabulary(section.section("vocab"), num_tokens),
         num_tokens=num_tokens,
-        hidden_size=_even(section, "hidden_dim"),
-        style_size=section.integer("style_dim", most=MOST_WIDTH),
-        num_layers=section.integer("n_layer", most=MOST_LAYERS),
-        max_duration=section.integer("max_dur", most=MOST_WIDTH),
-        text_kernel=_odd(section, "text_encoder_kernel_size"),
+        hidden_size=_even_number(section, "hidden_dim"),
+        style_size=section.integer("style_dim", maximum=MAX_WIDTH),
+        num_layers=section.integer("n_layer", maximum=MAX_LAYERS),
+        max_duration=section.integer("max_dur", maximum=MAX_WIDTH),
+        text_kernel=_odd_number(section, "text_encoder_kernel_size"),
         albert=_albert(section.section("plbert")),
         generator=_generator(section.section("istftnet")),
     )
 
 
 def _vocabulary(section: Section, num_tokens: int) -> Mapping[str, int]:
-    for symbol in section.data:
+    for symbol in section.fields:
         if len(symbol) != 1:
-            raise ConfigError(f"{section.where}: {shown(symbol)!r} is not a single character")
-        section.integer(symbol, most=num_tokens - 1)
-    return MappingProxyType(dict(section.data))
+            raise ConfigError(
+                f"{section.location}: {printable(symbol)!r} is not a single character"
+            )
+        section.integer(symbol, maximum=num_tokens - 1)
+    return MappingProxyType(dict(section.fields))
 
 
-def _even(section: Section, key: str) -> int:
-    value = section.integer(key, most=MOST_WIDTH)
-    if value % 2:
-        raise ConfigError(f"{section.where}: {key!r} must be even, found {value}")
-    return value
+def _even_number(section: Section, key: str) -> int:
+    number = section.integer(key, maximum=MAX_WIDTH)
+    if number % 2:
+        raise ConfigError(f"{section.location}: {key!r} must be even, found {number}")
+    return number
 
 
-def _odd(section: Section, key: str) -> int:
-    value = section.integer(key, most=MOST_KERNEL)
-    if value % 2 == 0:
-        raise ConfigError(f"{section.where}: {key!r} must be odd, found {value}")
-    return value
+def _odd_number(section: Section, key: str) -> int:
+    number = section.integer(key, maximum=MAX_KERNEL)
+    if number % 2 == 0:
+        raise ConfigError(f"{section.location}: {key!r} must be odd, found {number}")
+    return number
 
 
 def _albert(section: Section) -> AlbertConfig:
-    hidden_size = section.integer("hidden_size", most=MOST_WIDTH)
-    num_heads = section.integer("num_attention_heads", most=MOST_WIDTH)
+    hidden_size = section.integer("hidden_size", maximum=MAX_WIDTH)
+    num_heads = section.integer("num_attention_heads", maximum=MAX_WIDTH)
     if hidden_size % num_heads:
         raise ConfigError(
-            f"{section.where}: {num_heads} heads do not divide a width of {hidden_size}"
+            f"{section.location}: {num_heads} heads do not divide a width of {hidden_size}"
         )
     return AlbertConfig(
         hidden_size,
         num_heads,
-        section.integer("intermediate_size", most=MOST_WIDTH),
-        section.integer("max_position_embeddings", least=3, most=MOST_WIDTH),
-        section.integer("num_hidden_layers", most=MOST_LAYERS),
+        section.integer("intermediate_size", maximum=MAX_WIDTH),
+        section.integer("max_position_embeddings", minimum=3, maximum=MAX_WIDTH),
+        section.integer("num_hidden_layers", maximum=MAX_LAYERS),
     )
 
 
 def _generator(section: Section) -> GeneratorConfig:
-    where = section.where
+    location = section.location
     rates = section.rates("upsample_rates", ())
-    hop = section.integer("gen_istft_hop_size", most=MOST_KERNEL)
-    n_fft = section.integer("gen_istft_n_fft", most=MOST_WIDTH)
-    channels = section.integer("upsample_initial_channel", most=MOST_WIDTH)
+    hop = section.integer("gen_istft_hop_size", maximum=MAX_KERNEL)
+    n_fft = section.integer("gen_istft_n_fft", maximum=MAX_WIDTH)
+    channels = section.integer("upsample_initial_channel", maximum=MAX_WIDTH)
     if PITCH_STEPS * math.prod(rates) * hop != FRAME_SAMPLES or any(rate % 2 for rate in rates):
         raise ConfigError(
-            f"{where}: 'upsample_rates' must be even and make {FRAME_SAMPLES} samples a frame"
+            f"{location}: 'upsample_rates' must be even and make {FRAME_SAMPLES} samples a frame"
         )
     if section.rates("upsample_kernel_sizes", ()) != tuple(2 * rate for rate in rates):
-        raise ConfigError(f"{where}: 'upsample_kernel_sizes' must be twice the rates")
+        raise ConfigError(f"{location}: 'upsample_kernel_sizes' must be twice the rates")
     if n_fft != OVERLAPS * hop:
-        raise ConfigError(f"{where}: 'gen_istft_n_fft' must be {OVERLAPS} hops")
+        raise ConfigError(f"{location}: 'gen_istft_n_fft' must be {OVERLAPS} hops")
     if channels % 2 ** len(rates):
-        raise ConfigError(f"{where}: 'upsample_initial_channel' cannot be halved for each rate")
+        raise ConfigError(f"{location}: 'upsample_initial_channel' cannot be halved for each rate")
     kernels = _odd_kernels(section, "resblock_kernel_sizes")
-    rows = section.data.get("resblock_dilation_sizes")
+    rows = section.fields.get("resblock_dilation_sizes")
     if (
         not isinstance(rows, list)
         or len(rows) != len(kernels)
         or not all(map(_are_dilations, rows))
     ):
         raise ConfigError(
-            f"{where}: 'resblock_dilation_sizes' must be a list of dilations a kernel"
+            f"{location}: 'resblock_dilation_sizes' must be a list of dilations a kernel"
         )
     dilations = tuple(tuple(row) for row in rows)
     return GeneratorConfig(channels, rates, kernels, dilations, n_fft)
@@ -163,14 +165,14 @@ def _generator(section: Section) -> GeneratorConfig:
 
 def _odd_kernels(section: Section, key: str) -> tuple[int, ...]:
     kernels = section.rates(key, ())
-    if len(kernels) > MOST_BLOCKS or not all(kernel % 2 for kernel in kernels):
-        raise ConfigError(f"{section.where}: {key!r} must be odd numbers")
+    if len(kernels) > MAX_BLOCKS or not all(kernel % 2 for kernel in kernels):
+        raise ConfigError(f"{section.location}: {key!r} must be odd numbers")
     return kernels
 
 
 def _are_dilations(row: Any) -> bool:
     return (
         isinstance(row, list)
-        and 0 < len(row) <= MOST_BLOCKS
-        and all(is_whole(value) and 0 < value <= MOST_KERNEL for value in row)
+        and 0 < len(row) <= MAX_BLOCKS
+        and all(is_whole(dilation) and 0 < dilation <= MAX_KERNEL for dilation in row)
     )

@@ -162,7 +162,7 @@ class Export:
 
     def weights(self) -> Arrays:
         """By official names, float32, weight norms folded."""
-        weights = dict(self._named())
+        weights = dict(self._named_weights())
         for node in self._nodes:
             for name, array in self._weights_of(node):
                 weights.setdefault(name, array)
@@ -174,13 +174,13 @@ class Export:
             if not repeated.match(name)
         }
 
-    def _named(self) -> Iterator[tuple[str, np.ndarray]]:
+    def _named_weights(self) -> Iterator[tuple[str, np.ndarray]]:
         """What kept its name and its numbers."""
         for name, array in self._arrays.items():
-            part, _, rest = name.partition(".")
-            kept = part in ("encoder", "decoder") and array.dtype == np.float32
-            if kept and not name.endswith("_scale") and "istft" not in name:
-                yield rest, array
+            part, _, weight_name = name.partition(".")
+            is_named_float = part in ("encoder", "decoder") and array.dtype == np.float32
+            if is_named_float and not name.endswith("_scale") and "istft" not in name:
+                yield weight_name, array
 
     def _weights_of(self, node: Node) -> Iterator[tuple[str, np.ndarray]]:
         name = module_name(node.name)

@@ -47,7 +47,9 @@ class AdaINResBlock1(nn.Module):
         self, channels: int, kernel: int, dilations: tuple[int, ...], style_size: int
     ) -> None:
         super().__init__()
-        self.convs1 = [Conv1d(channels, channels, kernel, dilation=each) for each in dilations]
+        self.convs1 = [
+            Conv1d(channels, channels, kernel, dilation=dilation) for dilation in dilations
+        ]
         self.convs2 = [Conv1d(channels, channels, kernel) for _ in dilations]
         self.adain1 = [AdaIN1d(style_size, channels) for _ in dilations]
         self.adain2 = [AdaIN1d(style_size, channels) for _ in dilations]
@@ -112,7 +114,7 @@ class Generator(nn.Module):
         bins, rates = config.n_fft + 2, config.rates
         widths = [config.channels >> n for n in range(len(rates) + 1)]
         self.m_source = Source()
-        self.ups = [UpConv(*each) for each in zip(widths, widths[1:], rates, strict=False)]
+        self.ups = [UpConv(*stage) for stage in zip(widths, widths[1:], rates, strict=False)]
         strides = [math.prod(rates[n:]) for n in range(1, len(rates))]
         self.noise_convs: list[nn.Module] = [
             DownConv(bins, width, stride)
@@ -137,10 +139,12 @@ class Generator(nn.Module):
         parts, blocks = [x], len(self._config.kernels)
         for n, (up, rate) in enumerate(zip(self.ups, self._config.rates, strict=True)):
             x = up(_leaky_mean(SLOPE, rows.mask, *parts))
-            rows = rows.scale(rate, more=n + 1 == len(self.ups))
-            if more := rows.size - x.shape[1]:  # the spectrum has a step more than there are hops
-                x = pad_time(mx.concatenate([x[:, 1:2], x], axis=1), 0, more - 1)
-            x = x + self._hear(n, spectrum, style, rows).astype(x.dtype)
+            rows = rows.scale(rate, extra=n + 1 == len(self.ups))
+            if (
+                missing_steps := rows.size - x.shape[1]
+            ):  # the spectrum has a step more than there are hops
+                x = pad_time(mx.concatenate([x[:, 1:2], x], axis=1), 0, missing_steps - 1)
+            x = x + self._source_features(n, spectrum, style, rows).astype(x.dtype)
             moments = rows.moments(x)
             parts = [
                 block(x, moments, style, rows)
@@ -149,7 +153,7 @@ class Generator(nn.Module):
         x = self.conv_post(_leaky_mean(LAST_SLOPE, rows.mask, *parts).astype(mx.float32))
         return synthesise(x, rows, self._config.n_fft)
 
-    def _hear(self, n: int, spectrum: mx.array, style: mx.array, rows: Rows) -> mx.array:
+    def _source_features(self, n: int, spectrum: mx.array, style: mx.array, rows: Rows) -> mx.array:
         """The source as stage `n` hears it."""
         x = self.noise_convs[n](spectrum)[:, : rows.size]
         return self.noise_res[n](x, rows.moments(x), style, rows)

@@ -19,14 +19,14 @@ import mlx.nn as nn
 from speechbase.device import elementwise, on_cuda, on_gpu
 
 EPS = 1e-5
-SHORTEST_BLOCK = 16
+MIN_BLOCK = 16
 
 
 # ---- elementwise kernels
 
 
 @elementwise
-def _leaky(x: mx.array, scale: mx.array, shift: mx.array, mask: mx.array) -> mx.array:
+def _leaky_affine(x: mx.array, scale: mx.array, shift: mx.array, mask: mx.array) -> mx.array:
     y = x.astype(mx.float32) * scale + shift
     return (mx.maximum(y, 0.2 * y) * mask).astype(x.dtype)
 
@@ -50,7 +50,7 @@ def _residual(x: mx.array, y: mx.array, bias: mx.array) -> mx.array:
 
 
 @elementwise
-def _cell(
+def _lstm_cell(
     i: mx.array, f: mx.array, g: mx.array, o: mx.array, c: mx.array
 ) -> tuple[mx.array, mx.array]:
     """The gates of a step and the cells before it -> the cells, and what comes out."""
@@ -68,11 +68,11 @@ class Rows:
         self.lengths, self.size, self.block = tuple(lengths), size, block
         self.is_ragged = min(lengths) < size
 
-    def scale(self, factor: int, more: int = 0) -> Rows:
-        """Rows of `factor` steps for each of these, and `more` at the end, in a block to itself."""
-        lengths = [factor * length + more for length in self.lengths]
+    def scale(self, factor: int, extra: int = 0) -> Rows:
+        """Returns rows with `factor` times the steps, and `extra` steps in a block at the end."""
+        lengths = [factor * length + extra for length in self.lengths]
         block = factor * self.block
-        return Rows(lengths, factor * self.size + (block if more else 0), block)
+        return Rows(lengths, factor * self.size + (block if extra else 0), block)
 
     @cached_property
     def ends(self) -> mx.array:
@@ -115,7 +115,7 @@ class Rows:
     def _shares(self) -> mx.array:
         """(batch, blocks, 1, steps of a block)."""
         shares = (mx.arange(self.size) < self.ends) / self.ends
-        block = self.block if self.block >= SHORTEST_BLOCK else self.size
+        block = self.block if self.block >= MIN_BLOCK else self.size
         return shares.reshape(len(self.lengths), -1, 1, block)
 
 
@@ -130,9 +130,9 @@ class Moments:
 # ---- convolutions
 
 
-def pad_time(x: mx.array, left: int, right: int) -> mx.array:
+def pad_time(x: mx.array, before: int, after: int) -> mx.array:
     """With zeros before and after."""
-    return mx.pad(x, [(0, 0), (left, right), (0, 0)]) if left or right else x
+    return mx.pad(x, [(0, 0), (before, after), (0, 0)]) if before or after else x
 
 
 def convolve(x: mx.array, weight: mx.array, padding: int = 0, dilation: int = 1) -> mx.array:
@@ -222,7 +222,7 @@ class BiLSTM(nn.Module):
         c = h = mx.zeros((2, x.shape[0], self.weight_hh_l0.shape[1]))
         outputs = []
         for step in mx.contiguous(steps):
-            c, h = _cell(*mx.split(mx.addmm(step, h, recurrent), 4, axis=-1), c)
+            c, h = _lstm_cell(*mx.split(mx.addmm(step, h, recurrent), 4, axis=-1), c)
             outputs.append(h)
         forward, backward = mx.stack(outputs, axis=2)
         return mx.concatenate([forward, rows.reverse(backward)], axis=-1) * rows.mask
@@ -267,7 +267,7 @@ class AdainResBlk1d(nn.Module):
             self.pool = Pool(inputs)
 
     def __call__(self, x: mx.array, style: mx.array, rows: Rows) -> mx.array:
-        y = _leaky(x, *self.norm1(rows.moments(x), style), rows.mask)
+        y = _leaky_affine(x, *self.norm1(rows.moments(x), style), rows.mask)
         if "conv1x1" in self:
             x = self.conv1x1.without_bias(x)
         if "pool" in self:
@@ -275,5 +275,5 @@ class AdainResBlk1d(nn.Module):
             y = self.pool(y) * rows.mask.astype(y.dtype)
             x = mx.repeat(x, 2, axis=1)  # officially before conv1x1, which sees single steps
         y = self.conv1.without_bias(y)
-        y = _leaky(y, *self.norm2(rows.moments(y), style), rows.mask)
+        y = _leaky_affine(y, *self.norm2(rows.moments(y), style), rows.mask)
         return _residual(x, self.conv2.without_bias(y), self.conv2.bias)

@@ -24,13 +24,13 @@ from kokoro82m.speech import Request, Speech, check_request
 from speechbase.device import CACHE_LIMIT, memory_left, on_cuda, on_gpu, settle
 from speechbase.errors import RequestError
 
-TOKENS, FRAMES, FEWEST_FRAMES = 4096, 2048, 512
+MAX_BATCH_TOKENS, MAX_BATCH_FRAMES, MIN_BATCH_FRAMES = 4096, 2048, 512
 """Tokens and frames of all rows of a batch on a GPU, padding included; a longer row is alone."""
 FRAME_BYTES = 1_600_000
 """Memory that a frame takes while it is decoded, as measured on a CPU."""
-HALF_MINUTE = 1200
+HALF_MINUTE_FRAMES = 1200
 """Frames."""
-BUCKET = 16
+LENGTH_MULTIPLE = 16
 """On CUDA, where each new shape costs, batches are padded to multiples of so many steps."""
 
 
@@ -74,16 +74,21 @@ class Kokoro82M:
         for request in rows:
             check_request(request, self.config.num_tokens, self.config.albert.max_positions)
         texts: dict[int, TimedText] = {}
-        for batch in plan_batches([len(row.tokens) for row in rows], TOKENS if on_gpu() else 0):
+        for batch in plan_batches(
+            [len(row.tokens) for row in rows], MAX_BATCH_TOKENS if on_gpu() else 0
+        ):
             texts |= zip(batch, self._encode([rows[n] for n in batch]), strict=True)
         speech: dict[int, Speech] = {}
-        for batch in plan_batches([texts[n].frames for n in range(len(rows))], most_frames()):
+        for batch in plan_batches([texts[n].frames for n in range(len(rows))], max_batch_frames()):
             speech |= zip(batch, self._decode([texts[n] for n in batch]), strict=True)
         return [speech[n] for n in range(len(rows))]
 
     def needs(self, rows: int) -> int:
         """Bytes beside the weights in which so many rows of half a minute are spoken, about."""
-        return min(max(most_frames(), HALF_MINUTE), rows * HALF_MINUTE) * FRAME_BYTES
+        return (
+            min(max(max_batch_frames(), HALF_MINUTE_FRAMES), rows * HALF_MINUTE_FRAMES)
+            * FRAME_BYTES
+        )
 
     def forget(self) -> None:
         """Give back the memory that MLX keeps for reuse."""
@@ -126,14 +131,14 @@ class Kokoro82M:
     def _prepare(self, texts: Sequence[TimedText]) -> DecoderInput:
         rows = padded_rows([text.frames for text in texts])
         style = _styles([text.request for text in texts])
-        places = [mx.array(_frame_tokens(text.durations, rows.size)) for text in texts]
-        frames = list(zip(texts, places, strict=True))
-        prosody = mx.stack([text.prosody[place] for text, place in frames])
+        frame_tokens = [mx.array(_frame_tokens(text.durations, rows.size)) for text in texts]
+        frames = list(zip(texts, frame_tokens, strict=True))
+        prosody = mx.stack([text.prosody[tokens] for text, tokens in frames])
         f0, energy = self.network.curves(prosody, style, rows)
         mx.eval(f0, energy)
         settle()
         spectrum = self.network.source(np.array(f0[..., 0]), self._noise(texts, rows), rows)
-        encoded = mx.stack([text.text[place] for text, place in frames])
+        encoded = mx.stack([text.text[tokens] for text, tokens in frames])
         return DecoderInput(encoded, f0, energy, spectrum, style, rows)
 
     def _noise(self, texts: Sequence[TimedText], rows: Rows) -> mx.array:
@@ -141,32 +146,39 @@ class Kokoro82M:
         noise = np.zeros((len(texts), FRAME_SAMPLES * rows.size), np.float32)
         weight = np.array(self.network.decoder.generator.m_source.l_linear.weight[0])
         for row, text in zip(noise, texts, strict=True):
-            count, given = FRAME_SAMPLES * text.frames, text.request.noise
-            if given is None:
+            count, request_noise = FRAME_SAMPLES * text.frames, text.request.noise
+            if request_noise is None:
                 row[:count] = draw_noise(text.request.seed, count)
-            elif len(given) >= count:
-                row[:count] = merge_noise(given[:count], weight)
+            elif len(request_noise) >= count:
+                row[:count] = merge_noise(request_noise[:count], weight)
             else:
-                raise RequestError(f"noise has {len(given)} rows; the speech has {count} samples")
+                raise RequestError(
+                    f"noise has {len(request_noise)} rows; the speech has {count} samples"
+                )
         return mx.array(noise)
 
 
-def plan_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Places of rows of these lengths, the longest first, in batches of at most `most` steps of
-    rows that are all padded to the longest; a row that is longer is alone."""
+def plan_batches(lengths: Sequence[int], max_steps: int) -> list[list[int]]:
+    """Groups the indices of rows of these lengths into batches, the longest rows first.
+
+    A batch has at most `max_steps` steps, with its rows padded to the longest; a row that is longer
+    than that gets a batch of its own.
+    """
     batches: list[list[int]] = []
-    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if batches and lengths[batches[-1][0]] * (len(batches[-1]) + 1) <= most:
-            batches[-1].append(place)
+    for row in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if batches and lengths[batches[-1][0]] * (len(batches[-1]) + 1) <= max_steps:
+            batches[-1].append(row)
         else:
-            batches.append([place])
+            batches.append([row])
     return batches
 
 
-def most_frames() -> int:
+def max_batch_frames() -> int:
     """Frames of a batch, padding included, for which there is memory; 0 where each row is alone."""
-    frames, left = FRAMES if on_gpu() else 0, memory_left()
-    while left is not None and frames > FEWEST_FRAMES and frames * FRAME_BYTES > left:
+    frames, free_bytes = MAX_BATCH_FRAMES if on_gpu() else 0, memory_left()
+    while (
+        free_bytes is not None and frames > MIN_BATCH_FRAMES and frames * FRAME_BYTES > free_bytes
+    ):
         frames //= 2
     return frames
 
@@ -174,7 +186,7 @@ def most_frames() -> int:
 def padded_rows(lengths: Sequence[int]) -> Rows:
     """Rows as long as the longest, and a little more on CUDA."""
     longest = max(lengths)
-    return Rows(lengths, -(-longest // BUCKET) * BUCKET if on_cuda() else longest)
+    return Rows(lengths, -(-longest // LENGTH_MULTIPLE) * LENGTH_MULTIPLE if on_cuda() else longest)
 
 
 def _styles(requests: Sequence[Request]) -> mx.array:
@@ -184,6 +196,6 @@ def _styles(requests: Sequence[Request]) -> mx.array:
 
 def _frame_tokens(durations: np.ndarray, size: int) -> np.ndarray:
     """The token of each frame (size,), the first one's beyond the end."""
-    places = np.zeros(size, np.int32)
-    places[: durations.sum()] = np.repeat(np.arange(len(durations)), durations)
-    return places
+    tokens = np.zeros(size, np.int32)
+    tokens[: durations.sum()] = np.repeat(np.arange(len(durations)), durations)
+    return tokens

@@ -89,7 +89,7 @@ class Network(nn.Module):
 
     def spectrum_rows(self, rows: Rows) -> Rows:
         """Rows of frames as those of a spectrum: 120 windows a frame, and one more."""
-        return rows.scale(2 * math.prod(self._config.generator.rates), more=1)
+        return rows.scale(2 * math.prod(self._config.generator.rates), extra=1)
 
     def _predictor_style(self, style: mx.array) -> mx.array:
         return style[..., self._config.style_size :]

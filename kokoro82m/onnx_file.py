@@ -16,7 +16,7 @@ import numpy as np
 IR_VERSION, OPSET = 9, 20
 PAGE = 4096
 """Large constants begin at pages: processes that map the file share them."""
-MOST_INLINE = 1024
+MAX_INLINE_BYTES = 1024
 """Bytes up to which a constant stands in the graph, where the runtime knows it while it plans."""
 
 # TensorProto.DataType and AttributeProto.AttributeType
@@ -53,31 +53,33 @@ class Graph:
         self._constants: list[bytes] = []
         self._inputs: list[bytes] = []
         self._outputs: list[bytes] = []
-        self._known: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._constant_names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
     def input(self, name: str, shape: Shape, dtype: str = "float32") -> str:
         """Declares an input; a dimension is a number or a name."""
-        self._inputs.append(_value_info(name, dtype, shape))
+        self._inputs.append(_encode_value_info(name, dtype, shape))
         return name
 
-    def output(self, name: str, value: str, shape: Shape, dtype: str = "float32") -> None:
-        """Declares `value` as an output of this name."""
-        self._nodes.append(_node("Identity", [value], [name], {}))
-        self._outputs.append(_value_info(name, dtype, shape))
+    def output(self, name: str, tensor: str, shape: Shape, dtype: str = "float32") -> None:
+        """Declares `tensor` as an output of this name."""
+        self._nodes.append(_encode_node("Identity", [tensor], [name], {}))
+        self._outputs.append(_encode_value_info(name, dtype, shape))
 
-    def constant(self, value: Any) -> str:
+    def constant(self, numbers: Any) -> str:
         """Whole numbers are int64, others float32."""
-        array = np.asarray(value)
+        array = np.asarray(numbers)
         array = np.ascontiguousarray(array, np.int64 if array.dtype.kind == "i" else np.float32)
-        if array.nbytes > MOST_INLINE:
+        if array.nbytes > MAX_INLINE_BYTES:
             name = self._new_name()
-            self._constants.append(_external(name, array, self.weights))
+            self._constants.append(_encode_external_tensor(name, array, self.weights))
             return name
-        key = (array.dtype.name, np.shape(value), array.tobytes())
-        if key not in self._known:
-            self._known[key] = self._new_name()
-            self._constants.append(_inline(self._known[key], array.reshape(np.shape(value))))
-        return self._known[key]
+        key = (array.dtype.name, np.shape(numbers), array.tobytes())
+        if key not in self._constant_names:
+            self._constant_names[key] = self._new_name()
+            self._constants.append(
+                _encode_inline_tensor(self._constant_names[key], array.reshape(np.shape(numbers)))
+            )
+        return self._constant_names[key]
 
     def add(self, op: str, *inputs: str, attributes: Mapping[str, Any] | None = None) -> str:
         """A node with one output, whose name is returned."""
@@ -88,7 +90,7 @@ class Graph:
     ) -> list[str]:
         """A node with several outputs."""
         outputs = [self._new_name() for _ in range(count)]
-        self._nodes.append(_node(op, inputs, outputs, attributes or {}))
+        self._nodes.append(_encode_node(op, inputs, outputs, attributes or {}))
         return outputs
 
     # ---- operations that every network needs
@@ -101,9 +103,9 @@ class Graph:
         """The elements from `start` to before `stop` of an axis."""
         return self.add("Slice", x, *map(self.constant, ([start], [stop], [axis])))
 
-    def concat(self, values: Sequence[str], axis: int) -> str:
+    def concat(self, tensors: Sequence[str], axis: int) -> str:
         """Values one after another along an axis."""
-        return self.add("Concat", *values, attributes={"axis": axis})
+        return self.add("Concat", *tensors, attributes={"axis": axis})
 
     def transpose(self, x: str, axes: Sequence[int]) -> str:
         """The axes of `x` in another order."""
@@ -122,88 +124,99 @@ class Graph:
     def message(self) -> bytes:
         """GraphProto."""
         return b"".join((
-            *(_field(1, node) for node in self._nodes),
-            _field(2, self.name.encode()),
-            *(_field(5, constant) for constant in self._constants),
-            *(_field(11, value) for value in self._inputs),
-            *(_field(12, value) for value in self._outputs),
+            *(_encode_field(1, node) for node in self._nodes),
+            _encode_field(2, self.name.encode()),
+            *(_encode_field(5, constant) for constant in self._constants),
+            *(_encode_field(11, info) for info in self._inputs),
+            *(_encode_field(12, info) for info in self._outputs),
         ))  # fmt: skip
 
     def write(self, path: Path) -> None:
         """ModelProto."""
-        opset = _field(2, OPSET)
-        path.write_bytes(_field(1, IR_VERSION) + _field(7, self.message()) + _field(8, opset))
+        opset = _encode_field(2, OPSET)
+        path.write_bytes(
+            _encode_field(1, IR_VERSION)
+            + _encode_field(7, self.message())
+            + _encode_field(8, opset)
+        )
 
     def _new_name(self) -> str:
         self._count += 1
         return f"{self._prefix}{self._count}"
 
 
-def _node(
+def _encode_node(
     op: str, inputs: Iterable[str], outputs: Iterable[str], attributes: Mapping[str, Any]
 ) -> bytes:
     return b"".join((
-        *(_field(1, name.encode()) for name in inputs),
-        *(_field(2, name.encode()) for name in outputs),
-        _field(4, op.encode()),
-        *(_field(5, _attribute(name, value)) for name, value in attributes.items()),
+        *(_encode_field(1, name.encode()) for name in inputs),
+        *(_encode_field(2, name.encode()) for name in outputs),
+        _encode_field(4, op.encode()),
+        *(_encode_field(5, _encode_attribute(*attribute)) for attribute in attributes.items()),
     ))  # fmt: skip
 
 
-def _attribute(name: str, value: Any) -> bytes:
-    if isinstance(value, int):
-        kind, field = _INT, _field(3, value)
-    elif isinstance(value, float):
-        kind, field = _FLOAT, _key(2, 5) + struct.pack("<f", value)
-    elif isinstance(value, str):
-        kind, field = _STRING, _field(4, value.encode())
-    elif isinstance(value, Graph):
-        kind, field = _GRAPH, _field(6, value.message())
+def _encode_attribute(name: str, setting: Any) -> bytes:
+    if isinstance(setting, int):
+        kind, field = _INT, _encode_field(3, setting)
+    elif isinstance(setting, float):
+        kind, field = _FLOAT, _encode_key(2, 5) + struct.pack("<f", setting)
+    elif isinstance(setting, str):
+        kind, field = _STRING, _encode_field(4, setting.encode())
+    elif isinstance(setting, Graph):
+        kind, field = _GRAPH, _encode_field(6, setting.message())
     else:
-        kind, field = _INTS, b"".join(_field(8, number) for number in value)
-    return _field(1, name.encode()) + field + _field(20, kind)
+        kind, field = _INTS, b"".join(_encode_field(8, number) for number in setting)
+    return _encode_field(1, name.encode()) + field + _encode_field(20, kind)
 
 
-def _tensor(name: str, array: np.ndarray) -> bytes:
-    dims = b"".join(_field(1, size) for size in array.shape)
-    return dims + _field(2, _TYPES[array.dtype.name]) + _field(8, name.encode())
+def _encode_tensor_header(name: str, array: np.ndarray) -> bytes:
+    dims = b"".join(_encode_field(1, size) for size in array.shape)
+    return dims + _encode_field(2, _TYPES[array.dtype.name]) + _encode_field(8, name.encode())
 
 
-def _inline(name: str, array: np.ndarray) -> bytes:
-    return _tensor(name, array) + _field(9, array.tobytes())
+def _encode_inline_tensor(name: str, array: np.ndarray) -> bytes:
+    return _encode_tensor_header(name, array) + _encode_field(9, array.tobytes())
 
 
-def _external(name: str, array: np.ndarray, weights: Weights) -> bytes:
+def _encode_external_tensor(name: str, array: np.ndarray, weights: Weights) -> bytes:
     offset, length = weights.append(array)
-    place = {"location": weights.name, "offset": str(offset), "length": str(length)}
-    pairs = (_field(1, key.encode()) + _field(2, text.encode()) for key, text in place.items())
-    return _tensor(name, array) + b"".join(_field(13, pair) for pair in pairs) + _field(14, 1)
+    location = {"location": weights.name, "offset": str(offset), "length": str(length)}
+    pairs = (
+        _encode_field(1, key.encode()) + _encode_field(2, text.encode())
+        for key, text in location.items()
+    )
+    return (
+        _encode_tensor_header(name, array)
+        + b"".join(_encode_field(13, pair) for pair in pairs)
+        + _encode_field(14, 1)
+    )
 
 
-def _value_info(name: str, dtype: str, shape: Shape) -> bytes:
-    dims = b"".join(_field(1, _dimension(size)) for size in shape)
-    tensor = _field(1, _TYPES[dtype]) + _field(2, dims)
-    return _field(1, name.encode()) + _field(2, _field(1, tensor))
+def _encode_value_info(name: str, dtype: str, shape: Shape) -> bytes:
+    dims = b"".join(_encode_field(1, _encode_dimension(size)) for size in shape)
+    tensor = _encode_field(1, _TYPES[dtype]) + _encode_field(2, dims)
+    return _encode_field(1, name.encode()) + _encode_field(2, _encode_field(1, tensor))
 
 
-def _dimension(size: int | str) -> bytes:
-    return _field(1, size) if isinstance(size, int) else _field(2, size.encode())
+def _encode_dimension(size: int | str) -> bytes:
+    return _encode_field(1, size) if isinstance(size, int) else _encode_field(2, size.encode())
 
 
-def _field(number: int, value: int | bytes) -> bytes:
-    if isinstance(value, bytes):
-        return _key(number, 2) + _varint(len(value)) + value
-    return _key(number, 0) + _varint(value & (1 << 64) - 1)
+def _encode_field(number: int, payload: int | bytes) -> bytes:
+    if isinstance(payload, bytes):
+        return _encode_key(number, 2) + _encode_varint(len(payload)) + payload
+    return _encode_key(number, 0) + _encode_varint(payload & (1 << 64) - 1)
 
 
-def _key(number: int, wire: int) -> bytes:
-    return _varint(number << 3 | wire)
+def _encode_key(number: int, wire: int) -> bytes:
+    return _encode_varint(number << 3 | wire)
 
 
-def _varint(value: int) -> bytes:
+def _encode_varint(number: int) -> bytes:
     encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
+    while number > 0x7F:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    encoded.append(number)
     return bytes(encoded)

@@ -180,16 +180,16 @@ def _generator(net: Layers, x: str, source: str, config: Config) -> str:
     kinds = len(settings.kernels)
     factor = 1.0  # blocks are added up; what follows divides by their number
     for stage, rate in enumerate(settings.rates):
-        heard, heard_bias = _hear(net, source, stage, config)
+        source_features, source_bias = _add_source_features(net, source, stage, config)
         up = f"{name}.ups.{stage}"
         attributes = {"strides": [rate], "pads": [rate // 2] * 2}
         weight = net.tensors[f"{up}.weight"] * np.float32(factor)
-        bias = net.tensors[f"{up}.bias"] + heard_bias
+        bias = net.tensors[f"{up}.bias"] + source_bias
         x = net.transposed(net.leaky(x, 0.1), weight, bias, attributes)
         if stage == len(settings.rates) - 1:  # the spectrum has a step more than there are hops
             pads = graph.constant([0, 0, 1, 0, 0, 0])
             x = graph.add("Pad", x, pads, attributes={"mode": "reflect"})
-        x = graph.add("Add", x, heard)
+        x = graph.add("Add", x, source_features)
         blocks = [
             net.snake_block(x, f"{name}.resblocks.{kinds * stage + kind}", dilations)
             for kind, dilations in enumerate(settings.dilations)
@@ -202,7 +202,9 @@ def _generator(net: Layers, x: str, source: str, config: Config) -> str:
     return _inverse_stft(graph, x, settings.n_fft)
 
 
-def _hear(net: Layers, source: str, stage: int, config: Config) -> tuple[str, np.ndarray]:
+def _add_source_features(
+    net: Layers, source: str, stage: int, config: Config
+) -> tuple[str, np.ndarray]:
     """The source as a stage hears it, but for a bias, and this."""
     rates, name = config.generator.rates, "decoder.generator"
     stride = int(np.prod(rates[stage + 1 :]))

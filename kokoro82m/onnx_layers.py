@@ -50,13 +50,13 @@ class Layers:
             i, f, g, o = np.split(self.tensors[f"{name}.{part}_l0{end}"], 4)
             return np.concatenate([i, o, f, g])  # ONNX's order
 
-        def both(part: str) -> np.ndarray:
+        def stack_directions(part: str) -> np.ndarray:
             return np.stack([gates(part, end) for end in ("", "_reverse")])
 
-        recurrent = both("weight_hh")
+        recurrent = stack_directions("weight_hh")
         hidden = recurrent.shape[-1]
-        biases = np.concatenate([both("bias_ih"), both("bias_hh")], axis=1)
-        constants = map(self.graph.constant, (both("weight_ih"), recurrent, biases))
+        biases = np.concatenate([stack_directions("bias_ih"), stack_directions("bias_hh")], axis=1)
+        constants = map(self.graph.constant, (stack_directions("weight_ih"), recurrent, biases))
         x = self.graph.add("Unsqueeze", x, self.graph.constant([1]))
         attributes = {"direction": "bidirectional", "hidden_size": hidden}
         y = self.graph.add("LSTM", x, *constants, attributes=attributes)  # (time, 2, 1, hidden)
@@ -123,10 +123,14 @@ class Layers:
             factor = np.tile(self._frequency(name), 2) if ".adain" in name else np.ones(2 * half)
             weights.append(weight * factor[:, None])
             biases.append((bias + np.repeat([1, 0], half)) * factor)
-        values = self.product(style, np.concatenate(weights), np.concatenate(biases))
+        projected = self.product(style, np.concatenate(weights), np.concatenate(biases))
         halves = [len(bias) // 2 for bias in biases for _ in range(2)]
         parts = self.graph.split(
-            "Split", values, self.graph.constant(halves), count=len(halves), attributes={"axis": 0}
+            "Split",
+            projected,
+            self.graph.constant(halves),
+            count=len(halves),
+            attributes={"axis": 0},
         )
         self.affine.update(zip(names, zip(parts[::2], parts[1::2], strict=True), strict=True))
 

@@ -28,7 +28,7 @@ from kokoro82m.onnx_file import Graph, Weights
 from kokoro82m.onnx_graph import Tensors, write_decoder, write_predictor
 from kokoro82m.speech import Request, Speech, check_request
 from kokoro82m.tensors import read_tensors, weights_file
-from speechbase.errors import CheckpointError, ModelError, RequestError, shown
+from speechbase.errors import CheckpointError, ModelError, RequestError, printable
 from speechbase.files import identity, new_folder
 
 FORMAT = 2
@@ -72,7 +72,7 @@ class OnnxNetwork:
         try:
             return self._speak(request)
         except _errors() as error:
-            raise ModelError(f"ONNX Runtime: {shown(str(error))}") from error
+            raise ModelError(f"ONNX Runtime: {printable(str(error))}") from error
 
     def _speak(self, request: Request) -> Speech:
         check_request(request, self.config.num_tokens, self.config.albert.max_positions)
@@ -133,7 +133,9 @@ def load_onnx(folder: Path, cache: Path) -> OnnxNetwork:
             with _locked(cache):
                 graphs = _read_graphs(target) or _make_graphs(target, file, config)
         except OSError as error:
-            raise CheckpointError(f"{target}: cannot be written: {shown(str(error))}") from error
+            raise CheckpointError(
+                f"{target}: cannot be written: {printable(str(error))}"
+            ) from error
     return OnnxNetwork(config, graphs)
 
 
@@ -213,7 +215,9 @@ def _session(file: Path) -> onnxruntime.InferenceSession:
     try:
         return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
     except _errors() as error:
-        raise CheckpointError(f"{file}: ONNX Runtime refuses it: {shown(str(error))}") from error
+        raise CheckpointError(
+            f"{file}: ONNX Runtime refuses it: {printable(str(error))}"
+        ) from error
 
 
 def _errors() -> tuple[type[Exception], ...]:

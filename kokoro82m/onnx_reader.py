@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from speechbase.errors import CheckpointError, shown
+from speechbase.errors import CheckpointError, printable
 
 # TensorProto.DataType
 _TYPES = {
@@ -40,52 +40,54 @@ class OnnxGraph:
     arrays: dict[str, np.ndarray]
 
 
-def parse_onnx(data: bytes, where: Path) -> OnnxGraph:
-    """A ModelProto that holds its constants itself. Raises CheckpointError naming `where`."""
+def parse_onnx(contents: bytes, path: Path) -> OnnxGraph:
+    """A ModelProto that holds its constants itself. Raises CheckpointError naming `path`."""
     try:
-        [graph] = _all(memoryview(data), 7)
+        [graph] = _find_messages(memoryview(contents), 7)
         nodes, arrays = [], {}
-        for number, value in _fields(graph):
+        for number, payload in _iterate_fields(graph):
             if number == 1:
-                nodes.append(_node(_message(value)))
+                nodes.append(_parse_node(_require_message(payload)))
             elif number == 5:
-                name, array = _tensor(_message(value))
+                name, array = _parse_tensor(_require_message(payload))
                 arrays[name] = array
         return OnnxGraph(nodes, arrays)
     except (ValueError, IndexError, KeyError, struct.error) as error:
-        raise CheckpointError(f"{where}: no ONNX file, or damaged: {shown(str(error))}") from error
+        raise CheckpointError(
+            f"{path}: no ONNX file, or damaged: {printable(str(error))}"
+        ) from error
 
 
-def _node(message: memoryview) -> Node:
+def _parse_node(message: memoryview) -> Node:
     inputs, outputs, name, op = [], [], "", ""
-    for number, value in _fields(message):
+    for number, payload in _iterate_fields(message):
         if number == 1:
-            inputs.append(_text(value))
+            inputs.append(_decode_text(payload))
         elif number == 2:
-            outputs.append(_text(value))
+            outputs.append(_decode_text(payload))
         elif number == 3:
-            name = _text(value)
+            name = _decode_text(payload)
         elif number == 4:
-            op = _text(value)
+            op = _decode_text(payload)
     return Node(name, op, tuple(inputs), tuple(outputs))
 
 
-def _tensor(message: memoryview) -> tuple[str, np.ndarray]:
+def _parse_tensor(message: memoryview) -> tuple[str, np.ndarray]:
     """Numbers are raw bytes, or packed: fractions as they are, whole ones each as a varint."""
     sizes: list[int] = []
     name, dtype, raw = "", "", memoryview(b"")
     packed: list[int] = []
-    for number, value in _fields(message):
+    for number, payload in _iterate_fields(message):
         if number == 1:
-            sizes += [value] if isinstance(value, int) else _varints(value)
-        elif number == 2 and isinstance(value, int):
-            dtype = _TYPES[value]
+            sizes += [payload] if isinstance(payload, int) else _read_varints(payload)
+        elif number == 2 and isinstance(payload, int):
+            dtype = _TYPES[payload]
         elif number in (5, 7):
-            packed += [value] if isinstance(value, int) else _varints(value)
+            packed += [payload] if isinstance(payload, int) else _read_varints(payload)
         elif number == 8:
-            name = _text(value)
+            name = _decode_text(payload)
         elif number in (4, 9, 10):
-            raw = _message(value)
+            raw = _require_message(payload)
     if packed:
         return name, np.array(packed, np.uint64).astype(np.int64).astype(dtype).reshape(sizes)
     return name, np.frombuffer(raw, dtype).reshape(sizes)
@@ -94,54 +96,58 @@ def _tensor(message: memoryview) -> tuple[str, np.ndarray]:
 # ---- the wire
 
 
-def _all(message: memoryview, wanted: int) -> list[memoryview]:
-    return [_message(value) for number, value in _fields(message) if number == wanted]
+def _find_messages(message: memoryview, field_number: int) -> list[memoryview]:
+    return [
+        _require_message(payload)
+        for number, payload in _iterate_fields(message)
+        if number == field_number
+    ]
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+def _iterate_fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """Numbers and values. Raises ValueError, IndexError."""
-    place = 0
-    while place < len(message):
-        key, place = _varint(message, place)
+    offset = 0
+    while offset < len(message):
+        key, offset = _read_varint(message, offset)
         wire = key & 7
         if wire == _VARINT:
-            value, place = _varint(message, place)
-            yield key >> 3, value
+            number, offset = _read_varint(message, offset)
+            yield key >> 3, number
             continue
         if wire not in (_EIGHT, _BYTES, _FOUR):
             raise ValueError(f"a field of the kind {wire}")
         size = {_EIGHT: 8, _FOUR: 4}.get(wire)
         if size is None:
-            size, place = _varint(message, place)
-        if place + size > len(message):
+            size, offset = _read_varint(message, offset)
+        if offset + size > len(message):
             raise ValueError("a field is longer than what it stands in")
-        yield key >> 3, message[place : place + size]
-        place += size
+        yield key >> 3, message[offset : offset + size]
+        offset += size
 
 
-def _varint(message: memoryview, place: int) -> tuple[int, int]:
-    value = 0
+def _read_varint(message: memoryview, offset: int) -> tuple[int, int]:
+    number = 0
     for n in range(LONGEST_VARINT):
-        byte = message[place + n]
-        value |= (byte & 0x7F) << 7 * n
+        byte = message[offset + n]
+        number |= (byte & 0x7F) << 7 * n
         if byte < 0x80:
-            return value, place + n + 1
+            return number, offset + n + 1
     raise ValueError("a number without an end")
 
 
-def _varints(packed: memoryview) -> list[int]:
-    place, values = 0, []
-    while place < len(packed):
-        value, place = _varint(packed, place)
-        values.append(value)
-    return values
+def _read_varints(packed: memoryview) -> list[int]:
+    offset, numbers = 0, []
+    while offset < len(packed):
+        number, offset = _read_varint(packed, offset)
+        numbers.append(number)
+    return numbers
 
 
-def _message(value: int | memoryview) -> memoryview:
-    if isinstance(value, int):
+def _require_message(payload: int | memoryview) -> memoryview:
+    if isinstance(payload, int):
         raise ValueError("a number in place of a message")
-    return value
+    return payload
 
 
-def _text(value: int | memoryview) -> str:
-    return str(_message(value), "utf-8")
+def _decode_text(payload: int | memoryview) -> str:
+    return str(_require_message(payload), "utf-8")

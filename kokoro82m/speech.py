@@ -14,8 +14,8 @@ from speechbase.errors import RequestError
 
 STYLE_SIZE = 256
 """Numbers of a style row: the first half is the decoder's, the second the predictor's."""
-SLOWEST, FASTEST = 0.25, 4.0
-MOST_SEED = 2**64 - 1
+MIN_SPEED, MAX_SPEED = 0.25, 4.0
+MAX_SEED = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,9 +55,9 @@ def check_request(request: Request, num_tokens: int, max_positions: int) -> None
     if request.noise is not None:
         _check_numbers("noise", request.noise, (-1, HARMONICS))
     speed, seed = request.speed, request.seed
-    if not _is_real(speed) or not SLOWEST <= speed <= FASTEST:
-        raise RequestError(f"speed is {speed!r}; it must be from {SLOWEST} to {FASTEST:g}")
-    if not _is_whole(seed) or not 0 <= seed <= MOST_SEED:
+    if not _is_real(speed) or not MIN_SPEED <= speed <= MAX_SPEED:
+        raise RequestError(f"speed is {speed!r}; it must be from {MIN_SPEED} to {MAX_SPEED:g}")
+    if not _is_whole(seed) or not 0 <= seed <= MAX_SEED:
         raise RequestError(f"seed is {seed!r}; it must be a whole number from 0 to 2**64 - 1")
 
 
@@ -82,9 +82,9 @@ def _check_numbers(name: str, array: Any, shape: tuple[int, ...]) -> None:
         raise RequestError(f"{name} holds NaN or infinity")
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
-def _is_real(value: Any) -> bool:
-    return (_is_whole(value) or isinstance(value, float | np.floating)) and math.isfinite(value)
+def _is_real(number: Any) -> bool:
+    return (_is_whole(number) or isinstance(number, float | np.floating)) and math.isfinite(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from speechbase.errors import RequestError, shown
+from speechbase.errors import RequestError, printable
 
 PAD = 0
 """Id that stands at both ends of every request."""
@@ -36,7 +36,7 @@ def tokenize(phonemes: str, vocabulary: Mapping[str, int] = VOCABULARY) -> list[
     Officially unknown characters vanish; here they raise RequestError, as do too many symbols.
     """
     if unknown := unknown_symbols(phonemes, vocabulary):
-        names = " ".join(shown(symbol) for symbol in unknown)
+        names = " ".join(printable(symbol) for symbol in unknown)
         raise RequestError(f"phonemes that the model does not know: {names}")
     if not 0 < len(phonemes) <= MAX_SYMBOLS:
         raise RequestError(

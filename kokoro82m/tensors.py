@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from kokoro82m.config import HARMONICS, MOST_WIDTH, Config
+from kokoro82m.config import HARMONICS, MAX_WIDTH, Config
 from speechbase import files, pth
 from speechbase.errors import CheckpointError
 
@@ -62,7 +62,7 @@ def read_tensors(file: Path, config: Config) -> Arrays:
                 raise CheckpointError(f"the numbers of {name} are {tensor.dtype}, not fractions")
         folded = fold_weight_norm(tensors)
         shapes = {name: tensor.shape for name, tensor in folded.items()}
-        files.compare(expected_shapes(config, folded), shapes)
+        files.compare_shapes(expected_shapes(config, folded), shapes)
         for name, tensor in folded.items():
             if not np.isfinite(tensor).all():
                 raise CheckpointError(f"damaged: {name} holds NaN or infinity")
@@ -100,7 +100,7 @@ def expected_shapes(
 
 def _width(tensors: Mapping[str, np.ndarray], name: str, axis: int) -> int:
     shape = tensors[name].shape if name in tensors else ()
-    if len(shape) <= axis or not 0 < shape[axis] <= MOST_WIDTH:
+    if len(shape) <= axis or not 0 < shape[axis] <= MAX_WIDTH:
         raise CheckpointError(f"{name} is missing, or not of a sensible size")
     return int(shape[axis])
 

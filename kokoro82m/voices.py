@@ -16,7 +16,7 @@ import numpy as np
 from kokoro82m.speech import STYLE_SIZE, Request
 from kokoro82m.symbols import MAX_SYMBOLS, tokenize
 from speechbase import pth
-from speechbase.errors import CheckpointError, RequestError, shown
+from speechbase.errors import CheckpointError, RequestError, printable
 
 FOLDER = "voices"
 SUFFIXES = (".pt", ".npy", ".bin")
@@ -38,9 +38,13 @@ def load_voice(folder: Path, name: str) -> np.ndarray:
     """
     names = voice_names(folder)
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names) or 'none'}"
-        raise RequestError(f"no voice named {shown(name)!r} in {folder / FOLDER}; {hint}")
+        suggestion = difflib.get_close_matches(name, names, n=1)
+        hint = (
+            f"did you mean {suggestion[0]!r}?"
+            if suggestion
+            else f"there are: {', '.join(names) or 'none'}"
+        )
+        raise RequestError(f"no voice named {printable(name)!r} in {folder / FOLDER}; {hint}")
     files = (folder / FOLDER / f"{name}{suffix}" for suffix in SUFFIXES)
     return read_voice(next(file for file in files if file.exists()))
 
@@ -57,7 +61,7 @@ def read_voice(file: Path) -> np.ndarray:
         else:
             rows = np.fromfile(file, "<f4").reshape(-1, STYLE_SIZE)
     except (OSError, ValueError, EOFError) as error:
-        raise CheckpointError(f"{file}: damaged: {shown(str(error))}") from error
+        raise CheckpointError(f"{file}: damaged: {printable(str(error))}") from error
     if rows.dtype.kind != "f" or rows.shape not in (
         (MAX_SYMBOLS, STYLE_SIZE), (MAX_SYMBOLS, 1, STYLE_SIZE)
     ):  # fmt: skip

@@ -1,8 +1,8 @@
-"""Audio from anywhere -> mono float32 samples at the encoder's rate, checked and padded.
+"""Reads audio from files or arrays as mono float32 samples, checks, resamples and pads it.
 
-Reads with soundfile, and with PyAV what soundfile cannot. VoxCPM2 reads as librosa does: mean of
-the channels, then soxr's HQ resampler, length rounded up. VoxCPM 1.x and CosyVoice2 read as
-torchaudio does: the same, with a windowed sinc. It knows no model and no latents.
+Reads with soundfile, or with PyAV if soundfile cannot. VoxCPM2 needs librosa's result: the mean of
+the channels, then soxr's HQ resampler, with the length rounded up. VoxCPM 1.x and CosyVoice2 need
+torchaudio's: the same with a windowed sinc. Knows no model and no latents.
 """
 
 from __future__ import annotations
@@ -21,92 +21,93 @@ import numpy as np
 import soundfile
 import soxr
 
-from speechbase.errors import AudioError, shown
+from speechbase.errors import AudioError, printable
 
 Source = str | os.PathLike[str] | bytes | BinaryIO | np.ndarray | mx.array | Sequence[float]
 
-SHORTEST = 0.1  # seconds; less holds no voice
-QUIETEST = 1e-4  # peak, -80 dB of full scale
-LOUDEST = 1e4  # integers that were cast and never scaled reach 32768
-LOWEST, HIGHEST = 1000, 768_000  # Hz
-LONGEST = 1800.0  # seconds; VoxCPM2 has room for 22 minutes
-MOST_SAMPLES = 1 << 27  # of all channels: packed silence makes any number of a small file
-MOST_TAPS = 1 << 24  # of a table for resampling; rates with no common divisor would need billions
+MIN_SECONDS = 0.1  # seconds; less holds no voice
+MIN_PEAK = 1e-4  # peak, -80 dB of full scale
+MAX_PEAK = 1e4  # integers that were cast and never scaled reach 32768
+MIN_RATE, MAX_RATE = 1000, 768_000  # Hz
+MAX_SECONDS = 1800.0  # seconds; VoxCPM2 has room for 22 minutes
+MAX_SAMPLES = 1 << 27  # of all channels: packed silence makes any number of a small file
+MAX_TAPS = 1 << 24  # of a table for resampling; rates with no common divisor would need billions
 _TAGS: Any = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
-"""Tags that are not UTF-8 are no reason to refuse a file; PyAV 19 takes them as they are, and no
-such argument."""
+"""Options that accept tags which are not UTF-8; PyAV 19 accepts them without an option."""
 FORMATS = (
     "aac,ac3,aiff,amr,ape,asf,au,caf,flac,matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mp3,ogg,tta,w64,"
     "wav,wv"
 )
-"""What FFmpeg may take a file for: no playlists and lists, which make it open other files."""
+"""Formats that FFmpeg may detect: no playlists, which make it open other files."""
 
 
 def load(
     source: Source, *, rate: int, sample_rate: int | None = None, sinc: bool = False
 ) -> np.ndarray:
-    """Mono float32 samples (n,) at `rate` Hz.
+    """Reads mono float32 samples (n,), resampled to `rate` Hz.
 
-    `source` as for `mono`, samples without a rate being at `rate`. `sinc` resamples as torchaudio
-    does. Raises AudioError as `mono`.
+    `source` is as for `read_mono`; arrays without a `sample_rate` are taken to be at `rate`. `sinc`
+    resamples as torchaudio does. Raises AudioError as `read_mono`.
     """
-    samples, found = mono(source, sample_rate=sample_rate, default=rate)
-    return resampled(samples, found, rate, sinc=sinc)
+    samples, source_rate = read_mono(source, sample_rate=sample_rate, default=rate)
+    return resampled(samples, source_rate, rate, sinc=sinc)
 
 
-def resampled(samples: np.ndarray, found: int, rate: int, *, sinc: bool = False) -> np.ndarray:
-    """Samples (n,) at `found` Hz as they are at `rate` Hz; `sinc` as for `load`."""
-    if found == rate:
+def resampled(
+    samples: np.ndarray, source_rate: int, rate: int, *, sinc: bool = False
+) -> np.ndarray:
+    """Resamples (n,) samples from `source_rate` to `rate` Hz; `sinc` is as for `load`."""
+    if source_rate == rate:
         return samples
-    few = found * rate // math.gcd(found, rate) ** 2 <= MOST_TAPS
-    return (resample_sinc if sinc and few else _resample)(samples, found, rate)
+    is_table_small = source_rate * rate // math.gcd(source_rate, rate) ** 2 <= MAX_TAPS
+    return (resample_sinc if sinc and is_table_small else _resample)(samples, source_rate, rate)
 
 
-def mono(
+def read_mono(
     source: Source, *, sample_rate: int | None = None, default: int | None = None
 ) -> tuple[np.ndarray, int]:
-    """Mono float32 samples (n,), the mean of the channels, and their rate in Hz.
+    """Reads mono float32 samples (n,), the mean of the channels, and their rate in Hz.
 
     `source` is a path, the bytes of a file, an open binary file, or float samples, (n,) or
     (n, channels), at `sample_rate` Hz (None: at `default`).
-    Raises AudioError for what is unreadable, not finite, silent, or shorter than 0.1 s.
+    Raises AudioError if it is unreadable, not finite, silent, or shorter than 0.1 s.
     """
     if isinstance(source, np.ndarray | mx.array | list | tuple):
         name = "samples"
         samples = _from_array(source)
-        found: Any = default if sample_rate is None else sample_rate
-        if not isinstance(found, int | np.integer):
-            raise AudioError(f"sample_rate is {found!r}; it must be a whole number of Hz")
+        rate: Any = default if sample_rate is None else sample_rate
+        if not isinstance(rate, int | np.integer):
+            raise AudioError(f"sample_rate is {rate!r}; it must be a whole number of Hz")
     else:
         if sample_rate is not None:
             raise AudioError("sample_rate goes with samples; a file carries its own")
-        name, samples, found = _from_file(source)
+        name, samples, rate = _from_file(source)
     if samples.size == 0:
         raise AudioError(f"{name}: holds no audio")
     if not np.isfinite(samples).all():
         raise AudioError(f"{name}: holds values that are not numbers (NaN or infinity)")
-    if not LOWEST <= found <= HIGHEST:
-        raise AudioError(f"{name}: a sample rate of {found} Hz is impossible")
-    seconds = samples.shape[0] / found
-    if seconds > LONGEST:
+    if not MIN_RATE <= rate <= MAX_RATE:
+        raise AudioError(f"{name}: a sample rate of {rate} Hz is impossible")
+    seconds = samples.shape[0] / rate
+    if seconds > MAX_SECONDS:
         raise AudioError(
-            f"{name}: {seconds / 60:.0f} minutes of audio; {LONGEST / 60:.0f} are the most, and 8 "
-            "to 15 seconds are enough for a voice"
+            f"{name}: {seconds / 60:.0f} minutes of audio; {MAX_SECONDS / 60:.0f} are the most, "
+            "and 8 to 15 seconds are enough for a voice"
         )
-    if seconds < SHORTEST:
+    if seconds < MIN_SECONDS:
         raise AudioError(
-            f"{name}: {1000 * seconds:.0f} ms of audio is too short; give {SHORTEST} s or more"
+            f"{name}: {1000 * seconds:.0f} ms of audio is too short; give {MIN_SECONDS} s or more"
         )
     mixed = samples if samples.ndim == 1 else samples.mean(axis=1)
-    if np.abs(mixed - mixed.mean(dtype=np.float64)).max() < QUIETEST:
+    if np.abs(mixed - mixed.mean(dtype=np.float64)).max() < MIN_PEAK:
         raise AudioError(f"{name}: is silent; give a recording in which somebody speaks")
-    if np.abs(mixed).max() > LOUDEST:
+    if np.abs(mixed).max() > MAX_PEAK:
         raise AudioError(f"{name}: peaks at {np.abs(mixed).max():.3g}; full scale is 1")
-    return mixed, int(found)
+    return mixed, int(rate)
 
 
 def pad(samples: np.ndarray, multiple: int, side: Literal["left", "right"]) -> np.ndarray:
-    """`samples` (n,) with zeros up to a multiple: left of a prompt, right of a reference."""
+    """Pads `samples` (n,) with zeros to a multiple: left for a prompt, right for a reference."""
     missing = -samples.size % multiple
     return np.pad(samples, (missing, 0) if side == "left" else (0, missing))
 
@@ -129,7 +130,7 @@ def _from_array(source: np.ndarray | mx.array | Sequence[float]) -> np.ndarray:
 
 
 def _from_file(source: Any) -> tuple[str, np.ndarray, int]:
-    """Of a path, the bytes of a file, or an open one."""
+    """Reads a path, the bytes of a file, or an open file; returns name, samples and rate."""
     file: str | BinaryIO
     if isinstance(source, bytes):
         name, file = "audio bytes", io.BytesIO(source)
@@ -142,39 +143,39 @@ def _from_file(source: Any) -> tuple[str, np.ndarray, int]:
     else:  # a number would be taken for an open file's
         raise AudioError(f"audio is a file or samples, not {type(source).__name__}")
     try:
-        with soundfile.SoundFile(file) as opened:
-            _check_size(name, opened.frames * opened.channels)
-            samples, rate = opened.read(dtype="float32"), opened.samplerate
+        with soundfile.SoundFile(file) as audio_file:
+            _check_size(name, audio_file.frames * audio_file.channels)
+            samples, rate = audio_file.read(dtype="float32"), audio_file.samplerate
     # TypeError: a name that ends in .raw
     except (soundfile.LibsndfileError, TypeError, ValueError, OSError):
-        samples, rate = _with_av(file, name)
+        samples, rate = _read_with_av(file, name)
     return name, samples, rate
 
 
 def _check_size(name: str, count: int) -> None:
-    if count > MOST_SAMPLES:
+    if count > MAX_SAMPLES:
         raise AudioError(
-            f"{name}: holds {count} samples, {MOST_SAMPLES} are the most; 8 to 15 seconds are "
+            f"{name}: holds {count} samples, {MAX_SAMPLES} are the most; 8 to 15 seconds are "
             "enough for a voice"
         )
 
 
-def _with_av(file: str | BinaryIO, name: str) -> tuple[np.ndarray, int]:
-    """Raises AudioError."""
+def _read_with_av(file: str | BinaryIO, name: str) -> tuple[np.ndarray, int]:
+    """Reads a path or an open file with PyAV. Raises AudioError."""
     try:
         if isinstance(file, str):
-            with Path(file).open("rb") as opened:
-                return _from_av(opened, name)
+            with Path(file).open("rb") as stream:
+                return _decode_with_av(stream, name)
         file.seek(0)
-        return _from_av(file, name)
+        return _decode_with_av(file, name)
     except (av.FFmpegError, OSError, ValueError, OverflowError) as error:
-        raise AudioError(f"{name}: cannot be read as audio: {shown(str(error))}") from error
+        raise AudioError(f"{name}: cannot be read as audio: {printable(str(error))}") from error
 
 
-def _from_av(file: BinaryIO, name: str) -> tuple[np.ndarray, int]:
+def _decode_with_av(file: BinaryIO, name: str) -> tuple[np.ndarray, int]:
     """Decode the first audio stream with PyAV -> float32 (n, channels), Hz."""
-    only = {"protocol_whitelist": "none", "format_whitelist": FORMATS}
-    with av.open(file, mode="r", options=only, **_TAGS) as container:
+    open_options = {"protocol_whitelist": "none", "format_whitelist": FORMATS}
+    with av.open(file, mode="r", options=open_options, **_TAGS) as container:
         if not container.streams.audio:
             raise AudioError(f"{name}: holds no audio")
         stream = container.streams.audio[0]

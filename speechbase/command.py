@@ -1,4 +1,4 @@
-"""`python -m PACKAGE convert SRC DST`, of every model package: its arguments and its errors."""
+"""The command `python -m PACKAGE convert SRC DST` of every model package."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any
 from speechbase.errors import ModelError
 
 
-def converting(prog: str, about: str) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """A parser, and that of its command `convert`, which may be given more options."""
+def convert_parser(
+    prog: str, about: str
+) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """Returns a parser, and the parser of its command `convert`, to which options can be added."""
     parser = argparse.ArgumentParser(prog=f"python -m {prog}", description=about)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     command = commands.add_parser("convert", help="write a checkpoint for MLX")
@@ -25,17 +27,17 @@ def converting(prog: str, about: str) -> tuple[argparse.ArgumentParser, argparse
     return parser, command
 
 
-def status(work: Callable[[], Any]) -> int:
-    """Do it; 0, or 1 with what went wrong in a line on stderr."""
+def exit_status(work: Callable[[], Any]) -> int:
+    """Runs `work`; returns 0, or 1 after an error message of one line on stderr."""
     try:
         work()
     except ModelError as error:
-        return _failed(str(error))
+        return _report_error(str(error))
     except (OSError, RuntimeError, MemoryError) as error:  # the disk is full, or memory; MLX's
-        return _failed(f"{type(error).__name__}: {error}")
+        return _report_error(f"{type(error).__name__}: {error}")
     return 0
 
 
-def _failed(why: str) -> int:
-    sys.stderr.write(f"error: {' '.join(why.split())}\n")
+def _report_error(reason: str) -> int:
+    sys.stderr.write(f"error: {' '.join(reason.split())}\n")
     return 1

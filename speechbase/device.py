@@ -1,6 +1,6 @@
-"""What must be asked of a GPU: whether it has done its work, and what memory it has left.
+"""The device: whether it is a GPU, whether its work succeeded, and its free memory.
 
-It tells of a failure late, and a CPU at once. It knows no network.
+A GPU reports failures late, a CPU at once. Knows no network.
 """
 
 from __future__ import annotations
@@ -12,72 +12,76 @@ from typing import Any, TypeVar
 import mlx.core as mx
 
 CACHE_LIMIT = 1 << 30
-"""Bytes of freed memory that MLX may keep for reuse: unbounded, it grows with every new shape."""
-Made = TypeVar("Made", mx.array, tuple[mx.array, mx.array])
+"""Bytes of freed memory that MLX may keep for reuse; without a limit, every new shape adds some."""
+Arrays = TypeVar("Arrays", mx.array, tuple[mx.array, mx.array])
 
 
 def on_gpu() -> bool:
-    """Whether what is computed now is computed on a GPU, where each launch costs."""
+    """Returns True if MLX computes on a GPU, where each launch costs time."""
     return mx.default_device().type == mx.DeviceType.gpu
 
 
 def on_cuda() -> bool:
-    """Whether that GPU is NVIDIA's, where MLX keeps what it made for each new shape."""
+    """Returns True on an NVIDIA GPU, where MLX keeps plans for each new shape."""
     return on_gpu() and mx.cuda.is_available()
 
 
-def elementwise(function: Callable[..., Made]) -> Callable[..., Made]:
-    """One kernel for shapes of all sizes on a GPU.
+def elementwise(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
+    """Compiles a function to one kernel for all shapes, on a GPU only.
 
-    On a CPU it is called as it is: compiling gains little there, runs a C++ compiler, and MLX
-    aborts at the end of a process whose other threads ran what was compiled.
+    On a CPU the function is called directly: compiling gains little there, runs a C++ compiler, and
+    MLX aborts when a process ends whose other threads ran compiled functions.
     """
     compiled = mx.compile(function, shapeless=True)
 
     @functools.wraps(function)
-    def call(*arrays: mx.array | float) -> Made:
+    def call(*arrays: mx.array | float) -> Arrays:
         return compiled(*arrays) if on_gpu() else function(*arrays)
 
     return call
 
 
 def settle(stream: Any = None) -> None:
-    """Wait for a GPU's stream, the default one unless said, and raise what it failed on.
+    """Waits for a GPU's stream, by default the default one, and raises its failures.
 
-    On Metal an array may look evaluated whose memory was never written: that its command failed is
-    told by a later evaluation on the stream, or here. So before anything is given or kept.
+    On Metal an array may look evaluated although its memory was never written: a failed command is
+    reported by a later evaluation on the stream, or here. Call this before results are returned or
+    stored.
     """
     if on_gpu():
         mx.synchronize(*([] if stream is None else [stream]))
 
 
-class MadeOnce:
-    """Arrays that are kept for good, weights say, are made by one try.
+class RunOnce:
+    """Evaluates arrays that are kept for good, such as weights, in a single attempt.
 
-    What a GPU failed on looks evaluated ever after: nothing may be computed with it.
+    Arrays on which a GPU failed look evaluated afterwards, so a second attempt is refused.
     """
 
     def __init__(self) -> None:
-        self._tried = self._done = False
+        self._was_tried = self._is_done = False
 
     def __call__(self, make: Callable[[], Any]) -> None:
-        """The first time, evaluate what `make` returns. RuntimeError where that fails or failed."""
-        if self._done:
+        """Evaluates the arrays that `make` returns, on the first call only.
+
+        Raises RuntimeError if that fails, or failed before.
+        """
+        if self._is_done:
             return
-        if self._tried:
+        if self._was_tried:
             raise RuntimeError("the model's weights could not be made ready; load it again")
-        self._tried = True
+        self._was_tried = True
         mx.eval(make())
         settle()
-        self._done = True
+        self._is_done = True
 
 
 def memory_left() -> int | None:
-    """Bytes that this process may still take on the GPU; None on a CPU, or where it is not said."""
+    """Returns the bytes that this process may still use on the GPU; None on a CPU or if unknown."""
     if not on_gpu():
         return None
-    info = mx.device_info()
+    device_info = mx.device_info()
     for name in ("max_recommended_working_set_size", "total_memory", "memory_size"):
-        if info.get(name):
-            return int(info[name]) - int(mx.get_active_memory())
+        if device_info.get(name):
+            return int(device_info[name]) - int(mx.get_active_memory())
     return None

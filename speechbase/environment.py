@@ -1,6 +1,6 @@
-"""What MLX reads of its environment, set before it is loaded; what the user has set stays.
+"""Sets defaults of MLX's environment variables; must be imported before MLX.
 
-Loads nothing.
+Variables that the user has set are kept. Loads nothing.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ DEFAULTS: Mapping[str, str] = {
     "MLX_CUDA_GRAPH_CACHE_SIZE": "1024",
 }
 
-for _name, _value in DEFAULTS.items():
-    os.environ.setdefault(_name, _value)
+for _name, _default in DEFAULTS.items():
+    os.environ.setdefault(_name, _default)

@@ -1,4 +1,4 @@
-"""What can go wrong for a user of a model package; nothing else is raised on purpose.
+"""The errors that the model packages raise on purpose.
 
     ModelError
     ├── ConfigError       settings of a checkpoint: unknown, missing or misshapen values
@@ -14,8 +14,8 @@ from __future__ import annotations
 import json
 
 
-def shown(name: object) -> str:
-    """A name or value out of a file, for a message: printable, on one line, and not endless."""
+def printable(name: object) -> str:
+    """Formats a name or value from a file for a message: printable, on one line, shortened."""
     text = name if isinstance(name, str) else repr(name)
     text = f"{text[:60]}…{text[-10:]}" if len(text) > 80 else text
     return text if text.isprintable() else json.dumps(text)[1:-1]

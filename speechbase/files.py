@@ -1,6 +1,6 @@
-"""One file of tensors, safetensors or PyTorch's: what is in it, and a hash to know it by.
+"""Reads, writes and hashes files of tensors, safetensors or PyTorch's.
 
-MLX is imported by what returns its arrays: `read_arrays` does without it.
+Only functions that return MLX arrays import MLX; `read_arrays` does not.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from speechbase import pth
-from speechbase.errors import CheckpointError, shown
+from speechbase.errors import CheckpointError, printable
 
 if TYPE_CHECKING:
     import mlx.core as mx
 
 Tensors = dict[str, "mx.array"]
 
-MOST_HEADER = 16 << 20
+MAX_HEADER_BYTES = 16 << 20
 """Bytes of a safetensors header; a tensor takes about 120."""
-MOST_DIMENSIONS, LONGEST = 8, 2**31 - 1
+MAX_DIMENSIONS, MAX_DIMENSION_SIZE = 8, 2**31 - 1
 # Bytes of a number, of the types that MLX reads.
 _WIDTHS = {
     "BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E8M0": 1, "U16": 2, "I16": 2, "F16": 2,
@@ -40,7 +40,7 @@ _NUMPY = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "I32": "<i4", "I64": "<i8",
 
 @contextlib.contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """A temporary directory beside `target`, renamed to it at the end: whole, or not there."""
+    """Yields a temporary directory, and renames it to `target` at the end, if no error occurred."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
         directory = Path(scratch) / target.name
@@ -50,45 +50,46 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def read(path: Path) -> Tensors:
-    """The tensors of a file; those of safetensors are read from disk when they are evaluated."""
+    """Reads the tensors of a file; those of safetensors are loaded when they are evaluated."""
     if path.suffix != ".safetensors":
         return pth.load(path)
     import mlx.core as mx
 
-    _header(path)
+    _read_header(path)
     try:
         return cast(Tensors, mx.load(str(path)))
     except RuntimeError as error:  # MLX's, for a header that makes no sense to it
         raise CheckpointError(
-            f"{path}: damaged ({shown(str(error))}); download it again"
+            f"{path}: damaged ({printable(str(error))}); download it again"
         ) from error
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The tensors of a safetensors file, bfloat16 as float32; else they are read from disk when
-    they are used. Raises CheckpointError.
+    """Reads the tensors of a safetensors file as numpy arrays. Raises CheckpointError.
+
+    Arrays are mapped from disk, except for bfloat16, which is converted to float32.
     """
-    start, header = _header(path)
+    start, header = _read_header(path)
     if not header:
         return {}
-    data = np.memmap(path, np.uint8, "r", start)
+    contents = np.memmap(path, np.uint8, "r", start)
     arrays = {}
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
         if entry["dtype"] not in _NUMPY:
-            raise CheckpointError(f"{path}: {shown(name)} is of the type {entry['dtype']}")
-        numbers = data[begin:end].view(_NUMPY[entry["dtype"]]).reshape(entry["shape"])
+            raise CheckpointError(f"{path}: {printable(name)} is of the type {entry['dtype']}")
+        numbers = contents[begin:end].view(_NUMPY[entry["dtype"]]).reshape(entry["shape"])
         arrays[name] = pth.widen(numbers) if entry["dtype"] == "BF16" else numbers
     return arrays
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """A safetensors file of float32."""
-    header, place = {}, 0
+    """Writes arrays to a safetensors file as float32."""
+    header, offset = {}, 0
     for name, array in arrays.items():
-        end = place + 4 * array.size
-        header[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": [place, end]}
-        place = end
+        end = offset + 4 * array.size
+        header[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": [offset, end]}
+        offset = end
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with path.open("wb") as file:
@@ -97,25 +98,29 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
             file.write(np.ascontiguousarray(array, "<f4").data)
 
 
-def compare(
+def compare_shapes(
     expected: Mapping[str, tuple[int, ...]],
-    found: Mapping[str, tuple[int, ...]],
+    actual: Mapping[str, tuple[int, ...]],
     settings: str = "config.json",
 ) -> None:
-    """All names that are missing, unexpected or misshapen in one CheckpointError; the shapes that
-    are expected are those of the file `settings`."""
+    """Raises one CheckpointError that names all missing, unexpected or misshapen tensors.
+
+    `settings` is the file that the expected shapes come from.
+    """
     problems = []
 
     def report(kind: str, names: list[str]) -> None:
         if names:
-            more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-            problems.append(f"{len(names)} {kind}: {', '.join(map(shown, names[:8]))}{more}")
+            remainder = f" and {len(names) - 8} more" if len(names) > 8 else ""
+            problems.append(
+                f"{len(names)} {kind}: {', '.join(map(printable, names[:8]))}{remainder}"
+            )
 
-    report("missing", sorted(expected.keys() - found.keys()))
-    report("unexpected", sorted(found.keys() - expected.keys()))
-    shared = sorted(expected.keys() & found.keys())
-    wrong = [name for name in shared if expected[name] != found[name]]
-    report("misshapen", [f"{name} {found[name]} instead of {expected[name]}" for name in wrong])
+    report("missing", sorted(expected.keys() - actual.keys()))
+    report("unexpected", sorted(actual.keys() - expected.keys()))
+    shared = sorted(expected.keys() & actual.keys())
+    wrong = [name for name in shared if expected[name] != actual[name]]
+    report("misshapen", [f"{name} {actual[name]} instead of {expected[name]}" for name in wrong])
     if problems:
         raise CheckpointError(
             f"the tensors do not fit {settings}; is it another model's? " + "; ".join(problems)
@@ -123,16 +128,16 @@ def compare(
 
 
 def identity(path: Path) -> bytes:
-    """A hash that tells weights apart without reading them all.
+    """Hashes a file of weights without reading all of it.
 
-    Of safetensors it covers every tensor's name, dtype, shape and first kilobyte; of a PyTorch file
-    the CRC-32 of every storage.
+    For safetensors the hash covers every tensor's name, dtype, shape and first kilobyte; for a
+    PyTorch file the CRC-32 of every storage.
     """
     digest = hashlib.sha256()
     if path.suffix != ".safetensors":
         digest.update(repr(pth.checksums(path)).encode())
         return digest.digest()
-    start, header = _header(path)
+    start, header = _read_header(path)
     with path.open("rb") as file:
         for name, entry in sorted(header.items()):
             begin, end = entry["data_offsets"]
@@ -142,11 +147,11 @@ def identity(path: Path) -> bytes:
     return digest.digest()
 
 
-def _header(path: Path) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Where the numbers of a safetensors file start, and its header.
+def _read_header(path: Path) -> tuple[int, dict[str, dict[str, Any]]]:
+    """Reads the header of a safetensors file; returns the offset of its data, and the header.
 
-    Every tensor lies within the file, takes the bytes of its shape, and shares none: what is read
-    is never larger than the file.
+    Checks that every tensor lies within the file, takes the bytes of its shape, and shares none, so
+    that tensors are never larger than the file. Raises CheckpointError.
     """
     try:
         if path.exists() and not path.is_file():
@@ -156,24 +161,25 @@ def _header(path: Path) -> tuple[int, dict[str, dict[str, Any]]]:
             (length,) = struct.unpack("<Q", file.read(8))
             if length > size - 8:
                 raise ValueError("the header is longer than the file")
-            if length > MOST_HEADER:
+            if length > MAX_HEADER_BYTES:
                 raise ValueError(f"a header of {length} bytes")
             text = file.read(length).decode()
-        header = json.loads(text, object_pairs_hook=_without_doubles)
+        header = json.loads(text, object_pairs_hook=_reject_duplicates)
         header.pop("__metadata__", None)
-        spans = sorted(_span(name, entry) for name, entry in header.items())
+        spans = sorted(_tensor_span(name, entry) for name, entry in header.items())
     except (
         OSError, struct.error, ValueError, KeyError, TypeError, AttributeError, RecursionError
     ) as error:  # fmt: skip
         raise CheckpointError(
-            f"{path}: not a safetensors file, or damaged ({shown(str(error))}); download it again"
+            f"{path}: not a safetensors file, or damaged ({printable(str(error))}); "
+            "download it again"
         ) from error
     start = 8 + length
     end = start + max((end for _, end in spans), default=0)
     if end != size:
         raise CheckpointError(
             f"{path}: {'truncated' if size < end else 'damaged'}: {size} bytes, its header says "
-            f"{shown(end)}; download it again"
+            f"{printable(end)}; download it again"
         )
     if any(before != begin for (_, before), (begin, _) in pairwise([(0, 0), *spans])):
         raise CheckpointError(
@@ -182,27 +188,27 @@ def _header(path: Path) -> tuple[int, dict[str, dict[str, Any]]]:
     return start, header
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise ValueError("a name stands there twice")
-    return found
+    return fields
 
 
-def _span(name: str, entry: Mapping[str, Any]) -> tuple[int, int]:
-    """Where a tensor begins and ends. Raises ValueError, KeyError, TypeError."""
+def _tensor_span(name: str, entry: Mapping[str, Any]) -> tuple[int, int]:
+    """Returns a tensor's first and last offset. Raises ValueError, KeyError, TypeError."""
     name.encode()  # half a surrogate pair
     dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
     if dtype not in _WIDTHS:
-        raise ValueError(f"{shown(name)} is of the unknown type {shown(dtype)}")
+        raise ValueError(f"{printable(name)} is of the unknown type {printable(dtype)}")
     if (
         not isinstance(shape, list)
-        or len(shape) > MOST_DIMENSIONS
-        or not all(type(n) is int and 0 <= n <= LONGEST for n in shape)
+        or len(shape) > MAX_DIMENSIONS
+        or not all(type(n) is int and 0 <= n <= MAX_DIMENSION_SIZE for n in shape)
     ):
-        raise ValueError(f"{shown(name)} has an impossible shape")
+        raise ValueError(f"{printable(name)} has an impossible shape")
     if not (type(begin) is int and type(end) is int and 0 <= begin <= end):
-        raise ValueError(f"{shown(name)} lies nowhere")
+        raise ValueError(f"{printable(name)} lies nowhere")
     if math.prod(shape) * _WIDTHS[dtype] != end - begin:
-        raise ValueError(f"{shown(name)} does not take the bytes of its shape")
+        raise ValueError(f"{printable(name)} does not take the bytes of its shape")
     return begin, end

@@ -1,4 +1,4 @@
-"""Functions of arrays that more than one network needs, each in the fewest kernels."""
+"""Functions on arrays that several networks share, each in as few kernels as possible."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ _PI_LOW = math.pi - _PI_HIGH
 def sin_squared(z: mx.array) -> mx.array:
     """sin(z)**2 to 1e-7. MLX calls libm for each sine on a CPU; this takes a fifth of the time.
 
-    On a GPU the sine is its own, which MLX asks for in full precision: with the polynomial, what
-    is one kernel would be three.
+    On a GPU, MLX's sine has full precision and fuses to one kernel; the polynomial takes three.
     """
     if on_gpu():
         return mx.square(mx.sin(z))
@@ -43,13 +42,16 @@ def sin_squared(z: mx.array) -> mx.array:
 
 
 def snake(x: mx.array, alpha: mx.array) -> mx.array:
-    """x + sin(alpha x)^2 / alpha; to be called by what is `elementwise`."""
+    """x + sin(alpha x)^2 / alpha; to be called from `elementwise` functions."""
     return x + sin_squared(x * alpha) * (1 / (alpha + 1e-9))
 
 
 @functools.cache
 def normal(shape: tuple[int, int]) -> Callable[[mx.array], mx.array]:
-    """A key -> normal numbers of that shape, float32; on a GPU two kernels in place of nine."""
+    """Returns a function of a key that draws float32 normal numbers of `shape`.
+
+    On a GPU it takes two kernels instead of nine.
+    """
     plain = functools.partial(_normal_numbers, shape)
     compiled = mx.compile(plain)
     return lambda key: compiled(key) if on_gpu() else plain(key)
@@ -69,11 +71,11 @@ def silu(x: mx.array) -> mx.array:
         return nn.silu(x)
     half = x.astype(mx.float32) * 0.5
     z = mx.clip(half, -7.90531110763549805, 7.90531110763549805)
-    square = z * z
-    above, below = (
-        functools.reduce(lambda sum, term: sum * square + term, terms) for terms in _TANH
+    squared = z * z
+    numerator, denominator = (
+        functools.reduce(lambda sum, term: sum * squared + term, terms) for terms in _TANH
     )
-    return (half * z * above / below + half).astype(x.dtype)
+    return (half * z * numerator / denominator + half).astype(x.dtype)
 
 
 _TANH = (

@@ -1,4 +1,4 @@
-"""Where a checkpoint is: a directory, or what the hub has under an id, fetched."""
+"""Locates a checkpoint: a directory, or a download from the hub."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from speechbase.errors import CheckpointError
 
 
 def locate(path_or_repo: Any, files: Sequence[str]) -> tuple[Path, str | None]:
-    """The directory, and for a hub id ("owner/name" or "owner/name@revision") the commit
-    that it was downloaded at; `files` are the patterns of what is wanted. Raises CheckpointError.
+    """Returns the directory of a checkpoint, and its commit if it is downloaded by a hub id.
+
+    A hub id is "owner/name" or "owner/name@revision"; `files` are patterns of the files to
+    download. Raises CheckpointError.
     """
     if not isinstance(path_or_repo, str | Path):
-        kind = type(path_or_repo).__name__
-        raise CheckpointError(f"a model is a directory or a hub id (owner/name), not {kind}")
+        type_name = type(path_or_repo).__name__
+        raise CheckpointError(f"a model is a directory or a hub id (owner/name), not {type_name}")
     path = Path(path_or_repo).expanduser()
     if path.is_dir():
         return path, None
@@ -28,7 +30,7 @@ def locate(path_or_repo: Any, files: Sequence[str]) -> tuple[Path, str | None]:
 
 
 def _download(repo: str, revision: str | None, files: Sequence[str]) -> Path:
-    """Fetch, with the hub's own progress bar, what is not in its cache yet."""
+    """Downloads missing files to the hub's cache, with the hub's own progress bar."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import (
         GatedRepoError,

@@ -1,8 +1,8 @@
-"""PyTorch's zip files (.pth, .bin, .ckpt) -> tensors, without torch and without running anything.
+"""Reads tensors from PyTorch's zip files (.pth, .bin, .ckpt), without torch and its risks.
 
-Such a file is a pickle beside raw storages. A pickle is a program; this reader runs one only if
-every opcode and every name in it is one that a dict of tensors needs, and refuses it otherwise.
-MLX is imported by what returns its arrays: `load_array` and `load_nested_arrays` do without it.
+Such a file is a pickle with raw storages. A pickle is a program; this reader refuses it unless
+every opcode and every name in it is one that a dict of tensors needs. Only functions that return
+MLX arrays import MLX; `load_array` and `load_nested_arrays` do not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from speechbase.errors import CheckpointError, shown
+from speechbase.errors import CheckpointError, printable
 
 if TYPE_CHECKING:
     import mlx.core as mx
@@ -50,25 +50,25 @@ _ALLOWED = frozenset({
 })  # fmt: skip
 _OPCODES = {opcode.code: opcode for opcode in pickletools.opcodes if opcode.name in _ALLOWED}
 
-# What a damaged file makes zipfile and the readers below raise.
+# Exceptions of zipfile and the readers below for a damaged file.
 _DAMAGE = (
     EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
     MemoryError, NotImplementedError, RuntimeError, OSError, struct.error, zlib.error,
 )  # fmt: skip
 
-MOST_OPCODES, MOST_STACKED = 200_000, 10_000
+MAX_OPCODES, MAX_STACK = 200_000, 10_000
 """A tensor takes about 33 opcodes; torch stacks no more than 2000 things."""
-MOST_PICKLED = 16 << 20
+MAX_PICKLE_BYTES = 16 << 20
 """Bytes."""
-MOST_ITEMS = 16
-"""Of a tuple: sizes, strides, arguments and the name of a storage have up to eight."""
-MOST_NESTED = 100_000
-"""Tensors of dicts of dicts; a pickle may name one dict as often as it likes."""
-MOST_DIMENSIONS, LONGEST = 8, 2**31 - 1
+MAX_TUPLE_LENGTH = 16
+"""Limit of a tuple's length: sizes, strides, arguments and names of storages have up to eight."""
+MAX_NESTED_TENSORS = 100_000
+"""Limit of tensors in dicts of dicts, as a pickle may name the same dict many times."""
+MAX_DIMENSIONS, MAX_DIMENSION_SIZE = 8, 2**31 - 1
 
 
 class _Refused(Exception):
-    """The pickle asks for something that no dict of tensors needs."""
+    """The pickle uses something that no dict of tensors needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,82 +87,93 @@ class _Tensor:
 
 
 def load(path: Path) -> dict[str, mx.array]:
-    """The tensors of a file saved by `torch.save(state_dict)` or `{"state_dict": ...}`.
+    """Loads a file saved by `torch.save(state_dict)` or `torch.save({"state_dict": ...})`.
 
-    They never take more bytes than the file has. Raises CheckpointError for the format before
-    PyTorch 1.6, for damage, and for anything but tensors.
+    The tensors never take more bytes than the file has. Raises CheckpointError for the format
+    before PyTorch 1.6, for damage, and for anything but tensors.
     """
-    with _unpickled(path) as (archive, root, value):
-        tree = _dict(value)
+    with _open_pickle(path) as (archive, root, content):
+        tree = _require_dict(content)
         if isinstance(tree.get("state_dict"), dict):
             tree = tree["state_dict"]
-        return _read_all(archive, root, tree, path.stat().st_size, _to_mlx)
+        return _read_tensors(archive, root, tree, path.stat().st_size, _to_mlx)
 
 
 def load_array(path: Path) -> np.ndarray:
-    """The tensor of a file saved by `torch.save(tensor)`, bfloat16 as float32; else as `load`."""
-    with _unpickled(path) as (archive, root, value):
-        if not isinstance(value, _Tensor):
+    """Loads a file saved by `torch.save(tensor)`, bfloat16 as float32; otherwise like `load`."""
+    with _open_pickle(path) as (archive, root, content):
+        if not isinstance(content, _Tensor):
             raise _Refused("it holds no single tensor")
-        return _read_all(archive, root, {"tensor": value}, path.stat().st_size, widen)["tensor"]
+        return _read_tensors(archive, root, {"tensor": content}, path.stat().st_size, widen)[
+            "tensor"
+        ]
 
 
 def load_nested(path: Path) -> dict[str, dict[str, mx.array]]:
-    """The tensors of a file saved by `torch.save` of dicts of tensors by name; else as `load`."""
+    """Loads a saved dict of dicts of tensors by name; otherwise like `load`."""
     return _load_nested(path, _to_mlx)
 
 
 def load_nested_arrays(path: Path) -> dict[str, dict[str, np.ndarray]]:
-    """As `load_nested`, bfloat16 as float32."""
+    """Loads like `load_nested`, but as numpy arrays, with bfloat16 as float32."""
     return _load_nested(path, widen)
 
 
 def _load_nested(path: Path, convert: Callable[[np.ndarray], Array]) -> dict[str, dict[str, Array]]:
-    with _unpickled(path) as (archive, root, value):
-        tree = _dict(value)
+    with _open_pickle(path) as (archive, root, content):
+        tree = _require_dict(content)
         for outer, inner in tree.items():
             if not isinstance(outer, str) or not isinstance(inner, dict):
-                raise _Refused(f"{shown(outer)!r} is not a dict of tensors")
-        if sum(len(inner) for inner in tree.values()) > MOST_NESTED:  # one dict may stand often
-            raise _Refused(f"it holds more than {MOST_NESTED} tensors")
+                raise _Refused(f"{printable(outer)!r} is not a dict of tensors")
+        if (
+            sum(len(inner) for inner in tree.values()) > MAX_NESTED_TENSORS
+        ):  # one dict may be named many times
+            raise _Refused(f"it holds more than {MAX_NESTED_TENSORS} tensors")
         pairs = [(outer, name) for outer, inner in tree.items() for name in inner]
         # By number, so that names of any length are read and none stands for another.
-        places = {f"{shown(pair[0])}: {shown(pair[1])} ({n})": pair for n, pair in enumerate(pairs)}
-        flat = {place: tree[outer][name] for place, (outer, name) in places.items()}
-        read = _read_all(archive, root, flat, path.stat().st_size, convert)
-        found: dict[str, dict[str, Array]] = {outer: {} for outer in tree}
-        for place, (outer, name) in places.items():
-            found[outer][str(name)] = read[place]
-        return found
+        pairs_by_label = {
+            f"{printable(pair[0])}: {printable(pair[1])} ({n})": pair
+            for n, pair in enumerate(pairs)
+        }
+        flat = {label: tree[outer][name] for label, (outer, name) in pairs_by_label.items()}
+        arrays = _read_tensors(archive, root, flat, path.stat().st_size, convert)
+        nested: dict[str, dict[str, Array]] = {outer: {} for outer in tree}
+        for label, (outer, name) in pairs_by_label.items():
+            nested[outer][str(name)] = arrays[label]
+        return nested
 
 
 @contextmanager
-def _unpickled(path: Path) -> Iterator[tuple[zipfile.ZipFile, str, Any]]:
-    """A file with the folder in it that its entries lie in, and the value that its pickle makes."""
-    with _opened(path) as archive:
-        pickled = [name for name in archive.namelist() if name.endswith("/data.pkl")]
-        if len(pickled) != 1:
+def _open_pickle(path: Path) -> Iterator[tuple[zipfile.ZipFile, str, Any]]:
+    """Yields the archive of a file, the folder of its entries, and the content of its pickle."""
+    with _open_archive(path) as archive:
+        pickle_names = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+        if len(pickle_names) != 1:
             raise _Refused("no data.pkl inside")
-        root = pickled[0].removesuffix("data.pkl")
+        root = pickle_names[0].removesuffix("data.pkl")
         _check_byte_order(archive, root)
-        yield archive, root, _Machine(_stored(archive, pickled[0], MOST_PICKLED)).run()
+        yield (
+            archive,
+            root,
+            _PickleMachine(_read_entry(archive, pickle_names[0], MAX_PICKLE_BYTES)).run(),
+        )
 
 
-def _dict(value: Any) -> dict[Any, Any]:
-    if not isinstance(value, dict):
+def _require_dict(content: Any) -> dict[Any, Any]:
+    if not isinstance(content, dict):
         raise _Refused("it holds no dict of tensors")
-    return value
+    return content
 
 
 def checksums(path: Path) -> list[tuple[str, int, int]]:
-    """Name, size and CRC-32 of every entry, from the directory at the file's end."""
-    with _opened(path) as archive:
+    """Returns name, size and CRC-32 of every entry, from the directory at the file's end."""
+    with _open_archive(path) as archive:
         return [(entry.filename, entry.file_size, entry.CRC) for entry in archive.infolist()]
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
-    """A zip file; what goes wrong with it becomes a CheckpointError."""
+def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Opens a zip file; errors while it is open become CheckpointErrors."""
     try:
         if path.exists() and not path.is_file():
             raise _Refused("it is no file")
@@ -172,8 +183,8 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
         raise CheckpointError(f"{path}: no such file") from None
     except zipfile.BadZipFile as error:
         raise CheckpointError(
-            f"{path}: {shown(str(error))}. It is truncated, or older than PyTorch 1.6; download it "
-            "again, or save it again with a newer PyTorch"
+            f"{path}: {printable(str(error))}. It is truncated, or older than PyTorch 1.6; "
+            "download it again, or save it again with a newer PyTorch"
         ) from error
     except _Refused as error:
         raise CheckpointError(
@@ -181,46 +192,46 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
             "elsewhere unless you trust its source"
         ) from error
     except _DAMAGE as error:
-        why = shown(str(error)) or type(error).__name__
-        raise CheckpointError(f"{path}: damaged: {why}; download it again") from error
+        reason = printable(str(error)) or type(error).__name__
+        raise CheckpointError(f"{path}: damaged: {reason}; download it again") from error
 
 
-def _stored(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """An entry's bytes. torch never compresses, so what is read is never larger than the file."""
+def _read_entry(archive: zipfile.ZipFile, name: str, max_bytes: int) -> bytes:
+    """Reads an entry's bytes. torch never compresses, so they never exceed the file's size."""
     entry = archive.getinfo(name)
     if (
         entry.compress_type != zipfile.ZIP_STORED
         or entry.compress_size != entry.file_size
         or entry.flag_bits & 1
     ):
-        raise _Refused(f"{shown(name)} is compressed or locked, which torch never does")
-    if entry.file_size > most:
-        raise _Refused(f"{shown(name)} has {entry.file_size} bytes, {most} would do")
+        raise _Refused(f"{printable(name)} is compressed or locked, which torch never does")
+    if entry.file_size > max_bytes:
+        raise _Refused(f"{printable(name)} has {entry.file_size} bytes, {max_bytes} would do")
     return archive.read(entry)
 
 
 def _check_byte_order(archive: zipfile.ZipFile, root: str) -> None:
     name = f"{root}byteorder"
-    if name in archive.namelist() and _stored(archive, name, 6) != b"little":
+    if name in archive.namelist() and _read_entry(archive, name, 6) != b"little":
         raise _Refused("its numbers are big-endian")
 
 
 # ---- the pickle
 
 
-class _Machine:
-    """A pickle's stack, for the opcodes and names above; memory is bounded by its opcodes.
+class _PickleMachine:
+    """Runs a pickle with the opcodes and names above only; its opcodes bound its memory.
 
-    Python's own would call constructors with any arguments and hash any key: with what has a name
-    already, a few bytes make gigabytes, or hash for ever.
+    Python's own machine calls constructors with any arguments and hashes any key, so that a few
+    bytes can make gigabytes, or hash forever.
     """
 
-    def __init__(self, data: bytes) -> None:
-        self._data = data
+    def __init__(self, pickle_bytes: bytes) -> None:
+        self._pickle = pickle_bytes
         self._stack: list[Any] = []
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
-        self._does: dict[str, Callable[[Any], None]] = {
+        self._handlers: dict[str, Callable[[Any], None]] = {
             "MARK": lambda _: self._marks.append(len(self._stack)),
             "NONE": lambda _: self._push(None),
             "NEWTRUE": lambda _: self._push(True),
@@ -228,73 +239,78 @@ class _Machine:
             "EMPTY_TUPLE": lambda _: self._push(()),
             "EMPTY_LIST": lambda _: self._push([]),
             "EMPTY_DICT": lambda _: self._push({}),
-            "TUPLE": lambda _: self._tuple(self._marked()),
-            "TUPLE1": lambda _: self._tuple(self._last(1)),
-            "TUPLE2": lambda _: self._tuple(self._last(2)),
-            "TUPLE3": lambda _: self._tuple(self._last(3)),
-            "APPEND": lambda _: self._append(self._last(1)),
-            "APPENDS": lambda _: self._append(self._marked()),
-            "SETITEM": lambda _: self._set(self._last(2)),
-            "SETITEMS": lambda _: self._set(self._marked()),
+            "TUPLE": lambda _: self._push_tuple(self._pop_to_mark()),
+            "TUPLE1": lambda _: self._push_tuple(self._pop(1)),
+            "TUPLE2": lambda _: self._push_tuple(self._pop(2)),
+            "TUPLE3": lambda _: self._push_tuple(self._pop(3)),
+            "APPEND": lambda _: self._append(self._pop(1)),
+            "APPENDS": lambda _: self._append(self._pop_to_mark()),
+            "SETITEM": lambda _: self._set_entries(self._pop(2)),
+            "SETITEMS": lambda _: self._set_entries(self._pop_to_mark()),
             "BINGET": lambda index: self._push(self._memo[index]),
             "LONG_BINGET": lambda index: self._push(self._memo[index]),
-            "BINPUT": self._put,
-            "LONG_BINPUT": self._put,
-            "MEMOIZE": lambda _: self._put(len(self._memo)),
-            "GLOBAL": lambda name: self._push(_named(*name)),
-            "STACK_GLOBAL": lambda _: self._push(_named(*self._last(2))),
-            "BINPERSID": lambda _: self._push(_storage(*self._last(1))),
-            "REDUCE": lambda _: self._push(_called(*self._last(2))),
-            "BUILD": lambda _: self._build(self._last(1)),
+            "BINPUT": self._memoize,
+            "LONG_BINPUT": self._memoize,
+            "MEMOIZE": lambda _: self._memoize(len(self._memo)),
+            "GLOBAL": lambda name: self._push(_resolve_global(*name)),
+            "STACK_GLOBAL": lambda _: self._push(_resolve_global(*self._pop(2))),
+            "BINPERSID": lambda _: self._push(_parse_storage(*self._pop(1))),
+            "REDUCE": lambda _: self._push(_call(*self._pop(2))),
+            "BUILD": lambda _: self._build(self._pop(1)),
             "PROTO": lambda _: None,
             "FRAME": lambda _: None,
         }
 
     def run(self) -> Any:
-        """What the pickle stands for: dicts, lists, tuples, strings, numbers, _Tensors."""
-        for name, argument in _opcodes(self._data):
-            self._does.get(name, self._push)(argument)
-        return self._last(1)[0]
+        """Returns the pickle's content: dicts, lists, tuples, strings, numbers, _Tensors."""
+        for name, argument in _iterate_opcodes(self._pickle):
+            self._handlers.get(name, self._push)(argument)
+        return self._pop(1)[0]
 
-    def _push(self, value: Any) -> None:
-        if len(self._stack) == MOST_STACKED:
-            raise _Refused(f"its pickle stacks more than {MOST_STACKED} things")
-        self._stack.append(value)
+    def _push(self, operand: Any) -> None:
+        if len(self._stack) == MAX_STACK:
+            raise _Refused(f"its pickle stacks more than {MAX_STACK} things")
+        self._stack.append(operand)
 
-    def _last(self, count: int) -> list[Any]:
+    def _pop(self, count: int) -> list[Any]:
         start = len(self._stack) - count
         if start < (self._marks[-1] if self._marks else 0):
             raise _Refused("its pickle takes what is not there")
-        taken = self._stack[start:]
+        popped = self._stack[start:]
         del self._stack[start:]
-        return taken
+        return popped
 
-    def _marked(self) -> list[Any]:
+    def _pop_to_mark(self) -> list[Any]:
         if not self._marks:
             raise _Refused("its pickle takes what is not there")
-        taken = self._last(len(self._stack) - self._marks[-1])
+        popped = self._pop(len(self._stack) - self._marks[-1])
         self._marks.pop()
-        return taken
+        return popped
 
-    def _tuple(self, items: list[Any]) -> None:
-        inner = [each for item in items if isinstance(item, tuple) for each in item]
-        if any(isinstance(each, tuple) for each in inner):
+    def _push_tuple(self, elements: list[Any]) -> None:
+        inner_elements = [
+            inner_element
+            for member in elements
+            if isinstance(member, tuple)
+            for inner_element in member
+        ]
+        if any(isinstance(inner_element, tuple) for inner_element in inner_elements):
             raise _Refused("its pickle nests tuples, which no tensor needs")
-        if len(items) > MOST_ITEMS:
-            raise _Refused(f"its pickle has a tuple of {len(items)}")
-        self._push(tuple(items))
+        if len(elements) > MAX_TUPLE_LENGTH:
+            raise _Refused(f"its pickle has a tuple of {len(elements)}")
+        self._push(tuple(elements))
 
-    def _append(self, items: list[Any]) -> None:
-        self._top(list).extend(items)
+    def _append(self, elements: list[Any]) -> None:
+        self._top(list).extend(elements)
 
-    def _set(self, items: list[Any]) -> None:
-        for key, value in zip(items[::2], items[1::2], strict=True):
+    def _set_entries(self, keys_and_entries: list[Any]) -> None:
+        for key, entry in zip(keys_and_entries[::2], keys_and_entries[1::2], strict=True):
             if not isinstance(key, str | int):
                 raise _Refused("a key of a dict is no name")
-            self._top(dict)[key] = value
+            self._top(dict)[key] = entry
 
     def _build(self, state: list[Any]) -> None:
-        """What else an object has is not read: torch notes versions there."""
+        """Ignores an object's attributes, in which torch stores versions."""
         self._top(dict)
 
     def _top(self, kind: type) -> Any:
@@ -302,16 +318,16 @@ class _Machine:
             raise _Refused(f"its pickle takes something else for a {kind.__name__}")
         return self._stack[-1]
 
-    def _put(self, index: int) -> None:
-        if index > len(self._data):
+    def _memoize(self, index: int) -> None:
+        if index > len(self._pickle):
             raise _Refused("its pickle names memo entries that it cannot have")
         self._memo[index] = self._stack[-1]
 
 
-def _opcodes(data: bytes) -> Iterator[tuple[str, Any]]:
-    """Name and argument of each, up to the end; what is not allowed is refused."""
-    stream = io.BytesIO(data)
-    for _ in range(MOST_OPCODES):
+def _iterate_opcodes(pickle_bytes: bytes) -> Iterator[tuple[str, Any]]:
+    """Yields name and argument of each opcode; refuses opcodes that are not allowed."""
+    stream = io.BytesIO(pickle_bytes)
+    for _ in range(MAX_OPCODES):
         code = stream.read(1)
         opcode = _OPCODES.get(code.decode("latin-1"))
         if opcode is None:
@@ -324,10 +340,10 @@ def _opcodes(data: bytes) -> Iterator[tuple[str, Any]]:
         elif opcode.arg is not None:
             argument = opcode.arg.reader(stream)
         yield opcode.name, argument
-    raise _Refused(f"its pickle has more than {MOST_OPCODES} opcodes")
+    raise _Refused(f"its pickle has more than {MAX_OPCODES} opcodes")
 
 
-def _no_tensors() -> dict[Any, Any]:
+def _empty_dict() -> dict[Any, Any]:
     return {}
 
 
@@ -348,14 +364,14 @@ def _rebuild_parameter(tensor: _Tensor, requires_grad: bool, hooks: object) -> _
 
 
 _FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {
-    ("collections", "OrderedDict"): _no_tensors,
+    ("collections", "OrderedDict"): _empty_dict,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
 }
 
 
-def _named(module: Any, name: Any) -> Callable[..., Any] | str:
-    """A function that makes tensors, or the name of a kind of storage."""
+def _resolve_global(module: Any, name: Any) -> Callable[..., Any] | str:
+    """Returns an allowed function, or the name of a storage type."""
     if module == "torch" and isinstance(name, str) and name in _DTYPES:
         return name
     if (
@@ -363,17 +379,17 @@ def _named(module: Any, name: Any) -> Callable[..., Any] | str:
         or not isinstance(name, str)
         or ((module, name) not in _FUNCTIONS)
     ):
-        raise _Refused(f"it asks for {shown(module)}.{shown(name)}")
+        raise _Refused(f"it asks for {printable(module)}.{printable(name)}")
     return _FUNCTIONS[module, name]
 
 
-def _called(function: Any, arguments: Any) -> Any:
+def _call(function: Any, arguments: Any) -> Any:
     if not callable(function) or not isinstance(arguments, tuple):
         raise _Refused("its pickle calls what is no function")
     return function(*arguments)
 
 
-def _storage(pid: Any) -> _Storage:
+def _parse_storage(pid: Any) -> _Storage:
     match pid:
         case ("storage", str(kind), str(key), str(_), int(count)) if kind in _DTYPES:
             return _Storage(kind, key, count)
@@ -383,48 +399,48 @@ def _storage(pid: Any) -> _Storage:
 # ---- the numbers
 
 
-def _read_all(
+def _read_tensors(
     archive: zipfile.ZipFile,
     root: str,
     tree: Mapping[Any, Any],
     size: int,
     convert: Callable[[np.ndarray], Array],
 ) -> dict[str, Array]:
-    """Every tensor, storage by storage. Tensors of the same numbers are one array."""
-    for name, value in tree.items():
-        if not isinstance(name, str) or not isinstance(value, _Tensor):
-            raise _Refused(f"{shown(name)!r} is not a tensor")
+    """Reads every tensor, storage by storage. Equal views of a storage share one array."""
+    for name, tensor in tree.items():
+        if not isinstance(name, str) or not isinstance(tensor, _Tensor):
+            raise _Refused(f"{printable(name)!r} is not a tensor")
     views: dict[_Storage, set[_Tensor]] = {}
-    for name, value in tree.items():
-        _check_shape(name, value)
-        views.setdefault(value.storage, set()).add(value)
+    for name, tensor in tree.items():
+        _check_shape(name, tensor)
+        views.setdefault(tensor.storage, set()).add(tensor)
     _check_sizes(views, size)
-    made: dict[_Tensor, Array] = {}
+    arrays: dict[_Tensor, Array] = {}
     for storage, tensors in views.items():
         numbers = _read_storage(archive, f"{root}data/{storage.key}", storage)
-        made |= {tensor: convert(_view(tensor, numbers)) for tensor in tensors}
-    return {name: made[value] for name, value in tree.items()}
+        arrays |= {view: convert(_view(view, numbers)) for view in tensors}
+    return {name: arrays[tensor] for name, tensor in tree.items()}
 
 
 def _check_shape(name: str, tensor: _Tensor) -> None:
-    """Before anything is hashed, multiplied or read: numbers of a sensible size, and few."""
+    """Refuses impossible shapes, before anything is hashed, multiplied or read."""
     storage, shape, strides = tensor.storage, tensor.shape, tensor.strides
     if not (
         isinstance(storage, _Storage)
         and isinstance(shape, tuple)
         and isinstance(strides, tuple)
-        and len(shape) == len(strides) <= MOST_DIMENSIONS
-        and all(type(n) is int and 0 <= n <= LONGEST for n in shape)
+        and len(shape) == len(strides) <= MAX_DIMENSIONS
+        and all(type(n) is int and 0 <= n <= MAX_DIMENSION_SIZE for n in shape)
         and all(type(n) is int and 0 <= n < 2**60 for n in (tensor.offset, *strides, storage.count))
     ):
-        raise _Refused(f"{shown(name)} has an impossible shape")
+        raise _Refused(f"{printable(name)} has an impossible shape")
     last = tensor.offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     if math.prod(shape) > storage.count or (0 not in shape and last >= storage.count):
-        raise _Refused(f"{shown(name)} reaches beyond its storage")
+        raise _Refused(f"{printable(name)} reaches beyond its storage")
 
 
 def _check_sizes(views: Mapping[_Storage, set[_Tensor]], size: int) -> None:
-    """Many tensors of one storage, or storages that lie in one place, could fill any memory."""
+    """Refuses tensors larger than the file: many views of one storage could fill any memory."""
     widths = {kind: dtype.itemsize for kind, dtype in _DTYPES.items()}
     stored = sum(storage.count * widths[storage.kind] for storage in views)
     viewed = sum(
@@ -439,10 +455,10 @@ def _check_sizes(views: Mapping[_Storage, set[_Tensor]], size: int) -> None:
 def _read_storage(archive: zipfile.ZipFile, name: str, storage: _Storage) -> np.ndarray:
     dtype = _DTYPES[storage.kind]
     size = storage.count * dtype.itemsize
-    data = _stored(archive, name, size)
-    if len(data) != size:
-        raise _Refused(f"storage {shown(storage.key)} is not {storage.count} plain numbers")
-    return np.frombuffer(data, dtype)
+    content = _read_entry(archive, name, size)
+    if len(content) != size:
+        raise _Refused(f"storage {printable(storage.key)} is not {storage.count} plain numbers")
+    return np.frombuffer(content, dtype)
 
 
 def _view(tensor: _Tensor, numbers: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Settings of a checkpoint, read by name and type; errors say where a value stands."""
+"""Reads settings of a checkpoint by name and type; errors name the place of a setting."""
 
 from __future__ import annotations
 
@@ -8,128 +8,139 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from speechbase.errors import CheckpointError, ConfigError, ModelError, shown
+from speechbase.errors import CheckpointError, ConfigError, ModelError, printable
 
-MOST_RATES, MOST_RATE, MOST_HOP = 12, 64, 1 << 15
-"""Of a codec: how many rates, the largest, and all of them multiplied."""
-HIGHEST = 768_000  # Hz
-LARGEST = 1e9
+MAX_RATES, MAX_STAGE_RATE, MAX_HOP = 12, 64, 1 << 15
+"""Limits of a codec: number of rates, the largest rate, and the product of all rates."""
+MAX_SAMPLE_RATE = 768_000  # Hz
+MAX_NUMBER = 1e9
 
 _REQUIRED: Any = object()
 
 
-def read_object(path: Path, most: int, wrong: type[ModelError] = CheckpointError) -> dict[str, Any]:
-    """The JSON object of a file of at most `most` bytes. Raises FileNotFoundError, `wrong`."""
+def read_object(
+    path: Path, max_bytes: int, error_class: type[ModelError] = CheckpointError
+) -> dict[str, Any]:
+    """Reads the JSON object in a file of at most `max_bytes` bytes.
+
+    Raises FileNotFoundError, `error_class`.
+    """
     try:
         size = path.stat().st_size
-        if not path.is_file() or size > most:
-            raise wrong(
-                f"{path}: {size} bytes; such a file has {most} at most"
+        if not path.is_file() or size > max_bytes:
+            raise error_class(
+                f"{path}: {size} bytes; such a file has {max_bytes} at most"
                 if path.is_file()
                 else f"{path}: cannot be read: it is no file"
             )
-        data = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
-        raise wrong(f"{path}: cannot be read: {shown(str(error))}") from error
+        raise error_class(f"{path}: cannot be read: {printable(str(error))}") from error
     except RecursionError as error:
-        raise wrong(f"{path}: cannot be read: it is nested without end") from error
-    if not isinstance(data, dict):
-        raise wrong(f"{path}: expected a JSON object")
-    return data
+        raise error_class(f"{path}: cannot be read: it is nested without end") from error
+    if not isinstance(document, dict):
+        raise error_class(f"{path}: expected a JSON object")
+    return document
 
 
 class Section:
-    """One JSON object, read by name and type; errors say where the value stands."""
+    """One JSON object, read by name and type; errors name its `location`."""
 
-    def __init__(self, where: str, data: Any) -> None:
-        if not isinstance(data, Mapping):
-            raise ConfigError(f"{where}: expected an object, found {kind_of(data)}")
-        self.where, self.data = where, data
+    def __init__(self, location: str, fields: Any) -> None:
+        if not isinstance(fields, Mapping):
+            raise ConfigError(f"{location}: expected an object, found {describe_setting(fields)}")
+        self.location, self.fields = location, fields
 
     def _get(self, key: str, default: Any) -> Any:
-        if key in self.data:
-            return self.data[key]
+        if key in self.fields:
+            return self.fields[key]
         if default is _REQUIRED:
-            raise ConfigError(f"{self.where}: {key!r} is missing")
+            raise ConfigError(f"{self.location}: {key!r} is missing")
         return default
 
-    def _wrong(self, key: str, wanted: str, value: Any) -> ConfigError:
-        return ConfigError(f"{self.where}: {key!r} must be {wanted}, found {kind_of(value)}")
+    def _type_error(self, key: str, expected: str, setting: Any) -> ConfigError:
+        return ConfigError(
+            f"{self.location}: {key!r} must be {expected}, found {describe_setting(setting)}"
+        )
 
     def section(self, key: str, default: Any = _REQUIRED) -> Section:
-        return Section(f"{self.where}: {key}", self._get(key, default))
+        return Section(f"{self.location}: {key}", self._get(key, default))
 
     def text(self, key: str, default: str) -> str:
-        value = self._get(key, default)
-        if not isinstance(value, str):
-            raise self._wrong(key, "a string", value)
-        return value
+        setting = self._get(key, default)
+        if not isinstance(setting, str):
+            raise self._type_error(key, "a string", setting)
+        return setting
 
     def flag(self, key: str, default: bool) -> bool:
-        value = self._get(key, default)
-        if not isinstance(value, bool):
-            raise self._wrong(key, "true or false", value)
-        return value
+        setting = self._get(key, default)
+        if not isinstance(setting, bool):
+            raise self._type_error(key, "true or false", setting)
+        return setting
 
     def number(self, key: str, default: Any = _REQUIRED) -> float:
-        value = self._get(key, default)
-        if not is_positive(value):
-            raise self._wrong(key, "a number above 0", value)
-        return float(value)
+        setting = self._get(key, default)
+        if not is_positive(setting):
+            raise self._type_error(key, "a number above 0", setting)
+        return float(setting)
 
-    def integer(self, key: str, default: Any = _REQUIRED, *, least: int = 1, most: int) -> int:
-        value = self._get(key, default)
-        if not is_whole(value) or value < least:
-            raise self._wrong(key, f"a whole number above {least - 1}", value)
-        if value > most:
-            raise self._wrong(key, f"{most} at most", value)
-        return int(value)
+    def integer(self, key: str, default: Any = _REQUIRED, *, minimum: int = 1, maximum: int) -> int:
+        setting = self._get(key, default)
+        if not is_whole(setting) or setting < minimum:
+            raise self._type_error(key, f"a whole number above {minimum - 1}", setting)
+        if setting > maximum:
+            raise self._type_error(key, f"{maximum} at most", setting)
+        return int(setting)
 
-    def optional_integer(self, key: str, *, most: int) -> int | None:
-        return None if self._get(key, None) is None else self.integer(key, most=most)
+    def optional_integer(self, key: str, *, maximum: int) -> int | None:
+        return None if self._get(key, None) is None else self.integer(key, maximum=maximum)
 
     def numbers(self, key: str) -> tuple[float, ...]:
-        value = self._get(key, _REQUIRED)
-        if not isinstance(value, list) or not all(map(is_positive, value)):
-            raise self._wrong(key, "a list of numbers above 0", value)
-        return tuple(float(item) for item in value)
+        setting = self._get(key, _REQUIRED)
+        if not isinstance(setting, list) or not all(map(is_positive, setting)):
+            raise self._type_error(key, "a list of numbers above 0", setting)
+        return tuple(float(number) for number in setting)
 
     def rates(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
-        value = self._get(key, list(default))
+        setting = self._get(key, list(default))
         if (
-            not isinstance(value, list)
-            or not 1 <= len(value) <= MOST_RATES
-            or not all(is_whole(item) and 1 <= item <= MOST_RATE for item in value)
-            or math.prod(value) > MOST_HOP
+            not isinstance(setting, list)
+            or not 1 <= len(setting) <= MAX_RATES
+            or not all(is_whole(rate) and 1 <= rate <= MAX_STAGE_RATE for rate in setting)
+            or math.prod(setting) > MAX_HOP
         ):
-            raise self._wrong(
-                key, f"{MOST_RATES} whole numbers at most, of 1 to {MOST_RATE}", value
+            raise self._type_error(
+                key, f"{MAX_RATES} whole numbers at most, of 1 to {MAX_STAGE_RATE}", setting
             )
-        return tuple(value)
+        return tuple(setting)
 
     def optional_integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...] | None:
-        value = self._get(key, list(default))
-        if value is None:
+        setting = self._get(key, list(default))
+        if setting is None:
             return None
         if (
-            not isinstance(value, list)
-            or len(value) > MOST_RATE
-            or not all(is_whole(item) and 0 < item <= HIGHEST for item in value)
+            not isinstance(setting, list)
+            or len(setting) > MAX_STAGE_RATE
+            or not all(is_whole(number) and 0 < number <= MAX_SAMPLE_RATE for number in setting)
         ):
-            raise self._wrong(key, "a list of whole numbers of Hz", value)
-        return tuple(value)
+            raise self._type_error(key, "a list of whole numbers of Hz", setting)
+        return tuple(setting)
 
 
-def is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def is_whole(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
 
 
-def is_positive(value: Any) -> bool:
-    """Whether it is a number that can be computed with: no NaN, no infinity, no zero."""
-    return (is_whole(value) or isinstance(value, float)) and 0 < value <= LARGEST
+def is_positive(number: Any) -> bool:
+    """Returns True for a number above 0 that is neither NaN nor infinite."""
+    return (is_whole(number) or isinstance(number, float)) and 0 < number <= MAX_NUMBER
 
 
-def kind_of(value: Any) -> str:
-    return shown(repr(value)) if isinstance(value, str | int | float) else type(value).__name__
+def describe_setting(setting: Any) -> str:
+    return (
+        printable(repr(setting))
+        if isinstance(setting, str | int | float)
+        else type(setting).__name__
+    )

@@ -1,4 +1,4 @@
-"""Tensors by name and the modules that they are for: compared, checked, quantised alike."""
+"""Fits named tensors to modules: dtypes, weight norms, axes, and quantisation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx.utils import tree_flatten
 
-from speechbase.errors import CheckpointError, RequestError, shown
+from speechbase.errors import CheckpointError, RequestError, printable
 from speechbase.files import Tensors
 
 DTYPES = {
@@ -23,11 +23,11 @@ DTYPES = {
 
 
 def parse_dtype(dtype: Any) -> mx.Dtype:
-    """A name of `DTYPES`, or one of their MLX dtypes."""
-    found: Any = DTYPES.get(dtype) if isinstance(dtype, str) else dtype
-    if not isinstance(found, mx.Dtype) or found not in DTYPES.values():
+    """Parses a name in `DTYPES`, or accepts one of their MLX dtypes. Raises RequestError."""
+    mlx_dtype: Any = DTYPES.get(dtype) if isinstance(dtype, str) else dtype
+    if not isinstance(mlx_dtype, mx.Dtype) or mlx_dtype not in DTYPES.values():
         raise RequestError(f"dtype {dtype!r} is not known; known: float32, bfloat16, float16")
-    return found
+    return mlx_dtype
 
 
 _NORM_NAMES = (
@@ -37,7 +37,7 @@ _NORM_NAMES = (
 
 
 def fold_weight_norm(tensors: Tensors) -> Tensors:
-    """Replace each pair g, v of a weight norm by the weight g v / |v|, |v| over all but axis 0."""
+    """Replaces each pair g, v of a weight norm by the weight g v / |v|, |v| over all but axis 0."""
     folded = dict(tensors)
     for name in tensors:
         for gain, direction in _NORM_NAMES:
@@ -54,47 +54,50 @@ def fold_weight_norm(tensors: Tensors) -> Tensors:
 
 
 def parameters(module: nn.Module) -> Tensors:
-    """All arrays of a module by name."""
+    """Returns all arrays of a module by name."""
     return dict(tree_flatten(module.parameters()))
 
 
-def in_place(module: nn.Module, tensors: Mapping[str, mx.array]) -> Tensors:
-    """Tensors as PyTorch has them, in the axis order of a module's layers.
+def to_mlx_axes(module: nn.Module, tensors: Mapping[str, mx.array]) -> Tensors:
+    """Converts PyTorch's tensors to the axis order of a module's layers.
 
     A convolution's weight is (out, in, k) there and (out, k, in) here, a transposed one's
     (in, out, k) and (out, k, in).
     """
-    return _turned(module, tensors, (0, 2, 1), (1, 2, 0))
+    return _reorder_axes(module, tensors, (0, 2, 1), (1, 2, 0))
 
 
-def out_of_place(module: nn.Module) -> Tensors:
-    """A module's arrays in PyTorch's axis order: what `in_place` takes."""
-    return _turned(module, parameters(module), (0, 2, 1), (2, 0, 1))
+def to_torch_axes(module: nn.Module) -> Tensors:
+    """Returns a module's arrays in PyTorch's axis order, the reverse of `to_mlx_axes`."""
+    return _reorder_axes(module, parameters(module), (0, 2, 1), (2, 0, 1))
 
 
-def _turned(
+def _reorder_axes(
     module: nn.Module,
     tensors: Mapping[str, mx.array],
     plain: tuple[int, int, int],
     transposed: tuple[int, int, int],
 ) -> Tensors:
     layers = dict(module.named_modules())
-    turned = dict(tensors)
+    reordered = dict(tensors)
     for name, tensor in tensors.items():
         layer = layers.get(name.removesuffix(".weight"))
         if tensor.ndim == 3 and isinstance(layer, nn.ConvTranspose1d):
-            turned[name] = tensor.transpose(transposed)
+            reordered[name] = tensor.transpose(transposed)
         elif tensor.ndim == 3 and isinstance(layer, nn.Conv1d):
-            turned[name] = tensor.transpose(plain)
-    return turned
+            reordered[name] = tensor.transpose(plain)
+    return reordered
 
 
-def check_numbers(found: Tensors, wanted: Tensors) -> None:
-    """Fractions everywhere but in what is quantised, which is packed as MLX packs it."""
-    for name, tensor in found.items():
-        kind = wanted[name].dtype if name in wanted else mx.float32
-        fractions = mx.issubdtype(kind, mx.floating)
-        if not (mx.issubdtype(tensor.dtype, mx.floating) if fractions else tensor.dtype == kind):
+def check_numbers(tensors: Tensors, expected: Tensors) -> None:
+    """Checks that all tensors are floats, except for packed ones of quantised modules.
+
+    Raises CheckpointError.
+    """
+    for name, tensor in tensors.items():
+        dtype = expected[name].dtype if name in expected else mx.float32
+        is_float = mx.issubdtype(dtype, mx.floating)
+        if not (mx.issubdtype(tensor.dtype, mx.floating) if is_float else tensor.dtype == dtype):
             raise CheckpointError(
                 f"the numbers of {name} are {tensor.dtype}, which no checkpoint has; "
                 "download it again"
@@ -102,37 +105,37 @@ def check_numbers(found: Tensors, wanted: Tensors) -> None:
 
 
 def quantised_as(quantization: Any, module: str) -> dict[str, Any]:
-    """How one module is quantised: group_size, bits, mode."""
+    """Returns how one module is quantised: group_size, bits, mode. Raises CheckpointError."""
     if not isinstance(quantization, Mapping) or "bits" not in quantization:
         raise CheckpointError(
             f"{module} is quantised, but config.json has no quantization with group_size and bits"
         )
-    own = quantization.get(module)
-    merged = {**quantization, **own} if isinstance(own, Mapping) else quantization
+    override = quantization.get(module)
+    merged = {**quantization, **override} if isinstance(override, Mapping) else quantization
     settings = {"group_size": merged.get("group_size", 64), "bits": merged["bits"]}
     settings["mode"] = merged.get("mode", "affine")
     if not all(type(settings[key]) is int for key in ("group_size", "bits")) or not isinstance(
         settings["mode"], str
     ):
         raise CheckpointError(
-            f"config.json: quantization of {shown(module)}: group_size and bits must be whole "
+            f"config.json: quantization of {printable(module)}: group_size and bits must be whole "
             "numbers, mode a word"
         )
     return settings
 
 
 def quantize_like(network: nn.Module, tensors: Tensors, quantization: Any) -> None:
-    """Make quantised modules of those whose tensors come with scales."""
+    """Quantises the modules of a network whose tensors come with scales."""
 
-    def wanted(name: str, module: nn.Module) -> bool | dict[str, Any]:
+    def quantisation_of(name: str, module: nn.Module) -> bool | dict[str, Any]:
         if f"{name}.scales" not in tensors or not hasattr(module, "to_quantized"):
             return False
         return quantised_as(quantization, name)
 
     if any(name.endswith(".scales") for name in tensors):
         try:
-            nn.quantize(network, class_predicate=wanted)
+            nn.quantize(network, class_predicate=quantisation_of)
         except (ValueError, TypeError, RuntimeError) as error:
             raise CheckpointError(
-                f"config.json: quantization does not fit: {shown(str(error))}"
+                f"config.json: quantization does not fit: {printable(str(error))}"
             ) from error

@@ -55,10 +55,10 @@ __all__ = [
 ]
 
 VoxCPM2Error = ModelError
-"""The root of what goes wrong for a user of the package."""
+"""The base class of the package's errors."""
 POSITIONS = 1024
-"""Of a row: a reference, a prompt, a text and half a minute of speech are some 500, and keys are
-copied when a row joins or leaves."""
+"""Positions that a row is expected to take: a reference, a prompt, a text and half a minute of
+speech are some 500, and keys are copied when a row joins or leaves."""
 
 
 def load(
@@ -68,12 +68,12 @@ def load(
     lora: str | Path | None = None,
     time_embedding: Literal["float32", "bfloat16"] = "float32",
 ) -> VoxCPM2:
-    """A model from a directory or a hub id, "owner/name" or "owner/name@revision".
+    """Loads a model from a directory or a hub id, "owner/name" or "owner/name@revision".
 
-    `dtype` ("float32", "bfloat16", "float16" or MLX's) is what the network computes in, the
-    checkpoint's own unless said; the codec, norms and the sampler's state are float32 always.
-    `lora` is a directory or a hub id. `time_embedding="bfloat16"` rounds the sampler's time as
-    upstream does on CUDA, and did in training; float32 is what it does on Apple GPUs.
+    The network computes in `dtype` ("float32", "bfloat16", "float16" or an MLX dtype), by default
+    the checkpoint's own; the codec, norms and the sampler's state are always float32. `lora` is a
+    directory or a hub id. `time_embedding="bfloat16"` rounds the sampler's time as upstream does on
+    CUDA and did in training; on Apple GPUs, upstream uses float32.
 
     Raises CheckpointError, ConfigError, RequestError.
     """
@@ -91,7 +91,7 @@ class VoxCPM2:
         mx.set_cache_limit(CACHE_LIMIT)
         self.config: Config = checkpoint.config
         self.revision = checkpoint.revision  # the hub's commit; None for a directory
-        self.fingerprint = checkpoint.fingerprint  # of all that decides the sound
+        self.fingerprint = checkpoint.fingerprint  # of everything that affects the sound
         self.network = checkpoint.network
         self.vae = checkpoint.vae
         self._tokenizer = checkpoint.tokenizer
@@ -99,21 +99,21 @@ class VoxCPM2:
 
     @property
     def sample_rate(self) -> int:
-        """Of the samples that come out, Hz."""
+        """Sample rate of the speech, Hz."""
         return self.config.vae.out_sample_rate
 
     @property
     def encode_sample_rate(self) -> int:
-        """Of the samples that the encoder reads, Hz; `encode` resamples to it."""
+        """Sample rate of the encoder's input, Hz, to which `encode` resamples."""
         return self.config.vae.sample_rate
 
     @cached_property
     def encoder_fingerprint(self) -> str:
-        """Names what `encode` computes: latents of one encoder serve all models that have it.
+        """Identifies the encoder: latents suit every model with the same fingerprint.
 
-        The weights go into it by the power of each tensor and of its later half, to three digits:
-        files of all layouts and precisions hold the same encoder, and the last bits of folded
-        weights depend on the device.
+        Each weight enters by its power and that of its second half, to three digits, since files of
+        all layouts and precisions hold the same encoder, and the last bits of folded weights depend
+        on the device.
         """
         digest = hashlib.sha256(repr((self.config.vae, self.config.patch_size)).encode())
         for name, array in sorted(dict(tree_flatten(self.vae.encoder.parameters())).items()):
@@ -122,23 +122,25 @@ class VoxCPM2:
         return digest.hexdigest()
 
     def needs(self, rows: int) -> int:
-        """Bytes beside the weights in which so many rows are spoken, about and at least.
+        """Estimates the bytes, besides the weights, that `rows` rows take at least.
 
-        Keys and values of the positions that a row is given at most as a rule, and what decodes
-        beside them; what the layers compute is less, and is left out.
+        Counts keys and values of `POSITIONS` positions a row, and the decoding; activations of the
+        layers are smaller, and left out.
         """
         stacks = (self.config.base_lm, self.config.residual_lm)
-        numbers = sum(2 * one.num_layers * one.num_kv_heads * one.head_dim for one in stacks)
-        row = POSITIONS * numbers * self.network.dtype.size
-        return rows * row + min(rows, DECODINGS) * self.vae.window()
+        numbers = sum(
+            2 * stack.num_layers * stack.num_kv_heads * stack.head_dim for stack in stacks
+        )
+        row_bytes = POSITIONS * numbers * self.network.dtype.size
+        return rows * row_bytes + min(rows, DECODINGS) * self.vae.window()
 
     def forget(self) -> None:
-        """Give memory back: what is kept of references, and what MLX keeps for reuse."""
+        """Frees memory: the cached prefixes of references, and what MLX keeps for reuse."""
         self._prefixes = _generate.Prefixes(self.network)
         mx.clear_cache()
 
     def tokenize(self, text: str) -> list[int]:
-        """The ids of raw text: no white-space handling, no markers."""
+        """Returns the ids of raw text, without white-space handling and markers."""
         return self._tokenizer.encode(text)
 
     def encode(
@@ -148,7 +150,9 @@ class VoxCPM2:
         sample_rate: int | None = None,
         pad: Literal["left", "right"] = "right",
     ) -> np.ndarray:
-        """Latents of a path, the bytes of a file, an open file, or samples at `sample_rate`.
+        """Encodes a path, the bytes of a file, an open file, or samples at `sample_rate`.
+
+        Returns latents.
 
         Audio is padded to whole patches: on the right for a reference, on the left for a prompt.
         Raises AudioError.
@@ -174,10 +178,10 @@ class VoxCPM2:
         context: np.ndarray | None = None,
         sample_rate: int | None = None,
     ) -> np.ndarray:
-        """Mono float32 samples at `self.sample_rate`.
+        """Decodes latents to mono float32 samples at `self.sample_rate`.
 
-        `context` is the latents before, heard for the decoder's state only. `sample_rate` is that
-        of the recordings to sound like; the output's rate stays the same.
+        `context` are the latents before, which only set the decoder's state. `sample_rate` selects
+        the timbre of recordings at that rate; the output's rate stays the same.
         """
         shape = (self.config.patch_size, self.config.feat_dim)
         latents = _generate.checked_latents("latents", latents, shape)
@@ -204,7 +208,7 @@ class VoxCPM2:
         noise: Noise | None = None,
         cancel: Cancel | None = None,
     ) -> Speech:
-        """Speak a text; `Request` says what the arguments mean. Raises RequestError."""
+        """Speaks a text; see `Request` for the arguments. Raises RequestError."""
         batch = self.batch(slots=1)
         batch.add(
             Request(
@@ -243,7 +247,7 @@ class VoxCPM2:
         noise: Noise | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[np.ndarray]:
-        """Speak a text, patch by patch: arrays of samples which together equal `generate`'s."""
+        """Speaks a text patch by patch; the yielded samples, joined, equal those of `generate`."""
         batch = self.batch(slots=1)
         row = batch.add(
             Request(
@@ -264,5 +268,5 @@ class VoxCPM2:
         return _generate.stream(batch, row)
 
     def batch(self, slots: int = 8) -> Batch:
-        """Room for `slots` rows side by side; more may be added, and wait."""
+        """Returns a batch that speaks up to `slots` rows at once; further rows wait."""
         return Batch(self.network, self.vae, self.tokenize, self._prefixes, slots=slots)

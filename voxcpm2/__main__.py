@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import sys
 
-from speechbase.command import converting, status
+from speechbase.command import convert_parser, exit_status
 from voxcpm2.convert import PARTS, convert
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
-    parser, command = converting("voxcpm2", str(__doc__))
+    parser, command = convert_parser("voxcpm2", str(__doc__))
     command.add_argument(
         "--also", nargs="+", choices=PARTS, default=[], metavar="PART",
         help="quantise these too: " + ", ".join(PARTS),
     )  # fmt: skip
     command.add_argument("--lora", help="merge this LoRA first, a directory or hub id")
     options = parser.parse_args(arguments)
-    return status(
+    return exit_status(
         lambda: convert(
             options.src,
             options.dst,

@@ -1,14 +1,14 @@
-"""The audio codec, in float32: samples -> latents and back, one-shot, in batches, or as a stream.
+"""The audio codec, in float32: samples -> latents and back, at once, in batches, or as a stream.
 
-Float32 whatever the network computes in, as upstream: dozens of layers add to one another, and a
-sample's last place in bfloat16 would be heard as noise at -50 dB. (A GPU would round the inputs of
-its products to TF32 all the same, unless MLX_ENABLE_TF32 is 0, as `environment.py` has it.)
+Float32 whatever the network computes in, as upstream: dozens of layers add up, and the last place
+of a bfloat16 sample would be audible as noise at -50 dB. (A GPU rounds the inputs of products to
+TF32 unless MLX_ENABLE_TF32 is 0, as `environment.py` sets it.)
 
-Every layer is causal: all that one needs of the past is a few of its last inputs, kept in `Tails`.
-So there is one code path: a whole decode is a stream with a single push, and pushes of any length
-give the same samples. Modules are named as the checkpoint's keys; arrays inside are (batch, time,
-channels); convolutions are matrix products or shifted multiply-adds, several times faster on a
-CPU than MLX's own. Knows both generations of the codec; it knows no files, text or patches.
+Every layer is causal, and needs only its last few inputs of the past, stored in `Tails`. So there
+is one code path: a complete decode is a stream with a single push, and pushes of any length give
+the same samples. Modules are named as the checkpoint's keys; arrays are (batch, time, channels);
+convolutions are matrix products or shifted multiply-adds, several times faster on a CPU than MLX's
+own. Knows both generations of the codec, but no files, text or patches.
 """
 
 from __future__ import annotations
@@ -23,56 +23,57 @@ from functools import partial
 import mlx.core as mx
 import mlx.nn as nn
 
-from speechbase.device import MadeOnce, elementwise, memory_left, on_gpu
+from speechbase.device import RunOnce, elementwise, memory_left, on_gpu
 from speechbase.errors import ConfigError, RequestError
 from speechbase.functions import snake
 from voxcpm2.config import VAEConfig
 
-# Latent frames that a whole encode or decode pushes at once, at most and at least: bounds memory.
-CHUNK, LEAST = 100, 4
-# Outputs of a decoder's widest layer that are there at once: 34 to 35 by MLX's count of its memory,
-# for the shipped configuration (2026-11-22, the branches of a GPU, computed on a CPU).
+# Latent frames that an encode or decode pushes at once, at most and at least, to bound memory.
+MAX_CHUNK, MIN_CHUNK = 100, 4
+# Outputs of a decoder's widest layer in memory at once: 34 to 35 by MLX's count for the shipped
+# configuration (2026-11-22, the branches of a GPU, computed on a CPU).
 LAYERS_AT_ONCE = 35
 DECODINGS = 2
 """Rows that should be decoded at once: a window takes 0.3 to 1 GB while it runs."""
-# Numbers that a block works on at once, on a CPU: what fits its cache. A GPU takes all at once.
-CACHED = 1 << 19
+# Numbers that a block processes at once on a CPU, to fit its cache. A GPU takes all at once.
+CACHE_NUMBERS = 1 << 19
 
 
-def frames_at_once(numbers: int) -> int:
-    """Latent frames to push at once, where each is so many numbers in the widest layer.
+def frames_at_once(frame_numbers: int) -> int:
+    """Returns how many latent frames to push at once.
 
-    On a GPU CHUNK is halved until as many windows as decode at once fit the memory left: out of
-    memory costs more than smaller windows do. The samples are the same but for last bits.
+    `frame_numbers` is the size of the widest layer's output for a frame. On a GPU MAX_CHUNK is
+    halved until all windows that decode at once fit the free memory: running out of memory costs
+    more than smaller windows do. The samples are the same but for the last bits.
     """
-    frames, left = CHUNK, memory_left()
-    each = DECODINGS * LAYERS_AT_ONCE * 4 * numbers
-    while left is not None and frames > LEAST and each * frames > left:
-        frames = max(LEAST, frames // 2)
+    frames, free_bytes = MAX_CHUNK, memory_left()
+    frame_bytes = DECODINGS * LAYERS_AT_ONCE * 4 * frame_numbers
+    while free_bytes is not None and frames > MIN_CHUNK and frame_bytes * frames > free_bytes:
+        frames = max(MIN_CHUNK, frames // 2)
     return frames
 
 
 class Tails:
-    """What each causal layer keeps of the inputs it saw; zeros before the first."""
+    """The last inputs of each causal layer; zeros before the first."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, mx.array] = {}
+        self._arrays: dict[int, mx.array] = {}
 
     @property
-    def kept(self) -> list[mx.array]:
-        """All of it: evaluated together with what was made of the inputs, or these stay alive."""
-        return list(self._kept.values())
+    def arrays(self) -> list[mx.array]:
+        """All stored arrays; evaluate them with the outputs, or they keep the inputs alive."""
+        return list(self._arrays.values())
 
     def prepend(self, layer: nn.Module, x: mx.array, count: int) -> mx.array:
-        """`x` (batch, time, channels) with the `count` inputs before it in front."""
+        """Returns `x` (batch, time, channels) with the `count` inputs before it in front."""
         if count == 0:
             return x
-        before = self._kept.get(id(layer))
+        before = self._arrays.get(id(layer))
         if before is None:
             before = mx.zeros((x.shape[0], count, x.shape[2]), x.dtype)
         x = mx.concatenate([before, x], axis=1)
         # A copy: a slice would keep the whole chunk alive.
-        self._kept[id(layer)] = mx.contiguous(x[:, -count:])
+        self._arrays[id(layer)] = mx.contiguous(x[:, -count:])
         return x
 
 
@@ -80,8 +81,8 @@ _snake = elementwise(snake)
 
 
 @elementwise
-def _weighted(bias: mx.array, *inputs_and_weights: mx.array) -> mx.array:
-    """Sum of the inputs times the weights, as many as there are inputs, plus bias."""
+def _weighted_sum(bias: mx.array, *inputs_and_weights: mx.array) -> mx.array:
+    """Sums each input times its weight, plus bias; all inputs come first, then all weights."""
     half = len(inputs_and_weights) // 2
     inputs, weights = inputs_and_weights[:half], inputs_and_weights[half:]
     y = inputs[0] * weights[0] + bias
@@ -90,26 +91,26 @@ def _weighted(bias: mx.array, *inputs_and_weights: mx.array) -> mx.array:
     return y
 
 
-class _Weighted(nn.Module):
-    """A layer with weights of its own: it states the checkpoint's shapes and takes its tensors."""
+class _WeightedLayer(nn.Module):
+    """A layer that states the shapes of its tensors in a checkpoint, and loads them."""
 
-    def expects(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the tensors in PyTorch's layout, weight norm folded."""
+    def expected_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Returns shapes of the tensors in PyTorch's layout, with the weight norm folded."""
         raise NotImplementedError
 
     def take(self, tensors: Mapping[str, mx.array]) -> None:
-        """Take float32 tensors of those shapes, laid out for the products below."""
+        """Loads float32 tensors of those shapes, arranged for the layer's products."""
         raise NotImplementedError
 
 
-class Snake(_Weighted):
-    """x + sin(alpha x)^2 / alpha, one alpha per channel."""
+class Snake(_WeightedLayer):
+    """The activation x + sin(alpha x)^2 / alpha, with one alpha per channel."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.alpha = mx.ones((channels,))
 
-    def expects(self) -> dict[str, tuple[int, ...]]:
+    def expected_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"alpha": (1, self.alpha.size, 1)}
 
     def take(self, tensors: Mapping[str, mx.array]) -> None:
@@ -119,7 +120,7 @@ class Snake(_Weighted):
         return _snake(x, self.alpha)
 
 
-class DepthwiseConv(_Weighted):
+class DepthwiseConv(_WeightedLayer):
     """Causal convolution of each channel by itself."""
 
     def __init__(self, channels: int, kernel: int, dilation: int = 1) -> None:
@@ -128,7 +129,7 @@ class DepthwiseConv(_Weighted):
         self.weight = mx.zeros((kernel, channels))
         self.bias = mx.zeros((channels,))
 
-    def expects(self) -> dict[str, tuple[int, ...]]:
+    def expected_shapes(self) -> dict[str, tuple[int, ...]]:
         kernel, channels = self.weight.shape
         return {"weight": (channels, 1, kernel), "bias": (channels,)}
 
@@ -141,12 +142,15 @@ class DepthwiseConv(_Weighted):
         x = tails.prepend(self, x, (kernel - 1) * self.dilation)
         taps = [x[:, k * self.dilation : k * self.dilation + length] for k in range(kernel)]
         # `split` gives views of the weights, where an index would be a kernel for each.
-        return _weighted(self.bias, *taps, *mx.split(self.weight, kernel))
+        return _weighted_sum(self.bias, *taps, *mx.split(self.weight, kernel))
 
 
-class Conv(_Weighted):
-    """Causal convolution, stride 1, as one product: of the inputs of all taps side by side, or,
-    where that moves less, of each input with the weights of all taps, summed after."""
+class Conv(_WeightedLayer):
+    """A causal convolution of stride 1, as one product.
+
+    Either the inputs of all taps are concatenated before the product, or, if that moves less
+    memory, each input is multiplied by the weights of all taps, and the products are summed.
+    """
 
     def __init__(self, inputs: int, outputs: int, kernel: int, dilation: int = 1) -> None:
         super().__init__()
@@ -156,7 +160,7 @@ class Conv(_Weighted):
         self.weight = mx.zeros((rows * inputs, columns * outputs))
         self.bias = mx.zeros((outputs,))
 
-    def expects(self) -> dict[str, tuple[int, ...]]:
+    def expected_shapes(self) -> dict[str, tuple[int, ...]]:
         outputs = self.bias.size
         return {"weight": (outputs, self.inputs, self.kernel), "bias": (outputs,)}
 
@@ -179,7 +183,7 @@ class Conv(_Weighted):
         return y
 
 
-class StridedConv(_Weighted):
+class StridedConv(_WeightedLayer):
     """Causal convolution with kernel 2s and stride s: each output sees two frames of s inputs."""
 
     def __init__(self, inputs: int, outputs: int, stride: int, pad: int) -> None:
@@ -188,7 +192,7 @@ class StridedConv(_Weighted):
         self.weight = mx.zeros((2, stride * inputs, outputs))
         self.bias = mx.zeros((outputs,))
 
-    def expects(self) -> dict[str, tuple[int, ...]]:
+    def expected_shapes(self) -> dict[str, tuple[int, ...]]:
         _, width, outputs = self.weight.shape
         shape = (outputs, width // self.stride, 2 * self.stride)
         return {"weight": shape, "bias": (outputs,)}
@@ -205,7 +209,7 @@ class StridedConv(_Weighted):
         return mx.addmm(first, frames[:, 1:], self.weight[1])
 
 
-class TransposedConv(_Weighted):
+class TransposedConv(_WeightedLayer):
     """Causal transposed convolution with kernel 2s and stride s: each input gives two frames of s
     outputs; the second overlaps the first of the next input."""
 
@@ -215,7 +219,7 @@ class TransposedConv(_Weighted):
         self.weight = mx.zeros((inputs, 2 * stride * outputs))
         self.bias = mx.zeros((outputs,))
 
-    def expects(self) -> dict[str, tuple[int, ...]]:
+    def expected_shapes(self) -> dict[str, tuple[int, ...]]:
         inputs, outputs = self.weight.shape[0], self.bias.size
         return {"weight": (inputs, outputs, 2 * self.stride), "bias": (outputs,)}
 
@@ -246,7 +250,7 @@ class ResidualUnit(nn.Module):
         ]
 
     def __call__(self, x: mx.array, tails: Tails) -> mx.array:
-        return x + _chain(self.block, x, tails)
+        return x + _run_layers(self.block, x, tails)
 
 
 class EncoderBlock(nn.Module):
@@ -262,8 +266,8 @@ class EncoderBlock(nn.Module):
 
     def __call__(self, x: mx.array, tails: Tails) -> mx.array:
         stride = self.block[-1].stride
-        run = partial(_chain, self.block, tails=tails)
-        return _in_parts(run, x, _cached(stride * x.shape[2]) * stride)
+        run = partial(_run_layers, self.block, tails=tails)
+        return _run_in_parts(run, x, _steps_in_cache(stride * x.shape[2]) * stride)
 
 
 class Encoder(nn.Module):
@@ -281,7 +285,7 @@ class Encoder(nn.Module):
         self.fc_mu = Conv(channels, config.latent_dim, 3)
 
     def __call__(self, x: mx.array, tails: Tails) -> mx.array:
-        return self.fc_mu(_chain(self.block, x, tails), tails)
+        return self.fc_mu(_run_layers(self.block, x, tails), tails)
 
 
 class DecoderBlock(nn.Module):
@@ -297,18 +301,18 @@ class DecoderBlock(nn.Module):
 
     def __call__(self, x: mx.array, tails: Tails) -> mx.array:
         stride = self.block[1].stride
-        run = partial(_chain, self.block, tails=tails)
-        return _in_parts(run, x, _cached(stride * x.shape[2] // 2))
+        run = partial(_run_layers, self.block, tails=tails)
+        return _run_in_parts(run, x, _steps_in_cache(stride * x.shape[2] // 2))
 
 
-class Embedding(_Weighted):
+class Embedding(_WeightedLayer):
     """A table with a row for each bucket of sample rates."""
 
     def __init__(self, rows: int, channels: int) -> None:
         super().__init__()
         self.weight = mx.zeros((rows, channels))
 
-    def expects(self) -> dict[str, tuple[int, ...]]:
+    def expected_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"weight": self.weight.shape}
 
     def take(self, tensors: Mapping[str, mx.array]) -> None:
@@ -316,7 +320,7 @@ class Embedding(_Weighted):
 
 
 class SampleRateCondition(nn.Module):
-    """What a decoder block is told of the wanted sample rate."""
+    """Conditions a decoder block on the requested sample rate."""
 
     def __init__(self, channels: int, config: VAEConfig) -> None:
         super().__init__()
@@ -348,7 +352,7 @@ class SampleRateCondition(nn.Module):
             x = mx.concatenate([x, mx.broadcast_to(row, (*x.shape[:2], row.size))], axis=-1)
         else:
             x = x * self.scale_embed.weight[bucket] + self.bias_embed.weight[bucket]
-        return _chain(self.out_layer, x, tails)
+        return _run_layers(self.out_layer, x, tails)
 
 
 class Decoder(nn.Module):
@@ -381,33 +385,33 @@ class Decoder(nn.Module):
         return mx.tanh(x)
 
 
-def _chain(layers: Sequence[nn.Module], x: mx.array, tails: Tails) -> mx.array:
+def _run_layers(layers: Sequence[nn.Module], x: mx.array, tails: Tails) -> mx.array:
     for layer in layers:
         x = layer(x, tails)
     return x
 
 
-def _cached(numbers: int) -> int:
-    """How many steps of so many numbers each to take at once."""
-    return sys.maxsize if on_gpu() else max(1, CACHED // numbers)
+def _steps_in_cache(step_numbers: int) -> int:
+    """Returns how many time steps of `step_numbers` numbers each to process at once."""
+    return sys.maxsize if on_gpu() else max(1, CACHE_NUMBERS // step_numbers)
 
 
-def _in_parts(
+def _run_in_parts(
     run: Callable[[mx.array], mx.array], x: mx.array, size: int, tails: Tails | None = None
 ) -> mx.array:
-    """Feed x (batch, time, ...) through `run`, which remembers, `size` steps of time at once."""
+    """Feeds x (batch, time, ...) to `run`, which has a state, in parts of `size` time steps."""
     if x.shape[1] <= size:
         return run(x)
     parts = []
     for start in range(0, x.shape[1], size):
         parts.append(run(x[:, start : start + size]))
         # so that the next part reuses this one's memory
-        mx.eval(parts[-1], *(tails.kept if tails else ()))
+        mx.eval(parts[-1], *(tails.arrays if tails else ()))
     return mx.concatenate(parts, axis=1)
 
 
 class AudioVAE(nn.Module):
-    """Encoder and decoder. Weights are zeros, not yet allocated, until `take`."""
+    """Encoder and decoder. Weights are unallocated zeros until `take`."""
 
     def __init__(self, config: VAEConfig) -> None:
         super().__init__()
@@ -419,25 +423,30 @@ class AudioVAE(nn.Module):
         self.config = config
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
-        self._made = MadeOnce()
-        # Numbers of the widest layer for a latent frame.
-        self._encoded = config.encoder_dim * config.hop
+        self._prepare_once = RunOnce()
+        # Numbers in the widest layer's output for each latent frame.
+        self._encoder_numbers = config.encoder_dim * config.hop
         rates = itertools.accumulate(config.decoder_rates, operator.mul)
-        self._decoded = max(config.decoder_dim // 2**n * rate for n, rate in enumerate(rates, 1))
+        self._decoder_numbers = max(
+            config.decoder_dim // 2**n * rate for n, rate in enumerate(rates, 1)
+        )
 
-    def expects(self) -> dict[str, tuple[int, ...]]:
-        """Name and shape of every tensor, in PyTorch's layout with the weight norm folded."""
+    def expected_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Returns each tensor's name and shape, in PyTorch's layout with the weight norm folded."""
         return {
             f"{name}.{tensor}": shape
             for name, layer in self._layers()
-            for tensor, shape in layer.expects().items()
+            for tensor, shape in layer.expected_shapes().items()
         }
 
     def take(self, tensors: Mapping[str, mx.array]) -> None:
-        """Take tensors with the names and shapes of `expects`, in any float dtype."""
+        """Loads tensors with the names and shapes of `expected_shapes`, in any float dtype."""
         for name, layer in self._layers():
             layer.take(
-                {key: tensors[f"{name}.{key}"].astype(mx.float32) for key in layer.expects()}
+                {
+                    key: tensors[f"{name}.{key}"].astype(mx.float32)
+                    for key in layer.expected_shapes()
+                }
             )
 
     def ready(self) -> None:
@@ -445,15 +454,15 @@ class AudioVAE(nn.Module):
 
         RuntimeError where a GPU failed on them, then and ever after.
         """
-        self._made(self.parameters)
+        self._prepare_once(self.parameters)
 
-    def _layers(self) -> Iterator[tuple[str, _Weighted]]:
+    def _layers(self) -> Iterator[tuple[str, _WeightedLayer]]:
         for name, module in self.named_modules():
-            if isinstance(module, _Weighted):
+            if isinstance(module, _WeightedLayer):
                 yield name, module
 
     def bucket(self, sample_rate: int | None) -> int:
-        """Which row of the conditioning tables stands for a rate in Hz; None is the codec's own."""
+        """Returns the row of the conditioning tables for a rate in Hz; None is the codec's own."""
         if sample_rate is None:
             sample_rate = self.config.out_sample_rate
         elif self.config.sr_bin_boundaries is None:
@@ -461,36 +470,37 @@ class AudioVAE(nn.Module):
         return sum(boundary < sample_rate for boundary in self.config.sr_bin_boundaries or ())
 
     def encode(self, audio: mx.array) -> mx.array:
-        """Samples (batch, n) at the encoder's rate -> (batch, ceil(n / hop), latent_dim)."""
+        """Encodes samples (batch, n) at the encoder's rate: (batch, ceil(n / hop), latent_dim)."""
         self.ready()
         hop = self.config.hop
         x = mx.pad(audio.astype(mx.float32), [(0, 0), (0, -audio.shape[1] % hop)])[..., None]
         tails = Tails()
-        frames = frames_at_once(self._encoded * x.shape[0])
-        return _in_parts(partial(self.encoder, tails=tails), x, frames * hop, tails)
+        frames = frames_at_once(self._encoder_numbers * x.shape[0])
+        return _run_in_parts(partial(self.encoder, tails=tails), x, frames * hop, tails)
 
     def decode(self, latents: mx.array, sample_rate: int | None = None) -> mx.array:
-        """Latents (batch, n, latent_dim) -> samples (batch, n * out_hop), as for `sample_rate` Hz.
+        """Decodes latents (batch, n, latent_dim) to samples (batch, n * out_hop).
 
-        The rate conditions the timbre only; the output is always at `out_sample_rate`."""
+        `sample_rate` in Hz conditions the timbre only; the output is always at `out_sample_rate`.
+        """
         stream = DecodeStream(self, sample_rate)
-        return _in_parts(stream.push, latents, self.frames(latents.shape[0]), stream.tails)
+        return _run_in_parts(stream.push, latents, self.frames(latents.shape[0]), stream.tails)
 
     def frames(self, rows: int = 1) -> int:
-        """Latent frames of so many rows that are best decoded at once, by the memory left now."""
-        return frames_at_once(self._decoded * rows)
+        """Returns how many latent frames of `rows` rows to decode at once, for the free memory."""
+        return frames_at_once(self._decoder_numbers * rows)
 
     def window(self) -> int:
-        """Bytes, about, that decoding `CHUNK` frames takes while it runs."""
-        return 4 * CHUNK * self._decoded * LAYERS_AT_ONCE
+        """Estimates the bytes that decoding `MAX_CHUNK` frames takes."""
+        return 4 * MAX_CHUNK * self._decoder_numbers * LAYERS_AT_ONCE
 
     def stream(self, sample_rate: int | None = None) -> DecodeStream:
-        """A decoder that remembers: pushes in order equal one `decode` of all."""
+        """Returns a stream whose pushes in order equal one `decode` of all latents."""
         return DecodeStream(self, sample_rate)
 
 
 class DecodeStream:
-    """Decodes pushes of latents, of any length, without seams."""
+    """Decodes latents in pushes of any length, without seams."""
 
     def __init__(self, vae: AudioVAE, sample_rate: int | None) -> None:
         vae.ready()
@@ -499,5 +509,5 @@ class DecodeStream:
         self.tails = Tails()
 
     def push(self, latents: mx.array) -> mx.array:
-        """The next latents (batch, n, latent_dim) -> their samples (batch, n * out_hop)."""
+        """Decodes the next latents (batch, n, latent_dim) to samples (batch, n * out_hop)."""
         return self._vae.decoder(latents.astype(mx.float32), self._bucket, self.tails)[..., 0]

@@ -14,30 +14,32 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from speechbase.cache import rounded
+from speechbase.cache import round_up
 from speechbase.device import on_cuda, on_gpu
 from voxcpm2.config import Config
 from voxcpm2.locdit import LocDiT
 
 
 def time_grid(steps: int, sway: float = 1.0) -> np.ndarray:
-    """`steps` + 1 moments from 1 down to 0, float32; sway > 0 puts more of them near 1.
+    """Returns `steps` + 1 moments from 1 down to 0, float32; sway > 0 puts more of them near 1.
 
     float32 in upstream's order throughout, torch.linspace's two-sided rule included.
     """
-    one, index = np.float32(1), np.arange(steps + 1, dtype=np.float32)
-    width = one / np.float32(steps)
-    forth, back = one - width * index, width * (np.float32(steps) - index)
-    even = np.where(index < (steps + 1) // 2, forth, back)
-    quarter_turn = (np.float32(np.pi / 2) * even).astype(np.float64)
-    return even + np.float32(sway) * (np.cos(quarter_turn).astype(np.float32) - one + even)
+    unit, index = np.float32(1), np.arange(steps + 1, dtype=np.float32)
+    width = unit / np.float32(steps)
+    descending, from_end = unit - width * index, width * (np.float32(steps) - index)
+    evenly_spaced = np.where(index < (steps + 1) // 2, descending, from_end)
+    quarter_turn = (np.float32(np.pi / 2) * evenly_spaced).astype(np.float64)
+    return evenly_spaced + np.float32(sway) * (
+        np.cos(quarter_turn).astype(np.float32) - unit + evenly_spaced
+    )
 
 
 def schedule(steps: int, sway: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """The Euler steps that need a velocity: moments t (K,) and widths dt (K,), float32.
+    """Returns moments t (K,) and widths dt (K,) of the Euler steps that need a velocity, float32.
 
-    CFG-zero* takes the first steps with a velocity of zero: 4 % of them, at least one. They move
-    nothing, so they are left out: 10 steps cost 9 velocities, and 1 step returns the noise.
+    In CFG-zero*, the first 4 % of the steps, at least one, have a velocity of zero. They change
+    nothing and are left out: 10 steps cost 9 velocities, and 1 step returns the noise.
     """
     grid = time_grid(steps, sway)
     moments, widths = [], []
@@ -52,9 +54,9 @@ def schedule(steps: int, sway: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How B rows are sampled. Rows with fewer steps than others end with widths of zero.
+    """The solver's inputs for B rows. Rows with fewer steps than others end with widths of zero.
 
-    There may be more rows than are asked for, see `solver_rows`.
+    May contain padding rows, see `solver_rows`.
     """
 
     time: mx.array  # time tokens (K, B, Hd)
@@ -63,15 +65,15 @@ class Plan:
 
 
 def solver_rows(rows: int) -> int:
-    """With how many rows the solver runs for so many: on CUDA 1, 2, 4, 8, 16, 24, ….
+    """Returns how many rows, padding included, the solver runs: on CUDA 1, 2, 4, 8, 16, 24, ….
 
-    There up to eight rows wait for launches, so that those of nothing cost little, while each new
-    number of rows is a trace and two plans of attention. Apple's GPUs are bound by arithmetic from
-    two to four rows on, and keep no plans: not there.
+    On CUDA up to eight rows wait for launches, so that padding rows cost little, while each new
+    number of rows takes a trace and two attention plans. Apple's GPUs are bound by arithmetic from
+    two to four rows on, and keep no plans, so rows are not padded there.
     """
     if not on_cuda():
         return rows
-    return 1 << (rows - 1).bit_length() if rows <= 8 else rounded(rows, 8)
+    return 1 << (rows - 1).bit_length() if rows <= 8 else round_up(rows, 8)
 
 
 class CFM(nn.Module):
@@ -85,29 +87,29 @@ class CFM(nn.Module):
         self.estimator = LocDiT(config)
         self.rounded_time = False
         self._mean_mode = config.dit_mean_mode
-        # Traced once for each number of rows and of steps. On a GPU only: on a CPU it gains 5 %,
-        # runs a C++ compiler, and a process whose other threads used it aborts when it ends.
+        # Traced once for each number of rows and of steps. Used on a GPU only: on a CPU it gains
+        # 5 %, runs a C++ compiler, and aborts when a process ends whose other threads used it.
         self._compiled = mx.compile(self._solve, inputs=self.estimator.state)
 
     def plan(self, rows: Sequence[tuple[int, float]]) -> Plan:
-        """A plan for rows of (steps, cfg)."""
+        """Plans the sampling of rows of (steps, cfg)."""
         grids = {steps: self._grid(steps) for steps, _ in rows}
         longest = max(len(widths) for _, widths in grids.values())
         times, widths = [], []
         for steps, _ in rows:
             time, width = grids[steps]
-            missing = longest - len(width)
-            times.append(mx.pad(time, [(0, missing), (0, 0)]))
-            widths.append(np.pad(width, (0, missing)))
-        # Rows of nothing stand still: their steps have a width of zero.
-        nobody = solver_rows(len(rows)) - len(rows)
-        time = mx.pad(mx.stack(times, axis=1), [(0, 0), (0, nobody), (0, 0)])
-        width = np.pad(np.stack(widths, axis=1), [(0, 0), (0, nobody)])
-        cfg = mx.array([cfg for _, cfg in rows] + [0.0] * nobody, dtype=mx.float32)
+            padding = longest - len(width)
+            times.append(mx.pad(time, [(0, padding), (0, 0)]))
+            widths.append(np.pad(width, (0, padding)))
+        # Padding rows do not change: their steps have a width of zero.
+        padding_rows = solver_rows(len(rows)) - len(rows)
+        time = mx.pad(mx.stack(times, axis=1), [(0, 0), (0, padding_rows), (0, 0)])
+        width = np.pad(np.stack(widths, axis=1), [(0, 0), (0, padding_rows)])
+        cfg = mx.array([cfg for _, cfg in rows] + [0.0] * padding_rows, dtype=mx.float32)
         return Plan(time, mx.array(width), cfg)
 
     def __call__(self, noise: mx.array, mu: mx.array, cond: mx.array, plan: Plan) -> mx.array:
-        """One patch for each of B rows: (B, patch_size, feat_dim) float32.
+        """Samples one patch for each of B rows: (B, patch_size, feat_dim) float32.
 
         noise (B, feat_dim, patch_size) float32, as upstream draws it; mu (B, 2 or 1, Hd); cond (B,
         patch_size, feat_dim), the patch before.
@@ -119,8 +121,8 @@ class CFM(nn.Module):
         solve = self._compiled if on_gpu() else self._solve
         rows = x.shape[0]
         if plan.cfg.shape[0] > rows:
-            more = [(0, plan.cfg.shape[0] - rows), (0, 0), (0, 0)]
-            x, mu, cond = (mx.pad(each, more) for each in (x, mu, cond))
+            padding = [(0, plan.cfg.shape[0] - rows), (0, 0), (0, 0)]
+            x, mu, cond = (mx.pad(array, padding) for array in (x, mu, cond))
         return solve(x, mu, cond, plan.time, plan.widths, plan.cfg)[:rows]
 
     def _grid(self, steps: int) -> tuple[mx.array, np.ndarray]:
@@ -137,15 +139,15 @@ class CFM(nn.Module):
         widths: mx.array,
         cfg: mx.array,
     ) -> mx.array:
-        # One call gives both velocities: the upper half of the rows has the condition set to zero.
-        # What does not change from step to step is made for all steps at once.
+        # One call gives both velocities: the second half of the rows has an empty condition.
+        # Tokens that do not depend on the step are computed for all steps at once.
         steps, batch = widths.shape
-        both = mx.stack([mu, mx.zeros_like(mu)])
-        known = self.estimator.known(both, time[:, None], cond)
-        for known_now, width in zip(
-            mx.split(known, steps), mx.split(widths[..., None, None], steps), strict=True
+        conditions = mx.stack([mu, mx.zeros_like(mu)])
+        context = self.estimator.context_tokens(conditions, time[:, None], cond)
+        for step_context, width in zip(
+            mx.split(context, steps), mx.split(widths[..., None, None], steps), strict=True
         ):
-            velocity = self.estimator.velocity(known_now.squeeze(0), x)
+            velocity = self.estimator.velocity(step_context.squeeze(0), x)
             x = x - width.squeeze(0) * guide(velocity.reshape(2, batch, *x.shape[1:]), cfg)
         return x
 

@@ -1,7 +1,7 @@
-"""Checkpoint -> checkpoint: another dtype, quantised, or with a LoRA merged.
+"""Converts a checkpoint: to another dtype, quantised, or with a LoRA merged.
 
-What is written has official names, the codec inside model.safetensors in float32 with its weight
-norm folded, and loads without any change.
+The result has official names, and the codec inside model.safetensors in float32 with its weight
+norm folded; it loads unchanged.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from voxcpm2.model import Network
 from voxcpm2.tokenizer import Tokenizer
 
 LANGUAGE_MODELS = ("base_lm", "residual_lm")
-# What is quantised only if asked: 4-bit stop heads and 8-bit acoustics are known to go wrong.
+# Parts that are quantised only on request: 4-bit stop heads and 8-bit acoustics are known to go wrong.
 PARTS = (
     "feat_encoder",
     "feat_decoder",
@@ -60,10 +60,10 @@ def convert(
     also: Sequence[str] = (),
     lora: str | Path | None = None,
 ) -> None:
-    """Write `source`, a directory or hub id, as a new directory `target`.
+    """Converts `source`, a directory or hub id, into a new directory `target`.
 
-    Quantising covers the two language models, and of `PARTS` those in `also`; layers whose inputs
-    do not divide by the group size stay as they are. Raises CheckpointError, RequestError.
+    Quantisation covers the two language models and the `PARTS` listed in `also`; layers whose
+    input sizes are no multiples of the group size keep their precision. Raises CheckpointError, RequestError.
     """
     target = Path(target)
     if target.exists():
@@ -75,26 +75,26 @@ def convert(
         raise RequestError(
             f"also {', '.join(unknown or also)}: it names parts to quantise, of {', '.join(PARTS)}"
         )
-    wanted = None if dtype is None else parse_dtype(dtype)
+    chosen_dtype = None if dtype is None else parse_dtype(dtype)
     path, _ = locate(source, HUB_FILES)
-    data = read_config(path)
-    config = Config.from_dict(data)
+    settings = read_config(path)
+    config = Config.from_dict(settings)
     Tokenizer.load(path)
     adapter = None if lora is None else lora_.read(locate(lora, HUB_FILES)[0])
 
     network, vae = Network(config), AudioVAE(config.vae)
     tensors, vae_tensors = read_tensors(weight_files(path), config)
-    vae_tensors = fill(network, vae, tensors, vae_tensors, data)
-    network.set_dtype(config_dtype(config) if wanted is None else wanted)
+    vae_tensors = fill(network, vae, tensors, vae_tensors, settings)
+    network.set_dtype(config_dtype(config) if chosen_dtype is None else chosen_dtype)
     if adapter is not None:
         lora_.merge(network, adapter)
     if quantize is not None:
-        data = {**data, "quantization": _quantize(network, quantize, group_size, also)}
-    if wanted is not None:
-        data = {**data, "dtype": str(wanted).removeprefix("mlx.core.")}
+        settings = {**settings, "quantization": _quantize(network, quantize, group_size, also)}
+    if chosen_dtype is not None:
+        settings = {**settings, "dtype": str(chosen_dtype).removeprefix("mlx.core.")}
     weights = parameters(network)
     weights |= {f"audio_vae.{name}": t.astype(mx.float32) for name, t in vae_tensors.items()}
-    _write(target, path, data, weights)
+    _write(target, path, settings, weights)
 
 
 def _quantize(
@@ -102,7 +102,7 @@ def _quantize(
 ) -> dict[str, Any]:
     chosen = (*LANGUAGE_MODELS, *also)
 
-    def wanted(name: str, module: nn.Module) -> bool:
+    def should_quantise(name: str, module: nn.Module) -> bool:
         if isinstance(module, nn.QuantizedLinear | nn.QuantizedEmbedding):
             raise CheckpointError(f"{name} is quantised already; convert the original checkpoint")
         fits = (
@@ -110,15 +110,17 @@ def _quantize(
         )
         return fits and name.split(".")[0] in chosen
 
-    nn.quantize(network, group_size, bits, class_predicate=wanted)
+    nn.quantize(network, group_size, bits, class_predicate=should_quantise)
     return {"group_size": group_size, "bits": bits, "mode": "affine"}
 
 
-def _write(target: Path, source: Path, data: dict[str, Any], weights: Tensors) -> None:
+def _write(target: Path, source: Path, settings: dict[str, Any], weights: Tensors) -> None:
     with new_folder(target) as directory:
         mx.save_safetensors(str(directory / "model.safetensors"), weights, {"format": "mlx"})
         settle()
-        (directory / "config.json").write_text(json.dumps(data, indent=2) + "\n", encoding="ascii")
+        (directory / "config.json").write_text(
+            json.dumps(settings, indent=2) + "\n", encoding="ascii"
+        )
         for name in TOKENIZER_FILES:
             if (source / name).exists():
                 shutil.copyfile(source / name, directory / name)

@@ -22,12 +22,12 @@ class FSQ(nn.Module):
     def __call__(self, x: mx.array) -> mx.array:
         """(..., H) -> (..., H). Rounds in float32, half to even, as upstream.
 
-        In bfloat16 the steps that are rounded to could not be told from their neighbours' halves.
+        bfloat16 could not distinguish the steps from the halves between them.
         """
-        return self.out_proj(_rounded(self.in_proj(x), self._scale))
+        return self.out_proj(_round_to_levels(self.in_proj(x), self._scale))
 
 
 @elementwise
-def _rounded(x: mx.array, scale: float) -> mx.array:
+def _round_to_levels(x: mx.array, scale: float) -> mx.array:
     levels = mx.tanh(x.astype(mx.float32)) * scale
     return (mx.round(levels) / scale).astype(x.dtype)

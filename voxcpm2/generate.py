@@ -1,11 +1,11 @@
-"""The loop over rows: who runs, what noise each draws, when each stops, what it becomes.
+"""The loop over rows: which rows run, their noise, when they stop, and their speech.
 
-A `Batch` holds up to `slots` rows. Each step feeds the rows that go on, admits waiting ones, makes
-one patch for every row, and lets go of those that have finished. Everything random or counted
-belongs to the row, so that its company changes no more than last bits: how many rows there are, and
-how they are padded, chooses kernels and the order of their sums. On a GPU in half precision that
-can turn a rounding, and with it all that follows; the same request in a batch of the same shape is
-the same there. It knows no layers.
+A `Batch` holds up to `slots` rows. Each step feeds the running rows, admits waiting rows, makes one
+patch for every row, and removes the rows that have finished. Random numbers and counters belong to
+the row, so that other rows of the batch change no more than the last bits: the number of rows and
+their padding determine kernels and the order of their sums. On a GPU in half precision a changed
+rounding can alter everything after it; in batches of the same shape, the same request gives the
+same speech. Knows no layers.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ from voxcpm2.prompt import Continuation, Prompt, Reference, build, segments, spo
 from voxcpm2.rehearsal import Rehearsals
 from voxcpm2.speech import Speech, StopReason
 
-# Upstream's: no text is given more patches than LONGEST, or than RATIO for each token and SPARE; an
-# attempt that reaches RATIO for each token is a bad case.
-LONGEST, RATIO, SPARE = 4096, 6, 10
-LARGEST = 1000
-"""Of guidance and temperature; what is sensible lies far below, what overflows far above."""
+# As upstream, a text gets at most MAX_PATCHES, and PATCHES_PER_TOKEN per token plus EXTRA_PATCHES;
+# an attempt that reaches PATCHES_PER_TOKEN per token is too long for its text.
+MAX_PATCHES, PATCHES_PER_TOKEN, EXTRA_PATCHES = 4096, 6, 10
+MAX_NUMBER = 1000
+"""Limit of guidance and temperature, far above sensible values and far below overflow."""
 
 Noise = Callable[[int, tuple[int, int]], np.ndarray]
 
 
 class Cancel(Protocol):
-    """What `cancel` must offer; threading.Event does."""
+    """The interface of `cancel`, which threading.Event has."""
 
     def is_set(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """What one row is asked to say.
+    """A request to speak one row.
 
     voice       description of a voice or style; not together with a prompt
     reference   latents of a voice to imitate, from `encode(pad="right")`
-    prompt      speech to go on from
+    prompt      speech to continue
     steps, cfg  solver steps and guidance
-    seed        0 to 2**32 - 1; drawn if not given; attempt a uses seed + a
-    min_len     a stop is heeded after more than this many patches (and one: upstream's rule)
-    max_len     at most so many patches; tokens * 6 + 10 and the model's length bound it too
+    seed        0 to 2**32 - 1; drawn by default; attempt a uses seed + a
+    min_len     a stop counts only after more than min_len + 1 patches, as upstream
+    max_len     most patches; tokens * 6 + 10 and the model's length are limits too
     retries     further attempts after one that is too long for its text
     temperature scale of the noise
     noise       (step, shape) -> array in place of the normal draw, shape (latent_dim, patch_size)
@@ -81,7 +81,7 @@ class Request:
 
 
 class Row:
-    """A request on its way. `Batch.add` returns it to recognise the result by."""
+    """A request and its patches so far. `Batch.add` returns it to identify the result."""
 
     def __init__(
         self, request: Request, config: Config, tokenize: Callable[[str], list[int]]
@@ -123,17 +123,19 @@ class Row:
         if self.tokens.ids.max() >= config.vocab_size:
             # A spelling of tokenizer_config.json that the embedding has no row for.
             raise RequestError(f"text {target!r} holds a marker that this model has no token for")
-        wanted = min(self.token_count * RATIO + SPARE, request.max_len or LONGEST)
-        room = config.max_length - length
-        if room < min(wanted, request.min_len + 2):
+        max_patches = min(
+            self.token_count * PATCHES_PER_TOKEN + EXTRA_PATCHES, request.max_len or MAX_PATCHES
+        )
+        free_positions = config.max_length - length
+        if free_positions < min(max_patches, request.min_len + 2):
             raise RequestError(
                 f"text, prompt and reference take {length} positions, the model has "
                 f"{config.max_length}; split the text"
             )
-        self.cap = min(wanted, room)
+        self.cap = min(max_patches, free_positions)
         self.context = np.zeros((0, *shape), np.float32)
         if isinstance(parts[-1], Continuation):
-            # The patches just before the new ones, a reference's too if the prompt is short.
+            # The patches before the new ones, including a reference's if the prompt is short.
             self.context = build(parts, shape).latents[-config.context_patches :]
         self.seed = secrets.randbits(32) if request.seed is None else int(request.seed)
         self.attempt = 0
@@ -149,7 +151,7 @@ class Row:
         return (self.seed + self.attempt) % 2**32
 
     def draw(self, shape: tuple[int, int]) -> mx.array:
-        """The noise of the next patch, (latent_dim, patch_size) float32."""
+        """Draws the noise of the next patch, (latent_dim, patch_size) float32."""
         step = len(self.patches)
         if self.request.noise is None:
             # Seed and step are the two words of the generator's key.
@@ -163,7 +165,7 @@ class Row:
         return noise if self.request.temperature == 1 else noise * self.request.temperature
 
     def take(self, patch: mx.array, stop: bool) -> None:
-        """Add a patch, and see whether it is the last."""
+        """Adds a patch, and sets the stop reason if it is the last."""
         self.patches.append(patch)
         if stop and len(self.patches) - 1 > self.request.min_len:
             self.stop_reason = "stop"
@@ -171,7 +173,7 @@ class Row:
             self.stop_reason = "cap"
 
     def became(self, latents: np.ndarray, samples: np.ndarray) -> Speech:
-        """The end of the row, with its patches' latents and their samples."""
+        """Returns the row's speech, of the latents and samples of its patches."""
         assert self.stop_reason is not None
         return Speech(
             text=self.text,
@@ -184,9 +186,16 @@ class Row:
         )
 
     def retry(self) -> bool:
-        """After a bad case, start anew if that is allowed."""
-        bad = len(self.patches) >= self.token_count * RATIO
-        if not bad or self.stop_reason == "cancelled" or self.attempt == self.request.retries:
+        """Restarts the row if its speech is too long for its text and a retry is left.
+
+        Returns True if it restarts.
+        """
+        is_too_long = len(self.patches) >= self.token_count * PATCHES_PER_TOKEN
+        if (
+            not is_too_long
+            or self.stop_reason == "cancelled"
+            or self.attempt == self.request.retries
+        ):
             return False
         self.attempt += 1
         self.patches, self.stop_reason = [], None
@@ -194,29 +203,29 @@ class Row:
 
 
 class Prefixes:
-    """The keys and values of the references used last."""
+    """A cache of keys and values of the references used last."""
 
-    KEPT = 8
+    MAX_CACHED = 8
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._known: OrderedDict[bytes, Prefix] = OrderedDict()
+        self._cached: OrderedDict[bytes, Prefix] = OrderedDict()
 
     def get(self, reference: np.ndarray) -> Prefix:
-        """Of latents (n, patch_size, latent_dim); computed if they are not known."""
+        """Returns the prefix of latents (n, patch_size, latent_dim), computed if not cached."""
         key = reference.tobytes()
-        if key not in self._known:
+        if key not in self._cached:
             tokens = build([Reference(reference)], reference.shape[1:])
             state = self._network.prefill([tokens], [None])
-            self._known[key] = Prefix(state.base.snapshot(), state.residual.snapshot())
-            if len(self._known) > self.KEPT:
-                self._known.popitem(last=False)
-        self._known.move_to_end(key)
-        return self._known[key]
+            self._cached[key] = Prefix(state.base.snapshot(), state.residual.snapshot())
+            if len(self._cached) > self.MAX_CACHED:
+                self._cached.popitem(last=False)
+        self._cached.move_to_end(key)
+        return self._cached[key]
 
 
 class Batch:
-    """Rows that are spoken side by side. `len` counts those not finished, running or waiting."""
+    """Rows that are spoken at once. `len` counts running and waiting rows."""
 
     def __init__(
         self,
@@ -234,23 +243,23 @@ class Batch:
         self._network, self._tokenize = network, tokenize
         self._prefixes = prefixes
         self._waiting: deque[Row] = deque()
-        self._running: list[Row] = []  # row b of everything below
+        self._running: list[Row] = []  # row b of all arrays below
         self._state: State | None = None
-        self._patch: mx.array | None = None  # made in the step before, not yet fed
+        self._patch: mx.array | None = None  # of the step before, not yet fed
         self._plan: Plan | None = None  # made anew when rows come or go
         self._rehearsals = Rehearsals(network)
-        self.steps = 0  # that have been made
+        self.steps = 0  # completed steps
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._running)
 
     @property
     def running(self) -> int:
-        """Rows that have a slot. `slots` may be set at any time: rows that run go on."""
+        """Number of rows that have a slot. `slots` may be set at any time: running rows go on."""
         return len(self._running)
 
     def add(self, request: Request) -> Row:
-        """Queue a request; it runs as soon as a slot is free. Raises RequestError."""
+        """Queues a request; it runs as soon as a slot is free. Raises RequestError."""
         if not isinstance(request, Request):
             raise RequestError(f"a batch takes a Request, not {type(request).__name__}")
         row = Row(request, self._network.config, self._tokenize)
@@ -258,19 +267,19 @@ class Batch:
         return row
 
     def advance(self) -> list[tuple[Row, Speech]]:
-        """One step of all rows; returns those that finished, with what they became."""
-        return [(row, self._speech(row)) for row in self.step()]
+        """Makes one step of all rows; returns the rows that finished, with their speech."""
+        return [(row, self._decode_speech(row)) for row in self.step()]
 
     def decoding(self, row: Row, stream: Any = None) -> Decoding:
-        """What turns a row that `step` returned into speech, on an MLX stream of its own."""
+        """Returns the decoding of a row that `step` returned, to run on an MLX stream."""
         return Decoding(self, row, stream)
 
     def step(self) -> list[Row]:
-        """`advance` without the decoding."""
+        """Makes one step of all rows; returns the rows that finished, not decoded."""
         ended = self._drop_cancelled()
         config = self._network.config
         shape = (config.feat_dim, config.patch_size)
-        # Callers' noise may raise: it is drawn before anything has changed, so that they may go on.
+        # A caller's noise may raise: it is drawn before anything changes, so the batch stays valid.
         noise = [row.draw(shape) for row in self._running]
         if self._state is not None and self._patch is not None:
             self._network.feed(self._state, self._patch)
@@ -281,21 +290,21 @@ class Batch:
         if self._plan is None:
             rows = [(row.request.steps, row.request.cfg) for row in self._running]
             self._plan = self._network.feat_decoder.plan(rows)
-        # Whether a row stops is known before its last patch is made. The flags are evaluated on
-        # their own and read while the solver runs: the one read per step costs no idle time. The
-        # solver is built before that begins, while a GPU is still at the step before: evaluating
-        # waits for what is queued, and what is built after it is built while the GPU waits.
+        # The stop flags are known before the last patch is computed. They are evaluated separately
+        # and read while the solver runs, so that the one read per step costs no idle time. The
+        # solver's graph is built first, while a GPU still works on the step before: evaluation
+        # waits for the queue, and a graph built afterwards would keep the GPU idle.
         stops = self._network.stops(self._state)
         self._patch = self._network.sample(self._state, mx.stack(noise), self._plan)
         mx.async_eval(stops)
         mx.async_eval(self._patch)
-        self._rehearsals.one(self.slots, max(row.request.steps for row in self._running))
+        self._rehearsals.trace_next(self.slots, max(row.request.steps for row in self._running))
         flags: Any = stops.tolist()
         for row, patch, stop in zip(self._running, self._patch, flags, strict=True):
             row.take(patch, stop)
-        done = [row for row in self._running if row.stop_reason is not None]
-        self._keep([row for row in self._running if row.stop_reason is None])
-        for row in done:
+        stopped = [row for row in self._running if row.stop_reason is not None]
+        self._keep_running([row for row in self._running if row.stop_reason is None])
+        for row in stopped:
             if row.retry():
                 self._waiting.appendleft(row)
             else:
@@ -308,10 +317,10 @@ class Batch:
         for row in cancelled:
             row.stop_reason = "cancelled"
         self._waiting = deque(row for row in self._waiting if row.stop_reason is None)
-        self._keep([row for row in self._running if row.stop_reason is None])
+        self._keep_running([row for row in self._running if row.stop_reason is None])
         return cancelled
 
-    def _keep(self, rows: list[Row]) -> None:
+    def _keep_running(self, rows: list[Row]) -> None:
         if len(rows) == len(self._running):
             return
         self._plan = None
@@ -325,25 +334,25 @@ class Batch:
         self._running = rows
 
     def _admit(self) -> list[Row]:
-        """Read waiting rows into the free slots; returns them."""
-        new = list(islice(self._waiting, max(0, self.slots - len(self._running))))
-        if not new:
+        """Prefills waiting rows into the free slots; returns these rows."""
+        new_rows = list(islice(self._waiting, max(0, self.slots - len(self._running))))
+        if not new_rows:
             return []
         prefixes = [
-            None if row.reference is None else self._prefixes.get(row.reference) for row in new
+            None if row.reference is None else self._prefixes.get(row.reference) for row in new_rows
         ]
-        state = self._network.prefill([row.tokens for row in new], prefixes)
+        state = self._network.prefill([row.tokens for row in new_rows], prefixes)
         if self._state is None:
             self._state = state
         else:
             self._state.extend(state)
-        for _ in new:
+        for _ in new_rows:
             self._waiting.popleft()
-        self._running = self._running + new
+        self._running = self._running + new_rows
         self._plan = None
-        return new
+        return new_rows
 
-    def _speech(self, row: Row) -> Speech:
+    def _decode_speech(self, row: Row) -> Speech:
         shape = (0, self._network.config.patch_size, self._network.config.feat_dim)
         latents = np.array(mx.stack(row.patches)) if row.patches else np.zeros(shape, np.float32)
         row.patches = []  # callers may keep the row
@@ -352,24 +361,24 @@ class Batch:
 
 
 class Decoding:
-    """A finished row on its way to samples, window by window.
+    """Decodes a finished row to samples, window by window.
 
-    A window is begun, not waited for: on a stream of its own it runs beside the batch's next step,
-    and a window a step keeps its memory small; `DECODINGS` should be on their way at once, and
-    windows are as large as the memory left allows (`AudioVAE.frames`). The samples are those of
-    `Batch.advance`, but for last bits.
+    Windows are started, not awaited: on a stream of its own, a window runs during the batch's next
+    step, and one window per step bounds the memory. `DECODINGS` of these should run at once;
+    windows are as large as free memory allows (`AudioVAE.frames`). The samples equal those of
+    `Batch.advance`, but for the last bits.
     """
 
     def __init__(self, batch: Batch, row: Row, stream: Any = None) -> None:
         vae = batch.vae
-        self._main = mx.default_stream(mx.default_device())
-        self._stream = self._main if stream is None else stream
-        self._batch, self._made = batch, batch.steps
+        self._main_stream = mx.default_stream(mx.default_device())
+        self._stream = self._main_stream if stream is None else stream
+        self._batch, self._last_step = batch, batch.steps
         self._row = row
         shape = row.context.shape[1:]
         self._skipped = len(row.context) * shape[0] * vae.config.out_hop
         self._decoder = vae.stream()
-        self._parts: list[mx.array] = []
+        self._windows: list[mx.array] = []
         with mx.stream(self._stream):
             self._latents = mx.stack(row.patches) if row.patches else mx.zeros((0, *shape))
             patches = mx.concatenate([mx.array(row.context), self._latents])
@@ -380,59 +389,59 @@ class Decoding:
 
     @property
     def left(self) -> bool:
-        """Whether there are windows to begin."""
+        """True while there are windows to start."""
         return self._frames.shape[1] > 0
 
     def push(self) -> None:
-        """Begin the next window, if there is one."""
+        """Starts the next window, if there is one."""
         if not self.left:
             return
         frames = self._batch.vae.frames()
         with mx.stream(self._stream):
-            self._parts.append(self._decoder.push(self._frames[:, :frames]))
+            self._windows.append(self._decoder.push(self._frames[:, :frames]))
             self._frames = self._frames[:, frames:]
-        mx.async_eval(self._parts[-1], self._latents, *self._decoder.tails.kept)
+        mx.async_eval(self._windows[-1], self._latents, *self._decoder.tails.arrays)
 
     def speech(self) -> Speech:
-        """What the row became, as soon as all windows are done, and are known to have been.
+        """Starts and awaits the remaining windows; returns the row's speech.
 
-        Raises RuntimeError where the patches or the windows turn out not to have been computed.
+        Raises RuntimeError if a GPU failed to compute the patches or the windows.
         """
         while self.left:
             self.push()
         settle(self._stream)
-        # The step after the row's last one waited for its patches, and the one after that has asked
-        # whether that failed: then there is nothing to wait for.
-        if self._batch.steps < self._made + 2:
-            settle(self._main)
-        parts = [np.array(part)[0] for part in self._parts]
+        # The step after the row's last one waits for its patches, and the next step reports their
+        # failures; after both there is nothing to wait for.
+        if self._batch.steps < self._last_step + 2:
+            settle(self._main_stream)
+        parts = [np.array(part)[0] for part in self._windows]
         samples = np.concatenate(parts)[self._skipped :] if parts else np.zeros(0, np.float32)
         return self._row.became(np.array(self._latents), samples)
 
 
 def stream(batch: Batch, row: Row) -> Iterator[np.ndarray]:
-    """Samples of each patch as it is made; together the whole. `row` must be alone in `batch`.
+    """Yields the samples of each patch as it is made. `row` must be alone in `batch`.
 
-    The decoder first hears the patches before the new ones, so a continuation starts without a
-    seam; upstream's stream starts from silence there.
+    The decoder first decodes the patches before the new ones, so that a continuation starts without
+    a seam; upstream's stream starts from silence.
     """
     decoder = batch.vae.stream()
     if len(row.context):
         decoder.push(_frames(row.context))
-    heard = 0
+    decoded_count = 0
     while row.stop_reason is None:
         batch.step()
-        for patch in row.patches[heard:]:
+        for patch in row.patches[decoded_count:]:
             samples = np.array(decoder.push(patch[None]))[0]
             settle()
             yield samples
-        heard = len(row.patches)
+        decoded_count = len(row.patches)
 
 
 def decode(
     vae: AudioVAE, latents: np.ndarray, context: np.ndarray, sample_rate: int | None = None
 ) -> np.ndarray:
-    """Samples of `latents` (n, patch_size, latent_dim), as they sound after `context`."""
+    """Decodes `latents` (n, patch_size, latent_dim) that follow `context` to samples."""
     if not len(latents):
         return np.zeros(0, np.float32)
     frames = np.concatenate([context, latents])
@@ -446,13 +455,13 @@ def _frames(patches: np.ndarray) -> mx.array:
     return mx.array(patches.reshape(1, -1, patches.shape[-1]))
 
 
-def checked_latents(name: str, value: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """`value` as float32 (n, *shape), n > 0, all finite; else RequestError."""
+def checked_latents(name: str, array_like: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Returns `array_like` as finite float32 (n, *shape), n > 0. Raises RequestError."""
     try:
-        latents = np.asarray(value, np.float32)
+        latents = np.asarray(array_like, np.float32)
     except (TypeError, ValueError):
         raise RequestError(
-            f"{name} must be latents, as `encode` returns them, not {type(value).__name__}"
+            f"{name} must be latents, as `encode` returns them, not {type(array_like).__name__}"
         ) from None
     if latents.ndim != 3 or latents.shape[1:] != shape or not len(latents):
         raise RequestError(
@@ -465,27 +474,27 @@ def checked_latents(name: str, value: np.ndarray, shape: tuple[int, int]) -> np.
 
 
 def _check_numbers(request: Request) -> None:
-    def whole(name: str, value: Any, least: int, most: float = math.inf) -> None:
-        is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not is_whole or not least <= value <= most:
-            span = f"from {least}" if most == math.inf else f"from {least} to {most}"
-            raise RequestError(f"{name} is {value!r}; it must be a whole number {span}")
+    def check_whole(name: str, number: Any, minimum: int, maximum: float = math.inf) -> None:
+        is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not is_whole or not minimum <= number <= maximum:
+            span = f"from {minimum}" if maximum == math.inf else f"from {minimum} to {maximum}"
+            raise RequestError(f"{name} is {number!r}; it must be a whole number {span}")
 
     if request.noise is not None and not callable(request.noise):
         raise RequestError("noise must be a function of (step, shape)")
     if request.cancel is not None and not hasattr(request.cancel, "is_set"):
         raise RequestError("cancel must have is_set(), as threading.Event has")
-    whole("steps", request.steps, 1)
-    whole("min_len", request.min_len, 0)
-    whole("retries", request.retries, 0)
+    check_whole("steps", request.steps, 1)
+    check_whole("min_len", request.min_len, 0)
+    check_whole("retries", request.retries, 0)
     if request.max_len is not None:
-        whole("max_len", request.max_len, 1)
+        check_whole("max_len", request.max_len, 1)
     if request.seed is not None:
-        whole("seed", request.seed, 0, 2**32 - 1)
+        check_whole("seed", request.seed, 0, 2**32 - 1)
     for name, value in (("cfg", request.cfg), ("temperature", request.temperature)):
         if (
             not isinstance(value, int | float | np.floating)
             or not math.isfinite(value)
-            or not 0 <= value <= LARGEST
+            or not 0 <= value <= MAX_NUMBER
         ):
-            raise RequestError(f"{name} is {value!r}; it must be a number from 0 to {LARGEST}")
+            raise RequestError(f"{name} is {value!r}; it must be a number from 0 to {MAX_NUMBER}")

@@ -1,6 +1,6 @@
-"""A directory or a hub id -> the network with its weights, the codec, and the tokenizer.
+"""Loads the network with its weights, the codec and the tokenizer from a directory or a hub id.
 
-Layouts, told apart by file and tensor names, never by shapes:
+Layouts, distinguished by file and tensor names, never by shapes:
 
     official    model.safetensors, its shards, or pytorch_model.bin; audiovae.safetensors or .pth
     community   as mlx-audio converts: the VAE inside model.safetensors, under names of its own and
@@ -8,8 +8,8 @@ Layouts, told apart by file and tensor names, never by shapes:
     converted   as `python -m voxcpm2 convert` writes: official names, VAE inside, weight norm
                 folded
 
-Every tensor must be expected, and every expected one there in its shape; one error names all that
-are not.
+Every tensor must be expected, and every expected tensor present in its shape; one error names all
+that are not.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import Any
 
 import mlx.core as mx
 
-from speechbase.errors import CheckpointError, ConfigError, shown
-from speechbase.files import Tensors, compare, identity, read
+from speechbase.errors import CheckpointError, ConfigError, printable
+from speechbase.files import Tensors, compare_shapes, identity, read
 from speechbase.hub import locate
-from speechbase.sections import MOST_RATE, read_object
+from speechbase.sections import MAX_STAGE_RATE, read_object
 from speechbase.weights import (
     DTYPES,
     check_numbers,
@@ -43,9 +43,9 @@ from voxcpm2.config import Config
 from voxcpm2.model import Network
 from voxcpm2.tokenizer import Tokenizer
 
-MOST_CONFIG, MOST_INDEX = 1 << 20, 16 << 20
-"""Bytes of config.json, and of a list of shards."""
-MOST_SHARDS = 1000
+MAX_CONFIG_BYTES, MAX_INDEX_BYTES = 1 << 20, 16 << 20
+"""Limits in bytes of config.json and of a list of shards."""
+MAX_SHARDS = 1000
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 HUB_FILES = [
     "config.json",
@@ -60,7 +60,7 @@ HUB_FILES = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
-    """What `load` found."""
+    """A loaded checkpoint."""
 
     config: Config
     network: Network
@@ -75,59 +75,62 @@ class Checkpoint:
 def load(
     path_or_repo: str | Path, *, dtype: Any = None, lora: str | Path | None = None
 ) -> Checkpoint:
-    """Load a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
+    """Loads a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
 
-    `dtype` (a name or an MLX dtype) is what the network computes in; None is config.json's. The
-    codec is float32 always. `lora`, likewise a directory or a hub id, is applied unmerged.
-    Raises CheckpointError, ConfigError, RequestError; all that can be checked before weights are
-    read is.
+    The network computes in `dtype` (a name or an MLX dtype), by default that of config.json; the
+    codec always computes in float32. `lora`, also a directory or a hub id, is applied unmerged.
+    Everything that can be checked before weights are read is. Raises CheckpointError, ConfigError,
+    RequestError.
     """
-    wanted = None if dtype is None else parse_dtype(dtype)
+    requested_dtype = None if dtype is None else parse_dtype(dtype)
     path, revision = locate(path_or_repo, HUB_FILES)
-    data = read_config(path)
-    config = Config.from_dict(data)
-    chosen = config_dtype(config) if wanted is None else wanted
+    settings = read_config(path)
+    config = Config.from_dict(settings)
+    network_dtype = config_dtype(config) if requested_dtype is None else requested_dtype
     tokenizer = Tokenizer.load(path)
     files = weight_files(path)
     adapter = None if lora is None else lora_.read(locate(lora, HUB_FILES)[0])
-    identity = fingerprint(data, files, adapter)
+    checkpoint_fingerprint = fingerprint(settings, files, adapter)
 
     network, vae = Network(config), AudioVAE(config.vae)
-    fill(network, vae, *read_tensors(files, config), data)
-    network.set_dtype(chosen)
+    fill(network, vae, *read_tensors(files, config), settings)
+    network.set_dtype(network_dtype)
     if adapter is not None:
         lora_.apply(network, adapter)
     mx.eval(network.parameters(), vae.parameters())
-    return Checkpoint(config, network, vae, tokenizer, path, revision, chosen, identity)
+    return Checkpoint(
+        config, network, vae, tokenizer, path, revision, network_dtype, checkpoint_fingerprint
+    )
 
 
 def config_dtype(config: Config) -> mx.Dtype:
-    """The dtype that config.json names."""
+    """Returns the dtype that config.json names. Raises ConfigError."""
     if config.dtype not in DTYPES:
         raise ConfigError(
-            f"config.json: dtype {shown(config.dtype)!r} is not known; known: {', '.join(DTYPES)}"
+            f"config.json: dtype {printable(config.dtype)!r} is not known; known: "
+            + ", ".join(DTYPES)
         )
     return DTYPES[config.dtype]
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The parsed config.json of a directory."""
+    """Reads config.json of a directory. Raises CheckpointError, ConfigError."""
     try:
-        return read_object(path / "config.json", MOST_CONFIG, ConfigError)
+        return read_object(path / "config.json", MAX_CONFIG_BYTES, ConfigError)
     except FileNotFoundError:
         raise CheckpointError(f"{path}: no config.json; is this a VoxCPM checkpoint?") from None
 
 
-# ---- where the files are
+# ---- files
 
 
 def weight_files(path: Path) -> list[Path]:
-    """The files that hold a directory's weights, the VAE's last."""
+    """Returns the files of a directory's weights, the VAE's last. Raises CheckpointError."""
     index = path / "model.safetensors.index.json"
     if (path / "model.safetensors").is_file():
         main = [path / "model.safetensors"]
     elif index.is_file():
-        main = _shards(index)
+        main = _list_shards(index)
     elif (path / "pytorch_model.bin").is_file():
         main = [path / "pytorch_model.bin"]
     else:
@@ -141,57 +144,59 @@ def weight_files(path: Path) -> list[Path]:
     return main + vae[:1]
 
 
-def _shards(index: Path) -> list[Path]:
-    listed = read_object(index, MOST_INDEX).get("weight_map")
-    values = listed.values() if isinstance(listed, dict) else ()
-    names = {name if isinstance(name, str) else "" for name in values}
+def _list_shards(index: Path) -> list[Path]:
+    listed = read_object(index, MAX_INDEX_BYTES).get("weight_map")
+    shard_names = listed.values() if isinstance(listed, dict) else ()
+    names = {name if isinstance(name, str) else "" for name in shard_names}
     if not names:
         raise CheckpointError(f"{index}: not a list of shards")
-    odd = sorted(name for name in names if not _SHARD.fullmatch(name))
-    if odd or len(names) > MOST_SHARDS:
+    odd_names = sorted(name for name in names if not _SHARD.fullmatch(name))
+    if odd_names or len(names) > MAX_SHARDS:
+        fault = printable(odd_names[0]) if odd_names else repr(len(names))
         raise CheckpointError(
-            f"{index}: not a list of shards: {shown(odd[0]) if odd else len(names)!r}; they are "
-            "files beside it, model-….safetensors"
+            f"{index}: not a list of shards: {fault}; they are files beside it, model-….safetensors"
         )
     missing = sorted(name for name in names if not (index.parent / name).is_file())
     if missing:
-        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
-        raise CheckpointError(f"{index.parent}: missing shards: {', '.join(missing[:8])}{more}")
+        remainder = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        raise CheckpointError(
+            f"{index.parent}: missing shards: {', '.join(missing[:8])}{remainder}"
+        )
     return [index.parent / name for name in sorted(names)]
 
 
 _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
 
 
-# ---- what they hold
+# ---- tensors
 
 
 def read_tensors(files: Iterable[Path], config: Config) -> tuple[Tensors, Tensors]:
-    """The network's tensors and the codec's, under official names; not read from disk yet.
+    """Returns the network's and the codec's tensors under official names, loaded lazily.
 
     The codec's are in PyTorch's axis order with the weight norm folded. Like upstream, a VAE file
     wins over a VAE inside the main file.
     """
     network: Tensors = {}
-    inside: Tensors = {}
-    separate: Tensors = {}
+    embedded_vae: Tensors = {}
+    separate_vae: Tensors = {}
     for file in files:
         tensors = read(file)
         if file.stem == "audiovae":
-            separate = tensors
+            separate_vae = tensors
             continue
         for name, tensor in tensors.items():
             if name.startswith("audio_vae."):
-                inside[name.removeprefix("audio_vae.")] = tensor
+                embedded_vae[name.removeprefix("audio_vae.")] = tensor
             else:
                 network[name] = tensor
-    if "encoder.conv_in.weight" in inside:
-        inside = _from_community(inside, config)
+    if "encoder.conv_in.weight" in embedded_vae:
+        embedded_vae = _to_official_layout(embedded_vae, config)
         network = {name: t for name, t in network.items() if not _ROPE_BUFFER.search(name)}
-    return network, fold_weight_norm(separate or inside)
+    return network, fold_weight_norm(separate_vae or embedded_vae)
 
 
-# mlx-audio stores its rotary tables; ours come from config.json.
+# mlx-audio stores rotary tables; here they are computed from config.json.
 _ROPE_BUFFER = re.compile(r"\.rope\.(inv_freq|long_factor|short_factor)$")
 _NUMBER = re.compile("0|[1-9][0-9]{0,3}")
 _UNIT = {"snake1": "block.0", "conv1": "block.1", "snake2": "block.2", "conv2": "block.3"}
@@ -204,119 +209,132 @@ _DECODER_BLOCK = {
 _CONDITION = {"out_snake": "out_layer.0", "out_conv": "out_layer.1"}
 
 
-def _from_community(vae: Tensors, config: Config) -> Tensors:
-    """mlx-audio's names and axes -> official ones; names it does not have are passed on."""
+def _to_official_layout(vae: Tensors, config: Config) -> Tensors:
+    """Converts mlx-audio's names and axes to official ones; other names are kept."""
     first = 2 if config.vae.depthwise else 1
     last = first + len(config.vae.decoder_rates)
 
-    def official(name: str) -> str:
+    def official_name(name: str) -> str:
         match name.split("."):
-            case ["encoder", "conv_in", *rest]:
-                parts = ["encoder.block.0", *rest]
-            case ["encoder", "blocks", "layers", n, part, *rest] if _NUMBER.fullmatch(n):
-                inner = [_UNIT.get(each, each) for each in rest]
-                parts = [f"encoder.block.{int(n) + 1}", _ENCODER_BLOCK.get(part, part), *inner]
-            case ["decoder", "conv_in", "layers", *rest]:
-                parts = ["decoder.model", *rest]
-            case ["decoder", "conv_in", *rest]:
-                parts = ["decoder.model.0", *rest]
-            case ["decoder", "blocks", "layers", n, part, *rest] if _NUMBER.fullmatch(n):
-                inner = [_UNIT.get(each, each) for each in rest]
-                parts = [f"decoder.model.{int(n) + first}", _DECODER_BLOCK.get(part, part), *inner]
-            case ["decoder", "snake_out", *rest]:
-                parts = [f"decoder.model.{last}", *rest]
-            case ["decoder", "conv_out", *rest]:
-                parts = [f"decoder.model.{last + 1}", *rest]
-            case ["decoder", "sr_cond_layers", n, part, *rest] if _NUMBER.fullmatch(n):
+            case ["encoder", "conv_in", *suffix]:
+                parts = ["encoder.block.0", *suffix]
+            case ["encoder", "blocks", "layers", n, part, *suffix] if _NUMBER.fullmatch(n):
+                inner_names = [_UNIT.get(segment, segment) for segment in suffix]
+                parts = [
+                    f"encoder.block.{int(n) + 1}",
+                    _ENCODER_BLOCK.get(part, part),
+                    *inner_names,
+                ]
+            case ["decoder", "conv_in", "layers", *suffix]:
+                parts = ["decoder.model", *suffix]
+            case ["decoder", "conv_in", *suffix]:
+                parts = ["decoder.model.0", *suffix]
+            case ["decoder", "blocks", "layers", n, part, *suffix] if _NUMBER.fullmatch(n):
+                inner_names = [_UNIT.get(segment, segment) for segment in suffix]
+                parts = [
+                    f"decoder.model.{int(n) + first}",
+                    _DECODER_BLOCK.get(part, part),
+                    *inner_names,
+                ]
+            case ["decoder", "snake_out", *suffix]:
+                parts = [f"decoder.model.{last}", *suffix]
+            case ["decoder", "conv_out", *suffix]:
+                parts = [f"decoder.model.{last + 1}", *suffix]
+            case ["decoder", "sr_cond_layers", n, part, *suffix] if _NUMBER.fullmatch(n):
                 number = int(n) + first
-                parts = [f"decoder.sr_cond_model.{number}", _CONDITION.get(part, part), *rest]
+                parts = [f"decoder.sr_cond_model.{number}", _CONDITION.get(part, part), *suffix]
             case _:
                 return name
         return ".".join(parts)
 
-    def axes(name: str, tensor: mx.array) -> mx.array:
+    def official_axes(name: str, tensor: mx.array) -> mx.array:
         if tensor.ndim != 3:
             return tensor
         # Transposed: (out, k, in) -> (in, out, k). Others and alpha: last two swapped.
         return tensor.transpose((2, 0, 1) if ".conv_t." in name else (0, 2, 1))
 
-    return {official(name): axes(name, tensor) for name, tensor in vae.items()}
+    return {official_name(name): official_axes(name, tensor) for name, tensor in vae.items()}
 
 
-# ---- into the modules
+# ---- loading
 
 
 def fill(
-    network: Network, vae: AudioVAE, tensors: Tensors, vae_tensors: Tensors, data: Mapping[str, Any]
+    network: Network,
+    vae: AudioVAE,
+    tensors: Tensors,
+    vae_tensors: Tensors,
+    settings: Mapping[str, Any],
 ) -> Tensors:
-    """Put every tensor in its place; one CheckpointError names all that do not fit.
+    """Loads all tensors; one CheckpointError names all that do not fit. Evaluates nothing.
 
-    `data` is the parsed config.json: it says how a quantised checkpoint is quantised. Evaluates
-    nothing. Returns those that the codec took, as it took them.
+    `settings` is the parsed config.json, which describes the quantisation of a quantised
+    checkpoint. Returns the tensors that the codec loaded.
     """
-    quantization = data.get("quantization") or data.get("quantization_config")
+    quantization = settings.get("quantization") or settings.get("quantization_config")
     quantize_like(network, tensors, quantization)
     vae_tensors = _dequantize(vae_tensors, quantization)
     vae_tensors = _without_unused(vae_tensors, vae)
     expected = {name: p.shape for name, p in parameters(network).items()}
-    expected |= {f"audio_vae.{name}": shape for name, shape in vae.expects().items()}
-    everything = tensors | {f"audio_vae.{name}": t for name, t in vae_tensors.items()}
-    compare(expected, {name: t.shape for name, t in everything.items()})
-    check_numbers(everything, parameters(network))
+    expected |= {f"audio_vae.{name}": shape for name, shape in vae.expected_shapes().items()}
+    all_tensors = tensors | {f"audio_vae.{name}": t for name, t in vae_tensors.items()}
+    compare_shapes(expected, {name: t.shape for name, t in all_tensors.items()})
+    check_numbers(all_tensors, parameters(network))
     network.load_weights(list(tensors.items()))
     vae.take(vae_tensors)
     return vae_tensors
 
 
 def _without_unused(tensors: Tensors, vae: AudioVAE) -> Tensors:
-    """Leave out what inference does not read; the bucket boundaries must be config.json's."""
+    """Drops tensors that inference does not use, and checks the bucket boundaries."""
     boundaries = tensors.get("decoder.sr_bin_boundaries")
     configured = vae.config.sr_bin_boundaries
-    used = {n: t for n, t in tensors.items() if not n.startswith("encoder.fc_logvar.")}
+    used_tensors = {n: t for n, t in tensors.items() if not n.startswith("encoder.fc_logvar.")}
     if boundaries is None or configured is None:
-        return used
-    del used["decoder.sr_bin_boundaries"]
-    few = boundaries.size <= MOST_RATE
-    if not few or boundaries.tolist() != list(configured):
+        return used_tensors
+    del used_tensors["decoder.sr_bin_boundaries"]
+    is_short = boundaries.size <= MAX_STAGE_RATE
+    if not is_short or boundaries.tolist() != list(configured):
         raise CheckpointError(
-            f"audio_vae.decoder.sr_bin_boundaries is {boundaries.tolist() if few else 'long'}, "
-            f"config.json says {shown(list(configured))}"
+            "audio_vae.decoder.sr_bin_boundaries is "
+            f"{boundaries.tolist() if is_short else 'long'}, "
+            f"config.json says {printable(list(configured))}"
         )
-    return used
+    return used_tensors
 
 
 def _dequantize(vae: Tensors, quantization: Any) -> Tensors:
-    """mlx-audio quantises the tables of the sample-rate condition, too; here they are float32."""
-    plain = dict(vae)
+    """Dequantises the tables of the sample-rate condition, which mlx-audio quantises too."""
+    dequantized = dict(vae)
     for name in vae:
         base = name.removesuffix(".scales")
         if base == name:
             continue
         try:
-            plain[f"{base}.weight"] = mx.dequantize(
-                plain.pop(f"{base}.weight"),
-                plain.pop(name),
-                plain.pop(f"{base}.biases", None),
+            dequantized[f"{base}.weight"] = mx.dequantize(
+                dequantized.pop(f"{base}.weight"),
+                dequantized.pop(name),
+                dequantized.pop(f"{base}.biases", None),
                 **quantised_as(quantization, f"audio_vae.{base}"),
             )
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
             raise CheckpointError(
-                f"audio_vae.{shown(base)}: cannot be dequantised: {shown(str(error))}"
+                f"audio_vae.{printable(base)}: cannot be dequantised: {printable(str(error))}"
             ) from error
-    return plain
+    return dequantized
 
 
-# ---- who it is
+# ---- identity
 
 
 def fingerprint(
-    data: Mapping[str, Any], files: Iterable[Path], adapter: lora_.Adapter | None = None
+    settings: Mapping[str, Any], files: Iterable[Path], adapter: lora_.Adapter | None = None
 ) -> str:
-    """A hash of what decides the sound: config.json, weights by `files.identity`, LoRA and scale.
+    """Hashes what affects the sound: config.json, weights by `files.identity`, LoRA and its scale.
 
-    The same for the same files, wherever they lie and however they came there.
+    The same files have the same hash, wherever they are.
     """
-    digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for file in files:
         digest.update(file.name.encode() + identity(file))
     if adapter is not None:

@@ -1,7 +1,7 @@
 """LocDiT: the velocity of one noisy patch, by a small unmasked transformer.
 
-It sees one patch at one moment: condition, time, the patch before, the noisy patch. It knows
-nothing of grids, guidance or noise; those are `cfm.py`'s.
+Its input is one patch at one moment: condition, time, the patch before, the noisy patch. `cfm.py`
+has the time grid, the guidance and the noise.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LocDiT(nn.Module):
         self.decoder = MiniCPM4(config.dit, positions=positions)
 
     def time_tokens(self, t: np.ndarray, dt: np.ndarray, *, rounded: bool = False) -> mx.array:
-        """The time token at each of K moments: (K,), (K,) -> (K, Hd)."""
+        """Embeds K moments t and widths dt as time tokens: (K,), (K,) -> (K, Hd)."""
         width, dtype = self.decoder.config.hidden_size, self.decoder.norm.weight.dtype
         moment = time_embedding(t, width, rounded=rounded).astype(dtype)
         step = time_embedding(dt, width, rounded=rounded).astype(dtype)
@@ -58,27 +58,31 @@ class LocDiT(nn.Module):
 
         x and cond (N, patch_size, feat_dim), mu (N, 2, Hd) or in 1.x (N, 1, Hd), time (N, Hd).
         """
-        return self.velocity(self.known(mu, time, cond), x)
+        return self.velocity(self.context_tokens(mu, time, cond), x)
 
-    def known(self, mu: mx.array, time: mx.array, cond: mx.array) -> mx.array:
-        """The tokens before the noisy patch, (..., n, Hd): they do not depend on it.
+    def context_tokens(self, mu: mx.array, time: mx.array, cond: mx.array) -> mx.array:
+        """Returns the tokens before the noisy patch, (..., n, Hd), which do not depend on it.
 
-        Arguments as in a call; in place of N any shapes that broadcast.
+        Arguments are as in a call, with any broadcastable shapes in place of N.
         """
-        before = self.cond_proj(cond.astype(mu.dtype))
+        cond_tokens = self.cond_proj(cond.astype(mu.dtype))
         time = time[..., None, :]
-        parts = [mu + time, before] if self._adds_time else [mu, time, before]
+        parts = [mu + time, cond_tokens] if self._adds_time else [mu, time, cond_tokens]
         shape = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
         return mx.concatenate(
             [mx.broadcast_to(part, (*shape, *part.shape[-2:])) for part in parts], axis=-2
         )
 
-    def velocity(self, known: mx.array, x: mx.array) -> mx.array:
-        """The velocity at x, float32 (N, patch_size, feat_dim): N of what is `known` in any shape
-        that that of x broadcasts to."""
-        shape = known.shape
-        noisy = self.in_proj(x.astype(known.dtype))
+    def velocity(self, context: mx.array, x: mx.array) -> mx.array:
+        """Returns the velocity at x, float32 (N, patch_size, feat_dim).
+
+        `context` are N `context_tokens`, in any shape to which the shape of x broadcasts.
+        """
+        shape = context.shape
+        noisy = self.in_proj(x.astype(context.dtype))
         noisy = mx.broadcast_to(noisy, (*shape[:-2], *noisy.shape[-2:]))
-        tokens = mx.concatenate([known, noisy], axis=-2)
-        y = self.decoder(tokens.reshape(-1, *tokens.shape[-2:]), wanted=slice(-self._patch, None))
-        return self.out_proj(y).astype(mx.float32)  # the solver's; see `cfm`
+        tokens = mx.concatenate([context, noisy], axis=-2)
+        hidden = self.decoder(
+            tokens.reshape(-1, *tokens.shape[-2:]), output_slice=slice(-self._patch, None)
+        )
+        return self.out_proj(hidden).astype(mx.float32)  # the solver's; see `cfm`

@@ -1,6 +1,6 @@
 """LocEnc: one patch of latents -> one vector, by a small unmasked transformer.
 
-Patches do not see each other, so only positions that hold audio are ever given to it.
+Patches do not see each other, so it runs on audio positions only.
 """
 
 from __future__ import annotations
@@ -27,4 +27,4 @@ class LocEnc(nn.Module):
         x = self.in_proj(patches.astype(self.special_token.dtype))
         first = mx.broadcast_to(self.special_token[0], (x.shape[0], 1, x.shape[2]))
         x = mx.concatenate([first, x], axis=1)
-        return self.encoder(x, wanted=slice(0, 1))[:, 0]
+        return self.encoder(x, output_slice=slice(0, 1))[:, 0]

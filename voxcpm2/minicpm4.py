@@ -1,7 +1,7 @@
-"""The MiniCPM4 transformer: the block that all four networks of VoxCPM2 are stacks of.
+"""The MiniCPM4 transformer, which all four networks of VoxCPM2 use.
 
 Base LM and residual LM run it causally over a `KVCache`; LocEnc and LocDiT run it unmasked over a
-handful of positions. It knows no text, no audio and no sampling.
+few positions. Knows no text, audio or sampling.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ import numpy as np
 from speechbase.cache import KVCache
 from speechbase.device import elementwise, on_gpu
 from speechbase.functions import swiglu
-from speechbase.linear import added, joined
+from speechbase.linear import add_product, join_layers
 from voxcpm2.config import RopeConfig, TransformerConfig
 
 Rotation = tuple[mx.array, mx.array]
 """(cos, sin) and (-sin, cos), each (B or 1, T, 1, 2, head_dim / 2) float32."""
-ALL = slice(None)
-FEW, TOGETHER = 8, 32
-"""Metal's attention for up to FEW queries takes TOGETHER of a group's heads; see `folds`."""
+ALL_POSITIONS = slice(None)
+MAX_FEW_QUERIES, MAX_GROUP_QUERIES = 8, 32
+"""Metal's attention kernel for few queries: the most queries, and the most in a group of heads; see
+`should_fold_heads`."""
 
 
 def rope_table(
     config: RopeConfig, head_dim: int, positions: np.ndarray
 ) -> tuple[mx.array, mx.array]:
-    """cos and sin of `positions` (T,), each (T, head_dim / 2) float32.
+    """Returns cos and sin of `positions` (T,), each (T, head_dim / 2) float32.
 
     The order of the float32 products is upstream's: at position 8000 another order is off by 1e-3.
     """
@@ -49,51 +50,52 @@ def rope_table(
 
 
 def rotate(x: mx.array, rotation: Rotation) -> mx.array:
-    """Turn (B, T, heads, head_dim), halves paired; returns x's dtype.
+    """Rotates (B, T, heads, head_dim), with its halves paired; returns x's dtype.
 
-    In float32 whatever x is, as upstream: rounded to bfloat16, the cosines of far positions are off
-    by more than those of neighbours differ. Of halves a and b it is a (cos, sin) + b (-sin, cos),
-    so that nothing is split or put together again.
+    Computed in float32 whatever x is, as upstream: in bfloat16, the cosines of far positions are
+    off by more than the difference between neighbours. For halves a and b the result is
+    a (cos, sin) + b (-sin, cos), so that nothing is split or concatenated.
     """
     halves = x.reshape(*x.shape[:-1], 2, -1)
-    return _turned(halves[..., :1, :], halves[..., 1:, :], *rotation).reshape(x.shape)
+    return _rotate_halves(halves[..., :1, :], halves[..., 1:, :], *rotation).reshape(x.shape)
 
 
 @elementwise
-def _turned(a: mx.array, b: mx.array, of_a: mx.array, of_b: mx.array) -> mx.array:
-    return (a.astype(mx.float32) * of_a + b.astype(mx.float32) * of_b).astype(a.dtype)
+def _rotate_halves(a: mx.array, b: mx.array, a_factors: mx.array, b_factors: mx.array) -> mx.array:
+    return (a.astype(mx.float32) * a_factors + b.astype(mx.float32) * b_factors).astype(a.dtype)
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
-    """What the layers share in one pass through a stack."""
+class PassContext:
+    """Arguments that all layers share in one pass through a stack."""
 
     rotation: Rotation | None
     mask: mx.array | str | None
     cache: KVCache | None
     valid: mx.array | None  # (B, 1, T, 1), false where a column is left padding
-    wanted: slice  # the positions whose output is read
+    output_slice: slice  # the positions whose output is read
 
 
 def attend(q: mx.array, k: mx.array, v: mx.array, mask: mx.array | str | None) -> mx.array:
     """Attention of q (B, heads, T, head_dim) to k and v (B, kv_heads, L, head_dim) -> (B, T, -1).
 
-    `folds` says when the queries of a group's heads are taken for one head's.
+    The queries of a group of heads are treated as those of one head if `should_fold_heads`.
     """
     batch, heads, length, width = q.shape
-    if mask is None and folds(length, heads // k.shape[1]):
+    if mask is None and should_fold_heads(length, heads // k.shape[1]):
         q = q.reshape(batch, k.shape[1], -1, width)
     y = mx.fast.scaled_dot_product_attention(q, k, v, scale=width**-0.5, mask=mask)
     return y.reshape(batch, heads, length, width).swapaxes(1, 2).reshape(batch, length, -1)
 
 
-def folds(length: int, group: int) -> bool:
-    """Whether unmasked heads are better one head with more queries: LocEnc's five positions.
+def should_fold_heads(length: int, group: int) -> bool:
+    """Returns True if unmasked heads of a group run faster as one head with more queries.
 
-    Metal has a kernel for up to FEW queries, TOGETHER in a group, and one for more; what neither
-    takes is four kernels. Where all see all, whose query it is makes no difference.
+    That is so for LocEnc's five positions. Metal has a kernel for up to MAX_FEW_QUERIES queries and
+    MAX_GROUP_QUERIES in a group, and one for many queries; other shapes take four kernels. Without
+    a mask, it does not matter which head a query belongs to.
     """
-    return length <= FEW and length * group > TOGETHER
+    return length <= MAX_FEW_QUERIES and length * group > MAX_GROUP_QUERIES
 
 
 class Attention(nn.Module):
@@ -109,8 +111,8 @@ class Attention(nn.Module):
         self._qkv: nn.Module | None = None
 
     def join(self) -> None:
-        """Make one product of three."""
-        self._qkv = joined([self.q_proj, self.k_proj, self.v_proj])
+        """Joins the three projections to one product."""
+        self._qkv = join_layers([self.q_proj, self.k_proj, self.v_proj])
 
     def project(
         self, x: mx.array, rotation: Rotation | None
@@ -118,18 +120,18 @@ class Attention(nn.Module):
         """Queries, keys and values of (B, T, width), each (B, heads, T, head_dim)."""
         c, (batch, length, _) = self._config, x.shape
         if self._qkv is None:
-            made = mx.concatenate([self.q_proj(x), self.k_proj(x), self.v_proj(x)], axis=-1)
+            projected = mx.concatenate([self.q_proj(x), self.k_proj(x), self.v_proj(x)], axis=-1)
         else:
-            made = self._qkv(x)
-        made = made.reshape(batch, length, -1, c.head_dim)
-        turning = c.num_heads + c.num_kv_heads
-        qk, v = made[:, :, :turning], made[:, :, turning:].swapaxes(1, 2)
+            projected = self._qkv(x)
+        projected = projected.reshape(batch, length, -1, c.head_dim)
+        rotated_heads = c.num_heads + c.num_kv_heads
+        qk, v = projected[:, :, :rotated_heads], projected[:, :, rotated_heads:].swapaxes(1, 2)
         if rotation is None:
             qk = qk.swapaxes(1, 2)
-        elif folds(length, c.num_heads // c.num_kv_heads):
-            # What is rotated is written anew: here in an order that can be folded as it lies.
-            of_a, of_b = rotation
-            qk = rotate(qk.swapaxes(1, 2), (of_a.swapaxes(1, 2), of_b.swapaxes(1, 2)))
+        elif should_fold_heads(length, c.num_heads // c.num_kv_heads):
+            # Rotation writes new arrays, here in an order whose heads fold without a copy.
+            a_factors, b_factors = rotation
+            qk = rotate(qk.swapaxes(1, 2), (a_factors.swapaxes(1, 2), b_factors.swapaxes(1, 2)))
         else:
             qk = rotate(qk, rotation).swapaxes(1, 2)
         return qk[:, : c.num_heads], qk[:, c.num_heads :], v
@@ -146,11 +148,11 @@ class MLP(nn.Module):
         self._gate_up: nn.Module | None = None
 
     def join(self) -> None:
-        """Make one product of two."""
-        self._gate_up = joined([self.gate_proj, self.up_proj])
+        """Joins the two projections to one product."""
+        self._gate_up = join_layers([self.gate_proj, self.up_proj])
 
     def middle(self, x: mx.array) -> mx.array:
-        """What `down_proj` takes."""
+        """Computes the input of `down_proj`."""
         if self._gate_up is None:
             return swiglu(self.gate_proj(x), self.up_proj(x))
         return swiglu(*mx.split(self._gate_up(x), 2, axis=-1))
@@ -171,22 +173,24 @@ class Layer(nn.Module):
         self.self_attn.join()
         self.mlp.join()
 
-    def enter(self, x: mx.array, rotation: Rotation | None) -> tuple[mx.array, mx.array, mx.array]:
-        """Up to attention: its queries, keys and values."""
+    def before_attention(
+        self, x: mx.array, rotation: Rotation | None
+    ) -> tuple[mx.array, mx.array, mx.array]:
+        """Runs the layer up to attention; returns queries, keys and values."""
         return self.self_attn.project(self.input_layernorm(x), rotation)
 
-    def leave(self, x: mx.array, y: mx.array) -> mx.array:
-        """From attention's result `y` on, with `x` the layer's input there."""
-        x = added(self.self_attn.o_proj, y, x, self._scale)
+    def after_attention(self, x: mx.array, attended: mx.array) -> mx.array:
+        """From attention's result `attended` on, with `x` the layer's input there."""
+        x = add_product(self.self_attn.o_proj, attended, x, self._scale)
         middle = self.mlp.middle(self.post_attention_layernorm(x))
-        return added(self.mlp.down_proj, middle, x, self._scale)
+        return add_product(self.mlp.down_proj, middle, x, self._scale)
 
-    def __call__(self, x: mx.array, shared: Pass, layer: int) -> mx.array:
-        q, k, v = self.enter(x, shared.rotation)
+    def __call__(self, x: mx.array, shared: PassContext, layer: int) -> mx.array:
+        q, k, v = self.before_attention(x, shared.rotation)
         if shared.cache is not None:
             k, v = shared.cache.update(layer, k, v, shared.valid)
-        y = attend(q[:, :, shared.wanted], k, v, shared.mask)
-        return self.leave(x[:, shared.wanted], y)
+        attended = attend(q[:, :, shared.output_slice], k, v, shared.mask)
+        return self.after_attention(x[:, shared.output_slice], attended)
 
 
 class MiniCPM4(nn.Module):
@@ -227,12 +231,12 @@ class MiniCPM4(nn.Module):
         *,
         cache: KVCache | None = None,
         valid: mx.array | None = None,
-        wanted: slice = ALL,
+        output_slice: slice = ALL_POSITIONS,
     ) -> mx.array:
-        """(B, T, width) -> the normed output at the `wanted` positions, all unless said.
+        """(B, T, width) -> the normed output at the positions of `output_slice`, by default all.
 
-        With a cache: causal, at the positions that follow those held; `valid` (B, T) is false on
-        left padding. Without: every position sees every other, counted from 0.
+        With a cache, attention is causal, and positions follow the cached ones; `valid` (B, T) is
+        false on left padding. Without one, positions count from 0, and all see each other.
         """
         length = x.shape[1]
         mask: mx.array | str | None = None
@@ -242,16 +246,16 @@ class MiniCPM4(nn.Module):
             mask = cache.mask(length, self.config.num_heads)
         if valid is not None:
             valid = valid[:, None, :, None]
-        everything = Pass(self._rotation(length, cache), mask, cache, valid, ALL)
+        full_pass = PassContext(self._rotation(length, cache), mask, cache, valid, ALL_POSITIONS)
         if length == 1 and cache is not None and on_gpu():
-            return self._step(x, everything)
+            return self._step(x, full_pass)
         for index, layer in enumerate(self.layers[:-1]):
-            x = layer(x, everything, index)
+            x = layer(x, full_pass, index)
         # Nobody reads the last layer's other positions. (A causal "wanted" is always a tail.)
         if isinstance(mask, mx.array):
-            mask = mask[:, :, wanted]
-        last = replace(everything, mask=mask, wanted=wanted)
-        x = self.layers[-1](x, last, len(self.layers) - 1)
+            mask = mask[:, :, output_slice]
+        last_pass = replace(full_pass, mask=mask, output_slice=output_slice)
+        x = self.layers[-1](x, last_pass, len(self.layers) - 1)
         return self.norm(x)
 
     def _rotation(self, length: int, cache: KVCache | None) -> Rotation | None:
@@ -264,38 +268,43 @@ class MiniCPM4(nn.Module):
         table = table[:, :, None]
         return table[..., :2, :], table[..., 2:, :]
 
-    def _step(self, x: mx.array, shared: Pass) -> mx.array:
-        """One new position a row. All but cache and attention is compiled, for a number of rows."""
+    def _step(self, x: mx.array, shared: PassContext) -> mx.array:
+        """Runs one new position per row, compiled for each number of rows but for the attention."""
         assert shared.cache is not None
-        first, *others = self._pieces
-        q, k, v = first(x, shared.rotation)
-        for layer, piece in enumerate(others):
+        first_part, *later_parts = self._compiled_parts
+        q, k, v = first_part(x, shared.rotation)
+        for layer, part in enumerate(later_parts):
             k, v = shared.cache.update(layer, k, v)
-            x, *entered = piece(x, attend(q, k, v, shared.mask), shared.rotation)
-            if entered:
-                q, k, v = entered
+            x, *projected = part(x, attend(q, k, v, shared.mask), shared.rotation)
+            if projected:
+                q, k, v = projected
         return x
 
     @functools.cached_property
-    def _pieces(self) -> list[Callable[..., tuple[mx.array, ...]]]:
-        """What lies before, between and after the layers' attention."""
+    def _compiled_parts(self) -> list[Callable[..., tuple[mx.array, ...]]]:
+        """The compiled parts before, between and after the attentions of the layers."""
 
         def first(x: mx.array, rotation: Rotation | None) -> tuple[mx.array, ...]:
-            return self.layers[0].enter(x, rotation)
+            return self.layers[0].before_attention(x, rotation)
 
         def between(layer: Layer, following: Layer) -> Callable[..., tuple[mx.array, ...]]:
-            def piece(x: mx.array, y: mx.array, rotation: Rotation | None) -> tuple[mx.array, ...]:
-                x = layer.leave(x, y)
-                return x, *following.enter(x, rotation)
+            def piece(
+                x: mx.array, attended: mx.array, rotation: Rotation | None
+            ) -> tuple[mx.array, ...]:
+                x = layer.after_attention(x, attended)
+                return x, *following.before_attention(x, rotation)
 
             return piece
 
-        def last(x: mx.array, y: mx.array, _: Rotation | None) -> tuple[mx.array, ...]:
-            return (self.norm(self.layers[-1].leave(x, y)),)
+        def last(x: mx.array, attended: mx.array, _: Rotation | None) -> tuple[mx.array, ...]:
+            return (self.norm(self.layers[-1].after_attention(x, attended)),)
 
         pairs = zip(self.layers[:-1], self.layers[1:], strict=True)
         return [
             mx.compile(first, inputs=self.layers[0].state),
-            *(mx.compile(between(*pair), inputs=[each.state for each in pair]) for pair in pairs),
+            *(
+                mx.compile(between(*pair), inputs=[member.state for member in pair])
+                for pair in pairs
+            ),
             mx.compile(last, inputs=[self.layers[-1].state, self.norm.state]),
         ]

@@ -1,7 +1,7 @@
 """The network: rows of tokens -> a state; a state -> one patch for each row, and whether to stop.
 
-Attribute names are the checkpoint's. There is no loop over steps here, no text and no randomness;
-those are `generate.py`'s. A step of a batch is
+Attribute names are the checkpoint's. The loop over steps, texts and randomness are in
+`generate.py`. A step of a batch is
 
     network.feed(state, patch)          rows that go on take their last patch in
     state.extend(network.prefill(...))  new rows join
@@ -20,8 +20,8 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from speechbase.cache import KVCache, rounded
-from speechbase.device import MadeOnce, on_cuda, on_gpu
+from speechbase.cache import KVCache, round_up
+from speechbase.device import RunOnce, on_cuda, on_gpu
 from speechbase.functions import silu
 from voxcpm2.cfm import CFM, Plan
 from voxcpm2.config import Config
@@ -30,15 +30,15 @@ from voxcpm2.locenc import LocEnc
 from voxcpm2.minicpm4 import MiniCPM4
 from voxcpm2.prompt import Tokens
 
-COLUMNS, PATCHES = 32, 16
-"""What a prefill's columns and LocEnc's patches are rounded up to on CUDA: MLX makes and keeps a
-plan of attention for each exact shape there, and gives up after 512 (`tests/bench/shapes.py`).
-Elsewhere nothing is kept, and padding is work for nothing."""
+COLUMN_MULTIPLE, PATCH_MULTIPLE = 32, 16
+"""Multiples to which a prefill's columns and LocEnc's patches are padded on CUDA. There, MLX keeps
+an attention plan for each exact shape, and fails after 512 (`tests/bench/shapes.py`). Other devices
+keep no plans, so that padding would be wasted."""
 
 
 @dataclass(slots=True)
 class State:
-    """B rows between two steps."""
+    """The state of B rows between two steps."""
 
     base: KVCache
     residual: KVCache
@@ -47,19 +47,19 @@ class State:
     cond: mx.array  # (B, patch_size, feat_dim) float32: the patch before, zeros after text
 
     def filter(self, rows: list[int]) -> None:
-        """Keep these rows, in this order."""
+        """Keeps only `rows`, in this order."""
         self.base.filter(rows)
         self.residual.filter(rows)
         chosen = mx.array(rows)
         self.h, self.r, self.cond = self.h[chosen], self.r[chosen], self.cond[chosen]
 
-    def extend(self, other: State) -> None:
-        """Append the other state's rows; `other` is used up."""
-        self.base.extend(other.base)
-        self.residual.extend(other.residual)
-        self.h = mx.concatenate([self.h, other.h])
-        self.r = mx.concatenate([self.r, other.r])
-        self.cond = mx.concatenate([self.cond, other.cond])
+    def extend(self, appended: State) -> None:
+        """Appends the rows of `appended`, which must not be used afterwards."""
+        self.base.extend(appended.base)
+        self.residual.extend(appended.residual)
+        self.h = mx.concatenate([self.h, appended.h])
+        self.r = mx.concatenate([self.r, appended.r])
+        self.cond = mx.concatenate([self.cond, appended.cond])
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Prefix:
 
 
 class Network(nn.Module):
-    """All of VoxCPM2, or of VoxCPM 1.x, but the audio codec."""
+    """All networks of VoxCPM2, or of VoxCPM 1.x, except for the audio codec."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -89,22 +89,22 @@ class Network(nn.Module):
             self.fusion_concat_proj = nn.Linear(2 * width, width)
         self.stop_proj = nn.Linear(width, width)
         self.stop_head = nn.Linear(width, 2, bias=False)
-        self._made = MadeOnce()
+        self._prepare_once = RunOnce()
 
     @property
     def dtype(self) -> mx.Dtype:
-        """What activations are computed in."""
+        """The dtype of the activations."""
         return self.base_lm.norm.weight.dtype
 
     def join(self) -> None:
-        """Make the weights ready: products of one input joined, the stop head's in float32.
+        """Joins products of the same input, and converts the stop head to float32, once.
 
-        Done by the first `prefill`, unless it was before; no weight may change afterwards.
-        RuntimeError where a GPU failed on it, then and ever after.
+        The first `prefill` calls it; no weight may change afterwards. Raises RuntimeError if a GPU
+        failed on it, also on later calls.
         """
-        self._made(self._ready)
+        self._prepare_once(self._prepare_weights)
 
-    def _ready(self) -> Any:
+    def _prepare_weights(self) -> Any:
         for stack in (self.base_lm, self.residual_lm, self.feat_encoder.encoder):
             stack.join()
         self.feat_decoder.estimator.decoder.join()
@@ -113,73 +113,81 @@ class Network(nn.Module):
         return self.parameters()
 
     def prefill(self, rows: Sequence[Tokens], prefixes: Sequence[Prefix | None]) -> State:
-        """Read rows of any length and mode, left-padded to one block, each after its prefix."""
+        """Runs rows of any length and mode, left-padded to one block, each after its prefix."""
         self.join()
         counts = [len(row) for row in rows]
-        columns, heard = (COLUMNS, PATCHES) if on_cuda() else (1, 1)
-        block = rounded(max(counts), columns)
+        columns, patch_multiple = (COLUMN_MULTIPLE, PATCH_MULTIPLE) if on_cuda() else (1, 1)
+        block = round_up(max(counts), columns)
         ids = np.zeros((len(rows), block), np.int32)
-        audio = np.zeros((len(rows), block), np.int32)  # 1 + index of the patch, 0 for text
+        patch_numbers = np.zeros((len(rows), block), np.int32)  # 1 + index of the patch, 0 for text
         patches = np.concatenate([row.latents for row in rows])
-        seen = 0
+        patch_count = 0
         for b, row in enumerate(rows):
             ids[b, block - len(row) :] = row.ids
-            audio[b, block - len(row) :][row.audio] = 1 + seen + np.arange(len(row.latents))
-            seen += len(row.latents)
-        unread = np.zeros((rounded(seen, heard) - seen, *patches.shape[1:]), np.float32)
-        patches = np.concatenate([patches, unread])
+            patch_numbers[b, block - len(row) :][row.audio] = (
+                1 + patch_count + np.arange(len(row.latents))
+            )
+            patch_count += len(row.latents)
+        padding = np.zeros(
+            (round_up(patch_count, patch_multiple) - patch_count, *patches.shape[1:]), np.float32
+        )
+        patches = np.concatenate([patches, padding])
         # One encoder call for all patches of all rows; a zero in front serves the text positions.
-        nothing = mx.zeros((1, self.config.base_lm.hidden_size), self.dtype)
-        encoded = mx.concatenate([nothing, self._encode(mx.array(patches))]) if seen else nothing
-        e = encoded[mx.array(audio)]
-        is_audio = mx.array(audio > 0)[..., None]
+        zero_row = mx.zeros((1, self.config.base_lm.hidden_size), self.dtype)
+        encoded = (
+            mx.concatenate([zero_row, self._encode(mx.array(patches))]) if patch_count else zero_row
+        )
+        encoding = encoded[mx.array(patch_numbers)]
+        is_audio = mx.array(patch_numbers > 0)[..., None]
         embedded = self.base_lm.embed_tokens(mx.array(ids)) * self.config.embed_scale
         ragged = min(counts) < block
         valid = mx.array(np.arange(block) >= block - np.array(counts)[:, None]) if ragged else None
 
-        def space(lm: MiniCPM4, kind: str) -> KVCache:
-            known = [None if prefix is None else getattr(prefix, kind) for prefix in prefixes]
-            return KVCache.for_rows(lm.config, self.dtype, counts, known, multiple=columns)
+        def new_cache(lm: MiniCPM4, attribute: str) -> KVCache:
+            cached = [None if prefix is None else getattr(prefix, attribute) for prefix in prefixes]
+            return KVCache.for_rows(lm.config, self.dtype, counts, cached, multiple=columns)
 
-        base, residual = space(self.base_lm, "base"), space(self.residual_lm, "residual")
-        y = self.base_lm(mx.where(is_audio, e, embedded), cache=base, valid=valid)
-        y = mx.where(is_audio, self.fsq_layer(y), y)
-        r = self.residual_lm(self._fuse(y, e), cache=residual, valid=valid, wanted=slice(-1, None))
-        last = [
+        base, residual = new_cache(self.base_lm, "base"), new_cache(self.residual_lm, "residual")
+        hidden = self.base_lm(mx.where(is_audio, encoding, embedded), cache=base, valid=valid)
+        hidden = mx.where(is_audio, self.fsq_layer(hidden), hidden)
+        r = self.residual_lm(
+            self._fuse(hidden, encoding), cache=residual, valid=valid, output_slice=slice(-1, None)
+        )
+        last_patches = [
             row.latents[-1] if row.audio[-1] else np.zeros(patches.shape[1:], np.float32)
             for row in rows
         ]
         for cache in (base, residual):
             cache.trim()  # a step is faster without a mask, and a prefix has no padding
-        return State(base, residual, y[:, -1], r[:, -1], mx.array(np.stack(last)))
+        return State(base, residual, hidden[:, -1], r[:, -1], mx.array(np.stack(last_patches)))
 
     def feed(self, state: State, patch: mx.array) -> None:
-        """Let every row of `state` hear its new patch, (B, patch_size, feat_dim)."""
-        # Traced here alone: a step's row counts are few, a prefill's counts of patches are not.
+        """Feeds every row of `state` its new patch, (B, patch_size, feat_dim)."""
+        # Compiled here only: steps have few row counts, but prefills many counts of patches.
         encode = self._compiled_encode if on_gpu() else self._encode
-        e = encode(patch)[:, None]
-        h = self.fsq_layer(self.base_lm(e, cache=state.base))
-        r = self.residual_lm(self._fuse(h, e), cache=state.residual)
+        encoding = encode(patch)[:, None]
+        h = self.fsq_layer(self.base_lm(encoding, cache=state.base))
+        r = self.residual_lm(self._fuse(h, encoding), cache=state.residual)
         state.h, state.r, state.cond = h[:, 0], r[:, 0], patch
 
     def stops(self, state: State) -> mx.array:
-        """Which rows end with the patch that `sample` is about to make: (B,) bool."""
+        """Returns the rows that end with the patch that `sample` makes next, (B,) bool."""
         return mx.argmax(self.stop_logits(state.h), axis=-1) == 1
 
     def stop_logits(self, h: mx.array) -> mx.array:
-        """(B, H) -> (B, 2) float32, of going on and of stopping.
+        """(B, H) -> logits of going on and of stopping, (B, 2) float32.
 
-        In float32, where upstream's is in the weights' dtype: one flag ends a take, and the two
-        logits may be near.
+        Upstream computes them in the weights' dtype; here they are float32, since a single flag
+        ends a take, and the two logits may be close.
         """
         return self.stop_head(silu(self.stop_proj(h.astype(mx.float32))))
 
     def sample(self, state: State, noise: mx.array, plan: Plan) -> mx.array:
-        """The next patch of every row, float32; `noise` is (B, feat_dim, patch_size)."""
+        """Samples the next patch of every row, float32; `noise` is (B, feat_dim, patch_size)."""
         return self.feat_decoder(noise, self.condition(state), state.cond, plan)
 
     def condition(self, state: State) -> mx.array:
-        """What LocDiT is told: (B, 2, Hd), base LM first; in 1.x their sum, (B, 1, Hd)."""
+        """Returns LocDiT's condition: (B, 2, Hd), base LM first; in 1.x the sum, (B, 1, Hd)."""
         base, residual = self.lm_to_dit_proj(state.h), self.res_to_dit_proj(state.r)
         if self.config.first_generation:
             return (base + residual)[:, None]
@@ -193,8 +201,8 @@ class Network(nn.Module):
         parts = [self.feat_encoder.state, self.enc_to_lm_proj.state]
         return mx.compile(self._encode, inputs=parts)
 
-    def _fuse(self, h: mx.array, e: mx.array) -> mx.array:
-        """The residual LM's input, from the base LM's output and the patch's encoding."""
+    def _fuse(self, h: mx.array, encoding: mx.array) -> mx.array:
+        """Computes the residual LM's input from the base LM's output and the patch's encoding."""
         if self.config.first_generation:
-            return h + e
-        return self.fusion_concat_proj(mx.concatenate([h, e], axis=-1))
+            return h + encoding
+        return self.fusion_concat_proj(mx.concatenate([h, encoding], axis=-1))

@@ -1,11 +1,11 @@
-"""What a row is given -> one list of segments -> ids and latents. The one place that knows modes.
+"""Turns a row's inputs into segments, and segments into ids and latents, for all modes.
 
     zero-shot, voice design     [Text]
     reference, controllable     [Reference, Text]
     continuation                [Text, Continuation]
     reference + continuation    [Reference, Text, Continuation]
 
-It knows the markers and the order of a sequence; it knows no network and no tokenizer's rules.
+Knows the markers and the order of a sequence, but no network and no rules of a tokenizer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AUDIO_START, REFERENCE_START, REFERENCE_END = 101, 103, 104
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Speech to go on from: its exact transcript, and latents (n, patch_size, latent_dim).
+    """Speech to continue: its exact transcript, and latents (n, patch_size, latent_dim).
 
     Latents come from `encode(audio, pad="left")` or from an earlier `Speech`.
     """
@@ -33,7 +33,7 @@ class Prompt:
     latents: np.ndarray
 
     def extend(self, speech: Speech) -> Prompt:
-        """This prompt with `speech` said after it; texts are joined as they are, as upstream."""
+        """Returns this prompt followed by `speech`; texts are joined unchanged, as upstream."""
         latents = np.concatenate([self.latents, speech.latents])
         return replace(self, text=self.text + speech.text, latents=latents)
 
@@ -47,14 +47,14 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Ids of everything that is spoken, in the prompt and after it."""
+    """Ids of the text of the prompt and of the new speech."""
 
     ids: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """Speech that the new speech goes on from."""
+    """Speech that the new speech continues."""
 
     latents: np.ndarray
 
@@ -64,7 +64,7 @@ Segment = Reference | Text | Continuation
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """T positions of one row. Audio positions have id 0; their latents stand in `latents`."""
+    """T positions of one row. Audio positions have id 0, and their latents are in `latents`."""
 
     ids: np.ndarray  # (T,) int32
     audio: np.ndarray  # (T,) bool
@@ -80,26 +80,26 @@ def segments(
     prompt: Prompt | None,
     tokenize: Callable[[str], list[int]],
 ) -> list[Segment]:
-    """The segments of a row; the mode follows from what is given."""
-    result: list[Segment] = []
+    """Returns the segments of a row; its arguments determine the mode."""
+    parts: list[Segment] = []
     if reference is not None:
-        result.append(Reference(reference))
+        parts.append(Reference(reference))
     # The texts become one string before tokenisation: ids across the seam may differ otherwise.
-    result.append(Text(tokenize(text if prompt is None else prompt.text + text)))
+    parts.append(Text(tokenize(text if prompt is None else prompt.text + text)))
     if prompt is not None:
-        result.append(Continuation(prompt.latents))
-    return result
+        parts.append(Continuation(prompt.latents))
+    return parts
 
 
 def build(parts: Sequence[Segment], patch_shape: tuple[int, int]) -> Tokens:
-    """Segments in order -> the positions they take; `patch_shape` is (patch_size, latent_dim)."""
+    """Lays out segments as positions; `patch_shape` is (patch_size, latent_dim)."""
     ids: list[int] = []
     audio: list[bool] = []
     latents = [np.zeros((0, *patch_shape), np.float32)]
 
-    def add(new: Sequence[int], is_audio: bool) -> None:
-        ids.extend(new)
-        audio.extend([is_audio] * len(new))
+    def add(new_ids: Sequence[int], is_audio: bool) -> None:
+        ids.extend(new_ids)
+        audio.extend([is_audio] * len(new_ids))
 
     for part in parts:
         match part:
@@ -117,9 +117,9 @@ def build(parts: Sequence[Segment], patch_shape: tuple[int, int]) -> Tokens:
 
 
 def spoken_text(text: str, voice: str | None) -> str:
-    """What is tokenised: the description in parentheses, the text, white space as upstream.
+    """Returns the text to tokenise: the description in parentheses, then the text.
 
-    Each run of white space becomes one space; none is stripped. Raises RequestError.
+    Each run of white space becomes one space, as upstream; none is stripped. Raises RequestError.
     """
     if not isinstance(text, str) or not text.strip():
         raise RequestError("text is empty; give at least one word to speak")

@@ -1,7 +1,7 @@
-"""A step that is made up: what is traced and compiled for it need not be when it is real.
+"""Traces and compiles steps before they are needed, with made-up rows.
 
-On a GPU each new number of rows is traced once, a third of a second, and each kind of kernel is
-compiled when it first runs. It knows no texts and keeps nothing.
+On a GPU each new number of rows is traced once, in a third of a second, and each kind of kernel is
+compiled when it first runs. Knows no texts and stores nothing.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ from voxcpm2.prompt import Text, build
 
 
 def step(network: Network, rows: int, steps: int = 10) -> list[mx.array]:
-    """What a step of so many rows with so many solver steps would make, not evaluated.
-
-    To build it is to trace it.
-    """
+    """Builds the unevaluated outputs of a step of `rows` rows, which traces the step."""
     c = network.config
     tokens = build([Text([0])], (c.patch_size, c.feat_dim))
     state = network.prefill([tokens] * rows, [None] * rows)
@@ -32,33 +29,33 @@ def step(network: Network, rows: int, steps: int = 10) -> list[mx.array]:
 
 
 class Rehearsals:
-    """Traces the numbers of rows that a batch may come to, while a GPU is busy with a step."""
+    """Traces steps for the numbers of rows that a batch may reach, while a GPU is busy."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._known: set[tuple[int, int]] = set()
+        self._traced: set[tuple[int, int]] = set()
 
-    def one(self, slots: int, steps: int) -> None:
-        """Trace one number of rows up to `slots` that has not been, if there is one."""
+    def trace_next(self, slots: int, steps: int) -> None:
+        """Traces a step for one more number of rows up to `slots`, if any is untraced."""
         if not on_gpu():
             return
         for rows in range(slots, 0, -1):
-            if (rows, steps) not in self._known:
-                self._known.add((rows, steps))
+            if (rows, steps) not in self._traced:
+                self._traced.add((rows, steps))
                 step(self._network, rows, steps)
                 return
 
 
 def tried(config: Config, rows: int = 1) -> float:
-    """Seconds in which a step of this model is made ready and run, with one layer of zeros a stack.
+    """Builds and runs a step of this model with one layer per stack; returns the seconds.
 
-    What stops the real one on this machine stops this one: RuntimeError.
+    Raises RuntimeError for whatever would stop the real model on this machine.
     """
 
     def shallow(stack: TransformerConfig) -> TransformerConfig:
         return replace(stack, num_layers=1)
 
-    began = time.perf_counter()
+    start = time.perf_counter()
     small = replace(
         config,
         base_lm=shallow(config.base_lm),
@@ -70,4 +67,4 @@ def tried(config: Config, rows: int = 1) -> float:
     network = Network(small)
     network.set_dtype(mx.bfloat16)
     mx.eval(step(network, rows))
-    return time.perf_counter() - began
+    return time.perf_counter() - start

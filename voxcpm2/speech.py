@@ -1,4 +1,4 @@
-"""What a row becomes: samples, latents, and how it ended. Knows nothing of how it came about."""
+"""The result of a row: samples, latents, and how it ended."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ StopReason = Literal["stop", "cap", "cancelled"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Speech:
-    """What a row became."""
+    """The speech of a row."""
 
     text: str  # as spoken, white space as upstream, without the description of the voice
     samples: np.ndarray  # float32 mono at the model's sample_rate
     latents: np.ndarray  # of the new patches, (n, patch_size, latent_dim) float32
     stop_reason: StopReason  # the model's own stop, the length cap, or the caller's cancel
-    token_count: int  # of the text that was asked for, description included
-    seed: int  # of the attempt that is returned: alone, on this machine, it says the same again
+    token_count: int  # ids of the requested text, description included
+    seed: int  # of the returned attempt; reproduces it, alone and on this machine
     attempts: int

@@ -17,12 +17,12 @@ from tokenizers import Tokenizer as Backend
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import Metaspace
 
-from speechbase.errors import CheckpointError, shown
+from speechbase.errors import CheckpointError, printable
 from speechbase.sections import read_object
 
-MOST = 64 << 20
+MAX_FILE_BYTES = 64 << 20
 """Bytes of a tokenizer file; VoxCPM2's has 7 million."""
-MOST_IDS = 1 << 21
+MAX_ID_COUNT = 1 << 21
 _SPECIAL_NAMES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token")
 
 
@@ -44,17 +44,17 @@ class Tokenizer:
     def load(cls, directory: Path) -> Tokenizer:
         """Read tokenizer.json and tokenizer_config.json. Raises CheckpointError."""
         file, settings = directory / "tokenizer.json", directory / "tokenizer_config.json"
-        data = _read(file)
-        config = _read(settings) if settings.exists() else {}
+        document = _read_json(file)
+        config = _read_json(settings) if settings.exists() else {}
         try:
-            return cls(_build(data, config))
+            return cls(_build_backend(document, config))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(
-                f"{file}: not a BPE tokenizer of VoxCPM: {shown(str(error))}"
+                f"{file}: not a BPE tokenizer of VoxCPM: {printable(str(error))}"
             ) from error
 
     def encode(self, text: str) -> list[int]:
-        """The ids of `text` as it stands.
+        """Returns the ids of `text`, unnormalised.
 
         An id may lie past the embedding: `<|audio_prompt_start|>` and its end are spelled in
         tokenizer_config.json but not in the vocabulary.
@@ -66,76 +66,80 @@ class Tokenizer:
         return ids
 
 
-def _build(data: dict[str, Any], config: dict[str, Any]) -> Backend:
-    """Raises KeyError, TypeError, ValueError, AttributeError for whatever does not belong there.
+def _build_backend(document: dict[str, Any], config: dict[str, Any]) -> Backend:
+    """Builds the library's tokenizer.
 
-    All is looked at before the library sees it: it raises bare Exceptions, or panics.
+    Raises KeyError, TypeError, ValueError, AttributeError for files of another tokenizer.
+
+    Everything is checked before the library reads it, as it raises bare Exceptions, or panics.
     """
-    vocab, merges = _vocabulary(data["model"]), _merges(data["model"])
-    for left, right in merges:
-        if not {left, right, left + right} <= vocab.keys():
-            raise ValueError(f"merge of {left!r} and {right!r} is not in the vocabulary")
+    vocab, merges = _parse_vocabulary(document["model"]), _parse_merges(document["model"])
+    for first, second in merges:
+        if not {first, second, first + second} <= vocab.keys():
+            raise ValueError(f"merge of {first!r} and {second!r} is not in the vocabulary")
     backend = Backend(BPE(vocab=vocab, merges=merges, fuse_unk=True, byte_fallback=True))
     scheme = "always" if config.get("legacy", False) else "first"
     if config.get("add_prefix_space") is False:
         scheme = "never"
     backend.pre_tokenizer = Metaspace(replacement="▁", prepend_scheme=scheme, split=False)
-    backend.add_tokens([_added(token) for token in _tokens(data, config)])
+    backend.add_tokens(
+        [_parse_added_token(token) for token in _added_token_entries(document, config)]
+    )
     return backend
 
 
-def _vocabulary(model: dict[str, Any]) -> dict[str, int]:
+def _parse_vocabulary(model: dict[str, Any]) -> dict[str, int]:
     vocab = model["vocab"]
     for entry, number in vocab.items():
         entry.encode()  # half a surrogate pair
-        if type(number) is not int or not 0 <= number < MOST_IDS:
+        if type(number) is not int or not 0 <= number < MAX_ID_COUNT:
             raise ValueError(f"the id of {entry!r} is {number!r}")
     if len(set(vocab.values())) != len(vocab):
         raise ValueError("two entries have one id")
     return dict(vocab)
 
 
-def _merges(model: dict[str, Any]) -> list[tuple[str, str]]:
+def _parse_merges(model: dict[str, Any]) -> list[tuple[str, str]]:
     merges = []
     for merge in model["merges"]:
-        left, right = merge.split(" ") if isinstance(merge, str) else merge
-        if not (isinstance(left, str) and isinstance(right, str)):
+        first, second = merge.split(" ") if isinstance(merge, str) else merge
+        if not (isinstance(first, str) and isinstance(second, str)):
             raise ValueError("a merge is not of two entries")
-        merges.append((left, right))
+        merges.append((first, second))
     return merges
 
 
-def _tokens(data: dict[str, Any], config: dict[str, Any]) -> list[dict[str, Any]]:
-    """What is added to the vocabulary. What it misses gets the next free ids: order matters."""
+def _added_token_entries(document: dict[str, Any], config: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the entries to add to the vocabulary, in order, as new ones get the next free ids."""
     listed = config.get("added_tokens_decoder")
     if listed is None:
-        listed = {token["id"]: token for token in data.get("added_tokens", [])}
+        listed = {token["id"]: token for token in document.get("added_tokens", [])}
     tokens = [listed[number] for number in sorted(listed, key=int)]
-    known = {token["content"] for token in tokens}
+    contents = {token["content"] for token in tokens}
     names = [config.get(name) for name in _SPECIAL_NAMES] + config.get(
         "additional_special_tokens", []
     )
     for name in names:
         content = name["content"] if isinstance(name, dict) else name
-        if content is not None and content not in known:
+        if content is not None and content not in contents:
             tokens.append({"content": content, "special": True})
-            known.add(content)
+            contents.add(content)
     return tokens
 
 
-def _added(token: dict[str, Any]) -> AddedToken:
+def _parse_added_token(token: dict[str, Any]) -> AddedToken:
     content = token["content"]
     content.encode()
     flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
-    given = {flag: token[flag] for flag in flags if flag in token}
-    if not all(isinstance(value, bool) for value in given.values()):
+    settings = {flag: token[flag] for flag in flags if flag in token}
+    if not all(isinstance(setting, bool) for setting in settings.values()):
         raise ValueError(f"the flags of {content!r} are not true or false")
-    return AddedToken(content, **given)
+    return AddedToken(content, **settings)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return read_object(path, MOST)
+        return read_object(path, MAX_FILE_BYTES)
     except FileNotFoundError:
         raise CheckpointError(
             f"{path.parent}: {path.name} is missing; copy it from the model's repository"

@@ -54,16 +54,16 @@ from cosyvoice2.config import (
     LMConfig,
     VocoderConfig,
 )
-from cosyvoice2.estimator import Known
-from cosyvoice2.flow import STEPS, Flow, FlowRow, State
+from cosyvoice2.estimator import ConditionTerms
+from cosyvoice2.flow import STEPS, Flow, FlowRow, FlowState
 from cosyvoice2.hift import HiFT
-from cosyvoice2.layers import Past, Sight, sight
-from cosyvoice2.lm import Lines, Qwen2LM
-from cosyvoice2.load import Checkpoint, networks
+from cosyvoice2.layers import Past, Sight, row_sight
+from cosyvoice2.lm import Qwen2LM, RowStates
+from cosyvoice2.load import Checkpoint, build_networks
 from cosyvoice2.sampler import Heads
 from cosyvoice2.source import Noise, excite
 from cosyvoice2.vocoder import MelRow, vocode
-from speechbase.cache import KVCache, rounded
+from speechbase.cache import KVCache, round_up
 from tests.bench import kernels as counts
 from tests.bench.kernels import Backend, emptied, fused, hollow, kernels, milliseconds
 from tests.voxcpm2.gpu import pretended
@@ -111,13 +111,13 @@ def hollow_lm() -> Qwen2LM:
     return lm
 
 
-def between(lm: Qwen2LM, rows: int) -> Lines:
+def between(lm: Qwen2LM, rows: int) -> RowStates:
     """Rows between two steps, each with a beginning of its own."""
     c, held = lm.config, counts.POSITIONS
-    shape = (rows, c.num_kv_heads, rounded(held, KVCache.BUCKET), c.head_dim)
+    shape = (rows, c.num_kv_heads, round_up(held, KVCache.BUCKET), c.head_dim)
     keys, values = ([hollow(shape) for _ in range(c.num_layers)] for _ in range(2))
     starts = [37 * row % held for row in range(rows)]
-    return Lines(KVCache(keys, values, starts, held), hollow((rows, c.hidden_size)))
+    return RowStates(KVCache(keys, values, starts, held), hollow((rows, c.hidden_size)))
 
 
 @contextlib.contextmanager
@@ -145,8 +145,8 @@ def lm_kernels(rows: Sequence[int], backend: Backend) -> dict[int, dict[str, int
             lm.step(lines, [0] * count)
             network = kernels(lines.last, *lines.cache.keys, *lines.cache.values)
             logits = lm.decode(hollow((count, RELEASED.lm.hidden_size)))
-            heads = Heads.of(logits, [True] * count, RELEASED.lm)
-            head = kernels(heads.ids, heads.best, heads.total)
+            heads = Heads.from_logits(logits, [True] * count, RELEASED.lm)
+            head = kernels(heads.ids, heads.top_logits, heads.log_total)
         found[count] = {"Qwen2": network, "head": head, "all": network + head}
     return found
 
@@ -181,9 +181,9 @@ def hollow_flow(positions: int) -> Flow:
     return flow
 
 
-def hollow_state(flow: Flow, tokens: int) -> State:
+def hollow_state(flow: Flow, tokens: int) -> FlowState:
     """A stream that has given the frames of so many tokens."""
-    state = State(STEPS, tokens)
+    state = FlowState(STEPS, tokens)
 
     def keep(past: Past, layer: nn.Module, shape: tuple[int, ...]) -> None:
         past._kept[id(layer)] = hollow(shape, mx.float32)
@@ -211,8 +211,10 @@ def flow_kernels(
     begun = mock.patch.object(mx, "async_eval")
     with pretended(backend, compiled=True), fused(backend), begun:
         part = hollow((rows, frames, MELS), mx.float32)
-        known = estimator.known(part, hollow((rows, MELS), mx.float32), part, guided=True)
-        known = Known(*(hollow(each.shape, mx.float32) for each in (known.conv, known.residual)))
+        known = estimator.condition_terms(part, hollow((rows, MELS), mx.float32), part, guided=True)
+        known = ConditionTerms(
+            *(hollow(each.shape, mx.float32) for each in (known.conv, known.residual))
+        )
         moment = flow.decoder._plan(STEPS)[0][0]
         mx.eval(moment)
 
@@ -223,10 +225,13 @@ def flow_kernels(
         def whole(rows: list[FlowRow], streaming: bool = False) -> int:
             return kernels(*flow.mel(rows, streaming=streaming))
 
-        found = {"estimator": evaluated(sight([frames] * 2 * rows, frames)), "mel": whole(alike)}
+        found = {
+            "estimator": evaluated(row_sight([frames] * 2 * rows, frames)),
+            "mel": whole(alike),
+        }
         if rows > 1:
             found["estimator, ragged"] = evaluated(
-                sight([frames - 2 * n for n in range(rows)] * 2, frames)
+                row_sight([frames - 2 * n for n in range(rows)] * 2, frames)
             )
             found["mel, ragged"] = whole(ragged)
         found["mel, streaming"] = whole(alike, True)
@@ -234,7 +239,7 @@ def flow_kernels(
         state = hollow_state(flow, prompt // chunk * chunk)
         ids = alike[0].ids[: chunk + 3]
         pushed = flow.push(state, alike[0], ids, finalize=False)
-        found["chunk of a stream"] = kernels(pushed, *(a for p in state.pasts for a in p.kept))
+        found["chunk of a stream"] = kernels(pushed, *(a for p in state.pasts for a in p.arrays))
     return found
 
 
@@ -302,7 +307,7 @@ def randomised(module: nn.Module) -> None:
 
 
 def random_model(config: Config) -> CosyVoice2:
-    parts = networks(config)
+    parts = build_networks(config)
     for part in parts:
         randomised(part)
     tokenizer: Any = Letters()
@@ -350,8 +355,8 @@ class Ours:
 
         def step() -> object:
             lm.step(lines, [1] * rows)
-            heads = Heads.of(lm.decode(lines.last), [True] * rows, lm.config)
-            return [heads.ids, heads.best, heads.total, lines.last]
+            heads = Heads.from_logits(lm.decode(lines.last), [True] * rows, lm.config)
+            return [heads.ids, heads.top_logits, heads.log_total, lines.last]
 
         mx.eval(step())
         return step
@@ -401,8 +406,8 @@ def streamed(ours: Ours) -> dict[str, float]:
     made = row(max(ours.task.tokens, 28), ours.task.prompt, config=ours.model.config)
     flow = ours.model.flow
     stream, at, chunks = flow.stream(replace(made, tokens=made.tokens[:0])), 0, list[float]()
-    while at + stream.lacking <= len(made.tokens):
-        part = made.tokens[at : at + stream.lacking]
+    while at + stream.missing_tokens <= len(made.tokens):
+        part = made.tokens[at : at + stream.missing_tokens]
         chunks.append(milliseconds(lambda s=stream, p=part: mx.eval(s.feed(p)), 1))
         at += len(part)
     return {"first chunk": chunks[0], "last chunk": chunks[-1], "kept, MB": stream.nbytes / 1e6}

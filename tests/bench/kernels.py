@@ -36,13 +36,13 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx.utils import tree_map
 
-from speechbase.cache import KVCache, rounded
+from speechbase.cache import KVCache, round_up
 from speechbase.functions import normal
 from tests.bench import model as model_bench
 from tests.bench import predictions
 from tests.voxcpm2.gpu import pretended
 from voxcpm2 import Request, VoxCPM2, minicpm4
-from voxcpm2.audio_vae import CHUNK, AudioVAE
+from voxcpm2.audio_vae import MAX_CHUNK, AudioVAE
 from voxcpm2.cfm import Plan
 from voxcpm2.config import Config, TransformerConfig
 from voxcpm2.model import Network, State
@@ -141,7 +141,7 @@ def hollow_network() -> Network:
     """The shipped sizes in bfloat16."""
     network = Network(Config.from_dict(json.loads(SHIPPED.read_text())))
     emptied(network, mx.bfloat16)
-    with mock.patch.object(minicpm4, "joined", hollow_join):
+    with mock.patch.object(minicpm4, "join_layers", hollow_join):
         network.join()
     return network
 
@@ -150,7 +150,7 @@ def state(config: Config, rows: int) -> State:
     """Rows between two steps, each with a beginning of its own."""
 
     def cache(stack: TransformerConfig) -> KVCache:
-        shape = (rows, stack.num_kv_heads, rounded(POSITIONS, KVCache.BUCKET), stack.head_dim)
+        shape = (rows, stack.num_kv_heads, round_up(POSITIONS, KVCache.BUCKET), stack.head_dim)
         keys, values = ([hollow(shape) for _ in range(stack.num_layers)] for _ in range(2))
         return KVCache(keys, values, [37 * row % POSITIONS for row in range(rows)], POSITIONS)
 
@@ -204,7 +204,7 @@ def window() -> int:
     vae = AudioVAE(Config.from_dict(json.loads(SHIPPED.read_text())).vae)
     emptied(vae, mx.float32)
     with pretended(compiled=True):
-        return kernels(vae.decode(hollow((1, CHUNK, vae.config.latent_dim), mx.float32)))
+        return kernels(vae.decode(hollow((1, MAX_CHUNK, vae.config.latent_dim), mx.float32)))
 
 
 def milliseconds(work: Callable[[], Any], rounds: int) -> float:

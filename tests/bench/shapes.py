@@ -4,11 +4,12 @@
 
 Requests are those of a book whose chains are anchored: each has its voice's reference and goes on
 from the take before. They are drawn, not spoken: a batch of `slots` rows is filled as rows end, and
-each prefill's shapes are what the package would make of it, rounded up (`voxcpm2.model.COLUMNS`,
-`PATCHES`, `voxcpm2.cfm.solver_rows`) and, for comparison, exact. MLX keeps 256 plans of attention,
-and throws after twice as many that it did not find; a plan's key holds shapes and strides. Graphs
-of kernels are kept by their order alone, 400 of them: those of a step are counted as one each for
-a number of rows, and eight for a prefill of a number of rows. The last line is JSON.
+each prefill's shapes are what the package would make of it, rounded up
+(`voxcpm2.model.COLUMN_MULTIPLE`, `PATCH_MULTIPLE`, `voxcpm2.cfm.solver_rows`) and, for comparison,
+exact. MLX keeps 256 plans of attention, and throws after twice as many that it did not find; a
+plan's key holds shapes and strides. Graphs of kernels are kept by their order alone, 400 of them:
+those of a step are counted as one each for a number of rows, and eight for a prefill of a number of
+rows. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from speechbase.cache import KVCache, rounded
+from speechbase.cache import KVCache, round_up
 from tests.voxcpm2.gpu import pretended
 from voxcpm2.cfm import solver_rows
-from voxcpm2.model import COLUMNS, PATCHES
+from voxcpm2.model import COLUMN_MULTIPLE, PATCH_MULTIPLE
 
 PLANS, GRAPHS = 256, 400
 """What MLX's caches on CUDA hold unless their environment says otherwise."""
@@ -86,12 +87,12 @@ def novel(takes: int, voices: int, rng: random.Random) -> Iterator[Take]:
 
 def prefill(rows: list[Take], exact: bool) -> tuple[tuple[int, int, int], int]:
     """(rows, columns of queries, columns of keys), and how many patches LocEnc reads."""
-    columns, heard = (1, 1) if exact else (COLUMNS, PATCHES)
+    columns, heard = (1, 1) if exact else (COLUMN_MULTIPLE, PATCH_MULTIPLE)
     counts = [take.text + take.prompt for take in rows]
-    block = rounded(max(counts), columns)
+    block = round_up(max(counts), columns)
     end = max(block, *(count + take.held for count, take in zip(counts, rows, strict=True)))
     patches = sum(take.prompt for take in rows)
-    return (len(rows), block, rounded(end, columns)), rounded(patches, heard)
+    return (len(rows), block, round_up(end, columns)), round_up(patches, heard)
 
 
 def simulated(requests: list[Take], slots: int, exact: bool) -> tuple[Kept, Kept, Counter[str]]:
@@ -123,12 +124,12 @@ def simulated(requests: list[Take], slots: int, exact: bool) -> tuple[Kept, Kept
 
 def read(plans: Kept, graphs: Kept, rows: list[Take], exact: bool) -> None:
     attention, patches = prefill(rows, exact)
-    plans.look_up(("language models", attention, rounded(attention[2], KVCache.BUCKET)))
+    plans.look_up(("language models", attention, round_up(attention[2], KVCache.BUCKET)))
     plans.look_up(("residual LM, its last layer", attention[0], attention[2]))
     if patches:
         plans.look_up(("LocEnc", patches))
     for segment in range(SEGMENTS):
-        graphs.look_up(("prefill", attention[0], attention[1] // COLUMNS, segment))
+        graphs.look_up(("prefill", attention[0], attention[1] // COLUMN_MULTIPLE, segment))
 
 
 def main() -> None:

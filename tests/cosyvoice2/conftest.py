@@ -18,10 +18,10 @@ from mlx.utils import tree_map
 
 from cosyvoice2.config import read
 from cosyvoice2.hift import HiFT
-from cosyvoice2.lm import UNUSED, Qwen2LM
+from cosyvoice2.lm import UNUSED_WEIGHTS, Qwen2LM
 from cosyvoice2.tokenizer import Tokenizer
 from speechbase import pth
-from speechbase.weights import fold_weight_norm, in_place
+from speechbase.weights import fold_weight_norm, to_mlx_axes
 from tests.voxcpm2.conftest import save_torch
 
 __all__ = ["save_torch"]
@@ -64,7 +64,7 @@ class CosyGolden:
 
     def filled(self, network: nn.Module, file: str) -> nn.Module:
         """A network with the weights of a file, strictly."""
-        network.load_weights(list(in_place(network, self.tensors(file)).items()))
+        network.load_weights(list(to_mlx_axes(network, self.tensors(file)).items()))
         mx.eval(network.parameters())
         return network
 
@@ -87,7 +87,9 @@ def lm(golden: CosyGolden) -> Qwen2LM:
 def filled_lm(golden: CosyGolden) -> Qwen2LM:
     network = Qwen2LM(TINY.lm)
     tensors = golden.tensors("llm.pt")
-    network.load_weights([(name, each) for name, each in tensors.items() if name not in UNUSED])
+    network.load_weights(
+        [(name, each) for name, each in tensors.items() if name not in UNUSED_WEIGHTS]
+    )
     return network
 
 

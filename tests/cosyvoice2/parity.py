@@ -33,13 +33,13 @@ import cosyvoice2
 from cosyvoice2 import CosyVoice2, Reference, bistream, features, generate, source
 from cosyvoice2 import stream as streams
 from cosyvoice2.config import MELS
-from cosyvoice2.encoder import distances
+from cosyvoice2.encoder import distance_table
 from cosyvoice2.flow import FlowRow, noise, schedule
-from cosyvoice2.generate import LEAST, MOST, Request, TokenBatch
-from cosyvoice2.layers import Sight, sight
+from cosyvoice2.generate import MAX_TOKENS_PER_TEXT_ID, MIN_TOKENS_PER_TEXT_ID, Request, TokenBatch
+from cosyvoice2.layers import Sight, row_sight
 from cosyvoice2.sampler import Heads, choose
 from cosyvoice2.source import Noise, excite
-from cosyvoice2.vocoder import decode, pitch_of, resized
+from cosyvoice2.vocoder import decode, predict_pitch, resize_mel
 from speechbase import audio
 from speechbase.errors import ModelError
 from speechbase.functions import time_embedding
@@ -246,9 +246,9 @@ class Comparison:
 
     def clip(self, group: Group) -> None:
         path = self.golden.folder / "wav" / f"{group.name.removeprefix('prompt_')}.wav"
-        samples, rate = audio.mono(path)
+        samples, rate = audio.read_mono(path)
         own = self.model.sample_rate
-        for name, wanted in (("wav16", features.HEARD), ("wav24", own)):
+        for name, wanted in (("wav16", features.ENCODER_RATE), ("wav24", own)):
             made = audio.resampled(samples, rate, wanted, sinc=True)
             group.check("resampled clip", name, made, RESAMPLED)
         heard = group.given("wav16")[0]
@@ -259,8 +259,8 @@ class Comparison:
         mel = features.prompt_mel(group.given("wav24")[0], own)
         group.check("mel of it", "mel24", mel, MEL)
         encoders = self.model._encoders
-        group.check("tokens of it", "tokens", encoders._tokens(heard), EXACT)
-        group.check("speaker of it", "embedding", encoders._speaker(heard), VECTOR)
+        group.check("tokens of it", "tokens", encoders._encode_tokens(heard), EXACT)
+        group.check("speaker of it", "embedding", encoders._encode_speaker(heard), VECTOR)
         made = self.model.reference(path)
         group.check("a reference's tokens", "tokens_used", made.tokens, EXACT)
         group.check("a reference's mel", "mel_used", made.mel, MEL)
@@ -318,13 +318,17 @@ class Comparison:
                 prefix_tokens=prefix or None,
                 instruction=said if said and not prefix else None,
                 uniforms=drawn.left,
-                min_len=facts["min_len"] if facts["min_len"] != LEAST * count else None,
-                max_len=facts["max_len"] if facts["max_len"] != MOST * count else None,
+                min_len=facts["min_len"]
+                if facts["min_len"] != MIN_TOKENS_PER_TEXT_ID * count
+                else None,
+                max_len=facts["max_len"]
+                if facts["max_len"] != MAX_TOKENS_PER_TEXT_ID * count
+                else None,
                 compatible=len(tokens) < facts["min_len"],
             )
         )
         bounds = (facts["min_len"], facts["max_len"])
-        group.same("least and most of tokens", (spoken._least, spoken._cap), bounds)
+        group.same("least and most of tokens", (spoken._min_tokens, spoken._max_tokens), bounds)
         with drawn.watched():
             while len(row):
                 row.step()
@@ -344,7 +348,7 @@ class Comparison:
             group.check("first input", "x0", self.golden.arrays(known)["lm_input"], EXACT)
         x = group.given("x0")
         count = x.shape[1]
-        cache = lm.space([count])
+        cache = lm.empty_cache([count])
         group.check("hidden states", "h0", lm.hidden(mx.array(x), cache), NEAR)
         for name, kept in (("k0", cache.keys), ("v0", cache.values)):
             made = np.stack([np.array(layer)[..., :count, :] for layer in kept])
@@ -389,7 +393,7 @@ class Comparison:
         closed = [bool(each) for each in group.given("ignore_eos")]
         found, numbers = [], 0
         cases = zip(
-            Heads.of(logits, closed, config).rows(),
+            Heads.from_logits(logits, closed, config).rows(),
             group.given("past"), group.given("u"), strict=True,
         )  # fmt: skip
         for head, past, uniforms in cases:
@@ -414,13 +418,13 @@ class Comparison:
         flow.join()
         encoder, ids = flow.encoder, mx.array(group.given("tokens"))
         reach = group.given("pos_emb").shape[1] // 2 + 1
-        table = distances(flow.config.encoder.width, reach)
+        table = distance_table(flow.config.encoder.width, reach)
         group.check("distances", "pos_emb", table, NEAR)
         x = encoder.embed(flow.input_embedding(ids))
         group.check("first layers", "after_embed", x, NEAR)
         x = encoder.pre_lookahead_layer(mx.pad(x, [(0, 0), (0, 3), (0, 0)]))
         group.check("first layers", "after_lookahead", x, NEAR)
-        table = encoder._reaching("encoders", x.shape[1])[0]
+        table = encoder._distance_tables("encoders", x.shape[1])[0]
         made = encoder.encoders[0](x, table, Sight(None))
         group.check("first layers", "after_layer0", made, NEAR)
         for streaming in (False, True):
@@ -451,15 +455,15 @@ class Comparison:
         rows = [slice(n, n + 1) for n in range(len(times))]
         for streaming in (False, True):
             chunk = estimator.config.chunk if streaming else None
-            seen = sight([x.shape[1]], x.shape[1], chunk)
+            seen = row_sight([x.shape[1]], x.shape[1], chunk)
             made = [estimator(x[n], mu[n], times[n], speakers[n], cond[n], seen) for n in rows]
             name = f"out_streaming{streaming:d}"
             group.check("velocity", name, mx.concatenate(made), NEAR, "turned")
         resnet, blocks = [], []
         for n in rows:
-            known = estimator.known(mu[n], speakers[n], cond[n])
+            known = estimator.condition_terms(mu[n], speakers[n], cond[n])
             moment = estimator.moments(times[n])[0]
-            resnet.append(estimator._first(x[n], known, moment[0], None))
+            resnet.append(estimator._first_block(x[n], known, moment[0], None))
             blocks.append(estimator.down_blocks[0][1][0](resnet[-1], Sight(None)))
         group.check("first blocks", "down_resnet", mx.concatenate(resnet), NEAR, "turned")
         group.check("first blocks", "down_transformer0", mx.concatenate(blocks), NEAR)
@@ -472,13 +476,15 @@ class Comparison:
         grid = group.given("t_span")
         moments, widths = schedule(len(grid) - 1)
         group.check("moments", "t_span", np.append(moments, moments[-1] + widths[-1]), 2e-7)
-        known = flow.decoder.estimator.known(mu, mx.array(group.given("spks")), cond, guided=True)
+        known = flow.decoder.estimator.condition_terms(
+            mu, mx.array(group.given("spks")), cond, guided=True
+        )
         for name in self.groups[group.name]["arrays"]:
             if not name.startswith("out_"):
                 continue
             steps, streaming = (int(part[1:]) for part in name.split("_")[1:])
             chunk = flow.config.estimator.chunk if streaming else None
-            seen = sight([x.shape[1]] * 2, x.shape[1], chunk)
+            seen = row_sight([x.shape[1]] * 2, x.shape[1], chunk)
             made = flow.decoder(x, known, seen, steps)
             group.check(f"mel of {steps} steps", name, made, NEAR, "turned")
 
@@ -509,7 +515,7 @@ class Comparison:
         group.check("voiced frames", "uv", f0 > hift.config.voiced_threshold, EXACT)
         sines = list[np.ndarray]()
         with wrapped(source, "_sines", lambda _, made: sines.append(np.array(made))):
-            made = excite(hift, f0, Noise(hift, given=drawn))
+            made = excite(hift, f0, Noise(hift, numbers=drawn))
         sines_made = np.concatenate(sines).reshape(-1, drawn.shape[1])
         group.check("sines", "sines", sines_made, SOURCE)
         group.check("source", "source", np.array(made)[None], SOURCE)
@@ -519,7 +525,7 @@ class Comparison:
         group.check("source's spectrum", "stft_imag", imaginary, SAMPLES, "turned")
         self._layers(group, mel, recorded)
         group.check("samples of a source", "wav", hift.decode(mel, recorded), SAMPLES)
-        silent = excite(hift, f0, Noise(hift, given=0 * drawn))
+        silent = excite(hift, f0, Noise(hift, numbers=0 * drawn))
         found = hift.decode(mel, silent[None])
         group.check("samples of mel and pitch", "wav_no_noise", found, SPOKEN)
         cached = group.given("cache_source")[0, 0]
@@ -581,10 +587,10 @@ class Comparison:
 
     def _calls(self, group: Group, asked: dict[str, Any], tokens: np.ndarray, speed: float) -> None:
         """Flow and vocoder of each call, from recorded numbers."""
-        voice = self.model._resolved(
+        voice = self.model._resolve_speaker(
             Request(reference=asked.get("reference"), speaker=asked.get("speaker"))
         )
-        row = self.model._sounds.row(voice, tokens)
+        row = self.model._decoder.row(voice, tokens)
         pieces, before = list[np.ndarray](), np.zeros((0, MELS), np.float32)
         for call, (count, streaming, finalize) in enumerate(group.facts["flow_calls"]):
             part = FlowRow(tokens[:count], row.prompt_tokens, row.prompt_mel, row.speaker)
@@ -593,19 +599,19 @@ class Comparison:
             group.check("mel", name, made, NEAR, "turned")
             mel = group.given(name)[0].T
             pieces.append(mel[len(before) :])
-            heard = np.concatenate([before[-streams.CARRIED :], pieces[-1]])
-            pitch = pitch_of(self.model.vocoder, [resized(heard, speed)])[0]
+            heard = np.concatenate([before[-streams.OVERLAP_FRAMES :], pieces[-1]])
+            pitch = predict_pitch(self.model.vocoder, [resize_mel(heard, speed)])[0]
             group.check("pitch", f"f0_{call}", pitch, HERTZ)
             before = mel
         noises = list(self._noises(group))
         if "source_0" in group:
-            self._sourced(group, resized(pieces[0], speed), noises[0])
+            self._sourced(group, resize_mel(pieces[0], speed), noises[0])
         self._vocoded(group, pieces, noises, speed)
 
     def _sourced(self, group: Group, mel: np.ndarray, drawn: np.ndarray) -> None:
         """The first call's source, and its samples where there is no other."""
         hift = self.model.vocoder
-        made = excite(hift, group.given("f0_0")[0], Noise(hift, given=drawn))
+        made = excite(hift, group.given("f0_0")[0], Noise(hift, numbers=drawn))
         group.check("source", "source_0", np.array(made)[None], SOURCE)
         if len(group.facts["flow_calls"]) == 1:
             [samples] = decode(hift, [mel], [group.given("source_0")[0, 0]])
@@ -619,8 +625,8 @@ class Comparison:
             chunks = [self.model.vocode(pieces[0], pitches[0], noises[0], speed)]
         else:
             left = iter(pitches)
-            vocoder = streams._OfficialVocoder(self.model._sounds, 0, iter(noises))
-            with mock.patch.object(streams, "pitch_of", side_effect=lambda *_: [next(left)]):
+            vocoder = streams._OfficialVocoder(self.model._decoder, 0, iter(noises))
+            with mock.patch.object(streams, "predict_pitch", side_effect=lambda *_: [next(left)]):
                 chunks = [
                     vocoder.speak(piece, last=call + 1 == len(pieces))
                     for call, piece in enumerate(pieces)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cosyvoice2.config import (
-    BLANK,
-    NAME,
+    CONFIG_FILE,
+    QWEN_FOLDER,
     Config,
     EncoderConfig,
     EstimatorConfig,
@@ -49,13 +49,13 @@ SEED_0 = Config(
 @pytest.fixture
 def folder(golden: CosyGolden, tmp_path: Path) -> Path:
     """The settings of the golden checkpoint, to be altered."""
-    (tmp_path / BLANK).mkdir()
-    for name in (NAME, f"{BLANK}/config.json"):
+    (tmp_path / QWEN_FOLDER).mkdir()
+    for name in (CONFIG_FILE, f"{QWEN_FOLDER}/config.json"):
         shutil.copyfile(golden.checkpoint / name, tmp_path / name)
     return tmp_path
 
 
-def alter(folder: Path, old: str, new: str, name: str = NAME) -> None:
+def alter(folder: Path, old: str, new: str, name: str = CONFIG_FILE) -> None:
     text = (folder / name).read_text("utf-8")
     assert old in text
     (folder / name).write_text(text.replace(old, new), "utf-8")
@@ -119,7 +119,7 @@ def test_what_no_such_model_has_is_said(folder: Path, old: str, new: str, said: 
     ],
 )
 def test_the_same_of_its_language_model(folder: Path, old: str, new: str, said: str) -> None:
-    alter(folder, old, new, f"{BLANK}/config.json")
+    alter(folder, old, new, f"{QWEN_FOLDER}/config.json")
     with pytest.raises(ConfigError, match=said):
         read(folder)
 
@@ -130,7 +130,7 @@ def test_a_folder_of_another_model_is_said(tmp_path: Path) -> None:
 
 
 def test_a_yaml_without_end_is_not_read(folder: Path) -> None:
-    with (folder / NAME).open("a") as file:
+    with (folder / CONFIG_FILE).open("a") as file:
         file.write("# " + "x" * (1 << 20))
     with pytest.raises(ConfigError, match="at most"):
         read(folder)

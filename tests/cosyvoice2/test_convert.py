@@ -14,7 +14,7 @@ from cosyvoice2.__main__ import main
 from cosyvoice2.convert import convert
 from cosyvoice2.load import load
 from speechbase.errors import CheckpointError, ConfigError, RequestError
-from speechbase.weights import out_of_place
+from speechbase.weights import to_torch_axes
 from tests.cosyvoice2.conftest import CosyGolden, of_seed_0
 
 
@@ -40,7 +40,7 @@ def test_a_converted_folder_holds_the_same_weights(golden: CosyGolden, tmp_path:
         (before.flow, after.flow),
         (before.vocoder, after.vocoder),
     ):
-        kept, made = out_of_place(one), out_of_place(other)
+        kept, made = to_torch_axes(one), to_torch_axes(other)
         assert all(mx.array_equal(kept[name], made[name]).item() for name in kept | made)
     there = {path.name for path in (tmp_path / "new").iterdir()}
     assert there >= {"campplus.onnx", "speech_tokenizer_v2.onnx", "spk2info.pt", "config.json"}

@@ -8,7 +8,7 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from cosyvoice2.encoder import by_distance, distances
+from cosyvoice2.encoder import distance_scores, distance_table
 from cosyvoice2.flow import Flow, FlowRow
 from cosyvoice2.layers import Sight
 from tests.cosyvoice2.conftest import TINY, CosyGolden
@@ -33,13 +33,13 @@ def close(made: mx.array, expected: np.ndarray) -> bool:
 
 
 def test_a_distance_is_said_as_officially(arrays: Mapping[str, np.ndarray]) -> None:
-    assert close(distances(TINY.flow.encoder.width, 9), arrays["pos_emb"][0])
+    assert close(distance_table(TINY.flow.encoder.width, 9), arrays["pos_emb"][0])
 
 
 def test_each_query_finds_its_distances() -> None:
     reach, n, start, keys = 12, 3, 4, 9
     said = mx.arange(reach - 1, -reach, -1, dtype=mx.float32)  # a distance says itself
-    made = by_distance(mx.ones((2, 1, n, 1)), said[None, :, None], start, keys)
+    made = distance_scores(mx.ones((2, 1, n, 1)), said[None, :, None], start, keys)
     expected = np.arange(start, start + n)[:, None] - np.arange(keys)
     assert np.array_equal(np.array(made), np.broadcast_to(expected, (2, 1, n, keys)))
 
@@ -52,7 +52,7 @@ def test_its_first_layers_give_the_official_numbers(
     assert close(x, arrays["after_embed"])
     x = encoder.pre_lookahead_layer(mx.pad(x, [(0, 0), (0, 3), (0, 0)]))
     assert close(x, arrays["after_lookahead"])
-    table = encoder._reaching("encoders", x.shape[1])[0]
+    table = encoder._distance_tables("encoders", x.shape[1])[0]
     assert close(encoder.encoders[0](x, table, Sight(None)), arrays["after_layer0"])
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from cosyvoice2.estimator import Estimator
 from cosyvoice2.flow import Flow
-from cosyvoice2.layers import Past, Sight, sight
+from cosyvoice2.layers import Past, Sight, row_sight
 from speechbase.functions import time_embedding
 from tests.cosyvoice2.conftest import TINY, CosyGolden
 
@@ -51,7 +51,7 @@ def test_a_velocity_is_the_official_one(
     estimator: Estimator, arrays: Mapping[str, np.ndarray], streaming: bool
 ) -> None:
     x, mu, cond = given(arrays)
-    seen = sight([x.shape[1]] * 2, x.shape[1], TINY.flow.estimator.chunk if streaming else None)
+    seen = row_sight([x.shape[1]] * 2, x.shape[1], TINY.flow.estimator.chunk if streaming else None)
     made = estimator(x, mu, arrays["t"][:1], mx.array(arrays["spks"]), cond, seen)
     assert close(made, arrays[f"out_streaming{streaming:d}"].transpose(0, 2, 1))
 
@@ -60,10 +60,10 @@ def test_its_first_blocks_give_the_official_numbers(
     estimator: Estimator, arrays: Mapping[str, np.ndarray]
 ) -> None:
     x, mu, cond = given(arrays)
-    known = estimator.known(mu, mx.array(arrays["spks"]), cond)
+    known = estimator.condition_terms(mu, mx.array(arrays["spks"]), cond)
     moment = estimator.moments(arrays["t"][:1])[0]
     resnet, transformers, _ = estimator.down_blocks[0]
-    made = estimator._first(x, known, moment[0], None)
+    made = estimator._first_block(x, known, moment[0], None)
     assert close(made, arrays["down_resnet"].transpose(0, 2, 1))
     everywhere = mx.broadcast_to(mx.array(arrays["spks"])[:, None], mu.shape)
     unsplit = mx.concatenate([x, mu, everywhere, cond], axis=-1)
@@ -76,13 +76,13 @@ def test_what_nothing_gives_is_what_zeros_give(
 ) -> None:
     x, mu, cond = (array[:1, :7] for array in given(arrays))
     speaker, moment = mx.array(arrays["spks"][:1]), estimator.moments(arrays["t"][:1])[0]
-    known = estimator.known(mu, speaker, cond, guided=True)
+    known = estimator.condition_terms(mu, speaker, cond, guided=True)
     both = estimator.velocity(x, known, moment, Sight(None))
     zeros = mx.zeros_like(mu)
     for made, condition in zip(
         both, ((mu, speaker, cond), (zeros, 0 * speaker, zeros)), strict=True
     ):
-        alone = estimator.velocity(x, estimator.known(*condition), moment, Sight(None))
+        alone = estimator.velocity(x, estimator.condition_terms(*condition), moment, Sight(None))
         assert close(made, np.array(alone[0]))
 
 

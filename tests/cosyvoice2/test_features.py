@@ -18,7 +18,7 @@ CLIPS = CHOSEN.clips
 @pytest.mark.parametrize("clip", CLIPS)
 class TestOfficial:
     def test_samples(self, golden: CosyGolden, clip: str) -> None:
-        samples, rate = audio.mono(golden.folder / "wav" / f"{clip}.wav")
+        samples, rate = audio.read_mono(golden.folder / "wav" / f"{clip}.wav")
         for name, wanted in (("wav16", 16_000), ("wav24", 24_000)):
             official = golden.arrays(f"prompt_{clip}")[name][0]
             made = audio.resampled(samples, rate, wanted, sinc=True)
@@ -48,7 +48,7 @@ class TestOfficial:
 
 
 def test_filters_have_equal_areas_and_cover_their_range() -> None:
-    filters = features._filters(24_000, 1920, 80, 8000)
+    filters = features._mel_filters(24_000, 1920, 80, 8000)
     assert filters.shape == (80, 961)
     assert filters.min() == 0
     areas = filters.sum(axis=1) * 24_000 / 1920

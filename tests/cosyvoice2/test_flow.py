@@ -15,7 +15,7 @@ from mlx.utils import tree_flatten
 from cosyvoice2 import encoder as encoders
 from cosyvoice2 import layers
 from cosyvoice2.flow import Flow, FlowRow, noise, schedule
-from cosyvoice2.layers import sight
+from cosyvoice2.layers import row_sight
 from speechbase.errors import RequestError
 from tests.bench.cosyvoice import RELEASED
 from tests.cosyvoice2.conftest import SIZES, TINY, CosyGolden
@@ -96,9 +96,13 @@ class TestSolver:
     ) -> None:
         arrays = golden.arrays("flow_cfm")
         mu, cond = (mx.array(arrays[each]).transpose(0, 2, 1) for each in ("mu", "cond"))
-        known = flow.decoder.estimator.known(mu, mx.array(arrays["spks"]), cond, guided=True)
+        known = flow.decoder.estimator.condition_terms(
+            mu, mx.array(arrays["spks"]), cond, guided=True
+        )
         x = mx.array(arrays["noise"]).transpose(0, 2, 1)
-        seen = sight([x.shape[1]] * 2, x.shape[1], TINY.flow.estimator.chunk if streaming else None)
+        seen = row_sight(
+            [x.shape[1]] * 2, x.shape[1], TINY.flow.estimator.chunk if streaming else None
+        )
         made = flow.decoder(x, known, seen, steps)
         assert off(made[0], arrays[name][0].T) < CLOSE
 
@@ -188,7 +192,7 @@ class TestMel:
     ) -> None:
         rows = [made_up(9, 7, 1), made_up(30, 0, 2)]
         expected = flow.mel(rows, streaming=True, steps=1)
-        monkeypatch.setattr(layers, "SCORES", 16 * 60 * 7)
+        monkeypatch.setattr(layers, "MAX_SCORES", 16 * 60 * 7)
         parted = flow.mel(rows, streaming=True, steps=1)
         assert max(off(*pair) for pair in zip(parted, map(np.array, expected), strict=True)) < CLOSE
 
@@ -198,8 +202,8 @@ class TestMel:
         row = made_up(20, 0)
         [expected] = flow.mel([row], steps=1)
         flow.encoder._tables.clear()
-        monkeypatch.setattr(encoders, "SHORT", 1)
-        monkeypatch.setattr(encoders, "KEPT", 32)
+        monkeypatch.setattr(encoders, "MIN_POSITIONS", 1)
+        monkeypatch.setattr(encoders, "MAX_KEPT_POSITIONS", 32)
         [mel] = flow.mel([row], steps=1)
         assert off(mel, np.array(expected)) < CLOSE
         assert [made[0].shape[1] for made in flow.encoder._tables.values()] == [63]
@@ -207,7 +211,7 @@ class TestMel:
     def test_on_a_gpu_steps_are_traced_for_the_shapes_used_last(
         self, flow: Flow, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(flow.decoder, "KEPT", 2)
+        monkeypatch.setattr(flow.decoder, "MAX_CACHED", 2)
         rows = [made_up(length, 0) for length in (1, 2, 3)]
         expected = [flow.mel([row], steps=2)[0] for row in rows] + flow.mel(rows, steps=2)
         with pretended():
@@ -257,12 +261,12 @@ class TestStream:
     @pytest.mark.parametrize("prompt", quick([0, 1, 24, 25, 27, 28, 50], 0, 27, 28))
     def test_it_says_how_many_tokens_it_lacks(self, flow: Flow, prompt: int) -> None:
         stream = flow.stream(made_up(0, prompt), steps=1)
-        lacking = stream.lacking
+        lacking = stream.missing_tokens
         assert (prompt + lacking - 3) % 25 == 0
         assert stream.feed([1] * (lacking - 1)).shape == (0, 80)
-        assert stream.lacking == 1
+        assert stream.missing_tokens == 1
         assert len(stream.feed([1])) == 2 * (lacking - 3)
-        assert stream.lacking == 25
+        assert stream.missing_tokens == 25
 
     def test_one_token_can_be_all(self, flow: Flow) -> None:
         row = made_up(1, 6)
@@ -283,14 +287,14 @@ class TestStream:
         stream = flow.stream(made_up(0, 0), steps=1)
         with pytest.raises(RequestError, match="more than the flow's"):
             stream.feed([1] * 7501)
-        assert stream.lacking == 28
+        assert stream.missing_tokens == 28
 
     def test_a_reference_is_computed_once_and_those_used_last_are_kept(
         self, golden: CosyGolden, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         flow = golden.filled(Flow(TINY.flow), "flow.pt")
         assert isinstance(flow, Flow)
-        monkeypatch.setattr(Flow, "KEPT", 2)
+        monkeypatch.setattr(Flow, "MAX_CACHED", 2)
         pushed: list[int] = []
         push = flow.push
 

@@ -63,7 +63,10 @@ def test_every_official_sequence_exactly(
     assert row.tokens.tolist() == arrays["tokens"].tolist()
     assert row.stop_reason == ("cap" if facts["stop_id"] is None else "stop")
     assert row.token_count == arrays["text_ids"].shape[1]
-    assert (row._least, row._cap) == (facts["min_len"], facts["max_len"])  # of the text alone
+    assert (row._min_tokens, row._max_tokens) == (
+        facts["min_len"],
+        facts["max_len"],
+    )  # of the text alone
     assert next(uniforms, None) is None  # as many as officially
 
 

@@ -14,8 +14,8 @@ import pytest
 import cosyvoice2
 from cosyvoice2 import CosyVoice2, Reference, RequestError, Speaker
 from cosyvoice2.generate import Request
-from cosyvoice2.load import networks
-from cosyvoice2.sounds import Sounds
+from cosyvoice2.load import build_networks
+from cosyvoice2.sounds import SpeechDecoder
 from cosyvoice2.vocoder import needs as vocoder_needs
 from tests.bench.cosyvoice import RELEASED
 from tests.cosyvoice2.conftest import TINY, CosyGolden
@@ -191,9 +191,9 @@ def test_a_decoding_that_nobody_waits_for_is_not_made(
     model: CosyVoice2, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sounds: list[int] = []
-    speech = model._sounds.speech
+    speech = model._decoder.speech
     monkeypatch.setattr(
-        model._sounds, "speech", lambda rows: (sounds.append(len(rows)), speech(rows))[1]
+        model._decoder, "speech", lambda rows: (sounds.append(len(rows)), speech(rows))[1]
     )
     batch = model.batch(3)
     for token in (5, 6, 7):
@@ -211,7 +211,7 @@ def test_a_decoding_that_nobody_waits_for_is_not_made(
 
 @pytest.mark.slow
 def test_the_memory_that_is_asked_for_is_what_sound_takes(model: CosyVoice2) -> None:
-    row = model._sounds.row(Request(reference=voice()), [1] * 197)
+    row = model._decoder.row(Request(reference=voice()), [1] * 197)
     model.flow.join()
     mx.clear_cache()
     before = mx.get_active_memory()
@@ -223,11 +223,11 @@ def test_the_memory_that_is_asked_for_is_what_sound_takes(model: CosyVoice2) -> 
 
 def test_the_memory_of_the_released_sizes() -> None:
     """Ten seconds of a reference and thirty of speech: their scores take more than their keys."""
-    _, flow, hift = networks(RELEASED)
+    _, flow, hift = build_networks(RELEASED)
     assert 600e6 < flow.needs(1, 2048) < 800e6
     assert 600e6 < vocoder_needs(hift) < 700e6
     with gpu.pretended("cuda"):
-        assert Sounds(flow, hift).needs(8, 2048) == flow.needs(4, 2048) < 6e9
+        assert SpeechDecoder(flow, hift).needs(8, 2048) == flow.needs(4, 2048) < 6e9
 
 
 def test_a_stored_clip_leads_only_where_nothing_else_is_said(
@@ -257,7 +257,7 @@ def test_a_chunk_of_a_compatible_stream_has_noise_of_its_own(
         seeds.append(seed)
         return noise_of(hift, seed, *rest)
 
-    noise_of = cosyvoice2._stream.noise_of
-    monkeypatch.setattr(cosyvoice2._stream, "noise_of", noted)
+    noise_of = cosyvoice2._stream.make_noise
+    monkeypatch.setattr(cosyvoice2._stream, "make_noise", noted)
     list(model.stream(tokens=[1] * 30, speaker=VOICE, seed=2**32 - 1, compatible=True))
     assert seeds == [2**32 - 1, 0]

@@ -10,7 +10,7 @@ import mlx.nn as nn
 import numpy as np
 import pytest
 
-from cosyvoice2.lm import Qwen2LM, _qwen2
+from cosyvoice2.lm import Qwen2LM, _import_qwen2
 from speechbase.errors import ModelError
 from tests.cosyvoice2.conftest import TINY, CosyGolden, filled_lm, of_seed_0
 from tests.effort import quick
@@ -57,7 +57,7 @@ def test_a_cached_step_with_its_keys_and_values_is_official(
 ) -> None:
     arrays = golden.arrays("llm_step")
     count = arrays["x0"].shape[1]
-    cache = lm.space([count])
+    cache = lm.empty_cache([count])
     hidden = lm.hidden(mx.array(arrays["x0"]), cache)
     assert np.abs(hidden - arrays["h0"]).max() < NEAR
     for layer in range(TINY.lm.num_layers):
@@ -151,8 +151,8 @@ def test_importing_the_package_loads_no_network() -> None:
     code = """
 import sys, cosyvoice2.generate, cosyvoice2.bistream
 assert not [name for name in sys.modules if "mlx_lm" in name]
-from cosyvoice2.lm import _qwen2
-_qwen2()
+from cosyvoice2.lm import _import_qwen2
+_import_qwen2()
 assert not {"mlx_lm", "transformers"} & sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -161,4 +161,4 @@ assert not {"mlx_lm", "transformers"} & sys.modules.keys()
 def test_without_mlx_lm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlx_lm", None)
     with pytest.raises(ModelError, match="pip install mlx-lm"):
-        _qwen2.__wrapped__()
+        _import_qwen2.__wrapped__()

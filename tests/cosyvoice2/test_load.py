@@ -13,12 +13,12 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from cosyvoice2.config import BLANK, NAME
-from cosyvoice2.lm import UNUSED
-from cosyvoice2.load import load, networks
+from cosyvoice2.config import CONFIG_FILE, QWEN_FOLDER
+from cosyvoice2.lm import UNUSED_WEIGHTS
+from cosyvoice2.load import build_networks, load
 from speechbase import pth
 from speechbase.errors import CheckpointError, ConfigError, RequestError
-from speechbase.weights import fold_weight_norm, out_of_place
+from speechbase.weights import fold_weight_norm, to_torch_axes
 from tests.bench.cosyvoice import RELEASED
 from tests.cosyvoice2.conftest import SIZES, CosyGolden
 from tests.effort import quick
@@ -38,9 +38,9 @@ def test_every_released_tensor_has_its_place() -> None:
         released |= {name: tuple(shape) for name, shape in sizes[file].items()}
     assert len(released) == 1744
     plain = fold_weight_norm({name: mx.zeros(shape) for name, shape in released.items()})
-    wanted: dict[str, tuple[int, ...]] = {UNUSED[0]: (151936, 896)}
-    for network in networks(RELEASED):
-        wanted |= {name: tensor.shape for name, tensor in out_of_place(network).items()}
+    wanted: dict[str, tuple[int, ...]] = {UNUSED_WEIGHTS[0]: (151936, 896)}
+    for network in build_networks(RELEASED):
+        wanted |= {name: tensor.shape for name, tensor in to_torch_axes(network).items()}
     assert wanted == {name: tensor.shape for name, tensor in plain.items()}
 
 
@@ -51,8 +51,8 @@ def test_the_weights_are_the_files(golden: CosyGolden) -> None:
         (found.flow, "flow.pt"),
         (found.vocoder, "hift.pt"),
     ):
-        written = {n: t for n, t in golden.tensors(file).items() if n not in UNUSED}
-        kept = out_of_place(network)
+        written = {n: t for n, t in golden.tensors(file).items() if n not in UNUSED_WEIGHTS}
+        kept = to_torch_axes(network)
         assert kept.keys() == written.keys()
         assert all(mx.array_equal(kept[name], written[name]).item() for name in kept)
 
@@ -62,7 +62,7 @@ def test_only_the_language_model_has_another_precision(golden: CosyGolden, dtype
     found = load(golden.checkpoint, dtype=dtype)
     assert found.lm.dtype == getattr(mx, dtype)
     for network in (found.flow, found.vocoder):
-        assert {t.dtype for t in out_of_place(network).values()} == {mx.float32}
+        assert {t.dtype for t in to_torch_axes(network).values()} == {mx.float32}
 
 
 def test_the_same_files_have_the_same_fingerprint_wherever_they_lie(
@@ -70,8 +70,8 @@ def test_the_same_files_have_the_same_fingerprint_wherever_they_lie(
 ) -> None:
     name = load(golden.checkpoint).fingerprint
     assert load(folder).fingerprint == name
-    text = (folder / NAME).read_text("utf-8")
-    (folder / NAME).write_text(text.replace("top_p: 0.8", "top_p: 0.7"), "utf-8")
+    text = (folder / CONFIG_FILE).read_text("utf-8")
+    (folder / CONFIG_FILE).write_text(text.replace("top_p: 0.8", "top_p: 0.7"), "utf-8")
     assert load(folder).fingerprint != name
 
 
@@ -122,7 +122,9 @@ def test_a_tensor_that_does_not_fit_is_named(
     assert str(caught.value).startswith("flow.pt: ")
 
 
-@pytest.mark.parametrize("name", ["llm.pt", "flow.pt", "hift.pt", NAME, f"{BLANK}/vocab.json"])
+@pytest.mark.parametrize(
+    "name", ["llm.pt", "flow.pt", "hift.pt", CONFIG_FILE, f"{QWEN_FOLDER}/vocab.json"]
+)
 @pytest.mark.parametrize(
     "what", quick(["missing", "empty", "torn", "a folder", "rubbish"], "torn", "rubbish")
 )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from cosyvoice2 import onnxfile, reference
-from cosyvoice2.reference import SPEAKERS, TOKENIZER, Encoders, Reference, speakers
+from cosyvoice2.reference import SPEAKERS, TOKENIZER, Encoders, Reference, read_speakers
 from speechbase.errors import AudioError, CheckpointError, RequestError
 from tests.cosyvoice2.conftest import TINY, CosyGolden
 from tests.cosyvoice2.test_features import CLIPS
@@ -200,7 +200,7 @@ class TestFiles:
             Encoders(folder, TINY).encode(voice(), 24_000)
 
     def test_a_larger_one_is_refused(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(reference.MOST_BYTES, TOKENIZER, 1000)
+        monkeypatch.setitem(reference.MAX_FILE_BYTES, TOKENIZER, 1000)
         with pytest.raises(CheckpointError, match=r"refused: it has .* bytes, 1000 would do"):
             Encoders(folder, TINY).encode(voice(), 24_000)
 
@@ -249,7 +249,7 @@ class TestFiles:
     def test_too_many_parts_are_not_walked(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(onnxfile, "MOST_FIELDS", 10)
+        monkeypatch.setattr(onnxfile, "MAX_FIELDS", 10)
         with pytest.raises(CheckpointError, match="too many parts"):
             onnxfile.check(folder / TOKENIZER, 1 << 20)
 
@@ -272,7 +272,7 @@ class TestStored:
         }
 
     def test_the_official_one_has_its_vector(self, golden: CosyGolden) -> None:
-        found = speakers(golden.checkpoint / "spk2info.pt")
+        found = read_speakers(golden.checkpoint / "spk2info.pt")
         name = golden.facts("tts_sft")["spk_id"]
         assert list(found) == [name]
         assert found[name].vector.shape == (192,)
@@ -283,7 +283,7 @@ class TestStored:
         self, tmp_path: Path, save_torch: SaveTorch, tokens: int, frames: int, kept: int
     ) -> None:
         save_torch(tmp_path / "spk2info.pt", {"Ada": self.entry(tokens, frames)})
-        ada = speakers(tmp_path / "spk2info.pt")["Ada"]
+        ada = read_speakers(tmp_path / "spk2info.pt")["Ada"]
         assert ada.text is not None
         assert ada.text.tolist() == [5, 6]
         assert ada.reference is not None
@@ -309,4 +309,4 @@ class TestStored:
         entry = {k: v for k, v in {**self.entry(), **change}.items() if v is not None}
         save_torch(tmp_path / "spk2info.pt", {"Ada": entry})
         with pytest.raises(CheckpointError, match=f"spk2info.pt: speaker Ada: .*{said}"):
-            speakers(tmp_path / "spk2info.pt")
+            read_speakers(tmp_path / "spk2info.pt")

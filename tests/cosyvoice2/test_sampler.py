@@ -14,7 +14,7 @@ LM = TINY.lm
 
 
 def heads(logits: np.ndarray, closed: list[bool]) -> list[Head]:
-    return Heads.of(mx.array(logits, mx.float32), closed, LM).rows()
+    return Heads.from_logits(mx.array(logits, mx.float32), closed, LM).rows()
 
 
 def test_every_official_case_exactly(golden: CosyGolden) -> None:
@@ -34,7 +34,7 @@ def test_every_official_case_exactly(golden: CosyGolden) -> None:
 def test_from_all_logits_it_draws_the_same(golden: CosyGolden) -> None:
     cases = golden.arrays("sampler")
     for head, u in zip(heads(cases["logp"], [False] * len(cases["u"])), cases["u"], strict=True):
-        whole = Head.whole(head.all())
+        whole = Head.from_logits(head.all())
         assert choose(head, [], lambda u=u: u[0], LM) == choose(whole, [], lambda u=u: u[0], LM)
 
 
@@ -43,7 +43,7 @@ def of(**likely: float) -> Head:
     logits = np.full(LM.speech_tokens + 3, -50.0)
     for name, part in likely.items():
         logits[int(name[1:])] = np.log(part)
-    return Head.whole(logits)
+    return Head.from_logits(logits)
 
 
 def drawn(head: Head, past: list[int], *uniforms: float) -> int:

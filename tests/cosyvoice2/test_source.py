@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cosyvoice2.hift import HiFT
-from cosyvoice2.source import AT_ONCE, BLOCK, Noise, Source, excite
+from cosyvoice2.source import MAX_FRAMES_AT_ONCE, NOISE_BLOCK, Noise, Source, excite
 from speechbase.errors import RequestError
 from tests.cosyvoice2.conftest import CosyGolden
 
@@ -27,7 +27,7 @@ def pitch(frames: int, seed: int = 0) -> np.ndarray:
 
 
 def test_of_given_pitch_and_noise_it_is_the_official(hift: HiFT, numbers: dict[str, Any]) -> None:
-    made = np.array(excite(hift, numbers["f0"][0], Noise(hift, given=numbers["noise"][0])))
+    made = np.array(excite(hift, numbers["f0"][0], Noise(hift, numbers=numbers["noise"][0])))
     assert np.abs(made - numbers["source"][0, 0]).max() < 1e-3
 
 
@@ -35,7 +35,7 @@ def test_a_longer_one_is_the_official(hift: HiFT, golden: CosyGolden) -> None:
     arrays, facts = golden.arrays("tts_instruct2"), golden.facts("tts_instruct2")
     random = np.random.RandomState(facts["hift_noise_seed"])
     noise = random.standard_normal(facts["hift_noise_shapes"][0]).astype(np.float32)[0]
-    made = np.array(excite(hift, arrays["f0_0"][0], Noise(hift, given=noise)))
+    made = np.array(excite(hift, arrays["f0_0"][0], Noise(hift, numbers=noise)))
     assert np.abs(made - arrays["source_0"][0, 0]).max() < 1e-3
 
 
@@ -44,7 +44,7 @@ def test_after_a_minute_its_phase_is_exact(hift: HiFT) -> None:
     frames = 2500
     f0 = np.full(frames, 199.9, np.float32)
     silent = np.zeros((480 * frames, 9), np.float32)
-    tail = np.array(excite(hift, f0, Noise(hift, given=silent)))[-48_000:]
+    tail = np.array(excite(hift, f0, Noise(hift, numbers=silent)))[-48_000:]
     places = np.arange(480 * frames)[-48_000:] + 0.5 - 240
     middle = np.minimum(places / 480, frames - 1)  # still after the last frame's middle
     steps = np.float64(f0[0]) * np.arange(1, 10) / 24_000 % 1 * 480
@@ -71,28 +71,32 @@ def test_pushes_give_what_one_push_gives(hift: HiFT, cuts: list[int]) -> None:
 def test_what_is_made_in_several_goes_is_one(hift: HiFT, monkeypatch: pytest.MonkeyPatch) -> None:
     f0 = pitch(70)
     whole = np.array(excite(hift, f0, Noise(hift, 1)))
-    monkeypatch.setattr("cosyvoice2.source.AT_ONCE", 16)
-    assert AT_ONCE > 70
+    monkeypatch.setattr("cosyvoice2.source.MAX_FRAMES_AT_ONCE", 16)
+    assert MAX_FRAMES_AT_ONCE > 70
     assert np.abs(np.array(excite(hift, f0, Noise(hift, 1))) - whole).max() < 1e-6
 
 
 class TestNoise:
     def test_a_frame_s_draw_depends_on_no_other(self, hift: HiFT) -> None:
         noise = Noise(hift, 3)
-        whole = noise.halves(0, 5 * BLOCK)
-        assert whole.shape == (5 * BLOCK, 240, 9)
-        for start, stop in ((0, 1), (2 * BLOCK - 1, 2 * BLOCK + 1), (10, 4 * BLOCK + 3)):
+        whole = noise.halves(0, 5 * NOISE_BLOCK)
+        assert whole.shape == (5 * NOISE_BLOCK, 240, 9)
+        for start, stop in (
+            (0, 1),
+            (2 * NOISE_BLOCK - 1, 2 * NOISE_BLOCK + 1),
+            (10, 4 * NOISE_BLOCK + 3),
+        ):
             assert mx.array_equal(noise.halves(start, stop), whole[start:stop])
 
     def test_seeds_and_blocks_have_draws_of_their_own(self, hift: HiFT) -> None:
-        one, two = (np.array(Noise(hift, seed).halves(0, 4 * BLOCK)) for seed in (1, 2))
+        one, two = (np.array(Noise(hift, seed).halves(0, 4 * NOISE_BLOCK)) for seed in (1, 2))
         assert not np.array_equal(one, two)
-        assert not np.array_equal(one[: 2 * BLOCK], one[2 * BLOCK :])
+        assert not np.array_equal(one[: 2 * NOISE_BLOCK], one[2 * NOISE_BLOCK :])
         assert abs(one.mean()) < 0.01
         assert one.std() == pytest.approx(1, abs=0.01)
 
     def test_given_noise_that_ends_too_soon_is_refused(self, hift: HiFT) -> None:
-        noise = Noise(hift, given=np.zeros((480, 9), np.float32))
+        noise = Noise(hift, numbers=np.zeros((480, 9), np.float32))
         assert noise.halves(0, 2).shape == (2, 240, 9)
         with pytest.raises(RequestError, match="ends before the mel does"):
             noise.halves(1, 3)

@@ -13,7 +13,15 @@ import pytest
 from cosyvoice2 import vocoder
 from cosyvoice2.hift import HiFT, reach
 from cosyvoice2.source import Noise, excite
-from cosyvoice2.vocoder import MelRow, VocoderStream, decode, pitch_of, resized, vocode, windows
+from cosyvoice2.vocoder import (
+    MelRow,
+    VocoderStream,
+    decode,
+    predict_pitch,
+    resize_mel,
+    vocode,
+    windows,
+)
 from speechbase.errors import RequestError
 from tests.cosyvoice2.conftest import TINY, CosyGolden
 from tests.effort import quick
@@ -47,7 +55,7 @@ def alone(hift: HiFT, mel: np.ndarray, source: Any) -> np.ndarray:
 class TestOfficial:
     def test_pitch(self, hift: HiFT, golden: CosyGolden, name: str) -> None:
         arrays, facts = golden.arrays(name), golden.facts(name)
-        [pitch] = pitch_of(hift, [resized(arrays["mel_0"][0].T, facts.get("speed", 1.0))])
+        [pitch] = predict_pitch(hift, [resize_mel(arrays["mel_0"][0].T, facts.get("speed", 1.0))])
         assert pitch.shape == arrays["f0_0"][0].shape
         assert np.abs(pitch - arrays["f0_0"][0]).max() < 1e-3
 
@@ -86,7 +94,7 @@ def test_the_official_stream_can_be_made_of_its_parts(
     for call, (tokens, _, last) in enumerate(facts["flow_calls"]):
         fresh = arrays[f"mel_{call}"][0].T[2 * done :]
         mel = fresh if held is None else np.concatenate([held[0], fresh])
-        noise = Noise(hift, given=noise_of(golden, name, call))
+        noise = Noise(hift, numbers=noise_of(golden, name, call))
         source = np.array(excite(hift, arrays[f"f0_{call}"][0], noise))
         if held is not None:
             source[:3840] = held[1]
@@ -147,7 +155,7 @@ class TestWindows:
     def test_pitch_in_windows_is_that_of_the_whole(self, small: HiFT, mel: np.ndarray) -> None:
         whole = np.array(small.pitch(mx.array(mel[None])))[0]
         with mock.patch.object(vocoder, "LENGTHS", (32,)):
-            [found] = pitch_of(small, [mel])
+            [found] = predict_pitch(small, [mel])
         assert np.abs(found - whole).max() < 1e-3
 
     def test_memory_does_not_grow_with_a_row(self, small: HiFT, mel: np.ndarray) -> None:
@@ -178,11 +186,11 @@ class TestWindows:
             assert len({min(length, each) for each in lengths}) <= 3
 
     def test_a_gpu_with_little_memory_decodes_less_at_once(self) -> None:
-        assert vocoder.frames_together(7680) == vocoder.TOGETHER
+        assert vocoder.frames_together(7680) == vocoder.MAX_FRAMES_TOGETHER
         with mock.patch.object(vocoder, "memory_left", return_value=500 << 20):
-            assert vocoder.frames_together(7680) == vocoder.TOGETHER // 4
+            assert vocoder.frames_together(7680) == vocoder.MAX_FRAMES_TOGETHER // 4
         with mock.patch.object(vocoder, "memory_left", return_value=0):
-            assert vocoder.frames_together(7680) == vocoder.FEWEST
+            assert vocoder.frames_together(7680) == vocoder.MIN_FRAMES_TOGETHER
 
 
 class TestRows:
@@ -246,7 +254,7 @@ class TestStreams:
         self, small: HiFT, mel: np.ndarray, cuts: tuple[int, ...]
     ) -> None:
         mel = mel[:90]
-        [f0] = pitch_of(small, [mel])
+        [f0] = predict_pitch(small, [mel])
         [whole] = vocode(small, [MelRow(mel, f0, seed=5)])
         stream, parts, at = VocoderStream(small, seed=5), [], 0
         for count in cuts:
@@ -292,10 +300,10 @@ class TestStreams:
 class TestSpeed:
     def test_frames_lie_between_the_middles_of_theirs(self) -> None:
         mel = np.repeat(np.arange(4, dtype=np.float32)[:, None], 80, axis=1)
-        assert resized(mel, 0.5)[:, 0].tolist() == [0, 0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3]
-        assert resized(mel, 2.0)[:, 0].tolist() == [0.5, 2.5]
-        assert resized(mel, 1.0) is not None
-        assert np.array_equal(resized(mel, 1.0), mel)
+        assert resize_mel(mel, 0.5)[:, 0].tolist() == [0, 0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3]
+        assert resize_mel(mel, 2.0)[:, 0].tolist() == [0.5, 2.5]
+        assert resize_mel(mel, 1.0) is not None
+        assert np.array_equal(resize_mel(mel, 1.0), mel)
 
     @pytest.mark.parametrize("speed", [0.3, 0.99, 1.25, 3.9])
     def test_samples_are_as_many_as_frames_say(

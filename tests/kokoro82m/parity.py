@@ -360,7 +360,7 @@ def speak_together(
     """Rows side by side, as on a GPU, so many frames in a batch."""
     with (
         mock.patch.object(model_module, "on_gpu", return_value=True),
-        mock.patch.object(model_module, "most_frames", return_value=frames),
+        mock.patch.object(model_module, "max_batch_frames", return_value=frames),
     ):
         return model.speak(requests)
 

@@ -121,5 +121,5 @@ def test_batches_hold_rows_of_like_length(
 
 
 def test_rows_grow_by_frames_and_one_more_step_takes_a_block() -> None:
-    rows = Rows([2, 3], 4).scale(2).scale(60, more=1)
+    rows = Rows([2, 3], 4).scale(2).scale(60, extra=1)
     assert (rows.lengths, rows.size, rows.block) == ((241, 361), 600, 120)

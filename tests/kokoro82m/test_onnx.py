@@ -21,7 +21,7 @@ from kokoro82m.noise import merge_noise
 from kokoro82m.numpy_source import analyse, make_signal
 from kokoro82m.tensors import expected_shapes, read_tensors, weights_file
 from speechbase.errors import CheckpointError, ConfigError, ModelError, RequestError
-from speechbase.weights import out_of_place
+from speechbase.weights import to_torch_axes
 from tests.effort import quick
 from tests.kokoro82m.conftest import KokoroGolden
 from tests.kokoro82m.parity import complex_spectrum, distance, log_mel, relative
@@ -131,7 +131,7 @@ def test_expected_shapes_are_those_of_the_mlx_network(
 ) -> None:
     config = read_config(golden.checkpoint)
     tensors = read_tensors(weights_file(golden.checkpoint), config)
-    parameters = out_of_place(model.network)
+    parameters = to_torch_axes(model.network)
     assert expected_shapes(config, tensors) == {
         name: tuple(array.shape) for name, array in parameters.items()
     }

@@ -193,7 +193,7 @@ def test_a_clip_of_an_hour_is_refused():
 
 
 def test_hours_of_silence_packed_in_a_small_file_are_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(audio, "MOST_SAMPLES", 100_000)
+    monkeypatch.setattr(audio, "MAX_SAMPLES", 100_000)
     for name in ("long.flac", "long.ogg"):
         soundfile.write(tmp_path / name, np.zeros(200_000), 16000)
         with pytest.raises(AudioError, match="holds 200000 samples, 100000 are the most"):

@@ -9,7 +9,7 @@ import mlx.nn as nn
 import numpy as np
 import pytest
 
-from speechbase.linear import LoRALinear, Separate, added, joined
+from speechbase.linear import LoRALinear, SeparateLayers, add_product, join_layers
 
 OUTPUTS = (64, 32, 96)
 
@@ -75,8 +75,8 @@ def side_by_side(layers: Sequence[nn.Module], x: mx.array) -> np.ndarray:
 def test_one_product_in_place_of_several(kind: str) -> None:
     layers, x = made(kind), mx.random.normal((2, 3, 64), key=mx.random.key(9))
     expected = side_by_side(layers, x)
-    one = joined(layers)
-    assert not isinstance(one, Separate)
+    one = join_layers(layers)
+    assert not isinstance(one, SeparateLayers)
     np.testing.assert_allclose(np.array(one(x)), expected, atol=1e-4)
     # and the layers are what they were
     np.testing.assert_allclose(side_by_side(layers, x), expected, atol=1e-4)
@@ -85,8 +85,8 @@ def test_one_product_in_place_of_several(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["with biases on some", "of different bits", "of different LoRA"])
 def test_what_is_not_alike_stays_apart(kind: str) -> None:
     layers, x = made(kind), mx.random.normal((2, 3, 64), key=mx.random.key(9))
-    one = joined(layers)
-    assert isinstance(one, Separate)
+    one = join_layers(layers)
+    assert isinstance(one, SeparateLayers)
     np.testing.assert_array_equal(np.array(one(x)), side_by_side(layers, x))
 
 
@@ -94,7 +94,7 @@ def test_no_weight_is_held_twice() -> None:
     layers = [nn.Linear(512, 512, bias=False) for _ in range(3)]
     mx.eval([layer.parameters() for layer in layers])
     before = mx.get_active_memory()
-    one = joined(layers)
+    one = join_layers(layers)
     assert mx.get_active_memory() - before < 1e5
     assert one.weight.nbytes == 3 * 512 * 512 * 4
 
@@ -104,4 +104,4 @@ def test_no_weight_is_held_twice() -> None:
 def test_a_sum_in_the_product_is_the_sum(layer: nn.Module, scale: float) -> None:
     x, to = (mx.random.normal((2, 3, 64), key=mx.random.key(n)) for n in (1, 2))
     expected = np.array(to + scale * layer(x))
-    np.testing.assert_allclose(np.array(added(layer, x, to, scale)), expected, atol=1e-4)
+    np.testing.assert_allclose(np.array(add_product(layer, x, to, scale)), expected, atol=1e-4)

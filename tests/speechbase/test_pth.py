@@ -432,7 +432,7 @@ class TestNested:
             pth.load_nested(path)
 
     def test_one_dict_under_many_names_is_bounded(self, tmp_path, save_torch, monkeypatch):
-        monkeypatch.setattr(pth, "MOST_NESTED", 10)
+        monkeypatch.setattr(pth, "MAX_NESTED_TENSORS", 10)
         inner = {"a": mx.array([1.0]), "b": mx.array([1.0])}
         save_torch(tmp_path / "file.pt", dict.fromkeys("abcdef", inner))
         with pytest.raises(CheckpointError, match="more than 10 tensors"):

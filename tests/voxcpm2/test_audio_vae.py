@@ -86,14 +86,14 @@ def test_stream_equals_official_whole(golden, codec, variant, sizes):
 
 @pytest.mark.parametrize("variant", quick(["base", "v1"], "v1"))
 def test_long_input_is_worked_on_in_parts_without_seams(codec, variant, monkeypatch):
-    monkeypatch.setattr("voxcpm2.audio_vae.CHUNK", 16)
-    monkeypatch.setattr("voxcpm2.audio_vae.CACHED", 1 << 16)
+    monkeypatch.setattr("voxcpm2.audio_vae.MAX_CHUNK", 16)
+    monkeypatch.setattr("voxcpm2.audio_vae.CACHE_NUMBERS", 1 << 16)
     vae, length = codec(variant), 16 + 7
     latents = mx.random.normal((2, length, vae.config.latent_dim), key=mx.random.key(0))
     audio = mx.random.normal((2, length * vae.config.hop - 3), key=mx.random.key(1)) * 0.1
     in_parts = vae.decode(latents), vae.encode(audio)
-    monkeypatch.setattr("voxcpm2.audio_vae.CHUNK", 10 * length)
-    monkeypatch.setattr("voxcpm2.audio_vae.CACHED", 1 << 40)
+    monkeypatch.setattr("voxcpm2.audio_vae.MAX_CHUNK", 10 * length)
+    monkeypatch.setattr("voxcpm2.audio_vae.CACHE_NUMBERS", 1 << 40)
     at_once = vae.decode(latents), vae.encode(audio)
     for parts, whole in zip(in_parts, at_once, strict=True):
         assert np.abs(parts - whole).max() < 1e-5 * np.abs(whole).max()
@@ -105,7 +105,7 @@ def test_tiny_parts_change_nothing(codec, monkeypatch):
     latents = mx.random.normal((1, 5, vae.config.latent_dim), key=mx.random.key(0))
     audio = mx.random.normal((1, 5 * vae.config.hop), key=mx.random.key(1))
     whole = vae.decode(latents), vae.encode(audio)
-    monkeypatch.setattr("voxcpm2.audio_vae.CACHED", 600)
+    monkeypatch.setattr("voxcpm2.audio_vae.CACHE_NUMBERS", 600)
     for parts, expected in zip((vae.decode(latents), vae.encode(audio)), whole, strict=True):
         assert np.abs(parts - expected).max() < 1e-5 * np.abs(expected).max()
 
@@ -138,7 +138,7 @@ def with_vae(golden, **options):
 def test_concatenated_condition_equals_its_definition(golden):
     config = with_vae(golden, cond_type="concat", cond_dim=5, cond_out_layer=True)
     vae = AudioVAE(config)
-    shapes = vae.expects()
+    shapes = vae.expected_shapes()
     assert shapes["decoder.sr_cond_model.2.cond_embed.weight"] == (4, 5)
     assert shapes["decoder.sr_cond_model.2.out_layer.0.alpha"] == (1, 133, 1)
     assert shapes["decoder.sr_cond_model.2.out_layer.1.weight"] == (128, 133, 1)
@@ -165,7 +165,7 @@ def test_codec_without_depthwise_convolutions_equals_a_plain_one(golden):
     """Each depthwise weight, spread over the diagonal of a full one, gives the same codec."""
     depthwise = AudioVAE(with_vae(golden))
     full = AudioVAE(with_vae(golden, depthwise=False))
-    shapes = depthwise.expects()
+    shapes = depthwise.expected_shapes()
     keys = mx.random.split(mx.random.key(3), len(shapes))
     tensors = {
         name: mx.random.normal(shape, key=key) * 0.2
@@ -183,7 +183,7 @@ def test_codec_without_depthwise_convolutions_equals_a_plain_one(golden):
         if parts[0] == "decoder" and parts[1] in ("model", "sr_cond_model"):
             parts[2] = str(int(parts[2]) - 1)
         moved = ".".join(parts)
-        if full.expects()[moved] != tensor.shape:
+        if full.expected_shapes()[moved] != tensor.shape:
             tensor = mx.eye(tensor.shape[0])[..., None] * tensor
         spread[moved] = tensor
     full.take(spread)

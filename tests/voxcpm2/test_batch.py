@@ -176,12 +176,12 @@ def test_references_that_are_not_used_are_forgotten(base: VoxCPM2) -> None:
     from voxcpm2.generate import Prefixes
 
     prefixes = Prefixes(base.network)
-    voices = [latents(base, seed, 2) for seed in range(Prefixes.KEPT + 3)]
+    voices = [latents(base, seed, 2) for seed in range(Prefixes.MAX_CACHED + 3)]
     first = prefixes.get(voices[0])
     for voice in voices:
         prefixes.get(voice)
         assert prefixes.get(voices[0]) is first  # used all the time
-    assert len(prefixes._known) == Prefixes.KEPT
+    assert len(prefixes._cached) == Prefixes.MAX_CACHED
 
 
 def test_noise_is_a_function_of_seed_and_step_alone(base: VoxCPM2) -> None:

@@ -39,7 +39,7 @@ def latents(model: VoxCPM2, seed: int, count: int) -> np.ndarray:
 def test_windows_on_another_stream_equal_a_whole_decode(
     base: VoxCPM2, monkeypatch: pytest.MonkeyPatch, prompted: bool
 ) -> None:
-    monkeypatch.setattr(audio_vae, "CHUNK", 10)
+    monkeypatch.setattr(audio_vae, "MAX_CHUNK", 10)
     prompt = Prompt("The warm sun.", latents(base, 3, 4)) if prompted else None
     request = Request("Hello world.", prompt=prompt, seed=5, min_len=9, max_len=9, steps=2)
     (whole,) = [speech for _, speech in run(base, request)]

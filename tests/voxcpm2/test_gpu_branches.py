@@ -15,7 +15,7 @@ from voxcpm2 import Batch, Prompt, Request, Row, VoxCPM2, rehearsal
 from voxcpm2.cfm import solver_rows
 from voxcpm2.config import Config, RopeConfig
 from voxcpm2.load import load
-from voxcpm2.minicpm4 import attend, folds, rope_table, rotate
+from voxcpm2.minicpm4 import attend, rope_table, rotate, should_fold_heads
 from voxcpm2.prompt import Continuation, Text, build
 
 
@@ -227,10 +227,10 @@ def test_numbers_of_rows_are_traced_before_they_are_needed(checkpoint: Any) -> N
     with pretended(), mock.patch.object(rehearsal, "step", lambda _, *given: traced.append(given)):
         rehearsals = rehearsal.Rehearsals(checkpoint("base").network)
         for _ in range(4):
-            rehearsals.one(3, 10)
-        rehearsals.one(4, 10)
+            rehearsals.trace_next(3, 10)
+        rehearsals.trace_next(4, 10)
     assert traced == [(3, 10), (2, 10), (1, 10), (4, 10)]
-    rehearsals.one(9, 10)  # not on a CPU
+    rehearsals.trace_next(9, 10)  # not on a CPU
     assert len(traced) == 4
 
 
@@ -245,9 +245,9 @@ def latents(seed: int, count: int, shape: tuple[int, int]) -> np.ndarray:
 def test_folded_heads_attend_as_they_did() -> None:
     q = mx.random.normal((3, 16, 5, 64), key=mx.random.key(1))
     k, v = (mx.random.normal((3, 2, 5, 64), key=mx.random.key(n)) for n in (2, 3))
-    assert folds(5, 8)
-    assert not folds(4, 8)  # one kernel on Metal as it is
-    assert not folds(11, 8)
+    assert should_fold_heads(5, 8)
+    assert not should_fold_heads(4, 8)  # one kernel on Metal as it is
+    assert not should_fold_heads(11, 8)
     expected = mx.fast.scaled_dot_product_attention(q, k, v, scale=64**-0.5)
     expected = expected.swapaxes(1, 2).reshape(3, 5, -1)
     np.testing.assert_allclose(attend(q, k, v, None), expected, atol=1e-6)

@@ -295,7 +295,7 @@ def test_a_bad_case_is_tried_again_as_upstream(
 ) -> None:
     model, a = models(variant), golden(variant).arrays("retry")
     meta = golden(variant).index["groups"]["retry"]["meta"]
-    monkeypatch.setattr("voxcpm2.generate.RATIO", 1)  # upstream's call lowered it, too
+    monkeypatch.setattr("voxcpm2.generate.PATCHES_PER_TOKEN", 1)  # upstream's call lowered it, too
     noise = iter(a["noise"])
     speech = model.generate(
         "the lazy dog",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from mlx.utils import tree_flatten
 
-from speechbase.cache import KVCache, rounded
+from speechbase.cache import KVCache, round_up
 from speechbase.functions import silu, time_embedding
 from tests.effort import quick
 from voxcpm2.cfm import schedule, time_grid
@@ -443,9 +443,9 @@ class TestFarPositions:
         lm = self.stack(rope, 128)
         x = mx.random.normal((1, start + 10, 32), key=mx.random.key(1))
         # One layer's keys and values need no attention.
-        _, k, v = lm.layers[0].enter(x[:, :start], lm._rotation(start, None))
+        _, k, v = lm.layers[0].before_attention(x[:, :start], lm._rotation(start, None))
         cache = KVCache([k], [v], [0], start)
-        cache._move(0, rounded(start, KVCache.BUCKET))
+        cache._move(0, round_up(start, KVCache.BUCKET))
         for n in range(start, start + 10):
             found = lm(x[:, n : n + 1], cache=cache)[0, 0]
         assert error(found, self.expected(lm, x[0])) < TOLERANCE
