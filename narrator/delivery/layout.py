@@ -117,7 +117,7 @@ def book_sound(book: RenderedBook) -> BookSound:
     speaker_gains = {voice.speaker: voice.gain for voice in book.cast.values()}
     measured: dict[str, list[tuple[float, float]]] = {name: [] for name in speaker_gains}
     rates: dict[int, int] = {}
-    """Stated rate of each engine, with that of its takes: the stated one may be wrong while the model
+    """Rate of the takes by the stated rate of their engine, which may be wrong while the model
     is not installed."""
     for step in book.steps:
         planned_rate = book.rates[step.chunk.speaker]
