@@ -245,7 +245,7 @@ def test_a_render_ends_with_the_checks_of_its_profile(tmp_path: Path) -> None:
     assert code == ExportError.exit_code
     assert "archive/01 - Morning.flac fails its profile: clipping: " in output
     assert (tmp_path / "build/book/archive/01 - Morning.flac").is_file()  # delivered all the same
-    with mock.patch("narrator.delivery.inspection.verify.measured") as measured:
+    with mock.patch("narrator.delivery.inspection.verify.measure_files") as measured:
         code, again = faults.command(HumEngine(), "export", path)
     assert not measured.called  # what was measured once is remembered, and fails again
     assert code == ExportError.exit_code
