@@ -54,7 +54,7 @@ __all__ = [
 
 
 def load(path: str | Path, dtype: Any = None) -> Kokoro82M:
-    """A model from a directory or a hub id, "owner/name" or "owner/name@revision".
+    """Loads a model from a directory or a hub id, "owner/name" or "owner/name@revision".
 
     `dtype` ("float32", "bfloat16", "float16" or MLX's) is what the decoder's convolutions compute
     in, float32 unless said; all else is float32 always. Raises CheckpointError, ConfigError,

@@ -1,4 +1,4 @@
-"""PLBERT, an ALBERT over phonemes: one layer's weights applied again and again.
+"""PLBERT, an ALBERT over phonemes: a single layer's weights, applied repeatedly.
 
 Modules are named as the checkpoint's keys. Arrays are (batch, time, channels).
 """
@@ -19,7 +19,7 @@ EPS = 1e-12
 
 @elementwise
 def _gelu(x: mx.array) -> mx.array:
-    """By the hyperbolic tangent, "gelu_new"."""
+    """GELU by the tanh approximation, "gelu_new"."""
     return 0.5 * x * (1 + mx.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 

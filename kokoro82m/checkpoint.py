@@ -1,4 +1,4 @@
-"""A folder or a hub id -> the networks with their weights.
+"""Loads the networks with their weights from a folder or a hub id.
 
 Layouts, told apart by file names:
 
@@ -52,7 +52,7 @@ class Checkpoint:
 
 
 def load_checkpoint(path_or_repo: str | Path, dtype: Any = None) -> Checkpoint:
-    """Load a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
+    """Loads a checkpoint from a directory or a hub id, "owner/name" or "owner/name@revision".
 
     Raises CheckpointError, ConfigError, RequestError.
     """
@@ -70,7 +70,7 @@ def load_checkpoint(path_or_repo: str | Path, dtype: Any = None) -> Checkpoint:
 
 
 def read_weights(file: Path) -> Tensors:
-    """A file's tensors by their flat names, without what nothing uses. Raises CheckpointError."""
+    """Reads a file's tensors by flat names, without unused ones. Raises CheckpointError."""
     return read_flat(file, files.read, pth.load_nested)
 
 
@@ -91,7 +91,7 @@ def read_widths(tensors: Tensors) -> Widths:
 
 
 def fill(network: Network, tensors: Tensors) -> None:
-    """Put every tensor in its place; one CheckpointError names all that do not fit."""
+    """Loads all tensors into a network; one CheckpointError names all that do not fit."""
     placed, expected = to_mlx_axes(network, tensors), parameters(network)
     compare_shapes(
         {name: tensor.shape for name, tensor in expected.items()},
@@ -102,7 +102,7 @@ def fill(network: Network, tensors: Tensors) -> None:
 
 
 def prepare(network: Network, dtype: mx.Dtype) -> None:
-    """Set the precision and lay out the weights for this device."""
+    """Sets the precision, and arranges the weights for this device."""
     network.set_dtype(mx.float32)
     for name, module in network.decoder.named_modules():
         if isinstance(module, Conv1d | UpConv) and not any(p in FLOAT32 for p in name.split(".")):
@@ -114,5 +114,5 @@ def prepare(network: Network, dtype: mx.Dtype) -> None:
 
 
 def needs_layout() -> bool:
-    """Whether convolutions are products, which want their weights in another order."""
+    """Returns True if convolutions are products here, which need another order of weights."""
     return on_cuda() or not on_gpu()

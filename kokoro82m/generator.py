@@ -18,7 +18,7 @@ from speechbase.device import elementwise
 from speechbase.functions import snake
 
 SLOPE, LAST_SLOPE = 0.1, 0.01
-"""Of the leaky rectifiers: before the transposed convolutions, before the last one."""
+"""Slopes of the leaky ReLUs before the transposed convolutions, and before the last convolution."""
 NOISE_KERNEL, LAST_NOISE_KERNEL, NOISE_DILATIONS = 7, 11, (1, 3, 5)
 
 
@@ -69,10 +69,10 @@ class AdaINResBlock1(nn.Module):
 
 
 class UpConv(nn.ConvTranspose1d):
-    """`rate` steps for each by a transposed convolution of twice as long a kernel.
+    """Upsamples by `rate` with a transposed convolution of kernel 2 * rate.
 
-    A group of `rate` outputs sees two inputs: it is a convolution of kernel 2 whose outputs stand
-    side by side.
+    A group of `rate` outputs depends on two inputs, so it is computed as a convolution of kernel 2
+    whose output channels are then laid out in time.
     """
 
     def __init__(self, inputs: int, outputs: int, rate: int) -> None:
@@ -94,7 +94,7 @@ class UpConv(nn.ConvTranspose1d):
 
 
 class DownConv(nn.Conv1d):
-    """One step for each `rate` by a convolution of twice as long a kernel."""
+    """Downsamples by `rate` with a convolution of kernel 2 * rate."""
 
     def __init__(self, inputs: int, outputs: int, rate: int) -> None:
         super().__init__(inputs, outputs, 2 * rate, rate, rate // 2)
@@ -134,8 +134,10 @@ class Generator(nn.Module):
         self.conv_post = Conv1d(widths[-1], bins, 7)
 
     def __call__(self, x: mx.array, style: mx.array, spectrum: mx.array, rows: Rows) -> mx.array:
-        """`spectrum` (B, 120F + 120, 22) is that of the source, as `analyse` makes it; `rows` are
-        those of x. What lies beyond a row's end means nothing."""
+        """`spectrum` (B, 120F + 120, 22) is `analyse` of the source; `rows` are the rows of x.
+
+        Values beyond a row's end are arbitrary.
+        """
         parts, blocks = [x], len(self._config.kernels)
         for n, (up, rate) in enumerate(zip(self.ups, self._config.rates, strict=True)):
             x = up(_leaky_mean(SLOPE, rows.mask, *parts))
@@ -154,6 +156,6 @@ class Generator(nn.Module):
         return synthesise(x, rows, self._config.n_fft)
 
     def _source_features(self, n: int, spectrum: mx.array, style: mx.array, rows: Rows) -> mx.array:
-        """The source as stage `n` hears it."""
+        """Returns the source's features for stage `n`."""
         x = self.noise_convs[n](spectrum)[:, : rows.size]
         return self.noise_res[n](x, rows.moments(x), style, rows)

@@ -53,15 +53,15 @@ def _residual(x: mx.array, y: mx.array, bias: mx.array) -> mx.array:
 def _lstm_cell(
     i: mx.array, f: mx.array, g: mx.array, o: mx.array, c: mx.array
 ) -> tuple[mx.array, mx.array]:
-    """The gates of a step and the cells before it -> the cells, and what comes out."""
+    """One step of an LSTM: the gates and the cells before -> the cells and the outputs."""
     c = mx.sigmoid(f) * c + mx.sigmoid(i) * mx.tanh(g)
     return c, mx.sigmoid(o) * mx.tanh(c)
 
 
 class Rows:
-    """How many of the `size` time steps of a batch belong to each of its rows.
+    """The lengths of a batch's rows, which are padded to `size` time steps.
 
-    `block` steps are those of a frame (or a token); they divide `size`.
+    `block` is the number of steps of a frame (or a token), a divisor of `size`.
     """
 
     def __init__(self, lengths: Sequence[int], size: int, block: int = 1) -> None:
@@ -92,7 +92,7 @@ class Rows:
         return (mx.arange(self.size) < self.ends)[:, None, None] if self.is_ragged else None
 
     def reverse(self, x: mx.array) -> mx.array:
-        """Each row (time, channels) from its own end to its beginning; padding stays."""
+        """Reverses each row (time, channels) up to its own end; padding stays in place."""
         if not self.is_ragged:
             return x[:, ::-1]
         steps = mx.arange(self.size)
@@ -100,14 +100,16 @@ class Rows:
         return mx.take_along_axis(x, order[..., None], axis=1)
 
     def moments(self, x: mx.array) -> Moments:
-        """Of the steps within each row."""
+        """Computes mean and variance over the steps within each row."""
         x = x.astype(mx.float32)
         mean = self._mean(x)
         return Moments(mean, self._mean(_squared_distance(x, mean)))
 
     def _mean(self, x: mx.array) -> mx.array:
-        """As products with each step's share. Where steps are many they are first summed by blocks:
-        a GPU has more to do side by side, and float32 loses less."""
+        """Averages over each row, as a product with each step's share.
+
+        Long rows are first summed by blocks: a GPU has more parallel work, and float32 loses less.
+        """
         sums = self._shares @ x.reshape(len(x), -1, self._shares.shape[-1], x.shape[-1])
         return sums[:, 0] if sums.shape[1] == 1 else mx.sum(sums, axis=1)
 
@@ -131,16 +133,16 @@ class Moments:
 
 
 def pad_time(x: mx.array, before: int, after: int) -> mx.array:
-    """With zeros before and after."""
+    """Adds `before` and `after` steps of zeros along time."""
     return mx.pad(x, [(0, 0), (before, after), (0, 0)]) if before or after else x
 
 
 def convolve(x: mx.array, weight: mx.array, padding: int = 0, dilation: int = 1) -> mx.array:
-    """x (B, n, in) by a weight (out, k, in) -> (B, n + 2 p - (k - 1) d, out).
+    """Convolves x (B, n, in) by a weight (out, k, in) -> (B, n + 2 p - (k - 1) d, out).
 
-    As a sum of products, one for each step of the kernel: on a CPU 1.6 times as fast as one product
-    of all that each output sees, and with no copy of that; on CUDA it needs no plan of cuDNN's for
-    every length. Metal's own is one kernel.
+    Computed as a sum of products, one for each step of the kernel: on a CPU 1.6 times as fast as
+    one product of gathered inputs, without a copy of these; on CUDA without a cuDNN plan for every
+    length. On Metal, MLX's own convolution is one kernel.
     """
     kernel = weight.shape[1]
     if on_gpu() and not on_cuda() and kernel > 1:
@@ -163,11 +165,12 @@ class Conv1d(nn.Conv1d):
         super().__init__(inputs, outputs, kernel, dilation=dilation, bias=bias)
 
     def lay_out(self) -> None:
-        """Put the weight into memory as the products want it; its axes stay."""
+        """Arranges the weight in memory for the products; its axes do not change."""
         self.weight = mx.contiguous(self.weight.transpose(1, 2, 0)).transpose(2, 0, 1)
 
     def without_bias(self, x: mx.array) -> mx.array:
-        """The sums alone; what follows adds the bias in a kernel of its own, or would remove it."""
+        """Convolves without the bias, which the caller adds in a kernel of its own, or which a norm
+        would remove."""
         padding = self.dilation * (self.weight.shape[1] // 2)
         return convolve(x, self.weight, padding, self.dilation)
 
@@ -176,8 +179,10 @@ class Conv1d(nn.Conv1d):
 
 
 class Pool(nn.Module):
-    """Twice as many steps by a transposed convolution of each channel by itself: kernel 3, stride
-    2, padding 1 at both ends and one more output at the end."""
+    """Doubles the steps by a depthwise transposed convolution.
+
+    Kernel 3, stride 2, padding 1 at both ends, and one more output at the end.
+    """
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -234,8 +239,8 @@ class BiLSTM(nn.Module):
 class AdaIN1d(nn.Module):
     """Instance norm over a row's steps, then scale and shift by the style.
 
-    Returns both as one scale and one shift (B, 1, channels), which whoever follows applies. A
-    constant that is added to a channel of its input, a bias, changes nothing.
+    Returns both as one scale and one shift (B, 1, channels), which the caller applies. A bias of
+    its input changes nothing.
     """
 
     def __init__(self, style_size: int, channels: int) -> None:
@@ -250,7 +255,7 @@ class AdaIN1d(nn.Module):
 class AdainResBlk1d(nn.Module):
     """Two convolutions with a style and a shortcut, maybe to twice as many steps.
 
-    `rows` are those of the input; beyond their ends neither input nor output means anything.
+    `rows` are those of the input; beyond their ends, inputs and outputs are arbitrary.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Requests -> speech, rows side by side.
+"""Speaks requests in batches.
 
-Durations decide how much memory a row takes, so requests go through in two passes: tokens to
-durations, then frames to samples, each in batches of rows of like length. Which rows share a batch
-changes no more than last bits. A CPU gains nothing by company and takes each row alone.
+Durations determine the memory of a row, so requests take two passes: tokens to durations, then
+frames to samples, each in batches of rows of similar length. Which rows share a batch changes no
+more than the last bits. A CPU gains nothing from batches, and takes each row alone.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from speechbase.device import CACHE_LIMIT, memory_left, on_cuda, on_gpu, settle
 from speechbase.errors import RequestError
 
 MAX_BATCH_TOKENS, MAX_BATCH_FRAMES, MIN_BATCH_FRAMES = 4096, 2048, 512
-"""Tokens and frames of all rows of a batch on a GPU, padding included; a longer row is alone."""
+"""Limits of a batch on a GPU, padding included; a longer row gets a batch of its own."""
 FRAME_BYTES = 1_600_000
-"""Memory that a frame takes while it is decoded, as measured on a CPU."""
+"""Bytes that decoding a frame takes, measured on a CPU."""
 HALF_MINUTE_FRAMES = 1200
 """Frames."""
 LENGTH_MULTIPLE = 16
@@ -36,7 +36,7 @@ LENGTH_MULTIPLE = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedText:
-    """A request whose durations are known."""
+    """A request with its predicted durations."""
 
     request: Request
     durations: np.ndarray  # (T,) frames
@@ -65,11 +65,11 @@ class Kokoro82M:
 
     @property
     def sample_rate(self) -> int:
-        """Of the samples that come out, Hz."""
+        """Sample rate of the speech, Hz."""
         return SAMPLE_RATE
 
     def speak(self, requests: Iterable[Request]) -> list[Speech]:
-        """Speech of each request, in order. Raises RequestError before anything is computed."""
+        """Speaks each request, in order. Raises RequestError before anything is computed."""
         rows = list(requests)
         for request in rows:
             check_request(request, self.config.num_tokens, self.config.albert.max_positions)
@@ -84,14 +84,14 @@ class Kokoro82M:
         return [speech[n] for n in range(len(rows))]
 
     def needs(self, rows: int) -> int:
-        """Bytes beside the weights in which so many rows of half a minute are spoken, about."""
+        """Estimates the bytes, besides the weights, of `rows` rows of half a minute."""
         return (
             min(max(max_batch_frames(), HALF_MINUTE_FRAMES), rows * HALF_MINUTE_FRAMES)
             * FRAME_BYTES
         )
 
     def forget(self) -> None:
-        """Give back the memory that MLX keeps for reuse."""
+        """Frees the memory that MLX keeps for reuse."""
         mx.clear_cache()
 
     def _encode(self, requests: Sequence[Request]) -> list[TimedText]:
@@ -174,7 +174,7 @@ def plan_batches(lengths: Sequence[int], max_steps: int) -> list[list[int]]:
 
 
 def max_batch_frames() -> int:
-    """Frames of a batch, padding included, for which there is memory; 0 where each row is alone."""
+    """Returns the frames of a batch, padding included, that fit the memory; 0 on a CPU."""
     frames, free_bytes = MAX_BATCH_FRAMES if on_gpu() else 0, memory_left()
     while (
         free_bytes is not None and frames > MIN_BATCH_FRAMES and frames * FRAME_BYTES > free_bytes
@@ -184,7 +184,7 @@ def max_batch_frames() -> int:
 
 
 def padded_rows(lengths: Sequence[int]) -> Rows:
-    """Rows as long as the longest, and a little more on CUDA."""
+    """Pads rows to the longest, on CUDA to a multiple of steps."""
     longest = max(lengths)
     return Rows(lengths, -(-longest // LENGTH_MULTIPLE) * LENGTH_MULTIPLE if on_cuda() else longest)
 
@@ -195,7 +195,7 @@ def _styles(requests: Sequence[Request]) -> mx.array:
 
 
 def _frame_tokens(durations: np.ndarray, size: int) -> np.ndarray:
-    """The token of each frame (size,), the first one's beyond the end."""
+    """Returns the token index of each frame (size,), 0 beyond the end."""
     tokens = np.zeros(size, np.int32)
     tokens[: durations.sum()] = np.repeat(np.arange(len(durations)), durations)
     return tokens

@@ -1,4 +1,4 @@
-"""All networks of Kokoro-82M, and what passes between them. It knows no requests and no files."""
+"""All networks of Kokoro-82M and their interfaces. Knows no requests and no files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kokoro82m.text_encoder import TextEncoder
 
 @dataclass(frozen=True, slots=True)
 class Widths:
-    """What config.json does not state."""
+    """Layer widths that config.json does not state."""
 
     embedding: int  # 128, of PLBERT's tokens
     decoder: int  # 1024
@@ -30,7 +30,7 @@ class Widths:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedText:
-    """Tokens as the predictor and the decoder hear them."""
+    """Encoded tokens, the inputs of predictor and decoder."""
 
     prosody: mx.array  # (B, T, hidden + style)
     text: mx.array  # (B, T, hidden)
@@ -39,7 +39,7 @@ class EncodedText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecoderInput:
-    """All that samples are made of, by frames."""
+    """The decoder's inputs, by frames."""
 
     text: mx.array  # (B, F, hidden): `EncodedText.text`
     f0: mx.array  # (B, 2F, 1) Hz

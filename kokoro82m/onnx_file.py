@@ -1,7 +1,7 @@
 """ONNX graphs, written node by node; large constants lie in a file beside them.
 
-The protobuf messages are written here (field numbers of onnx.proto), so that nobody needs the
-package `onnx`. It knows no network.
+The protobuf messages are encoded here (with the field numbers of onnx.proto), without the package
+`onnx`. Knows no network.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ IR_VERSION, OPSET = 9, 20
 PAGE = 4096
 """Large constants begin at pages: processes that map the file share them."""
 MAX_INLINE_BYTES = 1024
-"""Bytes up to which a constant stands in the graph, where the runtime knows it while it plans."""
+"""Largest constant in bytes that is stored in the graph, where the runtime's planner can see it."""
 
 # TensorProto.DataType and AttributeProto.AttributeType
 _TYPES = {"float32": 1, "int64": 7, "bool": 9}

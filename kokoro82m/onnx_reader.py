@@ -1,6 +1,6 @@
-"""ONNX files -> nodes and numbers, without the package `onnx`: what `convert.py` reads.
+"""Reads nodes and constants of ONNX files for `convert.py`, without the package `onnx`.
 
-Field numbers are those of onnx.proto. Attributes, types and what else a file has is passed over.
+Field numbers are those of onnx.proto. Attributes, types and other fields are skipped.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OnnxGraph:
 
 
 def parse_onnx(contents: bytes, path: Path) -> OnnxGraph:
-    """A ModelProto that holds its constants itself. Raises CheckpointError naming `path`."""
+    """Parses a ModelProto with inline constants. Raises CheckpointError that names `path`."""
     try:
         [graph] = _find_messages(memoryview(contents), 7)
         nodes, arrays = [], {}

@@ -19,8 +19,11 @@ from speechbase.device import elementwise
 
 @elementwise
 def _polar(real: mx.array, imaginary: mx.array, edge: mx.array) -> tuple[mx.array, mx.array]:
-    """Magnitude and phase. At DC and Nyquist the imaginary part is +0, never -0, so that the phase
-    of a negative number is pi, never -pi: the generator hears which."""
+    """Returns magnitude and phase.
+
+    At DC and Nyquist the imaginary part is +0, never -0, so that the phase of a negative number is
+    pi, never -pi: the generator's output depends on it.
+    """
     flat = mx.where(real < 0, np.pi, 0.0)
     phase = mx.where(edge, flat, mx.arctan2(imaginary, real))
     return mx.sqrt(real * real + imaginary * imaginary), phase

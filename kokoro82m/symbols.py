@@ -8,7 +8,7 @@ from types import MappingProxyType
 from speechbase.errors import RequestError, printable
 
 PAD = 0
-"""Id that stands at both ends of every request."""
+"""Id at both ends of every request."""
 MAX_SYMBOLS = 510
 """Symbols of a request, without the pads: the model has 512 positions, a voice 510 rows."""
 
@@ -26,12 +26,12 @@ VOCABULARY: Mapping[str, int] = MappingProxyType(
 
 
 def unknown_symbols(phonemes: str, vocabulary: Mapping[str, int] = VOCABULARY) -> list[str]:
-    """Characters that have no id, each once, in order."""
+    """Returns the characters without an id, each once, in order."""
     return [symbol for symbol in dict.fromkeys(phonemes) if symbol not in vocabulary]
 
 
 def tokenize(phonemes: str, vocabulary: Mapping[str, int] = VOCABULARY) -> list[int]:
-    """Ids of phonemes between two pads: 3 to 512.
+    """Returns the ids of phonemes between two pads: 3 to 512.
 
     Officially unknown characters vanish; here they raise RequestError, as do too many symbols.
     """

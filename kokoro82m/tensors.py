@@ -1,4 +1,4 @@
-"""A checkpoint's tensors in NumPy, checked against the names and shapes that config.json asks for.
+"""A checkpoint's tensors in NumPy, checked against the names and shapes that config.json implies.
 
 Widths that it does not state are those of the tensors. Loads no MLX.
 """

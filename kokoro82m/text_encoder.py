@@ -1,4 +1,4 @@
-"""Phonemes as the decoder hears them: convolutions and an LSTM over their embeddings."""
+"""Encodes phonemes for the decoder: convolutions and an LSTM over their embeddings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kokoro82m.layers import EPS, BiLSTM, Conv1d, Rows
 
 
 class ChannelNorm(nn.Module):
-    """Layer norm over channels, leaky rectifier, zeros beyond a row's end."""
+    """Layer norm over channels, leaky ReLU, zeros beyond a row's end."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()

@@ -21,17 +21,17 @@ from speechbase.errors import CheckpointError, RequestError, printable
 FOLDER = "voices"
 SUFFIXES = (".pt", ".npy", ".bin")
 LARGEST = 1000.0
-"""The numbers of the published voices are below 10."""
+"""Limit of a voice's numbers; those of the published voices are below 10."""
 
 
 def voice_names(folder: Path) -> list[str]:
-    """Names of the voices of a checkpoint's folder, sorted."""
+    """Returns the names of the voices in a checkpoint's folder, sorted."""
     files = (folder / FOLDER).glob("*")
     return sorted({file.stem for file in files if file.suffix in SUFFIXES})
 
 
 def load_voice(folder: Path, name: str) -> np.ndarray:
-    """A voice of a checkpoint's folder: (510, 256) float32.
+    """Loads a voice from a checkpoint's folder: (510, 256) float32.
 
     Raises RequestError for a name that is not there, with the nearest that is, CheckpointError for
     a damaged file.
@@ -50,7 +50,7 @@ def load_voice(folder: Path, name: str) -> np.ndarray:
 
 
 def read_voice(file: Path) -> np.ndarray:
-    """A voice (510, 256) float32 of a file. Raises CheckpointError."""
+    """Reads a voice (510, 256) float32 from a file. Raises CheckpointError."""
     try:
         if file.suffix == ".pt":
             rows = pth.load_array(file)
@@ -76,7 +76,7 @@ def read_voice(file: Path) -> np.ndarray:
 
 
 def blend_voices(folder: Path, weights: Mapping[str, float]) -> np.ndarray:
-    """The weighted mean of voices by name; weights are divided by their sum.
+    """Returns the weighted mean of voices by name; weights are divided by their sum.
 
     Raises RequestError, CheckpointError.
     """
@@ -90,7 +90,7 @@ def blend_voices(folder: Path, weights: Mapping[str, float]) -> np.ndarray:
 
 
 class Voices:
-    """The voices of a checkpoint's folder; blends that were asked for are kept."""
+    """The voices of a checkpoint's folder, with a cache of requested blends."""
 
     def __init__(self, folder: Path, vocabulary: Mapping[str, int]) -> None:
         self._folder, self._vocabulary = folder, vocabulary
@@ -99,7 +99,7 @@ class Voices:
     def request(
         self, phonemes: str, blend: Mapping[str, float], speed: float, seed: int
     ) -> Request:
-        """What a network is asked for. Raises RequestError, CheckpointError."""
+        """Builds a network's request. Raises RequestError, CheckpointError."""
         name = tuple(blend.items())
         if name not in self._blends:
             self._blends[name] = blend_voices(self._folder, blend)
@@ -111,7 +111,7 @@ class Voices:
 
 
 def style_row(voice: np.ndarray, phonemes: str) -> np.ndarray:
-    """The row (256,) of a voice for a text of these phonemes, by their number of characters."""
+    """Returns the row (256,) of a voice for the number of characters of `phonemes`."""
     if not 0 < len(phonemes) <= len(voice):
         raise RequestError(
             f"{len(phonemes)} phonemes; a voice has rows for 1 to {len(voice)}, so split the text"

@@ -36,8 +36,7 @@ from voxcpm2.model import Network
 from voxcpm2.tokenizer import Tokenizer
 
 LANGUAGE_MODELS = ("base_lm", "residual_lm")
-# Parts that are quantised only on request: 4-bit stop heads and 8-bit acoustics are known to go
-# wrong.
+# Parts quantised only on request: 4-bit stop heads and 8-bit acoustics are known to go wrong.
 PARTS = (
     "feat_encoder",
     "feat_decoder",
@@ -64,9 +63,8 @@ def convert(
     """Converts `source`, a directory or hub id, into a new directory `target`.
 
     Quantisation covers the two language models and the `PARTS` listed in `also`; layers whose
-    input sizes are no multiples of the group size keep their precision.
-
-    Raises CheckpointError, RequestError.
+    input sizes are no multiples of the group size keep their precision. Raises CheckpointError,
+    RequestError.
     """
     target = Path(target)
     if target.exists():

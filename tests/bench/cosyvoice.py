@@ -175,9 +175,9 @@ def hollow_flow(positions: int) -> Flow:
     emptied(flow, mx.float32)
     flow.join()
     for name in ("encoders", "up_encoders"):
-        made = flow.encoder._reaching(name, positions)
+        made = flow.encoder._distance_tables(name, positions)
         flow.encoder._tables[name] = [hollow(array.shape, mx.float32) for array in made]
-    flow.decoder._plan(STEPS)
+    flow.decoder._plan_steps(STEPS)
     return flow
 
 
@@ -186,7 +186,7 @@ def hollow_state(flow: Flow, tokens: int) -> FlowState:
     state = FlowState(STEPS, tokens)
 
     def keep(past: Past, layer: nn.Module, shape: tuple[int, ...]) -> None:
-        past._kept[id(layer)] = hollow(shape, mx.float32)
+        past._arrays[id(layer)] = hollow(shape, mx.float32)
 
     for rate, layers in ((1, flow.encoder.encoders), (2, flow.encoder.up_encoders)):
         for layer in layers:
@@ -215,7 +215,7 @@ def flow_kernels(
         known = ConditionTerms(
             *(hollow(each.shape, mx.float32) for each in (known.conv, known.residual))
         )
-        moment = flow.decoder._plan(STEPS)[0][0]
+        moment = flow.decoder._plan_steps(STEPS)[0][0]
         mx.eval(moment)
 
         def evaluated(seen: Sight) -> int:

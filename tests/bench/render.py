@@ -125,7 +125,7 @@ def checkpoint(folder: Path) -> Path:
     network.stop_proj.bias = mx.ones((width,))
     network.stop_head.weight = mx.stack([mx.zeros((width,)), mx.ones((width,))])
     tensors = parameters(network)
-    for name, shape in AudioVAE(config.vae).expects().items():
+    for name, shape in AudioVAE(config.vae).expected_shapes().items():
         scale = float(np.prod(shape[1:])) ** -0.5
         made = mx.ones(shape) if "alpha" in name else scale * mx.random.normal(shape)
         tensors[f"audio_vae.{name}"] = made
