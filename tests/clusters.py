@@ -22,7 +22,7 @@ import psutil
 from narrator import __version__
 from narrator.engines import Request, State
 from narrator.engines.cluster import parcels
-from narrator.engines.cluster.reaching import Arrival, MachineSeen, Sent
+from narrator.engines.cluster.reaching import Arrival, MachineSeen, SentTask
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure
@@ -106,7 +106,7 @@ class FakeMachine:
     slots: int = 2
     precision: str = "float32"
     version: str = __version__
-    beat: float = 0.0
+    last_seen: float = 0.0
     beats: bool = True
     """Whether it still says that it is there."""
     silent: float = 0.0
@@ -125,7 +125,7 @@ class FakeMachine:
     """Tasks, and what their parcels said."""
     states: list[bool] = field(default_factory=list)
     """For each request, whether a prompt's state came with it."""
-    waiting: list[tuple[Sent, Callable[[], Arrival]]] = field(default_factory=list)
+    waiting: list[tuple[SentTask, Callable[[], Arrival]]] = field(default_factory=list)
     held: dict[str, Reference] = field(default_factory=dict)
     made: dict[str, State] = field(default_factory=dict)
 
@@ -140,32 +140,34 @@ class FakeMachine:
         booth = {"engine": self.engine.name, "slots": self.slots, "silent": self.silent,
                  "at_work": len(self.waiting)}  # fmt: skip
         facts = {"narrator": self.version, "system": "Linux", "booths": [booth]}
-        return MachineSeen(address, self.name, self.engines, self.beat, facts)
+        return MachineSeen(address, self.name, self.engines, self.last_seen, facts)
 
     def meet(self, facts: Facts) -> bytes:
-        said: Facts = {"narrator": self.version, "form": parcels.FORM}
+        said: Facts = {"narrator": self.version, "form": parcels.FORMAT_VERSION}
         if self.version == facts["narrator"]:
             said |= {"identity": dict(self.engine.identity()), "memory": {},
                      "precision": self.precision, "rate": self.engine.sample_rate}  # fmt: skip
-        return parcels.packed(said)
+        return parcels.pack_parcel(said)
 
     def ready(self, facts: Facts) -> bytes:
-        return parcels.packed({"refused": self.refuses} if self.refuses else {"slots": self.slots})
+        return parcels.pack_parcel(
+            {"refused": self.refuses} if self.refuses else {"slots": self.slots}
+        )
 
     def say(self, facts: Facts, arrays: parcels.Arrays, held: Reference | None) -> bytes:
         if facts["reference"] and held is None:
-            return parcels.packed({"lacks": "reference"})
+            return parcels.pack_parcel({"lacks": "reference"})
         made = self.made.get if self.keeps else {}.get
-        asked = parcels.to_request(facts, arrays, ENGINES["draft"], held, made)
+        asked = parcels.decode_request(facts, arrays, ENGINES["draft"], held, made)
         if asked is None:
-            return parcels.packed({"lacks": "prompt"})
+            return parcels.pack_parcel({"lacks": "prompt"})
         said = self.engine.fault(asked) or hum(asked)
         plain = {"took": 0.5, "slots": self.slots, "mark": facts["mark"]}
         if isinstance(said, EngineFailure):
-            return parcels.packed({**plain, "speech": None, "failure": str(said)})
+            return parcels.pack_parcel({**plain, "speech": None, "failure": str(said)})
         self.made[facts["mark"]] = said.state
-        speech, found = parcels.of_speech(said, RATE)
-        return parcels.packed({**plain, "speech": speech, "failure": None}, found)
+        speech, found = parcels.encode_speech(said, RATE)
+        return parcels.pack_parcel({**plain, "speech": speech, "failure": None}, found)
 
 
 class FakeCluster:
@@ -173,10 +175,10 @@ class FakeCluster:
 
     def __init__(self, *machines: FakeMachine) -> None:
         self.clock = Clock()
-        self.arrived: Any = Answers(self.clock)
+        self.arrivals: Any = Answers(self.clock)
         self.there: dict[str, FakeMachine] = {}
         self.away = self.closed = False
-        self._torn: list[Sent] = []
+        self._torn: list[SentTask] = []
         for one in machines:
             self.come(one)
 
@@ -193,14 +195,14 @@ class FakeCluster:
         self.away = True
         for machine in self.there.values():
             for sent, _ in machine.waiting:
-                self.arrived.put(Arrival(sent, lost="the scheduler went away"))
+                self.arrivals.put(Arrival(sent, lost="the scheduler went away"))
             machine.waiting.clear()
 
     def work(self, machine: FakeMachine, most: int = 1000) -> None:
         """Have it do what it was asked."""
         doing, machine.waiting = machine.waiting[:most], machine.waiting[most:]
         for _, work in doing:
-            self.arrived.put(work())
+            self.arrivals.put(work())
 
     # -- what a session asks
 
@@ -209,21 +211,21 @@ class FakeCluster:
             return None
         for one in self.there.values():
             if one.beats:
-                one.beat = self.clock.time
+                one.last_seen = self.clock.time
         return {at: one.seen(at) for at, one in self.there.items()}
 
     def send(
-        self, address: str, task: Callable[..., Any], *given: bytes | Sent | None,
+        self, address: str, task: Callable[..., Any], *given: bytes | SentTask | None,
         resource: str | None = None,
-    ) -> Sent:  # fmt: skip
-        sent = Sent(address, task.__name__)
+    ) -> SentTask:  # fmt: skip
+        sent = SentTask(address, task.__name__)
         machine = None if self.away else self.there.get(address)
         if machine is None:
-            self.arrived.put(Arrival(sent, lost="gone"))
+            self.arrivals.put(Arrival(sent, lost="gone"))
             return sent
         name, (parcel, *more) = task.__name__, given
         assert isinstance(parcel, bytes)
-        facts, arrays = parcels.unpacked(parcel)
+        facts, arrays = parcels.unpack_parcel(parcel)
         machine.asked.append((name, facts))
 
         def work() -> Arrival:
@@ -232,7 +234,7 @@ class FakeCluster:
                     machine.torn -= 1
                     self._torn.append(sent)
                     return Arrival(sent, error="Damaged: a parcel came altered")
-                clip = parcels.to_reference(parcel)
+                clip = parcels.decode_reference(parcel)
                 machine.held[clip.content] = clip
                 return Arrival(sent, clip.content)
             if name != "say":
@@ -251,12 +253,12 @@ class FakeCluster:
             return Arrival(sent, machine.say(facts, arrays, held or None))
 
         if machine.works or name != "say":
-            self.arrived.put(work())
+            self.arrivals.put(work())
         else:
             machine.waiting.append((sent, work))
         return sent
 
-    def drop(self, sent: Sent) -> None:
+    def drop(self, sent: SentTask) -> None:
         for machine in self.there.values():
             machine.waiting = [(one, work) for one, work in machine.waiting if one is not sent]
 

@@ -249,7 +249,7 @@ def test_a_model_in_a_process_of_its_own_may_be_killed(
 ):
     path = copy(rendered, tmp_path / "book")
     path.write_text(path.read_text().replace("slots: 3", "slots: 3, process: own"))
-    started, processes = apart.started, []
+    started, processes = apart.start_process, []
 
     def watched(said: Any) -> Any:
         found = started(said)
@@ -262,7 +262,7 @@ def test_a_model_in_a_process_of_its_own_may_be_killed(
             if len(self.takes) == 1:
                 processes[-1].kill()
 
-    monkeypatch.setattr(apart, "started", watched)
+    monkeypatch.setattr(apart, "start_process", watched)
     report, watcher = small_model.render(path, Killer(), deliver=False, chapters=["3"])
     assert report.complete
     assert (report.result.retries, report.result.flags) == (0, {})

@@ -1,12 +1,12 @@
-"""The engine seam: whatever speaks stands behind `Engine` and `Session`.
+"""The engine interface: everything that speaks implements `Engine` and `Session`.
 
 An `Engine` is a cheap description: it answers what the plan needs (identity, sample rate, whether
 takes carry over) without loading anything. `Engine.start` gives a `Session`, a set of slots:
 `add` fills one, `advance` returns the takes that have finished. Nothing here knows of chapters.
 
-Whatever is true of one engine belongs here, in a folder of its own: settings, languages, how much
-it remembers, what its machine must have. `registry.py` lists them. `reader.py` is what reads: a
-language model that others ask.
+Each engine has a folder here with everything that is specific to it: settings, languages, how much
+it remembers, what its machine must have. `registry.py` lists them. `reader.py` is a language model
+that reads, for other modules.
 """
 
 from __future__ import annotations
@@ -28,40 +28,41 @@ from narrator.errors import EngineFailure, Problem
 from narrator.sound.timing import TimedWord
 
 State = NDArray[Any]
-"""What an engine keeps of a take to go on from it (latents, tokens): its own, but for the first
-axis, which runs evenly along the sound."""
+"""An engine's state of a take, from which it can continue (latents, tokens). Its form is up to the
+engine, but the first axis runs evenly along the sound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The take that a request continues, as far as a short rest after its speech."""
+    """The take that a request continues, up to a short pause after its speech."""
 
     text: str
     samples: Callable[[], NDArray[np.float32]]
-    """Its sound: mono, at the engine's rate; read when it is wanted. Raises DamagedTake."""
+    """Reads its sound: mono, at the engine's rate. Raises DamagedTake."""
     state: State | None = None
-    """What the engine gave with it."""
+    """The state that the engine returned with it."""
 
 
 def unheard() -> NDArray[np.float32]:
-    """The sound of a prompt that an engine elsewhere goes on from by its state alone."""
+    """Returns the empty sound of a prompt that is continued from its state alone."""
     return np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What a render has still to do, for who chooses where a request is spoken: in seconds."""
+    """Seconds of speech that a render has still to do, for sessions that choose where a request is
+    spoken."""
 
     chain: float = 0.0
-    """That go on from it, one after another."""
+    """Of the requests that continue it, one after another."""
     unasked: float = 0.0
-    """Of all that no engine was asked for yet."""
+    """Of all requests that no engine has yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One chunk for the engine to speak, with everything that may change its samples; and what is
-    `ahead`, which must not."""
+    """One chunk for the engine to speak, with everything that may change its samples; `ahead` must
+    not change them."""
 
     key: str
     text: str
@@ -81,27 +82,27 @@ class Request:
     pronunciations: Mapping[str, str] = field(default_factory=dict)
     """Words of the text with their IPA, from the book's lexicon."""
     ahead: Ahead | None = None
-    """None of what somebody waits for."""
+    """None for a request that a listener waits for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What an engine said: mono float32 samples in [-1, 1], and its state where it has one."""
+    """Speech of an engine: mono float32 samples in [-1, 1], and its state if it has one."""
 
     samples: NDArray[np.float32]
     state: State | None = None
     stop: str = "stop"
     """"stop" (the engine ended by itself) or "cap" (it was cut off at its length limit)."""
     patches: int = 0
-    """Steps that the engine took, where it counts them."""
+    """Steps that the engine took, if it counts them."""
     tokens: int = 0
-    """Of its text, where the engine has tokens."""
+    """Tokens of its text, if the engine has tokens."""
     seed: int = 0
-    """What the attempt drew its noise from."""
+    """The seed of the attempt's noise."""
     wrong: str = ""
-    """What is wrong with it as the engine sees it, in words."""
+    """A fault that the engine itself noticed, for people; or ""."""
     words: tuple[TimedWord, ...] = ()
-    """When it says the words of its text, divided as it takes them, where the engine knows."""
+    """The words of its text, as the engine divides it, with their times, if the engine knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,69 +116,73 @@ class Outcome:
 
 
 ABSENT = "absent:"
-"""How a part of an identity begins that is not here to be named."""
+"""Prefix of a part of an identity that is unknown because its files are not here."""
 
 
 def is_known(engine: Engine) -> bool:
-    """Whether its identity names what it speaks with.
+    """Whether an engine's identity is complete.
 
-    Without its weights, and without a memory of them, it does not: its keys are nobody's takes, and
-    no take can be told to be unused.
+    It is not without the weights and without a record of them: then its keys match no take, and no
+    take can be said to be unused.
     """
     return not any(str(part).startswith(ABSENT) for part in engine.identity().values())
 
 
 def distinct(engines: Mapping[str, Engine]) -> Sequence[Engine]:
-    """The engines of a book's speakers, each once: two may be of one name."""
+    """Returns the engines of a book's speakers without duplicates; two may have the same name."""
     return list({id(engine): engine for engine in engines.values()}.values())
 
 
 def make_room(engine: Engine, among: Iterable[Engine]) -> None:
-    """Before an engine is started: have those `among` which it runs give back what they hold, where
-    memory is short, so that they run in turn. None of their sessions is open."""
-    others = [other for other in among if other is not engine]
-    if not others:
+    """Releases the other engines `among` these if memory is short, before an engine is started.
+
+    None of their sessions may be open.
+    """
+    other_engines = [other_engine for other_engine in among if other_engine is not engine]
+    if not other_engines:
         return
-    wanted, available = engine.required_memory(), machine.memory().available
-    if wanted is None or (wanted and (available is None or wanted > available)):
-        for other in others:
-            other.release()
+    required_bytes, available_bytes = engine.required_memory(), machine.memory().available
+    if required_bytes is None or (
+        required_bytes and (available_bytes is None or required_bytes > available_bytes)
+    ):
+        for other_engine in other_engines:
+            other_engine.release()
 
 
-def quiet(what: str) -> None:
-    """Tell nobody what takes long."""
+def quiet(message: str) -> None:
+    """Ignores a progress message."""
 
 
 class Session(Protocol):
     """A running engine: slots to fill and takes to collect."""
 
     slots: int
-    """Requests side by side; it may change while the session runs."""
+    """Requests that it speaks side by side; may change while the session runs."""
     busy: float
     """Share of the time since the first request in which speech was being made, 0 to 1."""
     note: str
-    """What people should know of how it runs ("8 slots", "4 slots: out of memory at 8"), or ""."""
+    """How it runs, for people ("8 slots", "4 slots: out of memory at 8"), or ""."""
 
     def add(self, request: Request) -> None:
-        """Fill a free slot. The caller never adds more requests than there are slots, and spare
-        ones."""
+        """Fills a free slot. The caller never adds more requests than there are slots and, in a
+        session that chooses, spare ones."""
         ...
 
     def advance(self) -> Sequence[Outcome]:
-        """Work for about half a second at most and return what has finished, maybe nothing."""
+        """Works for about half a second at most and returns what has finished, maybe nothing."""
         ...
 
     def close(self) -> None:
-        """Give back processes, memory and devices; requests in flight are dropped."""
+        """Releases processes, memory and devices; requests in flight are dropped."""
         ...
 
 
 @runtime_checkable
 class Choosing(Protocol):
-    """A session that chooses among more requests than it has slots, who speaks which."""
+    """A session that takes more requests than it has slots, and chooses among them."""
 
     spare: int
-    """How many more it takes at a time."""
+    """Requests that it takes beyond its slots."""
 
 
 def speak(
@@ -187,86 +192,89 @@ def speak(
     tick: Callable[[], None] = lambda: None,
     cancel: Event | None = None,
 ) -> Iterator[tuple[Request, Outcome]]:
-    """Every request with its outcome, as they finish; the slots are kept full.
+    """Yields every request with its outcome, as they finish; keeps the slots full.
 
-    `requests` are asked for one by one, as slots become free; None stands for one that waits for
-    an outcome. Two of one key differ in their attempt. `tick` is called after each turn of the
-    engine. When `cancel` is set, what is in flight is left to the session.
+    `requests` is advanced as slots become free; it yields None while its next request depends on an
+    outcome. Requests of the same key differ in their attempt. `tick` is called after each
+    `advance`. When `cancel` is set, requests in flight are left to the session.
     """
-    waiting = iter(requests)
+    pending = iter(requests)
     chooser = session if isinstance(session, Choosing) else None
-    flying: dict[tuple[str, int], Request] = {}
-    more = True
-    while (more or flying) and not (cancel and cancel.is_set()):
-        while more and len(flying) < session.slots + (chooser.spare if chooser else 0):
+    in_flight: dict[tuple[str, int], Request] = {}
+    has_more = True
+    while (has_more or in_flight) and not (cancel and cancel.is_set()):
+        while has_more and len(in_flight) < session.slots + (chooser.spare if chooser else 0):
             try:
-                request = next(waiting)
+                request = next(pending)
             except StopIteration:
-                more = False
+                has_more = False
                 break
             if request is None:
                 break
-            flying[request.key, request.attempt] = request
+            in_flight[request.key, request.attempt] = request
             session.add(request)
-        for outcome in session.advance() if flying else ():
-            yield flying.pop((outcome.key, outcome.attempt)), outcome
+        for outcome in session.advance() if in_flight else ():
+            yield in_flight.pop((outcome.key, outcome.attempt)), outcome
         tick()
 
 
 class Engine(ABC):
     """A cheap description of something that speaks.
 
-    A subclass has a name, a rate, an identity, voices and a session; the defaults are those of an
-    engine that speaks each chunk by itself, in voices of its own, and holds nothing.
+    A subclass has a name, a rate, an identity, voices and a session. The defaults suit an engine
+    that speaks each chunk by itself, in its own voices, and keeps nothing in memory.
     """
 
     name: str
     sample_rate: int
     """Hz."""
     continues: bool = False
-    """Whether a request's prompt changes its sound; without it every chunk stands alone."""
+    """Whether a request's prompt changes its sound; otherwise every chunk stands alone."""
     clones: bool = False
     """Whether it speaks in the voice of a reference; then a voice without one is cast first."""
     anchors: bool = False
-    """Whether a request can have a reference and a prompt at once; where not, chains that are to be
-    anchored have references alone."""
+    """Whether a request can have a reference and a prompt at once; otherwise anchored chains use
+    the reference alone."""
     has_speed: bool = False
-    """Whether it speaks at a voice's speed; where not, takes are stretched when they are laid."""
+    """Whether it speaks at a voice's speed; otherwise takes are stretched when assembled."""
     max_context_seconds: float = math.inf
-    """That a prompt and the speech after it may take together."""
+    """Limit of a prompt and the speech after it together."""
     sound_parameters: Sequence[str] = ()
     """Names of the manifest's engine settings (steps, cfg, seed …) that change its sound."""
     casting_parameters: Mapping[str, Any] = MappingProxyType({})
-    """Those that voices are cast with: a book that is rendered with others keeps its voices."""
+    """Sound parameters that voices are always cast with, so that other settings of a book do not
+    change its voices."""
 
     @abstractmethod
     def identity(self) -> Mapping[str, Any]:
-        """All of the engine itself that can change samples: versions, weights, precision."""
+        """Returns everything about the engine that can change samples: versions, weights,
+        precision."""
 
     @abstractmethod
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
-        """All of a voice that can change this engine's samples."""
+        """Returns everything about a voice that can change this engine's samples."""
 
     def text_content(
         self, text: str, language: str, voice: Voice, pronunciations: Mapping[str, str]
     ) -> Mapping[str, Any]:
-        """All of a text beside its letters that can change this engine's samples: its phonemes.
+        """Returns everything about a text besides its letters that can change this engine's
+        samples: its phonemes.
 
-        `pronunciations` are words of it with their IPA, for engines that can use them.
+        `pronunciations` maps words of the text to IPA, for engines that can use it.
         """
         return {}
 
     @abstractmethod
     def start(self, tell: Callable[[str], None] = quiet) -> Session:
-        """Load what speaking needs, telling what takes long. Raises EngineUnavailable."""
+        """Loads what speaking needs and reports slow steps to `tell`. Raises EngineUnavailable."""
 
     def identity_record(self) -> Mapping[str, Any]:
-        """What a run without its weights must know of it to know its takes; empty where every run
-        has what it takes."""
+        """Returns the part of its identity that a run without its weights needs to recognise its
+        takes; empty when no run lacks them."""
         return {}
 
     def named_voices(self) -> Mapping[str, Voice]:
-        """Voices of its own that can be asked for by name."""
+        """Returns its own voices that a manifest can name."""
         return {}
 
     def needs_reference(self, voice: Voice) -> bool:
@@ -278,40 +286,40 @@ class Engine(ABC):
         return True
 
     def language_advice(self, language: str) -> str:
-        """What to do to have it speak a language that it does not, after a sentence that says so;
-        "" where nothing helps."""
+        """Explains how to make it speak a language that it does not, as the end of a sentence that
+        says so; "" when nothing helps."""
         return ""
 
     def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-        """Whether there is anything in a text that it has sounds for; `pronunciations` as in
+        """Whether any part of a text has sounds in this engine; `pronunciations` as in
         `text_content`."""
         return True
 
     def silent_parts(
         self, text: str, language: str, pronunciations: Mapping[str, str]
     ) -> Iterable[str]:
-        """The parts of a text that it leaves out, as far as that is known without a model;
+        """Returns the parts of a text that it leaves out, as far as this is known without a model;
         `pronunciations` as in `text_content`."""
         return ()
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        """What keeps this engine from speaking this cast, before anything runs."""
+        """Returns problems that keep this engine from speaking this cast, before anything runs."""
         return ()
 
     def encode_reference(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
-        """What its encoder makes of a reference, by the encoder's fingerprint, to be kept with it;
-        empty where it has none. May load the model. Raises EngineUnavailable, EngineFailure."""
+        """Returns the encoded reference by the encoder's fingerprint, to be stored with it; empty
+        without an encoder. May load the model. Raises EngineUnavailable, EngineFailure."""
         return {}
 
     def precision(self) -> str:
-        """What it computes in on this machine, where that is not the same everywhere; else ""."""
+        """Returns the precision on this machine if it differs between machines; else ""."""
         return ""
 
     def required_memory(self) -> int | None:
-        """Bytes of this machine's memory that a start would take now: 0 where it is loaded already
-        or takes little, None where it is memory that is not seen from here, as a GPU's own."""
+        """Returns the bytes of memory that a start would take now: 0 if it is loaded already or
+        takes little, None for memory that is not visible from here, such as a GPU's own."""
         return 0
 
     def release(self) -> None:  # noqa: B027  # most hold nothing
-        """Give back what `start` and `encode_reference` have loaded and kept, while no session is
-        open: it is loaded again when it is wanted."""
+        """Frees what `start` and `encode_reference` have loaded, while no session is open; it is
+        loaded again when needed."""

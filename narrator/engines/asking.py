@@ -1,6 +1,6 @@
-"""What every model is asked alike: the mark that a text ends on, how long it may take, its noise.
+"""Preparation of requests that all models share: final punctuation, length limits, noise seeds.
 
-Pure; knows no model and no tokens. Only what is given to a model changes: records keep the text.
+Pure; knows no model and no tokens. Changes only what a model is given: records keep the text.
 """
 
 from __future__ import annotations
@@ -13,70 +13,71 @@ from narrator import keys
 from narrator.engines import Request
 from narrator.errors import EngineFailure
 
-HORIZON = 29.0
-"""Seconds of prompt and speech together: models were trained within about 30."""
-UNSPACED = frozenset("zh cmn yue wuu nan ja".split())
-"""Written without a space between sentences."""
+MAX_MODEL_SECONDS = 29.0
+"""Seconds of prompt and speech together; models were trained on about 30."""
+UNSPACED_LANGUAGES = frozenset("zh cmn yue wuu nan ja".split())
+"""Languages written without a space between sentences."""
 
-_ENDS = ".!?。！？｡．؟۔।॥။៕。"
+_STOPS = ".!?。！？｡．؟۔।॥။៕。"
 _CLOSERS = "\"'”’»›)]）」』】 "
-_WEAK = ",;:–—-،؛、，；：· "
+_WEAK_MARKS = ",;:–—-،؛、，；：· "
 _DOTS = re.compile(r"(?:…|\.{2,}|。{2,})[.…。]*$")
 _T = TypeVar("_T")
 
 
-def closed(text: str, language: str) -> str:
-    """`text` on one full stop, or the question or exclamation mark it ends on.
+def end_with_stop(text: str, language: str) -> str:
+    """Returns `text` with a full stop at its end, unless it ends with one, or with a question or
+    exclamation mark; trailing commas, dashes and ellipses are replaced.
 
-    Models clip the ends of texts that break off, on commas, or on dots.
+    Models clip the ends of texts that end with none, or with commas or dots.
     """
     text = text.rstrip()
     words = text.rstrip(_CLOSERS)
     closers = text[len(words) :]
     if not words:
         return text
-    stop = "。" if primary(language) in UNSPACED else "."
-    ends = _ENDS + (";\u037e" if primary(language) in ("el", "grc") else "")
+    stop = "。" if primary_language(language) in UNSPACED_LANGUAGES else "."
+    stops = _STOPS + (";\u037e" if primary_language(language) in ("el", "grc") else "")
     dotless = _DOTS.sub("", words).rstrip()
-    if dotless == words and words.endswith(tuple(ends)):
+    if dotless == words and words.endswith(tuple(stops)):
         return text
-    bare = dotless.rstrip(_WEAK)
+    bare = dotless.rstrip(_WEAK_MARKS)
     if not bare:
         return text
-    if bare.endswith(tuple(ends)):
+    if bare.endswith(tuple(stops)):
         return bare + closers
     if bare != words:  # the mark that was there is replaced, within quotes and brackets
         return bare + stop + closers
     return text + stop
 
 
-def primary(language: str) -> str:
-    """The language of a tag: "en" of "en-GB"."""
+def primary_language(language: str) -> str:
+    """Returns the language of a tag: "en" of "en-GB"."""
     return language.lower().partition("-")[0]
 
 
-def lengths(expected: float, earliest: float, prompt: float, step: float) -> tuple[int, int]:
-    """Steps before which a stop is not heeded, and at most; all given in seconds but `earliest`,
-    the share of `expected` that must be spoken.
+def step_limits(expected: float, earliest: float, prompt: float, step: float) -> tuple[int, int]:
+    """Returns the steps before which a stop is ignored, and the most steps.
 
-    What is much too long is cut off, and prompt and speech stay within the model's horizon as far
-    as the text can be spoken there.
+    Parameters are seconds, except `earliest`, the share of `expected` that must be spoken. Speech
+    that is much too long is cut off; prompt and speech stay within `MAX_MODEL_SECONDS` if the text
+    can be spoken in the time that is left.
     """
-    longest = min(2.5 * expected + 1.5, max(HORIZON - prompt, 1.25 * expected + 1.5))
-    least = max(2, math.floor(earliest * expected / step))
-    return least, max(least + 2, math.ceil(longest / step))
+    max_seconds = min(2.5 * expected + 1.5, max(MAX_MODEL_SECONDS - prompt, 1.25 * expected + 1.5))
+    min_steps = max(2, math.floor(earliest * expected / step))
+    return min_steps, max(min_steps + 2, math.ceil(max_seconds / step))
 
 
 def noise_seed(request: Request) -> int:
-    """What an attempt draws its noise from, 32 bits of its seed, its number and its text.
+    """Returns the 32-bit seed of an attempt's noise, from its seed, its number and its text.
 
-    Chunks of one manifest seed must not share their noise, or they would share a melody.
+    Chunks with the same manifest seed must not share their noise, or they would share a melody.
     """
     return keys.number(f"{request.seed} {request.attempt} {request.text}") % 2**32
 
 
-def there(request: Request, given: _T | None) -> _T:
-    """What a mode needs. Raises EngineFailure."""
-    if given is None:
+def require_part(request: Request, field: _T | None) -> _T:
+    """Returns a part that the request's mode needs. Raises EngineFailure if it is missing."""
+    if field is None:
         raise EngineFailure(f"a request in the mode {request.mode} lacks its reference or prompt")
-    return given
+    return field

@@ -1,6 +1,6 @@
-"""What this machine is: memory, processor, and the device that MLX computes on.
+"""Facts about this machine: its memory, and the device that MLX computes on.
 
-MLX itself is asked in a process of its own: a broken driver can end a process that loads it.
+MLX is queried in a separate process, since a broken driver can crash a process that loads it.
 Knows nothing of models or projects.
 """
 
@@ -22,30 +22,30 @@ _MEMINFO = Path("/proc/meminfo")
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Of the machine, or of the container that this runs in; bytes."""
+    """Memory of the machine, or of the container that this runs in; bytes."""
 
     total: int
     available: int | None
-    """Without pushing others out; None where the system does not say."""
+    """Usable without swapping; None if the system does not say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What MLX would compute on."""
+    """The device that MLX would compute on."""
 
     kind: str
-    """"Metal", "CUDA", "CPU", or "" where MLX does not run."""
+    """"Metal", "CUDA", "CPU", or "" if MLX does not run."""
     name: str
     memory: int | None
-    """Bytes that it recommends to use, or has; None where it shares the machine's unasked."""
+    """Bytes that it recommends to use, or has; None if it shares the machine's memory."""
     mlx: str
-    """Its version, or ""."""
+    """Version of MLX, or ""."""
     problem: str = ""
     """Why MLX does not run, in a line."""
 
 
 def memory() -> Memory:
-    """Total and available memory."""
+    """Returns total and available memory."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     with contextlib.suppress(OSError, ValueError):  # "max": no limit
         total = min(total, int(_CGROUP.read_text()))
@@ -55,35 +55,35 @@ def memory() -> Memory:
 
 def _available_linux() -> int | None:
     try:
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", _MEMINFO.read_text(), re.MULTILINE)
+        match = re.search(r"^MemAvailable:\s+(\d+) kB", _MEMINFO.read_text(), re.MULTILINE)
     except OSError:
         return None
-    return int(found[1]) * 1024 if found else None
+    return int(match[1]) * 1024 if match else None
 
 
 def _available_macos() -> int | None:
-    """Pages that are free or can be taken back at once, as `vm_stat` counts them."""
-    said = _output(["vm_stat"])
-    size = re.search(r"page size of (\d+) bytes", said)
+    """Returns the bytes of pages that are free or can be reclaimed at once, from `vm_stat`."""
+    output = _output(["vm_stat"])
+    size = re.search(r"page size of (\d+) bytes", output)
     pages = [
         int(count)
-        for name, count in re.findall(r"^Pages ([\w ]+):\s+(\d+)\.", said, re.MULTILINE)
+        for name, count in re.findall(r"^Pages ([\w ]+):\s+(\d+)\.", output, re.MULTILINE)
         if name in ("free", "inactive", "speculative", "purgeable")
     ]
     return sum(pages) * int(size[1]) if size and pages else None
 
 
 def _output(command: list[str]) -> str:
-    """What a small program of the system prints; "" where it is missing or fails."""
+    """Returns the output of a small system program; "" if it is missing or fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+        process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout if done.returncode == 0 else ""
+    return process.stdout if process.returncode == 0 else ""
 
 
-# Computes something, since a library that loads may still find no driver.
-_ASK = """\
+# Computes something, since the library may load without finding a driver.
+_PROBE = """\
 import json
 import mlx.core as mx
 device, info = mx.default_device(), mx.device_info()
@@ -98,11 +98,11 @@ print(json.dumps({"kind": kind, "name": name, "memory": memory if gpu else None,
 """
 
 
-def device(ask: str = _ASK, timeout: float = 120.0) -> Device:
-    """What MLX computes on here; loads it in another process, which takes a second or two."""
+def device(probe: str = _PROBE, timeout: float = 120.0) -> Device:
+    """Returns the device of MLX; loads MLX in another process, which takes a second or two."""
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", ask],
+        process = subprocess.run(
+            [sys.executable, "-c", probe],
             capture_output=True,
             text=True,
             check=False,
@@ -111,18 +111,18 @@ def device(ask: str = _ASK, timeout: float = 120.0) -> Device:
     except subprocess.TimeoutExpired:
         return Device("", "", None, "", f"MLX gave no answer in {timeout:.0f} s")
     try:
-        said = json.loads(done.stdout) if done.returncode == 0 else None
+        facts = json.loads(process.stdout) if process.returncode == 0 else None
     except ValueError:
-        said = None
-    if isinstance(said, dict):
-        return Device(said["kind"], said["name"], said["memory"], said["mlx"])
-    lines = done.stderr.strip().splitlines()
-    ended = f"MLX ended its process with {done.returncode}"
-    return Device("", "", None, "", lines[-1] if lines else ended)
+        facts = None
+    if isinstance(facts, dict):
+        return Device(facts["kind"], facts["name"], facts["memory"], facts["mlx"])
+    lines = process.stderr.strip().splitlines()
+    message = f"MLX ended its process with {process.returncode}"
+    return Device("", "", None, "", lines[-1] if lines else message)
 
 
 def free(path: Path) -> int:
-    """Bytes free where `path` lies or would lie. Raises OSError."""
+    """Returns the free bytes on the disk of `path`, which need not exist. Raises OSError."""
     path = path.absolute()
     while not path.exists() and path != path.parent:
         path = path.parent

@@ -45,10 +45,10 @@ LANGUAGE = (
 is left to what else runs. All are under Apache-2.0."""
 
 _HUB_ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w.-]*(?:/\w[\w.-]*)*))?")
-LONGEST_ID = 200
+MAX_ID_LENGTH = 200
 """Characters; the hub's own limit is 96 without the revision."""
-ORIGIN = "converted.json"
-_SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
+ORIGIN_FILE = "converted.json"
+_SHARD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
 _HEADER_LIMIT, _CONFIG_LIMIT, _INDEX_LIMIT = 16 << 20, 1 << 20, 16 << 20
 """Bytes; those of the published model have 0.1, 0.01 and 0.1 million."""
 
@@ -58,7 +58,7 @@ Progress = Callable[[int, int], None]
 """Told bytes done and bytes in all."""
 
 
-def quiet(what: str) -> None:
+def quiet(message: str) -> None:
     """Tell nobody."""
 
 
@@ -142,29 +142,31 @@ def find(
         return find_as(family, spec, root=root, tell=tell)
     spec = default(family)
     if spec == family.hub:
-        return _hub(spec, family, tell)
-    found = _folder(spec, Path(spec), family, tell)
-    if found.path is None:
+        return _find_in_hub_cache(spec, family, tell)
+    model = _find_in_folder(spec, Path(spec), family, tell)
+    if model.path is None:
         note = f"{family.hub} in 8 bits is not here; `{family.pull}` fetches and converts it"
-        return replace(found, note=note)
-    return found
+        return replace(model, note=note)
+    return model
 
 
 def find_language(spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet) -> Model:
     """Likewise for a language model, which reads and speaks nothing."""
     if spec == "auto":
         total = machine.memory().total
-        spec = next(repo for least, repo in LANGUAGE if total >= least)
+        spec = next(repo for min_bytes, repo in LANGUAGE if total >= min_bytes)
     return find_as(LANGUAGE_LAYOUT, spec, root=root, tell=tell)
 
 
 def default(family: Family, total: int | None = None) -> str:
     """What "auto" means on a machine of so many bytes of memory: a hub id, or a folder's path."""
     total = machine.memory().total if total is None else total
-    less = converted(family.hub)
+    conversion = converted(family.hub)
     repo, revision = hub_id(family.hub) or (family.hub, None)
-    is_assembled = family.assemble is not None and less.is_dir() and not _snapshot(repo, revision)
-    return str(less) if total < family.small or is_assembled else family.hub
+    is_assembled = (
+        family.assemble is not None and conversion.is_dir() and not _snapshot_folder(repo, revision)
+    )
+    return str(conversion) if total < family.small or is_assembled else family.hub
 
 
 def converted(spec: str) -> Path:
@@ -175,9 +177,9 @@ def converted(spec: str) -> Path:
 
 def hub_id(spec: str) -> tuple[str, str | None] | None:
     """(owner/name, revision or None) of a spec that reads as a hub id."""
-    found = _HUB_ID.fullmatch(spec)
-    fit = found is not None and ".." not in spec and len(spec) <= LONGEST_ID
-    return (found[1], found[2]) if found and fit else None
+    match = _HUB_ID.fullmatch(spec)
+    is_valid = match is not None and ".." not in spec and len(spec) <= MAX_ID_LENGTH
+    return (match[1], match[2]) if match and is_valid else None
 
 
 def repository(spec: str) -> str:
@@ -187,27 +189,27 @@ def repository(spec: str) -> str:
 
 def listed(families: Sequence[Family], tell: Tell = quiet) -> list[tuple[Family, Model]]:
     """Of each family the default, and every checkpoint in the library and in the hub's cache."""
-    found = [(family, find(family, tell=tell)) for family in families]
+    models = [(family, find(family, tell=tell)) for family in families]
     folder = files.library() / "models"
-    made = sorted(p for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
-    for path in (path for path in made if path.name[0] != "."):
+    conversions = sorted(p for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
+    for path in (path for path in conversions if path.name[0] != "."):
         family = family_of(path, families) or families[0]
-        found.append((family, _folder(str(path), path, family, tell)))
+        models.append((family, _find_in_folder(str(path), path, family, tell)))
     for path in _snapshots():
-        if (of := family_of(path, families)) is not None:
-            found.append((of, _cached(path, of, tell)))
-    unique = {(model.path or model.spec): (family, model) for family, model in found}
+        if (snapshot_family := family_of(path, families)) is not None:
+            models.append((snapshot_family, _find_snapshot(path, snapshot_family, tell)))
+    unique = {(model.path or model.spec): (family, model) for family, model in models}
     return list(unique.values())
 
 
 def cached(layout: Layout, tell: Tell = quiet) -> list[Model]:
     """The models of a layout in the hub's cache."""
-    return [_cached(path, layout, tell) for path in _snapshots() if layout.is_one(path)]
+    return [_find_snapshot(path, layout, tell) for path in _snapshots() if layout.is_one(path)]
 
 
 def _snapshots() -> list[Path]:
     """All that the hub's cache has."""
-    return sorted(_cache().glob("models--*--*/snapshots/*"))
+    return sorted(_hub_cache().glob("models--*--*/snapshots/*"))
 
 
 def family_of(path: Path, families: Sequence[Family]) -> Family | None:
@@ -215,32 +217,34 @@ def family_of(path: Path, families: Sequence[Family]) -> Family | None:
     return next((family for family in families if family.is_one(path)), None)
 
 
-def _cached(snapshot: Path, layout: Layout, tell: Tell) -> Model:
+def _find_snapshot(snapshot: Path, layout: Layout, tell: Tell) -> Model:
     """A model of the hub's cache, by its plain id where that is what the id means here."""
     repo = snapshot.parents[1].name.removeprefix("models--").replace("--", "/", 1)
-    plain = _snapshot(repo, None) == snapshot
-    return _hub(repo if plain else f"{repo}@{snapshot.name}", layout, tell)
+    is_main = _snapshot_folder(repo, None) == snapshot
+    return _find_in_hub_cache(repo if is_main else f"{repo}@{snapshot.name}", layout, tell)
 
 
 def find_as(layout: Layout, spec: str, *, root: Path | None = None, tell: Tell = quiet) -> Model:
     """As `find`, of what lies as `layout` says; nothing is `auto`."""
-    for place in _places(spec, root):
-        if _exists(place) and place.is_dir():
-            return _folder(spec, place, layout, tell)
-    if _exists(_places(spec, None)[0]) or hub_id(spec) is None:
+    for path in _candidate_paths(spec, root):
+        if _exists(path) and path.is_dir():
+            return _find_in_folder(spec, path, layout, tell)
+    if _exists(_candidate_paths(spec, None)[0]) or hub_id(spec) is None:
         note = f"{spec}: no such directory, and not a hub id (owner/name)"
         return Model(spec, None, "", "folder", None, 0, "", note)
-    return _hub(spec, layout, tell)
+    return _find_in_hub_cache(spec, layout, tell)
 
 
 def place_of(spec: str) -> Path | None:
     """The folder that a spec names, whole or not: a directory, or of the hub's cache."""
-    found = next((path for path in _places(spec, None) if _exists(path) and path.is_dir()), None)
+    folder = next(
+        (path for path in _candidate_paths(spec, None) if _exists(path) and path.is_dir()), None
+    )
     hub = hub_id(spec)
-    return found or (_snapshot(*hub) if hub else None)
+    return folder or (_snapshot_folder(*hub) if hub else None)
 
 
-def _places(spec: str, root: Path | None) -> Sequence[Path]:
+def _candidate_paths(spec: str, root: Path | None) -> Sequence[Path]:
     """Where a directory of that name would be, in order."""
     path = Path(spec)
     with contextlib.suppress(RuntimeError):  # no such user
@@ -256,98 +260,116 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _folder(spec: str, path: Path, layout: Layout, tell: Tell) -> Model:
+def _find_in_folder(spec: str, path: Path, layout: Layout, tell: Tell) -> Model:
     path = path.resolve()
     try:
-        return _whole(spec, path, "folder", layout.read(path), tell)
+        return _describe_model(spec, path, "folder", layout.read(path), tell)
     except (NoModel, OSError) as error:
-        size = _size(path, layout)
+        size = _model_size(path, layout)
         return Model(spec, None, "", "folder", None, size, "", f"{path}: {error}")
 
 
-def _hub(spec: str, layout: Layout, tell: Tell) -> Model:
+def _find_in_hub_cache(spec: str, layout: Layout, tell: Tell) -> Model:
     repo, revision = hub_id(spec) or (spec, None)
-    pull, title = f"`narrator models pull {spec}`", spec
+    pull_command, title = f"`narrator models pull {spec}`", spec
     if isinstance(layout, Family) and spec == layout.hub:
-        pull, title = f"`{layout.pull}`" if revision else pull, repo
-    snapshot = _snapshot(repo, revision)
+        pull_command, title = f"`{layout.pull}`" if revision else pull_command, repo
+    snapshot = _snapshot_folder(repo, revision)
     if snapshot is None:
-        others = sorted(p.name for p in (_storage(repo) / "snapshots").glob("*") if p.is_dir())
-        note = f"{title} is not here; {pull} fetches it"
-        if others:
-            note += f"; here are the commits {', '.join(name[:12] for name in others)}"
+        commits = sorted(
+            p.name for p in (_repository_folder(repo) / "snapshots").glob("*") if p.is_dir()
+        )
+        note = f"{title} is not here; {pull_command} fetches it"
+        if commits:
+            note += f"; here are the commits {', '.join(name[:12] for name in commits)}"
         return Model(spec, None, "", "hub", None, 0, "", note)
     try:
-        return _whole(spec, snapshot, "hub", layout.read(snapshot), tell)
+        return _describe_model(spec, snapshot, "hub", layout.read(snapshot), tell)
     except (NoModel, OSError) as error:
-        note = f"{title}: {error}; {pull} fetches the rest"
-        if any((_storage(repo) / "blobs").glob("*.incomplete")):
-            note = f"{title}: its download was not finished ({error}); {pull} goes on with it"
-        size = _size(snapshot, layout)
+        note = f"{title}: {error}; {pull_command} fetches the rest"
+        if any((_repository_folder(repo) / "blobs").glob("*.incomplete")):
+            note = (
+                f"{title}: its download was not finished ({error}); {pull_command} goes on with it"
+            )
+        size = _model_size(snapshot, layout)
         return Model(spec, None, "", "hub", snapshot.name, size, "", note)
 
 
-def _whole(
-    spec: str, path: Path, kind: Literal["hub", "folder"], read: list[Path], tell: Tell
+def _describe_model(
+    spec: str, path: Path, kind: Literal["hub", "folder"], model_files: list[Path], tell: Tell
 ) -> Model:
     revision = path.name if kind == "hub" else None
-    size = sum(file.stat().st_size for file in read)
-    return Model(spec, path, weights_name(read, tell), kind, revision, size, _precision(path), "")
+    size = sum(file.stat().st_size for file in model_files)
+    return Model(
+        spec,
+        path,
+        weights_name(model_files, tell),
+        kind,
+        revision,
+        size,
+        _describe_precision(path),
+        "",
+    )
 
 
-def _cache() -> Path:
+def _hub_cache() -> Path:
     from huggingface_hub import constants
 
     return Path(constants.HF_HUB_CACHE)
 
 
-def _storage(repo: str) -> Path:
-    return _cache() / f"models--{repo.replace('/', '--')}"
+def _repository_folder(repo: str) -> Path:
+    return _hub_cache() / f"models--{repo.replace('/', '--')}"
 
 
-def _reference(repo: str, revision: str | None) -> Path:
+def _reference_file(repo: str, revision: str | None) -> Path:
     """The file of the cache that says which commit a branch or tag is."""
-    return _storage(repo) / "refs" / (revision or "main")
+    return _repository_folder(repo) / "refs" / (revision or "main")
 
 
-def _snapshot(repo: str, revision: str | None) -> Path | None:
+def _snapshot_folder(repo: str, revision: str | None) -> Path | None:
     """The folder of a revision in the hub's cache, as the cache's own branch and tag names say."""
-    reference = _reference(repo, revision)
-    commit = _commit(reference) if reference.is_file() else revision
+    reference = _reference_file(repo, revision)
+    commit = _read_commit(reference) if reference.is_file() else revision
     if not commit or "/" in commit:  # a branch that is not here
         return None
-    path = _storage(repo) / "snapshots" / commit
+    path = _repository_folder(repo) / "snapshots" / commit
     return path if path.is_dir() else None
 
 
-def _commit(reference: Path) -> str | None:
+def _read_commit(reference: Path) -> str | None:
     """The commit that a branch or tag is; None where its file is damaged: a pull writes it anew."""
     try:
-        said = reference.read_text("ascii").strip()
+        commit = reference.read_text("ascii").strip()
     except (OSError, ValueError):
         return None
-    return said if re.fullmatch("[0-9a-f]{40}", said) else None
+    return commit if re.fullmatch("[0-9a-f]{40}", commit) else None
 
 
-def _size(path: Path, layout: Layout) -> int:
+def _model_size(path: Path, layout: Layout) -> int:
     """Bytes of what a folder has of the files that matter."""
     if not path.is_dir():
         return 0
-    found = {file for pattern in layout.patterns for file in path.glob(pattern) if file.is_file()}
-    return sum(file.stat().st_size for file in found)
+    model_files = {
+        file for pattern in layout.patterns for file in path.glob(pattern) if file.is_file()
+    }
+    return sum(file.stat().st_size for file in model_files)
 
 
 def damage(family: Family, path: Path, tell: Tell = quiet) -> Iterator[str]:
     """The files in a folder that should be those of `Family.hub` and are not. Each is read whole,
     once."""
-    known = _Hashes.load(files.library() / "hashes.json")
-    for name, published in family.published.items():
+    hashes = _HashTable.load(files.library() / "hashes.json")
+    for name, published_hash in family.published.items():
         if not (path / name).is_file():
             continue
-        content = known.of(path / name, tell, trust_names=False)
-        if content != published:
-            yield f"{path / name}: SHA-256 {content[:12]}…, of the published file {published[:12]}…"
-    known.save()
+        file_hash = hashes.file_hash(path / name, tell, trust_names=False)
+        if file_hash != published_hash:
+            yield (
+                f"{path / name}: SHA-256 {file_hash[:12]}…, of the published file "
+                f"{published_hash[:12]}…"
+            )
+    hashes.save()
 
 
 # -- what a folder holds ---------------------------------------------------------------------------
@@ -357,27 +379,29 @@ def weight_files(path: Path) -> list[Path]:
     index = path / "model.safetensors.index.json"
     for file in (path / "model.safetensors", index, path / "pytorch_model.bin"):
         if file.is_file():
-            return _shards(index) if file == index else [file]
+            return _read_shards(index) if file == index else [file]
     raise NoModel("the weights are missing (model.safetensors)")
 
 
-def _shards(index: Path) -> list[Path]:
-    path, listed = index.parent, _object(index, _INDEX_LIMIT).get("weight_map")
-    said = list(listed.values()) if isinstance(listed, dict) else []
-    names = sorted({name for name in said if isinstance(name, str)})
+def _read_shards(index: Path) -> list[Path]:
+    path, weight_map = index.parent, _read_object(index, _INDEX_LIMIT).get("weight_map")
+    shard_names = list(weight_map.values()) if isinstance(weight_map, dict) else []
+    names = sorted({name for name in shard_names if isinstance(name, str)})
     # one that leads elsewhere is none of the model's
-    if not names or not all(isinstance(name, str) and _SHARD.fullmatch(name) for name in said):
+    if not names or not all(
+        isinstance(name, str) and _SHARD_NAME.fullmatch(name) for name in shard_names
+    ):
         raise NoModel(f"{index.name} is not a list of shards")
     missing = [name for name in names if not (path / name).is_file()]
     if missing:
-        some = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
-        raise NoModel(f"{len(missing)} of {len(names)} shards are missing: {some}")
+        listing = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
+        raise NoModel(f"{len(missing)} of {len(names)} shards are missing: {listing}")
     return [path / name for name in names]
 
 
 def _language_files(path: Path) -> list[Path]:
-    facts = config(path)
-    if not facts:
+    settings = config(path)
+    if not settings:
         raise NoModel("no config.json that can be read; is this a language model?")
     if not is_language(path):
         raise NoModel("is no language model: its config.json names no model_type")
@@ -389,19 +413,21 @@ def _language_files(path: Path) -> list[Path]:
         tensors(file)
     if not any((path / name).is_file() for name in ("tokenizer.json", "tokenizer.model")):
         raise NoModel("tokenizer.json is missing")
-    beside = [path / name for name in _LANGUAGE_FILES]
-    return [path / "config.json", *(file for file in beside if file.is_file()), *weights]
+    optional_files = [path / name for name in _LANGUAGE_FILES]
+    return [path / "config.json", *(file for file in optional_files if file.is_file()), *weights]
 
 
 def is_language(path: Path) -> bool:
     """Whether a checkpoint's config.json is a language model's: it has a type, and is none that
     speaks."""
-    facts = config(path)
-    kinds = (facts.get("model_type"), facts.get("architecture", ""))
-    return isinstance(kinds[0], str) and not any(str(k).startswith(_SPEAKING) for k in kinds)
+    settings = config(path)
+    architectures = (settings.get("model_type"), settings.get("architecture", ""))
+    return isinstance(architectures[0], str) and not any(
+        str(architecture).startswith(_SPEECH_ARCHITECTURES) for architecture in architectures
+    )
 
 
-_SPEAKING = ("voxcpm", "cosyvoice")
+_SPEECH_ARCHITECTURES = ("voxcpm", "cosyvoice")
 """How the names of architectures begin that speak."""
 
 
@@ -418,13 +444,13 @@ def tensors(file: Path) -> Mapping[str, Any]:
         return {}
     size = file.stat().st_size
     try:
-        with file.open("rb") as opened:
-            (length,) = struct.unpack("<Q", opened.read(8))
+        with file.open("rb") as stream:
+            (length,) = struct.unpack("<Q", stream.read(8))
             if length > min(size, _HEADER_LIMIT):
                 raise ValueError
-            header = json.loads(opened.read(length))
+            header = json.loads(stream.read(length))
         header.pop("__metadata__", None)
-        ends = [e["data_offsets"][1] for e in header.values()]
+        ends = [tensor["data_offsets"][1] for tensor in header.values()]
         if not all(type(end) is int and 0 <= end < 2**60 for end in ends):
             raise ValueError
         end = 8 + length + max(ends, default=0)
@@ -438,74 +464,76 @@ def tensors(file: Path) -> Mapping[str, Any]:
 
 def config(path: Path) -> Mapping[str, Any]:
     """A checkpoint's config.json; empty where there is none that can be read."""
-    return _object(path / "config.json", _CONFIG_LIMIT)
+    return _read_object(path / "config.json", _CONFIG_LIMIT)
 
 
-def _object(path: Path, most: int) -> Mapping[str, Any]:
+def _read_object(path: Path, max_bytes: int) -> Mapping[str, Any]:
     """A JSON object of at most so many bytes; empty where the file is none."""
     try:
-        if not path.is_file() or path.stat().st_size > most:
+        if not path.is_file() or path.stat().st_size > max_bytes:
             return {}
-        data = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    return data if isinstance(data, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
-def _precision(path: Path) -> str:
-    facts = config(path)
-    dtype = facts.get("dtype") or facts.get("torch_dtype")
-    scheme = facts.get("quantization") or facts.get("quantization_config")
+def _describe_precision(path: Path) -> str:
+    settings = config(path)
+    dtype = settings.get("dtype") or settings.get("torch_dtype")
+    scheme = settings.get("quantization") or settings.get("quantization_config")
     bits = scheme.get("bits") if isinstance(scheme, dict) else None
-    known = isinstance(dtype, str) and re.fullmatch(r"\w{1,20}", dtype)
-    said = f"language models in {bits} bits" if type(bits) is int and 0 < bits <= 16 else ""
-    return ", ".join(filter(None, (str(dtype) if known else "", said)))
+    is_known = isinstance(dtype, str) and re.fullmatch(r"\w{1,20}", dtype)
+    quantization = f"language models in {bits} bits" if type(bits) is int and 0 < bits <= 16 else ""
+    return ", ".join(filter(None, (str(dtype) if is_known else "", quantization)))
 
 
 # -- what names the bytes --------------------------------------------------------------------------
 
 
-def weights_name(read: list[Path], tell: Tell = quiet) -> str:
+def weights_name(model_files: list[Path], tell: Tell = quiet) -> str:
     """A name for the bytes of files, whole; what was hashed once is remembered by size and time.
 
     Unlike the `fingerprint` of `voxcpm2`, which looks at the first kilobyte of each tensor, it
     tells any two models apart; so this is what goes into keys.
     """
-    known = _Hashes.load(files.library() / "hashes.json")
-    root = read[0].parent
-    name = keys.key({file.relative_to(root).as_posix(): known.of(file, tell) for file in read})
-    known.save()
+    hashes = _HashTable.load(files.library() / "hashes.json")
+    root = model_files[0].parent
+    name = keys.key(
+        {file.relative_to(root).as_posix(): hashes.file_hash(file, tell) for file in model_files}
+    )
+    hashes.save()
     return name
 
 
-class _Hashes:
+class _HashTable:
     """SHA-256 of large files that were read before."""
 
     def __init__(self, path: Path, rows: dict[str, Any]) -> None:
         self._path, self._rows, self._changed = path, rows, False
 
     @classmethod
-    def load(cls, path: Path) -> _Hashes:
+    def load(cls, path: Path) -> _HashTable:
         """A table that is torn or gone costs the time to hash again."""
         rows = files.load_json(path, {})
         return cls(path, rows if isinstance(rows, dict) else {})
 
-    def of(self, file: Path, tell: Tell, *, trust_names: bool = True) -> str:
+    def file_hash(self, file: Path, tell: Tell, *, trust_names: bool = True) -> str:
         """Of a file's bytes. Raises OSError."""
-        real = file.resolve()
-        is_named = real.parent.name == "blobs" and re.fullmatch("[0-9a-f]{64}", real.name)
+        real_path = file.resolve()
+        is_named = real_path.parent.name == "blobs" and re.fullmatch("[0-9a-f]{64}", real_path.name)
         if trust_names and is_named:
-            return real.name  # the hub's cache names large files by their SHA-256
-        stat = real.stat()
-        row = self._rows.get(str(real))
+            return real_path.name  # the hub's cache names large files by their SHA-256
+        stat = real_path.stat()
+        row = self._rows.get(str(real_path))
         if isinstance(row, list) and row[:2] == [stat.st_size, stat.st_mtime_ns]:
             return str(row[-1])
         if stat.st_size > 200_000_000:
             tell(f"reading {file.name} ({stat.st_size / 1e9:.1f} GB) to know it by, once")
-        found = keys.file_content(real)
-        self._rows[str(real)] = [stat.st_size, stat.st_mtime_ns, found]
+        file_hash = keys.file_content(real_path)
+        self._rows[str(real_path)] = [stat.st_size, stat.st_mtime_ns, file_hash]
         self._changed = True
-        return found
+        return file_hash
 
     def save(self) -> None:
         if self._changed:
@@ -530,37 +558,44 @@ class Download:
     """Bytes that are not here yet."""
 
 
-def look_up(spec: str, families: Sequence[Family], others: Sequence[Layout] = ()) -> Download:
-    """Ask the hub what a pull would fetch; auto is the first family's. `others` are models that do
-    not speak. Raises UsageError, EngineUnavailable."""
+def look_up(
+    spec: str, families: Sequence[Family], other_layouts: Sequence[Layout] = ()
+) -> Download:
+    """Asks the hub what a pull would fetch; "auto" is the first family's model. `other_layouts` are
+    models that do not speak. Raises UsageError, EngineUnavailable."""
     from huggingface_hub import snapshot_download
 
-    repo, revision = _repository(families[0].hub if spec == "auto" else spec, families)
-    wanted = _wanted(families, others)
-    with _in_words(repo, revision), _same_reference(repo, revision):
-        rows = snapshot_download(repo, revision=revision, allow_patterns=wanted, dry_run=True)
-    if not rows:
+    repo, revision = _parse_repository(families[0].hub if spec == "auto" else spec, families)
+    patterns = _fetch_patterns(families, other_layouts)
+    with _translate_hub_errors(repo, revision), _preserved_reference(repo, revision):
+        files_ = snapshot_download(repo, revision=revision, allow_patterns=patterns, dry_run=True)
+    if not files_:
         raise UsageError(f"{repo} has no checkpoint: no config.json, no weights")
     return Download(
         repo,
         revision,
-        rows[0].commit_hash,
-        sum(row.file_size or 0 for row in rows),
-        sum(row.file_size or 0 for row in rows if row.will_download),
+        files_[0].commit_hash,
+        sum(file.file_size or 0 for file in files_),
+        sum(file.file_size or 0 for file in files_ if file.will_download),
     )
 
 
-def _wanted(families: Sequence[Family], others: Sequence[Layout]) -> list[str]:
+def _fetch_patterns(families: Sequence[Family], other_layouts: Sequence[Layout]) -> list[str]:
     """What is fetched of any repository: what it is shows when it is here."""
-    layouts = [LANGUAGE_LAYOUT, *others, *families, *(one.tuned for one in families if one.tuned)]
+    layouts = [
+        LANGUAGE_LAYOUT,
+        *other_layouts,
+        *families,
+        *(family.tuned for family in families if family.tuned),
+    ]
     return list(dict.fromkeys(pattern for layout in layouts for pattern in layout.patterns))
 
 
 def pull(
     download: Download,
     families: Sequence[Family],
-    tell: Progress = lambda done, total: None,
-    others: Sequence[Layout] = (),
+    on_progress: Progress = lambda done, total: None,
+    other_layouts: Sequence[Layout] = (),
 ) -> Model:
     """Fetch what is missing; what an earlier try has fetched stays. From then on the id means it.
 
@@ -570,73 +605,76 @@ def pull(
 
     repo, revision = download.repo, download.revision
     spec = f"{repo}@{revision}" if revision else repo
-    _room(_cache(), download.missing)
+    _check_disk_space(_hub_cache(), download.missing)
     with (
-        _in_words(repo, revision),
-        _watched(_storage(repo) / "blobs", download, tell),
+        _translate_hub_errors(repo, revision),
+        _progress_reports(_repository_folder(repo) / "blobs", download, on_progress),
     ):
         # by its commit: what a branch means here changes when all is there, not before
-        wanted = _wanted(families, others)
-        path = Path(snapshot_download(repo, revision=download.commit, allow_patterns=wanted))
-    tuned = [one.tuned for one in families if one.tuned]
-    layouts = (*families, *others, LANGUAGE_LAYOUT, *tuned)
+        patterns = _fetch_patterns(families, other_layouts)
+        path = Path(snapshot_download(repo, revision=download.commit, allow_patterns=patterns))
+    tuned_layouts = [one.tuned for one in families if one.tuned]
+    layouts = (*families, *other_layouts, LANGUAGE_LAYOUT, *tuned_layouts)
     layout = next((one for one in layouts if one.is_one(path)), families[0])
     try:
         layout.read(path)
     except NoModel as error:
         raise EngineUnavailable(f"{spec}: {error}, even after the download") from None
     if revision != download.commit:
-        files.write(_reference(repo, revision), download.commit.encode())
+        files.write(_reference_file(repo, revision), download.commit.encode())
     return find_as(layout, spec)
 
 
-def _repository(spec: str, families: Sequence[Family]) -> tuple[str, str | None]:
-    found = hub_id(spec)
-    if found is None or Path(spec).expanduser().is_dir():
-        own = " or ".join(family.engine for family in families)
+def _parse_repository(spec: str, families: Sequence[Family]) -> tuple[str, str | None]:
+    repo_and_revision = hub_id(spec)
+    if repo_and_revision is None or Path(spec).expanduser().is_dir():
+        engines = " or ".join(family.engine for family in families)
         raise UsageError(
             f"{spec}: only a hub id (owner/name or owner/name@revision) or an engine's own model "
-            f"({own}), or what listens by its own name (recogniser, small.en) can be pulled"
+            f"({engines}), or what listens by its own name (recogniser, small.en) can be pulled"
         )
-    return found
+    return repo_and_revision
 
 
 @contextlib.contextmanager
-def _same_reference(repo: str, revision: str | None) -> Iterator[None]:
+def _preserved_reference(repo: str, revision: str | None) -> Iterator[None]:
     """What a branch means here stays what it is: the hub's library moves it when it only looks."""
-    path = _reference(repo, revision)
-    before = path.read_bytes() if path.is_file() else None
+    path = _reference_file(repo, revision)
+    previous_content = path.read_bytes() if path.is_file() else None
     try:
         yield
     finally:
-        if before is not None:
-            files.write(path, before)
+        if previous_content is not None:
+            files.write(path, previous_content)
         else:
             path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def _watched(blobs: Path, download: Download, tell: Progress) -> Iterator[None]:
+def _progress_reports(blobs: Path, download: Download, on_progress: Progress) -> Iterator[None]:
     """Tell how far a download is, twice a second, from the sizes of what it writes."""
-    before = download.bytes - download.missing
-    start = _weighed(blobs)
-    ended = threading.Event()
+    previous_bytes = download.bytes - download.missing
+    start_size = _folder_size(blobs)
+    is_finished = threading.Event()
 
     def watch() -> None:
-        while not ended.wait(0.5):
-            tell(min(download.bytes, before + max(0, _weighed(blobs) - start)), download.bytes)
+        while not is_finished.wait(0.5):
+            on_progress(
+                min(download.bytes, previous_bytes + max(0, _folder_size(blobs) - start_size)),
+                download.bytes,
+            )
 
     thread = threading.Thread(target=watch, name="narrator-pull", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        ended.set()
+        is_finished.set()
         thread.join()
-    tell(download.bytes, download.bytes)
+    on_progress(download.bytes, download.bytes)
 
 
-def _weighed(folder: Path) -> int:
+def _folder_size(folder: Path) -> int:
     total = 0
     for path in folder.glob("*"):
         with contextlib.suppress(OSError):  # renamed meanwhile
@@ -644,18 +682,20 @@ def _weighed(folder: Path) -> int:
     return total
 
 
-def _room(folder: Path, wanted: int) -> None:
+def _check_disk_space(folder: Path, required_bytes: int) -> None:
     with files.storage(folder):
-        free = machine.free(folder)
-    if wanted and free < 1.02 * wanted:
+        free_bytes = machine.free(folder)
+    if required_bytes and free_bytes < 1.02 * required_bytes:
         raise StorageError(
-            f"{folder}: needs {wanted / 1e9:.1f} GB, {free / 1e9:.1f} GB are free; make room, or "
-            "set HF_HOME (downloads) or NARRATOR_HOME (conversions) to a folder on another disk"
+            f"{folder}: needs {required_bytes / 1e9:.1f} GB, "
+            f"{free_bytes / 1e9:.1f} GB are free; "
+            "make room, or set HF_HOME (downloads) or NARRATOR_HOME (conversions) to a folder on "
+            "another disk"
         )
 
 
 @contextlib.contextmanager
-def _in_words(repo: str, revision: str | None) -> Iterator[None]:
+def _translate_hub_errors(repo: str, revision: str | None) -> Iterator[None]:
     """The hub's exceptions become ours."""
     from huggingface_hub.errors import (
         DryRunError,
@@ -689,7 +729,8 @@ def _in_words(repo: str, revision: str | None) -> Iterator[None]:
     except (OSError, network, XetDownloadError) as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StorageError(
-                f"{_cache()}: the disk is full; what was fetched stays: make room and pull again"
+                f"{_hub_cache()}: the disk is full; what was fetched stays: make room and "
+                "pull again"
             ) from error
         raise EngineUnavailable(
             f"{repo}: the hub cannot be reached ({_first_line(error)}). What was fetched stays: go "
@@ -718,16 +759,16 @@ def convert(
         raise UsageError(f"{target}: exists already; give a new directory")
     with files.storage(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    _room(target.parent, _size(source, family))
+    _check_disk_space(target.parent, _model_size(source, family))
     command = [sys.executable, "-m", family.package, "convert", str(source), str(target)]
     command += ["--quantize", str(bits)] if bits is not None else []
     command += ["--dtype", dtype] if dtype else []
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 0 and target.is_dir():
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode == 0 and target.is_dir():
         return target
-    lines = done.stderr.strip().splitlines()
-    why = lines[-1].removeprefix("error: ") if lines else f"it ended with {done.returncode}"
-    raise EngineUnavailable(f"{source}: cannot be converted: {why}")
+    lines = process.stderr.strip().splitlines()
+    reason = lines[-1].removeprefix("error: ") if lines else f"it ended with {process.returncode}"
+    raise EngineUnavailable(f"{source}: cannot be converted: {reason}")
 
 
 def assemble(family: Family, source: Path, tell: Tell = quiet) -> Model:
@@ -738,7 +779,7 @@ def assemble(family: Family, source: Path, tell: Tell = quiet) -> Model:
     if not source.is_dir():
         raise UsageError(f"{source}: no such folder")
     target = converted(family.hub)
-    with files.storage(target), _scratch(target.parent) as scratch:
+    with files.storage(target), _temporary_folder(target.parent) as scratch:
         family.assemble(source, scratch / target.name, tell)
         if target.exists():
             target.rename(scratch / "old")
@@ -761,19 +802,19 @@ def shrink(family: Family, model: Model) -> Model:
     if not (origin(target) == model.revision and find(family, str(target)).path):
         with (
             files.storage(target),
-            _scratch(target.parent) as scratch,
+            _temporary_folder(target.parent) as scratch,
         ):
-            made = convert(family, model.path, scratch / target.name)
+            conversion = convert(family, model.path, scratch / target.name)
             source = {"repository": repo, "commit": model.revision, "bits": 8}
-            files.write(made / ORIGIN, json.dumps(source).encode())
+            files.write(conversion / ORIGIN_FILE, json.dumps(source).encode())
             if target.exists():
                 target.rename(scratch / "old")
-            made.rename(target)
+            conversion.rename(target)
     return find(family, str(target))
 
 
 @contextlib.contextmanager
-def _scratch(parent: Path) -> Iterator[Path]:
+def _temporary_folder(parent: Path) -> Iterator[Path]:
     parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=parent) as name:
         yield Path(name)
@@ -782,7 +823,7 @@ def _scratch(parent: Path) -> Iterator[Path]:
 def origin(path: Path) -> str | None:
     """The commit that a conversion was made from."""
     try:
-        commit = json.loads((path / ORIGIN).read_bytes())["commit"]
+        commit = json.loads((path / ORIGIN_FILE).read_bytes())["commit"]
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
     return str(commit)

@@ -1,8 +1,7 @@
-"""A language model that reads: how likely each of a few answers is after a prompt, or a line that
-it writes.
+"""A language model that rates given answers to a prompt, or writes a line.
 
-mlx-lm has the networks; it and MLX are loaded by `load`, and used on the thread that called it.
-Knows tokens and memory, nothing of books: its caller says what is asked and what an answer means.
+The networks are mlx-lm's; it and MLX are imported by `load`, and used on the thread that called it.
+Knows tokens and memory, nothing of books: callers choose the questions and interpret the answers.
 """
 
 from __future__ import annotations
@@ -23,54 +22,56 @@ from narrator.engines.mlx.memory import MemoryLimits, device_memory, is_out_of_m
 from narrator.errors import EngineUnavailable
 from narrator.installation import install_command
 
-ROWS = 4
-"""Questions side by side, where memory allows: of a network of experts, more than one question's
-few tokens read nearly all weights anyway."""
-_SHARE = 8
-"""The part of the device's memory that copies of a prompt's cache may take: one in so many."""
-_AT_ONCE = 512
-"""Tokens of a prompt that are read at once: more take memory and are no faster."""
-_NO_CONTEXT = 32_768
-"""Tokens, where a model does not say how many it was made for."""
+DEFAULT_ROWS = 4
+"""Questions side by side, if memory allows. More bring little: in a network of experts, the tokens
+of a few questions read nearly all weights anyway."""
+_CACHE_DIVISOR = 8
+"""Copies of a prompt's cache may take the device's memory divided by this."""
+_PREFILL_TOKENS = 512
+"""Tokens of a prompt that are read at once; more take memory and are no faster."""
+_DEFAULT_CONTEXT = 32_768
+"""Tokens of context of a model whose config does not say."""
 
-_THINKING = {
+_ANSWER_STARTS = {
     "<think>": "\n\n</think>\n\n",
     "<|start|>assistant": "<|channel|>final<|message|>",
 }
-"""Ends of templates whose models think first, whatever they are told -> how an answer begins."""
+"""End of the templates of models that always think first -> text that starts the answer instead."""
 
 Tokens = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Suffix:
-    """What is read after a prompt's common part, for one question."""
+    """The tokens of one question after the common part of all prompts."""
 
     question: int
     tokens: Tokens
     """The rest of the prompt, and all but the last token of some answers."""
     answers: tuple[tuple[int, Tokens], ...]
-    """Their places, and their tokens, alike but for the last."""
+    """(index of the option, tokens) of answers that differ in their last token alone."""
 
 
 class LanguageModel:
-    """A language model of mlx-lm in memory, with what it has read and written so far."""
+    """A language model of mlx-lm in memory, with counts of tokens read and written."""
 
-    def __init__(self, found: models.Model, network: Any, tokenizer: Any, rows: int = ROWS) -> None:
-        path = found.path or Path()
+    def __init__(
+        self, model: models.Model, network: Any, tokenizer: Any, rows: int = DEFAULT_ROWS
+    ) -> None:
+        path = model.path or Path()
         facts = models.config(path)
         facts = {**facts, **(facts.get("text_config") or {})}
-        own = found.spec.split("@")[0].rstrip("/").rpartition("/")[2]
-        self.name = "-".join(own.split()) or "model"
-        """For people and rows: without spaces."""
-        self.identity = found.weights
-        """Names its bytes."""
-        self.longest = int(facts.get("max_position_embeddings") or _NO_CONTEXT)
-        """Tokens that a prompt and its answer may have together."""
+        model_name = model.spec.split("@")[0].rstrip("/").rpartition("/")[2]
+        self.name = "-".join(model_name.split()) or "model"
+        """Its name for people and tables, without spaces."""
+        self.identity = model.weights
+        """Hash of its files."""
+        self.longest = int(facts.get("max_position_embeddings") or _DEFAULT_CONTEXT)
+        """Limit of a prompt and its answer, in tokens."""
         self.read = 0
-        """Tokens so far."""
+        """Tokens read so far."""
         self.written = 0
-        """Tokens so far."""
+        """Tokens written so far."""
         self._network, self._tokenizer = network, tokenizer
         self._rows = rows
         self._limits = MemoryLimits()
@@ -82,68 +83,74 @@ class LanguageModel:
         self.close()
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Frees the memory."""
         import mlx.core as mx
 
         self._network = None
         mx.clear_cache()
         self._limits.restore()
 
-    # -- what is asked
+    # -- questions
 
     def count(self, text: str) -> int:
-        """Tokens of a text."""
+        """Counts the tokens of a text."""
         return len(self._tokenizer.encode(text, add_special_tokens=False))
 
     def likelihoods(
         self, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[list[float]]:
-        """For each question, how likely the options are as its answer: they sum to 1.
+        """Returns the probabilities of the options as the answer to each question; they sum to 1.
 
-        A message is `shared` and a question; what messages have in common is read once. No option
-        may begin another: then an option's probability is that of all its tokens, however many
-        they are. Raises EngineUnavailable, out of memory too.
+        A message is `shared` and a question; the tokens that all messages share are read once. No
+        option may be a prefix of another, since an option's probability is that of all its tokens.
+        Raises EngineUnavailable, also when out of memory.
         """
-        tails, drop = self._tails(options)
-        whole = [self._encoded(self._prompt(shared + question)) for question in questions]
-        prompts = [tokens[: len(tokens) - drop] for tokens in whole]
-        common = min((_common(prompts[0], one) for one in prompts), default=0)
-        common = min([common, *(len(one) - 1 for one in prompts)])
+        tails, drop_count = self._option_tails(options)
+        full_prompts = [self._encode(self._prompt(shared + question)) for question in questions]
+        prompts = [tokens[: len(tokens) - drop_count] for tokens in full_prompts]
+        common_length = min(
+            (_common_prefix_length(prompts[0], tokens_) for tokens_ in prompts), default=0
+        )
+        common_length = min([common_length, *(len(tokens_) - 1 for tokens_ in prompts)])
         rows = [
-            _Suffix(place, (*prompt[common:], *head), answers)
-            for place, prompt in enumerate(prompts)
-            for head, answers in _by_head(tails)
+            _Suffix(index, (*prompt[common_length:], *head), answers)
+            for index, prompt in enumerate(prompts)
+            for head, answers in _group_by_head(tails)
         ]
         scores = np.full((len(questions), len(options)), -np.inf)
-        with _in_words(self.name):
-            cache = self._filled(prompts[0][:common]) if prompts else []
-            beside = self._side_by_side(cache)
-            for start in range(0, len(rows), beside):
-                some = rows[start : start + beside]
-                for row, logs in zip(some, self._logs(some, cache), strict=True):
-                    for place, tail in row.answers:
-                        steps = zip(logs[-len(tail) :], tail, strict=True)
-                        scores[row.question, place] = sum(float(log[one]) for log, one in steps)
-        self._spare()
+        with _translate_errors(self.name):
+            cache = self._fill_cache(prompts[0][:common_length]) if prompts else []
+            batch_size = self._max_rows(cache)
+            for start in range(0, len(rows), batch_size):
+                batch = rows[start : start + batch_size]
+                for row, log_probabilities in zip(
+                    batch, self._log_probabilities(batch, cache), strict=True
+                ):
+                    for index, tail in row.answers:
+                        steps = zip(log_probabilities[-len(tail) :], tail, strict=True)
+                        scores[row.question, index] = sum(
+                            float(log[tokens_]) for log, tokens_ in steps
+                        )
+        self._free_memory()
         if not np.isfinite(scores).all():
             raise EngineUnavailable(f"{self.name}: gives no numbers; its weights may be damaged")
         odds = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
         return (odds / odds.sum(axis=1, keepdims=True)).tolist()
 
-    def write(self, message: str, most: int) -> str:
-        """The likeliest line after a message, of so many tokens at most.
+    def write(self, message: str, max_tokens: int) -> str:
+        """Writes the likeliest line after a message, greedily, of so many tokens at most.
 
         Raises EngineUnavailable.
         """
         import mlx.core as mx
 
-        prompt = self._encoded(self._prompt(message))
+        prompt = self._encode(self._prompt(message))
         text = self._tokenizer.detokenizer
-        with _in_words(self.name):
-            cache = self._filled(prompt[:-1])
+        with _translate_errors(self.name):
+            cache = self._fill_cache(prompt[:-1])
             token = prompt[-1]
             self.read += 1
-            for _ in range(most):
+            for _ in range(max_tokens):
                 logits = self._network(mx.array([[token]]), cache=cache)[0, -1]
                 token = int(mx.argmax(logits))
                 if token in self._tokenizer.eos_token_ids:
@@ -153,105 +160,116 @@ class LanguageModel:
                 if "\n" in text.text.lstrip():
                     break
         text.finalize()
-        self._spare()
+        self._free_memory()
         return str(text.text)
 
     # -- tokens
 
     def _prompt(self, message: str) -> str:
-        """A message as the model was taught to answer one."""
+        """Formats a message with the model's chat template, if it has one."""
         if not self._tokenizer.has_chat_template:
             return f"{message}\nAnswer:"
-        said = [{"role": "user", "content": message}]
+        messages = [{"role": "user", "content": message}]
         prompt = str(
             self._tokenizer.apply_chat_template(
-                said, tokenize=False, add_generation_prompt=True, enable_thinking=False
+                messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
             )
         )
-        for ending, more in _THINKING.items():
+        for ending, answer_start in _ANSWER_STARTS.items():
             if prompt.rstrip().endswith(ending):
-                return prompt.rstrip() + more
+                return prompt.rstrip() + answer_start
         return prompt
 
-    def _encoded(self, prompt: str) -> Tokens:
-        """The tokens of a prompt; a template has what stands at a text's beginning by itself."""
-        special = not self._tokenizer.has_chat_template
-        return tuple(self._tokenizer.encode(prompt, add_special_tokens=special))
+    def _encode(self, prompt: str) -> Tokens:
+        """Returns the tokens of a prompt; a chat template contains the special tokens already."""
+        adds_special_tokens = not self._tokenizer.has_chat_template
+        return tuple(self._tokenizer.encode(prompt, add_special_tokens=adds_special_tokens))
 
-    def _tails(self, options: Sequence[str]) -> tuple[list[Tokens], int]:
-        """The tokens of each option as an answer, and how many at a prompt's end they replace.
+    def _option_tails(self, options: Sequence[str]) -> tuple[list[Tokens], int]:
+        """Returns the tokens of each option as an answer, and the number of tokens at the prompt's
+        end that they replace.
 
-        Of a tokenizer that joins the end of a prompt with what follows, they hold that, too.
+        It is above 0 for a tokenizer that joins the end of the prompt with the answer.
         """
         prompt = self._prompt("?")
         lead = "" if self._tokenizer.has_chat_template else " "
-        head = self._encoded(prompt)
-        whole = [self._encoded(prompt + lead + option) for option in options]
-        common = min(_common(head, one) for one in whole)
-        return [one[common:] for one in whole], len(head) - common
+        prompt_tokens = self._encode(prompt)
+        full_prompts = [self._encode(prompt + lead + option) for option in options]
+        common_length = min(
+            _common_prefix_length(prompt_tokens, answer_tokens) for answer_tokens in full_prompts
+        )
+        return [answer_tokens[common_length:] for answer_tokens in full_prompts], len(
+            prompt_tokens
+        ) - common_length
 
     # -- the network
 
-    def _filled(self, tokens: Tokens) -> list[Any]:
-        """A cache that has read tokens."""
+    def _fill_cache(self, tokens: Tokens) -> list[Any]:
+        """Returns a cache of the network after these tokens."""
         import mlx.core as mx
         from mlx_lm.models.cache import make_prompt_cache
 
         cache = make_prompt_cache(self._network)
-        for start in range(0, len(tokens), _AT_ONCE):
-            self._network(mx.array([tokens[start : start + _AT_ONCE]]), cache=cache)
-            mx.eval([one.state for one in cache])
+        for start in range(0, len(tokens), _PREFILL_TOKENS):
+            self._network(mx.array([tokens[start : start + _PREFILL_TOKENS]]), cache=cache)
+            mx.eval([layer.state for layer in cache])
             mx.clear_cache()
         self.read += len(tokens)
         return list(cache)
 
-    def _side_by_side(self, cache: Sequence[Any]) -> int:
-        """How many rows may go on from a cache at once."""
+    def _max_rows(self, cache: Sequence[Any]) -> int:
+        """Returns how many rows may continue from a cache at once."""
         if not _is_plain(cache):
             return 1
-        size = sum(one.nbytes for one in cache)
-        return max(1, min(self._rows, int(device_memory() / _SHARE / max(1, size))))
+        size = sum(layer.nbytes for layer in cache)
+        return max(1, min(self._rows, int(device_memory() / _CACHE_DIVISOR / max(1, size))))
 
-    def _logs(self, rows: Sequence[_Suffix], cache: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-        """For each row, the log probabilities of all tokens (steps, vocabulary) for as many last
-        steps as its answers have tokens."""
+    def _log_probabilities(
+        self, rows: Sequence[_Suffix], cache: Sequence[Any]
+    ) -> list[np.ndarray[Any, Any]]:
+        """Returns each row's log probabilities of all tokens (steps, vocabulary) at its last steps,
+        as many as its answers have tokens."""
         import mlx.core as mx
 
         longest = max(len(row.tokens) for row in rows)
-        # what stands to the right of a row is never looked at from within it
+        # attention is causal: padding on the right changes nothing within a row
         padded = [(*row.tokens, *(0,) * (longest - len(row.tokens))) for row in rows]
-        found = []
-        with _branched(cache, len(rows)) as branch:
-            out = self._network(mx.array(padded), cache=branch)
-            for place, row in enumerate(rows):
+        log_probabilities = []
+        with _branch_cache(cache, len(rows)) as branch:
+            logits = self._network(mx.array(padded), cache=branch)
+            for index, row in enumerate(rows):
                 steps = len(row.answers[0][1])
-                last = out[place, len(row.tokens) - steps : len(row.tokens)].astype(mx.float32)
-                found.append(last - mx.logsumexp(last, axis=-1, keepdims=True))
-            mx.eval(found)
+                answer_logits = logits[index, len(row.tokens) - steps : len(row.tokens)].astype(
+                    mx.float32
+                )
+                log_probabilities.append(
+                    answer_logits - mx.logsumexp(answer_logits, axis=-1, keepdims=True)
+                )
+            mx.eval(log_probabilities)
         self.read += sum(len(row.tokens) for row in rows)
-        return [np.array(one) for one in found]
+        return [np.array(array) for array in log_probabilities]
 
-    def _spare(self) -> None:
-        """Give back what MLX keeps of a prompt that is done with."""
+    def _free_memory(self) -> None:
+        """Frees the memory that MLX keeps for reuse."""
         import mlx.core as mx
 
         mx.clear_cache()
 
 
 def load(
-    found: models.Model, tell: Callable[[str], None] = quiet, *, rows: int = ROWS
+    found: models.Model, tell: Callable[[str], None] = quiet, *, rows: int = DEFAULT_ROWS
 ) -> LanguageModel:
-    """A language model that `models.find_language` found, loaded.
+    """Loads a language model that `models.find_language` found.
 
-    Raises EngineUnavailable in a line: no mlx-lm, no weights, weights that it cannot load.
+    Raises EngineUnavailable in one line: no mlx-lm, no weights, weights that it cannot load.
     """
-    # before what takes minutes is fetched
-    loader = _mlx_lm()
+    # first, since loading may take minutes
+    loader = _import_mlx_lm()
     if found.path is None:
         raise EngineUnavailable(found.note)
     tell(f"loading {found.spec} ({found.bytes / 1e9:.1f} GB)")
-    with _in_words(found.spec, _STRANGE):
-        # never with code from a checkpoint, and nobody is asked whether
+    with _translate_errors(found.spec, _LOAD_FAILURES):
+        # never run code from a checkpoint, and do not ask
         network, tokenizer = loader.load(
             str(found.path), tokenizer_config={"trust_remote_code": False}
         )
@@ -261,7 +279,7 @@ def load(
 
 
 def _try_template(model: LanguageModel) -> None:
-    """Raises ValueError where a checkpoint's template takes no plain message."""
+    """Raises ValueError if a checkpoint's chat template rejects a plain message."""
     from jinja2 import TemplateError
 
     try:
@@ -271,7 +289,7 @@ def _try_template(model: LanguageModel) -> None:
 
 
 def version() -> str:
-    """Of mlx-lm; "" where it is not installed."""
+    """Returns the version of mlx-lm; "" if it is not installed."""
     from importlib import metadata
 
     try:
@@ -280,85 +298,88 @@ def version() -> str:
         return ""
 
 
-def _mlx_lm() -> Any:
-    # it says at length that there is no PyTorch, which nobody needs here
+def _import_mlx_lm() -> Any:
+    # transformers warns at length that PyTorch is missing, which is not needed
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     try:
         prepare()
         import mlx_lm
     except (ImportError, ValueError, OSError) as error:  # it also sets a limit of open files
         name = error.name if isinstance(error, ImportError) else None
-        missing = (name or "").split(".")[0] in ("mlx_lm", "transformers")
+        is_missing = (name or "").split(".")[0] in ("mlx_lm", "transformers")
         raise EngineUnavailable(
             f"the language model needs mlx-lm: {install_command('casting')}"
-            if missing
+            if is_missing
             else f"mlx-lm cannot be loaded: {line_of(error)}"
         ) from error
     return mlx_lm
 
 
 _FAILURES: tuple[type[Exception], ...] = (RuntimeError, MemoryError, ValueError)
-_STRANGE = (*_FAILURES, KeyError, TypeError, AttributeError, OSError, ImportError)
-"""What loading a checkpoint may raise that is not as its type says."""
+_LOAD_FAILURES = (*_FAILURES, KeyError, TypeError, AttributeError, OSError, ImportError)
+"""Errors that loading a malformed checkpoint may raise."""
 
 
 @contextlib.contextmanager
-def _in_words(name: str, failures: tuple[type[Exception], ...] = _FAILURES) -> Iterator[None]:
-    """What a network fails on, in a line."""
+def _translate_errors(
+    name: str, failures: tuple[type[Exception], ...] = _FAILURES
+) -> Iterator[None]:
+    """Turns a network's errors into EngineUnavailable, in one line."""
     try:
         yield
     except failures as error:
         if is_out_of_memory(error):
-            what = "out of memory: close other programs, or name a smaller model (`--model`)"
-            raise EngineUnavailable(f"{name}: {what}") from error
+            message = "out of memory: close other programs, or name a smaller model (`--model`)"
+            raise EngineUnavailable(f"{name}: {message}") from error
         raise EngineUnavailable(f"{name}: mlx-lm fails with it: {line_of(error)}") from error
 
 
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two begin with alike."""
-    for place, (a, b) in enumerate(zip(one, other, strict=False)):
+def _common_prefix_length(first: Sequence[int], second: Sequence[int]) -> int:
+    """Returns the length of the common prefix of two token sequences."""
+    for index, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:
-            return place
-    return min(len(one), len(other))
+            return index
+    return min(len(first), len(second))
 
 
-def _by_head(tails: Sequence[Tokens]) -> list[tuple[Tokens, tuple[tuple[int, Tokens], ...]]]:
-    """Answers by all of their tokens but the last: those of one head take one row."""
+def _group_by_head(tails: Sequence[Tokens]) -> list[tuple[Tokens, tuple[tuple[int, Tokens], ...]]]:
+    """Groups (index, answer) by all tokens but the last: each group takes one row."""
     heads: dict[Tokens, list[tuple[int, Tokens]]] = {}
-    for place, tail in enumerate(tails):
-        heads.setdefault(tail[:-1], []).append((place, tail))
+    for index, tail in enumerate(tails):
+        heads.setdefault(tail[:-1], []).append((index, tail))
     return [(head, tuple(answers)) for head, answers in heads.items()]
 
 
 def _is_plain(cache: Sequence[Any]) -> bool:
-    """Whether a cache is keys and values of every token, which can be cut off and repeated."""
+    """Whether a cache holds keys and values of every token, so that it can be trimmed and
+    repeated."""
     from mlx_lm.models.cache import KVCache
 
-    return all(type(one) is KVCache for one in cache)
+    return all(type(layer) is KVCache for layer in cache)
 
 
 @contextlib.contextmanager
-def _branched(cache: Sequence[Any], rows: int) -> Iterator[list[Any]]:
-    """A cache for so many rows to go on from; the cache itself stays as it is."""
+def _branch_cache(cache: Sequence[Any], rows: int) -> Iterator[list[Any]]:
+    """Yields a cache for so many rows that continue from it; the cache itself does not change."""
     if not _is_plain(cache):
-        yield [copy.deepcopy(one) for one in cache]
+        yield [copy.deepcopy(layer) for layer in cache]
     elif rows > 1:
-        yield [_repeated(one, rows) for one in cache]
+        yield [_repeat_rows(layer, rows) for layer in cache]
     else:
-        before = [one.offset for one in cache]
+        offsets = [layer.offset for layer in cache]
         yield list(cache)
-        for one, offset in zip(cache, before, strict=True):
-            one.trim(one.offset - offset)
+        for layer, offset in zip(cache, offsets, strict=True):
+            layer.trim(layer.offset - offset)
 
 
-def _repeated(cache: Any, rows: int) -> Any:
+def _repeat_rows(cache: Any, rows: int) -> Any:
     import mlx.core as mx
     from mlx_lm.models.cache import KVCache
 
-    made = KVCache()
+    copy_ = KVCache()
     if not cache.empty():
-        made.keys, made.values = (
+        copy_.keys, copy_.values = (
             mx.broadcast_to(part, (rows, *part.shape[1:])) for part in cache.keys_and_values()
         )
-        made.offset = cache.offset
-    return made
+        copy_.offset = cache.offset
+    return copy_

@@ -1,11 +1,11 @@
 """Speech from worker processes: requests go out over pipes, and samples come back.
 
-A session keeps each worker supplied with a request to speak and one to go on with. A worker that
-dies or hangs is replaced. Knows no engine: a `WorkerProgram` says how a worker is started, and how
-a request and its answer travel.
+A session keeps each worker supplied with a request to speak and a next one. A worker that dies or
+hangs is replaced. Knows no engine: a `WorkerProgram` defines how a worker is started, and how
+requests and answers are encoded.
 
-An answer is a kind (uint8), two uint32 lengths and that many bytes: a payload and what goes with
-it. A worker's first answer has the kind `READY`, or a message that says why it cannot speak.
+An answer is a kind (uint8), two uint32 lengths and that many bytes: a payload and extra data. A
+worker's first answer has the kind `READY`, or a message that says why it cannot speak.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from narrator.errors import EngineFailure, EngineUnavailable
 
 ANSWER = struct.Struct("<BII")
 READY = 0
-AHEAD = 2
-"""Requests at a worker at a time: one being spoken, one for when it is done."""
-SHUTDOWN = 5.0
-"""Seconds that a worker may take to end."""
+REQUESTS_PER_WORKER = 2
+"""Requests at a worker at a time: one being spoken and the next."""
+SHUTDOWN_TIMEOUT = 5.0
+"""Seconds that a worker may take to exit."""
 
 
 class WorkerProgram(ABC):
-    """How an engine's workers are started and what passes between them and a session."""
+    """Defines how an engine's workers are started and how requests and answers are encoded."""
 
     title: str
     """The engine's name in messages: "the draft voice"."""
     timeout: float = 60.0
-    """Seconds without a sign of life from a worker that has work."""
+    """Seconds without output from a worker that has work."""
     start_timeout: float = 60.0
     """Seconds until a new worker must be ready."""
     retries_alone: bool = False
-    """Whether the request of a worker that died is tried once more, with no other beside it:
-    memory may have run out. Then one worker fewer goes on."""
+    """Whether the request of a worker that died is tried once more, while no other runs, since
+    memory may have run out. Then one worker fewer is used."""
 
     @property
     @abstractmethod
@@ -54,31 +54,31 @@ class WorkerProgram(ABC):
 
     @property
     def folder(self) -> Path | None:
-        """The folder that a worker runs in; this process's where it is None."""
+        """The working folder of a worker; None for this process's."""
         return None
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Variables of a worker beside those of this process."""
+        """Environment variables of a worker in addition to those of this process."""
         return {}
 
     @abstractmethod
     def pack(self, request: Request) -> bytes:
-        """A request as it goes to a worker."""
+        """Encodes a request for a worker."""
 
     @abstractmethod
     def unpack(self, request: Request, kind: int, payload: bytes, extra: bytes) -> Outcome:
-        """A worker's answer to a request."""
+        """Decodes a worker's answer to a request."""
 
     def fail(self, request: Request, reason: str) -> Outcome:
-        """A request that a worker cannot speak."""
+        """Returns the outcome of a request that no worker can speak."""
         text = request.text if len(request.text) <= 60 else request.text[:59] + "…"
         failure = EngineFailure(f"{self.title.removeprefix('the ')}: {reason}: {text!r}")
         return Outcome(request.key, request.attempt, failure=failure)
 
 
 class WorkerSession:
-    """Worker processes, each with a request to speak and one to go on with; the rest wait here."""
+    """Worker processes, each with a request to speak and a next one; the others wait here."""
 
     def __init__(self, program: WorkerProgram, workers: int, slots: int) -> None:
         """Starts the workers, and waits until they can speak. Raises EngineUnavailable."""
@@ -87,7 +87,7 @@ class WorkerSession:
         self._selector = selectors.DefaultSelector()
         self._queue: deque[Request] = deque()
         self._suspects: set[tuple[str, int]] = set()
-        """Requests that a worker died of: each is spoken alone."""
+        """(key, attempt) of requests during which a worker died: each is spoken alone."""
         self._workers: list[Worker] = []
         self.slots = slots
         self.busy = 1.0
@@ -95,23 +95,23 @@ class WorkerSession:
         try:
             for _ in range(workers):
                 self._start_worker()
-            while not all(worker.ready for worker in self._workers):
+            while not all(worker.is_ready for worker in self._workers):
                 self.advance()
         except EngineUnavailable:
             self.close()
             raise
 
     def add(self, request: Request) -> None:
-        """Take a request on; never waits."""
+        """Accepts a request; never waits."""
         self._queue.append(request)
         self._distribute()
 
     def advance(self) -> list[Outcome]:
-        """Outcomes of what has finished, after at most half a second.
+        """Returns outcomes of what has finished, after at most half a second.
 
         Raises EngineUnavailable when a worker cannot be replaced.
         """
-        if all(worker.ready and not worker.requests for worker in self._workers):
+        if all(worker.is_ready and not worker.requests for worker in self._workers):
             return []
         outcomes: list[Outcome] = []
         for key, events in self._selector.select(0.5):
@@ -124,15 +124,15 @@ class WorkerSession:
                 outcomes += self._receive(worker)
         now = time.monotonic()
         for worker in self._workers:
-            limit = self._program.timeout if worker.ready else self._program.start_timeout
-            if (worker.requests or not worker.ready) and now > worker.last_sign + limit:
+            limit = self._program.timeout if worker.is_ready else self._program.start_timeout
+            if (worker.requests or not worker.is_ready) and now > worker.last_sign + limit:
                 worker.is_overdue = True
                 worker.kill()  # its pipe ends, and the next call replaces it
         self._distribute()
         return outcomes
 
     def close(self) -> None:
-        """End the workers and what they are speaking. Requests in flight are dropped."""
+        """Ends the workers. Requests in flight are dropped."""
         for worker in self._workers:
             worker.process.terminate()
         for worker in self._workers:
@@ -158,7 +158,7 @@ class WorkerSession:
     def _distribute(self) -> None:
         while self._queue and self._workers:
             worker = min(self._workers, key=lambda worker: len(worker.requests))
-            if len(worker.requests) >= AHEAD or not self._may_send(self._queue[0]):
+            if len(worker.requests) >= REQUESTS_PER_WORKER or not self._may_send(self._queue[0]):
                 return
             request = self._queue.popleft()
             if not worker.requests:
@@ -168,20 +168,25 @@ class WorkerSession:
             self._send(worker)
 
     def _may_send(self, request: Request) -> bool:
-        """Whether a request must not wait until nothing else is spoken."""
-        running = [other for worker in self._workers for other in worker.requests]
-        alone = any((one.key, one.attempt) in self._suspects for one in (request, *running))
-        return not (alone and running)
+        """Whether a request may be sent now; one that must be spoken alone waits for the others."""
+        running = [
+            running_request for worker in self._workers for running_request in worker.requests
+        ]
+        has_suspect = any(
+            (candidate.key, candidate.attempt) in self._suspects
+            for candidate in (request, *running)
+        )
+        return not (has_suspect and running)
 
     def _send(self, worker: Worker) -> None:
-        """Write what the worker's pipe takes, and the rest when it takes more."""
+        """Writes as much as the worker's pipe takes, and the rest when it is writable again."""
         try:
             while worker.outbox:
                 del worker.outbox[: os.write(worker.stdin.fileno(), worker.outbox)]
         except BlockingIOError:
             pass
         except BrokenPipeError:
-            worker.outbox.clear()  # it is gone: the end of its stdout tells
+            worker.outbox.clear()  # it has ended, which `_receive` notices
         is_registered = worker.stdin in self._selector.get_map()
         if worker.outbox and not is_registered:
             self._selector.register(worker.stdin, selectors.EVENT_WRITE, worker)
@@ -190,21 +195,21 @@ class WorkerSession:
 
     def _receive(self, worker: Worker) -> list[Outcome]:
         try:
-            data = os.read(worker.stdout.fileno(), 1 << 20)
+            chunk = os.read(worker.stdout.fileno(), 1 << 20)
         except BlockingIOError:
             return []
-        if not data:
+        if not chunk:
             return self._replace(worker)
         worker.last_sign = time.monotonic()
-        worker.inbox += data
+        worker.inbox += chunk
         outcomes: list[Outcome] = []
-        while (answer := worker.answer()) is not None:
+        while (answer := worker.next_answer()) is not None:
             kind, payload, extra = answer
-            if not worker.ready:
+            if not worker.is_ready:
                 if kind != READY:
                     message = payload.decode("utf-8", "replace")
                     raise EngineUnavailable(f"{self._program.title} does not start: {message}")
-                worker.ready = True
+                worker.is_ready = True
                 continue
             request = worker.requests.popleft()
             self._suspects.discard((request.key, request.attempt))
@@ -212,36 +217,36 @@ class WorkerSession:
         return outcomes
 
     def _replace(self, worker: Worker) -> list[Outcome]:
-        """The worker is gone: what it was speaking failed, or is tried alone; what it had not begun
-        waits again."""
+        """Replaces a worker that has ended: its current request fails or is tried alone, its next
+        one waits again."""
         self._workers.remove(worker)
         self._dismiss(worker)
         ending = processes.ending(worker.process.returncode)
-        if not worker.ready:
+        if not worker.is_ready:
             return self._start_fewer(worker, ending)
         outcomes: list[Outcome] = []
         if worker.requests:
             request = worker.requests.popleft()
-            name = (request.key, request.attempt)
+            request_id = (request.key, request.attempt)
             self._queue.extendleft(reversed(worker.requests))
             limit = f"took more than {self._program.timeout:.0f} s"
-            end = limit if worker.is_overdue else ending
-            if self._program.retries_alone and name not in self._suspects:
-                self._suspects.add(name)
+            reason = limit if worker.is_overdue else ending
+            if self._program.retries_alone and request_id not in self._suspects:
+                self._suspects.add(request_id)
                 self._queue.appendleft(request)
                 self._count = max(1, self._count - 1)
-                self.note = f"{self._count} at a time: a worker {end}"
+                self.note = f"{self._count} at a time: a worker {reason}"
             else:
-                self._suspects.discard(name)
-                outcomes.append(self._program.fail(request, f"its worker {end}"))
+                self._suspects.discard(request_id)
+                outcomes.append(self._program.fail(request, f"its worker {reason}"))
         if len(self._workers) < self._count:
             self._start_worker()
         return outcomes
 
     def _start_fewer(self, worker: Worker, ending: str) -> list[Outcome]:
-        """A worker is gone before it could speak: where it was killed, memory may bear fewer.
+        """Handles a worker that ended before it was ready: if it was killed, memory may hold fewer.
 
-        Raises EngineUnavailable where none is left to try.
+        Raises EngineUnavailable when none is left to try.
         """
         was_killed = worker.process.returncode < 0 and not worker.is_overdue
         if not was_killed or self._count == 1:
@@ -254,7 +259,7 @@ class WorkerSession:
 
 
 class Worker:
-    """One process, and what is on its way to and from it."""
+    """One process, with its requests and the bytes in transit."""
 
     def __init__(self, program: WorkerProgram) -> None:
         self.process = subprocess.Popen(
@@ -273,37 +278,37 @@ class Worker:
         self.stdout: IO[bytes] = self.process.stdout
         os.set_blocking(self.stdin.fileno(), False)
         os.set_blocking(self.stdout.fileno(), False)
-        self.ready = False
+        self.is_ready = False
         self.is_overdue = False
         self.last_sign = time.monotonic()
         self.requests: deque[Request] = deque()
         self.outbox = bytearray()
         self.inbox = bytearray()
 
-    def answer(self) -> tuple[int, bytes, bytes] | None:
-        """The next answer that has arrived whole."""
+    def next_answer(self) -> tuple[int, bytes, bytes] | None:
+        """Returns the next answer that has arrived completely, or None."""
         start = ANSWER.size
         if len(self.inbox) < start:
             return None
         kind, length, extra_length = ANSWER.unpack_from(self.inbox)
-        middle, end = start + length, start + length + extra_length
+        payload_end, end = start + length, start + length + extra_length
         if len(self.inbox) < end:
             return None
-        payload, extra = bytes(self.inbox[start:middle]), bytes(self.inbox[middle:end])
+        payload, extra = bytes(self.inbox[start:payload_end]), bytes(self.inbox[payload_end:end])
         del self.inbox[:end]
         return kind, payload, extra
 
     def kill(self) -> None:
-        """End the process and its forks at once, also when a fork alone is left."""
+        """Kills the process and its forks, also when only a fork is left."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Close the pipes and wait for the process, which was told to end or has ended."""
+        """Closes the pipes and waits for the process, which was told to end or has ended."""
         self.stdin.close()
         self.stdout.close()
         try:
-            self.process.wait(SHUTDOWN)
+            self.process.wait(SHUTDOWN_TIMEOUT)
         except subprocess.TimeoutExpired:
             self.kill()
             self.process.wait()

@@ -1,8 +1,8 @@
-"""A text's sound as it is spoken, until it ends or who hears it has gone.
+"""Streams a text's sound as it is spoken, until it ends or the client disconnects.
 
-The first chunk is waited for before anything is answered, so what cannot be spoken is an error. One
-that comes later breaks the answer off, before its end is said: nobody takes it for whole. Who has
-gone, or takes nothing any more, is spoken to no longer.
+The answer starts once the first chunk is spoken, so a text that cannot be spoken is an HTTP error.
+A later error breaks the answer off without its end, so that no client takes it for complete. When
+a client disconnects or reads no more, its text is no longer spoken.
 """
 
 from __future__ import annotations
@@ -21,168 +21,184 @@ from starlette.types import Message, Receive, Scope, Send
 from narrator.errors import NarratorError
 from narrator.pipeline.aloud import Joining
 from narrator.serve import refusals
-from narrator.serve.asking import SpeechAsked
-from narrator.serve.formats import TYPES, coder
+from narrator.serve.asking import SpeechRequest
+from narrator.serve.formats import MEDIA_TYPES, make_encoder
 from narrator.sound.audio import Samples
 from narrator.speech.plan import Step
 from narrator.speech.switchboard import Switchboard, TextCall
 
-PATIENCE = 60.0
-"""Seconds in which who hears it must take some of it."""
+SEND_TIMEOUT = 60.0
+"""Seconds in which a client must accept some bytes."""
 
 
-class Hearing:
+class TakeQueue:
     """A text's takes, handed from the engine's thread to the server's."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._told: asyncio.Queue[tuple[Samples, Sequence[str]] | NarratorError | None]
-        self._told = asyncio.Queue()
+        self._events: asyncio.Queue[tuple[Samples, Sequence[str]] | NarratorError | None]
+        self._events = asyncio.Queue()
 
     def spoken(self, samples: Samples, faults: Sequence[str]) -> None:
-        self._hand((samples, faults))
+        self._put((samples, faults))
 
     def ended(self, error: NarratorError | None) -> None:
-        self._hand(error)
+        self._put(error)
 
-    def _hand(self, what: tuple[Samples, Sequence[str]] | NarratorError | None) -> None:
+    def _put(self, event: tuple[Samples, Sequence[str]] | NarratorError | None) -> None:
         with contextlib.suppress(RuntimeError):  # the server has ended
-            self._loop.call_soon_threadsafe(self._told.put_nowait, what)
+            self._loop.call_soon_threadsafe(self._events.put_nowait, event)
 
     async def takes(self) -> AsyncIterator[tuple[Samples, Sequence[str]]]:
-        """In order. Raises NarratorError where one cannot be had."""
-        while (told := await self._told.get()) is not None:
-            if isinstance(told, NarratorError):
-                raise told
-            yield told
+        """Yields takes and their faults in order. Raises NarratorError if one cannot be spoken."""
+        while (event := await self._events.get()) is not None:
+            if isinstance(event, NarratorError):
+                raise event
+            yield event
 
 
 @dataclass(slots=True)
-class Account:
-    """What became of a request, for who runs the server; nothing of its text."""
+class RequestLog:
+    """The server's log line of a request, without its text."""
 
     name: str
-    asked: SpeechAsked
-    since: float = field(default_factory=time.monotonic)
+    speech_request: SpeechRequest
+    started_at: float = field(default_factory=time.monotonic)
     status: int = 499
-    """As some servers say it of who has gone."""
-    first: float | None = None
+    """HTTP status; 499, as in other servers, for a client that disconnected."""
+    first_sent_after: float | None = None
     """Seconds until the first of its sound was sent."""
     seconds: float = 0.0
-    """Of sound."""
-    doubtful: int = 0
+    """Seconds of sound that were encoded."""
+    doubtful_count: int = 0
     """Chunks whose take has faults."""
-    whole: bool = False
-    """All that its length counts was sent: who goes now has it."""
+    is_complete: bool = False
+    """Whether all of a known content length was sent, so that a disconnect loses nothing."""
     end: str = ""
 
     def __str__(self) -> str:
-        wall = time.monotonic() - self.since
-        what = f"{self.name} {self.status} {self.asked.voice[:40]} {self.asked.format}"
-        heard = f"{len(self.asked.text)} characters, {self.seconds:.1f} s in {wall:.2f} s"
-        first = "" if self.first is None else f" (first after {self.first:.2f} s)"
-        doubtful = f", {self.doubtful} doubtful" if self.doubtful else ""
-        return f"{what}: {heard}{first}{doubtful}{self.end}"
+        wall_seconds = time.monotonic() - self.started_at
+        request = self.speech_request
+        summary = f"{self.name} {self.status} {request.voice[:40]} {request.format}"
+        amounts = f"{len(request.text)} characters, {self.seconds:.1f} s in {wall_seconds:.2f} s"
+        first = (
+            "" if self.first_sent_after is None else f" (first after {self.first_sent_after:.2f} s)"
+        )
+        doubtful = f", {self.doubtful_count} doubtful" if self.doubtful_count else ""
+        return f"{summary}: {amounts}{first}{doubtful}{self.end}"
 
 
 @dataclass(frozen=True, slots=True)
 class Hall:
-    """What all answers share."""
+    """State that all answers share."""
 
     board: Switchboard
     tell: Callable[[str], None]
-    """Hears a line on each; never of its text."""
+    """Receives a line on each answer, without its text."""
     active: set[SpeechAnswer] = field(default_factory=set)
-    """Those that have not ended."""
+    """Answers that have not ended."""
 
 
 class SpeechAnswer:
-    """A response of Starlette's."""
+    """A Starlette response that streams the sound of a text."""
 
     def __init__(
         self,
-        hall: Hall,
-        asked: SpeechAsked,
+        context: Hall,
+        speech_request: SpeechRequest,
         steps: Sequence[Step],
         call: TextCall,
-        hearing: Hearing,
+        takes: TakeQueue,
     ) -> None:
-        self._hall, self._asked, self._steps = hall, asked, steps
-        self._call, self._hearing = call, hearing
-        self._rate = hall.board.engine.sample_rate
-        hall.active.add(self)
+        self._context, self._speech_request, self._steps = context, speech_request, steps
+        self._call, self._takes = call, takes
+        self._rate = context.board.engine.sample_rate
+        context.active.add(self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        account = Account(scope.get("request_id", ""), self._asked)
+        account = RequestLog(scope.get("request_id", ""), self._speech_request)
         work = asyncio.create_task(self._answer(scope, receive, send, account))
-        left = asyncio.create_task(_gone(receive))
+        disconnect = asyncio.create_task(_wait_for_disconnect(receive))
         try:
-            await asyncio.wait((work, left), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((work, disconnect), return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 work.result()
-            elif not account.whole:
+            elif not account.is_complete:
                 account.end = "; who asked has gone"
         finally:
-            for task in (work, left):
+            for task in (work, disconnect):
                 task.cancel()
-            await asyncio.gather(work, left, return_exceptions=True)
+            await asyncio.gather(work, disconnect, return_exceptions=True)
             self._call.leave()
-            self._hall.active.discard(self)
-            self._hall.tell(str(account))
+            self._context.active.discard(self)
+            self._context.tell(str(account))
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, account: Account) -> None:
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: Send, account: RequestLog
+    ) -> None:
         pieces = self._pieces(account)
         try:
-            first = await anext(pieces)
+            first_piece = await anext(pieces)
         except NarratorError as error:
-            refused = refusals.of(error)
-            account.status, account.end = refused.status, f"; {error}"
-            await refused.answer()(scope, receive, send)
+            refusal = refusals.refusal_for(error)
+            account.status, account.end = refusal.status, f"; {error}"
+            await refusal.answer()(scope, receive, send)
             return
         account.status = 200
         try:
-            await self._send(send, first, pieces, account)
+            await self._send(send, first_piece, pieces, account)
         except NarratorError as error:
             account.end = f"; broken off: {error}"
-            if self._asked.events:
-                told: dict[str, object] = {"type": "error", "error": refusals.of(error).error}
+            if self._speech_request.events:
+                error_event: dict[str, object] = {
+                    "type": "error",
+                    "error": refusals.refusal_for(error).error,
+                }
                 with contextlib.suppress(TimeoutError):
-                    await _sent(send, _body(_event(told)))
-            # without its end, so that it is not taken for whole
+                    await _send_in_time(send, _body_message(_encode_event(error_event)))
+            # no final message, so that clients notice
         except TimeoutError:
             account.end = "; broken off: nobody takes it"
 
     async def _send(
-        self, send: Send, first: bytes, rest: AsyncIterator[bytes], account: Account
+        self, send: Send, first_piece: bytes, pieces: AsyncIterator[bytes], account: RequestLog
     ) -> None:
-        begun: Message = {"type": "http.response.start", "status": 200}
-        await _sent(send, {**begun, "headers": self._headers(len(first))})
-        account.first = time.monotonic() - account.since
-        await _sent(send, _body(first))
-        account.whole = self._is_whole
-        async for piece in rest:
-            await _sent(send, _body(piece))
-        await _sent(send, {"type": "http.response.body", "body": b"", "more_body": False})
+        start_message: Message = {"type": "http.response.start", "status": 200}
+        await _send_in_time(send, {**start_message, "headers": self._headers(len(first_piece))})
+        account.first_sent_after = time.monotonic() - account.started_at
+        await _send_in_time(send, _body_message(first_piece))
+        account.is_complete = self._is_single_piece
+        async for piece in pieces:
+            await _send_in_time(send, _body_message(piece))
+        await _send_in_time(send, {"type": "http.response.body", "body": b"", "more_body": False})
 
     @property
-    def _is_whole(self) -> bool:
-        """Whether it comes in one piece, with its length."""
-        return len(self._steps) == 1 and not self._asked.events
+    def _is_single_piece(self) -> bool:
+        """Whether the answer is one piece with a content length."""
+        return len(self._steps) == 1 and not self._speech_request.events
 
     def _headers(self, size: int) -> list[tuple[bytes, bytes]]:
-        kind = "text/event-stream" if self._asked.events else TYPES[self._asked.format]
-        said = {"content-type": kind}
-        if self._is_whole:
-            said["content-length"] = str(size)
-        if ignored := [name[:40] for name in self._asked.ignored[:10] if name.isidentifier()]:
-            said["x-narrator-ignored"] = ", ".join(ignored)
-        if unspoken := self._unspoken():
-            said["x-narrator-unspoken"] = ", ".join(quote(part) for part in unspoken[:10])
-        return [(name.encode(), value.encode("ascii", "replace")) for name, value in said.items()]
+        content_type = (
+            "text/event-stream"
+            if self._speech_request.events
+            else MEDIA_TYPES[self._speech_request.format]
+        )
+        headers = {"content-type": content_type}
+        if self._is_single_piece:
+            headers["content-length"] = str(size)
+        if ignored_fields := [
+            name[:40] for name in self._speech_request.ignored[:10] if name.isidentifier()
+        ]:
+            headers["x-narrator-ignored"] = ", ".join(ignored_fields)
+        if unspoken_parts := self._unspoken():
+            headers["x-narrator-unspoken"] = ", ".join(quote(part) for part in unspoken_parts[:10])
+        return [
+            (name.encode(), value.encode("ascii", "replace")) for name, value in headers.items()
+        ]
 
     def _unspoken(self) -> Sequence[str]:
-        """The parts of the text that have no sound in the engine."""
-        engine = self._hall.board.engine
+        """Returns the parts of the text that have no sound in the engine."""
+        engine = self._context.board.engine
         return [
             part
             for step in self._steps
@@ -191,48 +207,48 @@ class SpeechAnswer:
             )
         ]
 
-    async def _pieces(self, account: Account) -> AsyncIterator[bytes]:
-        """The bytes of the answer as they come. Raises NarratorError."""
-        joining = Joining(self._steps, self._rate, self._asked.speed)
-        maker = await asyncio.to_thread(coder, self._asked.format, self._rate)
-        last = len(self._steps)
+    async def _pieces(self, account: RequestLog) -> AsyncIterator[bytes]:
+        """Yields the bytes of the answer as takes arrive. Raises NarratorError."""
+        joining = Joining(self._steps, self._rate, self._speech_request.speed)
+        encoder = await asyncio.to_thread(make_encoder, self._speech_request.format, self._rate)
+        step_count = len(self._steps)
 
-        def made(samples: Samples, is_last: bool) -> bytes:
+        def encode_samples(samples: Samples, is_last: bool) -> bytes:
             sound = joining.add(samples)
             account.seconds += len(sound) / self._rate
-            return maker.feed(sound, last=is_last)
+            return encoder.feed(sound, last=is_last)
 
-        place = 0
-        async for samples, faults in self._hearing.takes():
-            place += 1
-            account.doubtful += bool(faults)
-            data = await asyncio.to_thread(made, samples, place == last)
+        position = 0
+        async for samples, faults in self._takes.takes():
+            position += 1
+            account.doubtful_count += bool(faults)
+            piece = await asyncio.to_thread(encode_samples, samples, position == step_count)
             self._call.took()
-            if data:
-                yield _delta(data) if self._asked.events else data
-        if self._asked.events:
-            count = len(self._asked.text)
+            if piece:
+                yield _delta_event(piece) if self._speech_request.events else piece
+        if self._speech_request.events:
+            count = len(self._speech_request.text)
             usage = {"input_tokens": count, "output_tokens": 0, "total_tokens": count}
-            yield _event({"type": "speech.audio.done", "usage": usage})
+            yield _encode_event({"type": "speech.audio.done", "usage": usage})
 
 
-def _delta(data: bytes) -> bytes:
-    return _event({"type": "speech.audio.delta", "audio": base64.b64encode(data).decode()})
+def _delta_event(piece: bytes) -> bytes:
+    return _encode_event({"type": "speech.audio.delta", "audio": base64.b64encode(piece).decode()})
 
 
-def _event(said: dict[str, object]) -> bytes:
-    return f"data: {json.dumps(said)}\n\n".encode()
+def _encode_event(fields: dict[str, object]) -> bytes:
+    return f"data: {json.dumps(fields)}\n\n".encode()
 
 
-def _body(data: bytes) -> Message:
-    return {"type": "http.response.body", "body": data, "more_body": True}
+def _body_message(piece: bytes) -> Message:
+    return {"type": "http.response.body", "body": piece, "more_body": True}
 
 
-async def _sent(send: Send, message: Message) -> None:
-    """Raises TimeoutError where nobody takes it."""
-    await asyncio.wait_for(send(message), PATIENCE)
+async def _send_in_time(send: Send, message: Message) -> None:
+    """Sends a message. Raises TimeoutError if the client does not accept it."""
+    await asyncio.wait_for(send(message), SEND_TIMEOUT)
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,6 +1,6 @@
-"""From start to stop; the routes.
+"""The speech server's routes, start and stop.
 
-Prints nothing: who starts it is told what there is to tell.
+Prints nothing: the caller receives messages by a callback.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from starlette.routing import Route
 from narrator.cast.voicebook import VoiceBook
 from narrator.pipeline.aloud import SpeakingManner, steps_of
 from narrator.serve import asking, refusals
-from narrator.serve.answering import Hall, Hearing, SpeechAnswer
-from narrator.serve.asking import SpeechAsked
+from narrator.serve.answering import Hall, SpeechAnswer, TakeQueue
+from narrator.serve.asking import SpeechRequest
 from narrator.serve.door import HEALTH, Door, Terms
-from narrator.serve.refusals import FAULT, Refusal
+from narrator.serve.refusals import SERVER_ERROR, Refusal
 from narrator.speech.plan import EngineParameters, Step, TooLong
 from narrator.speech.switchboard import Full, Switchboard, TextCall
 from narrator.text.normalize import Lexicon
@@ -32,30 +32,30 @@ from narrator.web import bodies
 from narrator.web.listening import Endpoint, serving
 
 PORT = 4748
-"""Taken where it is free and none was named."""
+"""Default port, used if it is free."""
 GRACE = 30.0
-"""Seconds that what is being spoken may take once the server is to stop."""
+"""Seconds to finish running requests when the server stops."""
 
 
 @dataclass(slots=True)
 class SpeechServer:
-    """What a speech server is made of, and whether it takes more."""
+    """The routes and state of a speech server."""
 
     hall: Hall
     voices: VoiceBook
     parameters: EngineParameters
     lexicon: Lexicon = field(default_factory=Lexicon)
-    longest: int = asking.LONGEST
-    """Characters of a text."""
-    longest_speech: float = asking.LONGEST_SPEECH
-    """Seconds of speech of a text, as expected."""
+    longest: int = asking.MAX_CHARACTERS
+    """Most characters of a text."""
+    longest_speech: float = asking.MAX_SPEECH_SECONDS
+    """Most expected seconds of speech of a text."""
     stopping: bool = False
     preparing: int = 0
-    """Texts that are being cut and normalised."""
+    """Number of texts that are being cut and normalised."""
     preparers: ThreadPoolExecutor = field(
         default_factory=partial(ThreadPoolExecutor, 2, "serve-prepare")
     )
-    """Apart from the threads that encode: what takes long to prepare holds up nobody's sound."""
+    """Separate from the encoding threads, so that slow preparation delays no sound."""
 
     @property
     def board(self) -> Switchboard:
@@ -63,11 +63,11 @@ class SpeechServer:
 
     @property
     def count(self) -> int:
-        """Texts that are spoken, wait, or are still being sent."""
+        """Number of texts that wait, are spoken, or are still being sent."""
         return max(self.board.count, len(self.hall.active))
 
     def app(self) -> Starlette:
-        """Its routes."""
+        """Returns the Starlette application."""
         return Starlette(
             routes=[
                 Route("/v1/audio/speech", self._speech, methods=["POST"]),
@@ -76,48 +76,50 @@ class SpeechServer:
                 Route("/v1/models/{model}", self._model),
                 Route(HEALTH, self._health),
             ],
-            exception_handlers=dict.fromkeys(refusals.KINDS, refusals.answered),
+            exception_handlers=dict.fromkeys(refusals.HANDLED_ERRORS, refusals.handle_error),
         )
 
     async def _speech(self, request: Request) -> SpeechAnswer:
         if self.stopping:
-            raise Refusal(503, "the server is about to stop", kind=FAULT, code="stopping")
+            raise Refusal(503, "the server is about to stop", kind=SERVER_ERROR, code="stopping")
         engine = self.board.engine.name
-        asked = asking.read(await bodies.asked(request), engine, self.longest)
+        speech_request = asking.parse_request(await bodies.asked(request), engine, self.longest)
         if self.board.count + self.preparing >= self.board.most:
             raise Full(self.board.patience)
         client = request.client.host if request.client else ""
-        hearing = Hearing(asyncio.get_running_loop())
-        begin = partial(self._begun, asked, client, hearing)
+        takes = TakeQueue(asyncio.get_running_loop())
+        prepare = partial(self._prepare_speech, speech_request, client, takes)
         self.preparing += 1
         try:
             loop = asyncio.get_running_loop()
-            steps, call = await loop.run_in_executor(self.preparers, begin)
+            steps, call = await loop.run_in_executor(self.preparers, prepare)
         finally:
             self.preparing -= 1
-        return SpeechAnswer(self.hall, asked, steps, call, hearing)
+        return SpeechAnswer(self.hall, speech_request, steps, call, takes)
 
-    def _begun(
-        self, asked: SpeechAsked, client: str, hearing: Hearing
+    def _prepare_speech(
+        self, speech_request: SpeechRequest, client: str, takes: TakeQueue
     ) -> tuple[tuple[Step, ...], TextCall]:
         engine = self.board.engine
-        who = self.voices.find(asked.voice)
-        language = asked.language or who.language
+        voice = self.voices.find(speech_request.voice)
+        language = speech_request.language or voice.language
         if not engine.speaks(language):
-            param = "language" if asked.language else "voice"
+            param = "language" if speech_request.language else "voice"
             advice = engine.language_advice(language)
-            what = f"{engine.name} does not speak '{language}'{advice}"
-            raise Refusal(400, what, param=param, code="invalid_value")
-        slower = min(1.0, asked.speed * who.voice.speed)
-        longest = self.longest_speech * slower
-        manner = SpeakingManner(self.parameters, language, asked.style, self.lexicon, longest)
+            message = f"{engine.name} does not speak '{language}'{advice}"
+            raise Refusal(400, message, param=param, code="invalid_value")
+        speed = min(1.0, speech_request.speed * voice.voice.speed)
+        max_seconds = self.longest_speech * speed
+        manner = SpeakingManner(
+            self.parameters, language, speech_request.style, self.lexicon, max_seconds
+        )
         try:
-            steps = tuple(steps_of(asked.text, who, manner, engine))
+            steps = tuple(steps_of(speech_request.text, voice, manner, engine))
         except TooLong:
-            raise asking.too_long(self.longest_speech) from None
+            raise asking.make_too_long_refusal(self.longest_speech) from None
         if not any(engine.can_say(step.text, language, {}) for step in steps):
             raise Refusal(400, "nothing in the text has a sound", param="input")
-        return steps, self.board.say(client, steps, who.reference, hearing)
+        return steps, self.board.say(client, steps, voice.reference, takes)
 
     def _voices(self, request: Request) -> Response:
         rows = [
@@ -154,40 +156,44 @@ def _row(model: str) -> dict[str, object]:
 
 @contextlib.contextmanager
 def served(server: SpeechServer, place: Endpoint, terms: Terms) -> Iterator[None]:
-    """The server at work in a thread, until the block ends; its engine has been started."""
-    connections = 2 * server.board.most + 64  # those who wait, and those who are told so
+    """Runs the server on a thread until the block ends; its engine must have been started."""
+    connections = 2 * server.board.most + 64  # waiting requests, and refused ones
     with serving(Door(server.app(), terms), place, "serve", connections):
         try:
             yield
         finally:
             server.preparers.shutdown(wait=False, cancel_futures=True)
-            server.board.close()  # who still hears something is told so
+            server.board.close()  # running answers end with an error
 
 
 def work(server: SpeechServer, place: Endpoint, terms: Terms, ready: Callable[[], None]) -> None:
-    """Serve until a signal ends it: what is being spoken is finished first, for so long as `GRACE`;
-    another signal ends that, too. `ready` is called once requests are answered."""
+    """Serves until a signal, then finishes running requests for up to `GRACE` seconds, or until
+    another signal. `ready` is called once requests are answered."""
     asyncio.run(_work(server, place, terms, ready))
 
 
 async def _work(
     server: SpeechServer, place: Endpoint, terms: Terms, ready: Callable[[], None]
 ) -> None:
-    loop, ended, now = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+    loop, should_stop, should_stop_now = (
+        asyncio.get_running_loop(),
+        asyncio.Event(),
+        asyncio.Event(),
+    )
 
     def end() -> None:
-        (now if ended.is_set() else ended).set()
+        (should_stop_now if should_stop.is_set() else should_stop).set()
 
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # under nohup
             loop.add_signal_handler(name, end)
     with served(server, place, terms):
         ready()
-        await ended.wait()
+        await should_stop.wait()
         server.stopping = True
         if count := server.count:
             server.hall.tell(f"finishing {count}, for {GRACE:.0f} s at most; ctrl-C stops at once")
-        until = loop.time() + GRACE
-        while server.count and loop.time() < until and not now.is_set():
+        deadline = loop.time() + GRACE
+        while server.count and loop.time() < deadline and not should_stop_now.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(now.wait(), 0.1)
+                await asyncio.wait_for(should_stop_now.wait(), 0.1)

@@ -1,6 +1,6 @@
-"""What is asked, read strictly: OpenAI's fields of `/v1/audio/speech`, and `language`.
+"""Strict parser of speech requests: OpenAI's fields of `/v1/audio/speech`, and `language`.
 
-Fields that are none of these are left alone, and named in the answer: other servers have more.
+Other fields, which other servers have, are ignored and named in the answer.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from narrator.project import languages
 from narrator.serve.formats import FORMATS
 from narrator.serve.refusals import Refusal
 
-LONGEST = 20_000
+MAX_CHARACTERS = 20_000
 """Characters of a text, unless another number was set; OpenAI takes 4,096."""
-LONGEST_SPEECH = 1800.0
+MAX_SPEECH_SECONDS = 1800.0
 """Seconds of speech of a text, unless another number was set."""
-_INSTRUCTIONS = 4096
-_SPEEDS = (0.25, 4.0)
-_MODELS = ("tts-1", "tts-1-hd", "gpt-4o-mini-tts")
+_MAX_INSTRUCTIONS = 4096
+_SPEED_RANGE = (0.25, 4.0)
+_MODEL_ALIASES = ("tts-1", "tts-1-hd", "gpt-4o-mini-tts")
 _FIELDS = frozenset(
     "model input voice response_format speed instructions stream_format language".split()
 )
 
 
 @dataclass(frozen=True, slots=True)
-class SpeechAsked:
-    """A text to be spoken, as it was asked for."""
+class SpeechRequest:
+    """A parsed request to speak a text."""
 
     text: str
     voice: str
@@ -35,21 +35,23 @@ class SpeechAsked:
     speed: float
     style: str | None
     language: str | None
-    """None is the voice's own."""
+    """None for the voice's own."""
     events: bool
-    """Whether the sound is to come as events."""
+    """Whether the sound is sent as server-sent events."""
     ignored: Sequence[str]
-    """Fields that mean nothing here."""
+    """Names of unknown fields."""
 
 
 def models(engine: str) -> Sequence[str]:
-    """What may stand as `model`: the engine that speaks, by its own name or one of OpenAI's."""
-    return engine, *_MODELS
+    """Returns the accepted values of `model`: the engine's own name, and OpenAI's for it."""
+    return engine, *_MODEL_ALIASES
 
 
 def check_model(model: str, engine: str) -> None:
-    """Raises Refusal for one that is not here."""
-    if model not in models(engine) and not model.startswith(f"{_MODELS[-1]}-"):  # by their dates
+    """Raises Refusal for an unknown model."""
+    if model not in models(engine) and not model.startswith(
+        f"{_MODEL_ALIASES[-1]}-"
+    ):  # by their dates
         raise Refusal(
             404,
             f"the model '{model}' does not exist; GET /v1/models lists them",
@@ -58,30 +60,30 @@ def check_model(model: str, engine: str) -> None:
         )
 
 
-def read(body: Mapping[str, Any], engine: str, longest: int) -> SpeechAsked:
-    """Raises Refusal."""
-    given = {name: value for name, value in body.items() if value is not None}
-    check_model(_text(given, "model", 200), engine)
-    text = _text(given, "input", longest)
+def parse_request(body: Mapping[str, Any], engine: str, max_characters: int) -> SpeechRequest:
+    """Parses the JSON body of a request. Raises Refusal."""
+    fields = {name: value for name, value in body.items() if value is not None}
+    check_model(_text_field(fields, "model", 200), engine)
+    text = _text_field(fields, "input", max_characters)
     if not any(map(str.isalnum, text)):
         raise Refusal(400, "there is nothing to say in `input`", param="input")
-    instructions = _text(given, "instructions", _INSTRUCTIONS, "")
+    instructions = _text_field(fields, "instructions", _MAX_INSTRUCTIONS, "")
     style = " ".join(instructions.split())
-    return SpeechAsked(
+    return SpeechRequest(
         text=text,
-        voice=_voice(given),
-        format=_choice(given, "response_format", FORMATS, "mp3"),
-        speed=_speed(given.get("speed", 1.0)),
+        voice=_voice_field(fields),
+        format=_choice_field(fields, "response_format", FORMATS, "mp3"),
+        speed=_speed_field(fields.get("speed", 1.0)),
         style=style if style not in ("", "None") else None,  # Home Assistant says None without one
-        language=_language(given),
-        events=_choice(given, "stream_format", ("audio", "sse"), "audio") == "sse",
+        language=_language_field(fields),
+        events=_choice_field(fields, "stream_format", ("audio", "sse"), "audio") == "sse",
         ignored=sorted(body.keys() - _FIELDS),
     )
 
 
-def too_long(longest: float) -> Refusal:
-    """Of a text that is more speech than is taken, in seconds."""
-    minutes = f"{longest / 60:g} {'minute' if longest == 60 else 'minutes'}"
+def make_too_long_refusal(max_seconds: float) -> Refusal:
+    """Returns the refusal of a text with more seconds of speech than are allowed."""
+    minutes = f"{max_seconds / 60:g} {'minute' if max_seconds == 60 else 'minutes'}"
     return Refusal(
         400,
         f"`input` would be more than {minutes} of speech, the most that is taken: send it in parts",
@@ -90,16 +92,18 @@ def too_long(longest: float) -> Refusal:
     )
 
 
-def _text(given: Mapping[str, Any], name: str, most: int, default: str | None = None) -> str:
-    value = given.get(name, default)
+def _text_field(
+    fields: Mapping[str, Any], name: str, max_characters: int, default: str | None = None
+) -> str:
+    value = fields.get(name, default)
     if value is None:
         raise Refusal(400, f"`{name}` is missing", param=name, code="missing_required_parameter")
     if not isinstance(value, str):
         raise Refusal(400, f"`{name}` is to be a text", param=name, code="invalid_type")
-    if len(value) > most:
+    if len(value) > max_characters:
         raise Refusal(
             400,
-            f"`{name}` has {len(value):,} characters, and {most:,} at most are taken",
+            f"`{name}` has {len(value):,} characters, and {max_characters:,} at most are taken",
             param=name,
             code="string_above_max_length",
         )
@@ -110,16 +114,18 @@ def _text(given: Mapping[str, Any], name: str, most: int, default: str | None = 
     return value
 
 
-def _voice(given: Mapping[str, Any]) -> str:
-    """A name, or an object with one as its `id`."""
-    voice = given.get("voice")
+def _voice_field(fields: Mapping[str, Any]) -> str:
+    """Returns the voice: a name, or an object with a name as its `id`."""
+    voice = fields.get("voice")
     if isinstance(voice, Mapping):
-        return _text({"voice": voice.get("id")}, "voice", 200)
-    return _text(given, "voice", 200)
+        return _text_field({"voice": voice.get("id")}, "voice", 200)
+    return _text_field(fields, "voice", 200)
 
 
-def _choice(given: Mapping[str, Any], name: str, choices: Sequence[str], default: str) -> str:
-    value = given.get(name, default)
+def _choice_field(
+    fields: Mapping[str, Any], name: str, choices: Sequence[str], default: str
+) -> str:
+    value = fields.get(name, default)
     if value not in choices:
         raise Refusal(
             400,
@@ -130,8 +136,8 @@ def _choice(given: Mapping[str, Any], name: str, choices: Sequence[str], default
     return str(value)
 
 
-def _speed(value: Any) -> float:
-    low, high = _SPEEDS
+def _speed_field(value: Any) -> float:
+    low, high = _SPEED_RANGE
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not low <= value <= high:  # NaN is neither
         raise Refusal(
@@ -143,10 +149,10 @@ def _speed(value: Any) -> float:
     return float(value)
 
 
-def _language(given: Mapping[str, Any]) -> str | None:
-    if "language" not in given:
+def _language_field(fields: Mapping[str, Any]) -> str | None:
+    if "language" not in fields:
         return None
     try:
-        return languages.checked(_text(given, "language", 35))
+        return languages.checked(_text_field(fields, "language", 35))
     except ValueError as error:
         raise Refusal(400, f"`language`: {error}", param="language", code="invalid_value") from None

@@ -1,8 +1,8 @@
-"""Who may ask: whoever has the token, or, without one, who asks this machine by a name of its own.
+"""Access control: clients with the token, or, without a token, those that use this machine's name.
 
-A page of another site can send requests to this machine, and a name of its own may lead here
-(rebinding): neither comes past, for no page knows the token, and where there is none Host and
-Origin are checked. Browsers' pages are let in by their origins alone, where these were named.
+A page of another site can send requests to this machine, and its domain may resolve to this address
+(DNS rebinding). Neither is admitted: no page knows the token, and without one Host and Origin are
+checked. Pages are admitted only from origins that were named.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from narrator.serve.refusals import Refusal
 from narrator.web.hosts import Hosts
 
 HEALTH = "/health"
-"""Asked by what watches servers, which has no token."""
+"""Path for health checks, which need no token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """On what terms somebody is let in."""
+    """The conditions for access."""
 
     hosts: Hosts
     token: str | None
-    """None: whoever is on this machine."""
+    """None to admit everyone on this machine."""
     origins: Collection[str] = ()
-    """Of pages that may ask; "*" is any."""
+    """Origins of pages that are admitted; "*" is any."""
 
 
 class Door:
-    """Stands before every route."""
+    """Middleware that checks every request before its route."""
 
     def __init__(self, app: ASGIApp, terms: Terms) -> None:
         self._app, self._terms = app, terms
@@ -49,7 +49,7 @@ class Door:
         scope["request_id"] = name = secrets.token_hex(6)
         allowed = self._allowed(headers.get("origin"))
 
-        async def marked(message: Message) -> None:
+        async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":
                 said = MutableHeaders(scope=message)
                 said["x-request-id"] = name
@@ -63,22 +63,22 @@ class Door:
             await send(message)
 
         if allowed and scope["method"] == "OPTIONS":
-            await _preflight()(scope, receive, marked)
+            await _preflight()(scope, receive, send_marked)
             return
-        refused = self._refusal(scope, headers, allowed)
-        await (refused.answer() if refused else self._app)(scope, receive, marked)
+        refusal = self._refusal(scope, headers, allowed)
+        await (refusal.answer() if refusal else self._app)(scope, receive, send_marked)
 
     def _allowed(self, origin: str | None) -> str | None:
-        """The origin that an answer lets read it."""
+        """Returns the origin if its pages may read the answer."""
         if origin is None:
             return None
-        named = {one.rstrip("/").casefold() for one in self._terms.origins}
-        return origin if "*" in named or origin.casefold() in named else None
+        origins = {allowed_origin.rstrip("/").casefold() for allowed_origin in self._terms.origins}
+        return origin if "*" in origins or origin.casefold() in origins else None
 
     def _refusal(self, scope: Scope, headers: Headers, allowed: str | None) -> Refusal | None:
         token = self._terms.token
         if token is not None and scope["path"] != HEALTH:
-            return None if _holds(headers, token) else _locked()
+            return None if _has_token(headers, token) else _unauthorized()
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self._terms.hosts.knows(host):
             return Refusal(
@@ -92,13 +92,13 @@ class Door:
         return None
 
 
-def _holds(headers: Headers, token: str) -> bool:
-    kind, _, given = headers.get("authorization", "").partition(" ")
-    fits = secrets.compare_digest(given.strip().encode(), token.encode())
-    return fits and kind.casefold() == "bearer"
+def _has_token(headers: Headers, token: str) -> bool:
+    kind, _, sent_token = headers.get("authorization", "").partition(" ")
+    is_equal = secrets.compare_digest(sent_token.strip().encode(), token.encode())
+    return is_equal and kind.casefold() == "bearer"
 
 
-def _locked() -> Refusal:
+def _unauthorized() -> Refusal:
     return Refusal(
         401,
         "no token, or a wrong one: send the one that `narrator serve` shows, as "

@@ -1,4 +1,4 @@
-"""Sound as the bytes of a format, whole or as it comes."""
+"""Encoders of sound to the bytes of a format, complete or as a stream."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from narrator.delivery.export.encode import Flow, encoding
 from narrator.sound.audio import Samples
 
 FORMATS = ("mp3", "opus", "aac", "flac", "wav", "pcm")
-"""As OpenAI has them."""
-TYPES = {
+"""OpenAI's names."""
+MEDIA_TYPES = {
     "mp3": "audio/mpeg",
     "opus": "audio/ogg",
     "aac": "audio/aac",
@@ -22,61 +22,63 @@ TYPES = {
     "pcm": "audio/pcm",
 }
 PCM_RATE = 24_000
-"""Hz of what has no header to say so."""
-_CODED = {"aac": "m4b", "mp3": "mp3", "opus": "opus", "flac": "flac"}
-"""What books call them."""
-_UNKNOWN = 0xFFFFFFFF
-"""Bytes of a WAV file that is still being made, as OpenAI and FFmpeg say it."""
+"""Hz of raw samples, which have no header."""
+_CONTAINER_NAMES = {"aac": "m4b", "mp3": "mp3", "opus": "opus", "flac": "flac"}
+"""Names of the formats in `delivery.export.encode`."""
+_UNKNOWN_SIZE = 0xFFFFFFFF
+"""Size of a WAV stream of unknown length, as OpenAI and FFmpeg write it."""
 
 
-class Coder(Protocol):
-    """What makes bytes of sound."""
+class SoundEncoder(Protocol):
+    """Encodes samples to bytes."""
 
     def feed(self, samples: Samples, last: bool = False) -> bytes:
-        """What there is of them now, and was not before; all of it with the last ones."""
+        """Encodes samples and returns the new bytes; with the `last` samples all that remain."""
         ...
 
 
-def coder(format: str, rate: int) -> Coder:
-    """Of sound at a rate, in Hz."""
-    if format in _CODED:
-        return Flow(encoding(_CODED[format], rate), rate)
-    return _Plain(rate, PCM_RATE) if format == "pcm" else _Wav(rate)
+def make_encoder(format: str, rate: int) -> SoundEncoder:
+    """Returns an encoder of sound at a rate in Hz."""
+    if format in _CONTAINER_NAMES:
+        return Flow(encoding(_CONTAINER_NAMES[format], rate), rate)
+    return _PcmEncoder(rate, PCM_RATE) if format == "pcm" else _WavEncoder(rate)
 
 
-class _Plain:
-    """Samples of 16 bits, the lower byte first."""
+class _PcmEncoder:
+    """Encodes raw 16-bit little-endian samples at a fixed rate."""
 
-    def __init__(self, rate: int, wanted: int) -> None:
-        self._resample = soxr.ResampleStream(rate, wanted, 1, dtype="float32", quality="HQ")
+    def __init__(self, rate: int, target_rate: int) -> None:
+        self._resample = soxr.ResampleStream(rate, target_rate, 1, dtype="float32", quality="HQ")
 
     def feed(self, samples: Samples, last: bool = False) -> bytes:
-        return _sixteen(self._resample.resample_chunk(samples, last=last))
+        return _to_pcm16(self._resample.resample_chunk(samples, last=last))
 
 
-class _Wav:
-    """The same behind a header, which knows the length where all comes at once."""
+class _WavEncoder:
+    """Encodes WAV; its header has the length if all samples come at once."""
 
     def __init__(self, rate: int) -> None:
-        self._rate, self._begun = rate, False
+        self._rate, self._has_begun = rate, False
 
     def feed(self, samples: Samples, last: bool = False) -> bytes:
-        data = _sixteen(samples)
-        if self._begun:
-            return data
-        self._begun = True
-        return _header(self._rate, len(data) if last else None) + data
+        samples_bytes = _to_pcm16(samples)
+        if self._has_begun:
+            return samples_bytes
+        self._has_begun = True
+        return _wav_header(self._rate, len(samples_bytes) if last else None) + samples_bytes
 
 
-def _sixteen(samples: Samples) -> bytes:
+def _to_pcm16(samples: Samples) -> bytes:
     steps = np.rint(samples * np.float32(32767)).clip(-32768, 32767)
     return steps.astype("<i2").tobytes()
 
 
-def _header(rate: int, size: int | None) -> bytes:
-    """Of one channel; `size` of its samples in bytes, where it is known."""
-    whole, part = (_UNKNOWN, _UNKNOWN) if size is None else (size + 36, size)
-    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
+def _wav_header(rate: int, size: int | None) -> bytes:
+    """Returns a mono WAV header; `size` is the bytes of samples, None if unknown."""
+    riff_size, data_size = (_UNKNOWN_SIZE, _UNKNOWN_SIZE) if size is None else (size + 36, size)
+    format_chunk = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
     return (
-        struct.pack("<4sI4s", b"RIFF", whole, b"WAVE") + form + struct.pack("<4sI", b"data", part)
+        struct.pack("<4sI4s", b"RIFF", riff_size, b"WAVE")
+        + format_chunk
+        + struct.pack("<4sI", b"data", data_size)
     )

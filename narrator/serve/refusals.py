@@ -15,18 +15,18 @@ from narrator.files import TooLarge
 from narrator.speech.switchboard import Full
 from narrator.web import bodies
 
-MISTAKE, FAULT = "invalid_request_error", "server_error"
+CLIENT_ERROR, SERVER_ERROR = "invalid_request_error", "server_error"
 
 
 class Refusal(Exception):
-    """Why a request is not done, as it is told."""
+    """An error answer to a request."""
 
     def __init__(
         self,
         status: int,
         message: str,
         *,
-        kind: str = MISTAKE,
+        kind: str = CLIENT_ERROR,
         param: str | None = None,
         code: str | None = None,
         headers: Mapping[str, str] | None = None,
@@ -38,66 +38,66 @@ class Refusal(Exception):
         return JSONResponse({"error": self.error}, self.status, self.headers)
 
 
-def of(error: Exception) -> Refusal:
-    """What somebody is told of an error."""
+def refusal_for(error: Exception) -> Refusal:
+    """Converts an error to a refusal."""
     if isinstance(error, Refusal):
         return error
-    for kind, refused in _KINDS:
+    for kind, make_refusal in _REFUSALS:
         if isinstance(error, kind):
-            return refused(error)
-    what = f"a fault of narrator's own: {type(error).__name__}"
-    return Refusal(500, what, kind=FAULT)
+            return make_refusal(error)
+    message = f"a fault of narrator's own: {type(error).__name__}"
+    return Refusal(500, message, kind=SERVER_ERROR)
 
 
-def answered(request: Request, error: Exception) -> Response:
-    """For Starlette."""
-    return of(error).answer()
+def handle_error(request: Request, error: Exception) -> Response:
+    """Answers an error; an exception handler of Starlette."""
+    return refusal_for(error).answer()
 
 
-def _full(error: Exception) -> Refusal:
-    after = str(math.ceil(error.after)) if isinstance(error, Full) else "1"
+def _refuse_full(error: Exception) -> Refusal:
+    retry_after = str(math.ceil(error.after)) if isinstance(error, Full) else "1"
     return Refusal(
         429,
-        f"too many texts wait already; try again in {after} s",
+        f"too many texts wait already; try again in {retry_after} s",
         kind="requests",
         code="rate_limit_exceeded",
-        headers={"retry-after": after},
+        headers={"retry-after": retry_after},
     )
 
 
-def _mistaken(error: Exception) -> Refusal:
+def _refuse_mistake(error: Exception) -> Refusal:
     return Refusal(400, str(error))
 
 
-def _http(error: Exception) -> Refusal:
+def _refuse_http(error: Exception) -> Refusal:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    what = {
+    messages = {
         404: "there is no such address: speech is POST /v1/audio/speech",
         405: "this is asked with another method: POST /v1/audio/speech, GET the others",
     }
-    return Refusal(status, what.get(status, "this cannot be asked"))
+    return Refusal(status, messages.get(status, "this cannot be asked"))
 
 
-def _closing(status: int, message: str) -> Callable[[Exception], Refusal]:
-    """For bodies that are not read to their end."""
+def _refuse_and_close(status: int, message: str) -> Callable[[Exception], Refusal]:
+    """Refuses a request whose body is not read to its end."""
     return lambda error: Refusal(status, message, headers={"connection": "close"})
 
 
-_KINDS: tuple[tuple[type[Exception], Callable[[Exception], Refusal]], ...] = (
-    (Full, _full),
-    (TooLarge, _closing(413, "this is more than is taken here")),
-    (bodies.TooSlow, _closing(408, "what was sent did not come to its end")),
-    (bodies.NotTaken, _closing(415, "this is taken as application/json alone")),
-    (ClientDisconnect, _closing(400, "who sent it has gone")),
+_REFUSALS: tuple[tuple[type[Exception], Callable[[Exception], Refusal]], ...] = (
+    (Full, _refuse_full),
+    (TooLarge, _refuse_and_close(413, "this is more than is taken here")),
+    (bodies.TooSlow, _refuse_and_close(408, "what was sent did not come to its end")),
+    (bodies.NotTaken, _refuse_and_close(415, "this is taken as application/json alone")),
+    (ClientDisconnect, _refuse_and_close(400, "who sent it has gone")),
     (
         UnknownVoice,
         lambda error: Refusal(404, str(error), param="voice", code="voice_not_found"),
     ),
-    (UserError, _mistaken),
-    (EngineUnavailable, lambda error: Refusal(503, str(error), kind=FAULT)),
-    (NarratorError, lambda error: Refusal(500, str(error), kind=FAULT)),
-    (HTTPException, _http),
+    (UserError, _refuse_mistake),
+    (EngineUnavailable, lambda error: Refusal(503, str(error), kind=SERVER_ERROR)),
+    (NarratorError, lambda error: Refusal(500, str(error), kind=SERVER_ERROR)),
+    (HTTPException, _refuse_http),
 )  # fmt: skip
-"""The more special ones first."""
-KINDS = (*(kind for kind, _ in _KINDS), Refusal, Exception)
-"""What Starlette is to hand over."""
+"""Subclasses come before their bases."""
+HANDLED_ERRORS = (*(kind for kind, _ in _REFUSALS), Refusal, Exception)
+"""Errors that `handle_error` handles."""

@@ -1,11 +1,11 @@
-"""What servers of ours share: where they listen, what they are called, what is sent to them.
+"""Code that narrator's HTTP servers share: listening, host names, request bodies.
 
-What any front that answers over HTTP needs belongs here, whoever asks it and whatever about. Its
-routes, its errors' form and who is let in are each front's own. Knows nothing of books.
+Anything that every HTTP server needs belongs here. Routes, the form of errors and access control
+are each server's own. Knows nothing of books.
 
-    listening.py    a port, a server in a thread of its own, patience with what does not come
-    hosts.py        what a server may be called
-    bodies.py       what is sent, bounded in size and time
+    listening.py    binds a port and runs a server on its own thread, with timeouts
+    hosts.py        checks the Host header
+    bodies.py       reads request bodies, limited in size and time
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from narrator.errors import EnvironmentFailed
 from narrator.installation import install_command
 
 
-def require(what: str, names: Sequence[str]) -> None:
+def require(title: str, names: Sequence[str]) -> None:
     """Raises EnvironmentFailed without packages of the extra `studio`."""
     missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise EnvironmentFailed(
-            f"{what} needs {' and '.join(missing)}: {install_command('studio')}"
+            f"{title} needs {' and '.join(missing)}: {install_command('studio')}"
         )

@@ -1,4 +1,4 @@
-"""What is sent here, bounded in size and time, and never more of it in memory than is wanted.
+"""Readers of request bodies, limited in size, time and memory.
 
 Knows no routes.
 """
@@ -17,56 +17,58 @@ from narrator.errors import UsageError
 from narrator.files import TooLarge
 
 JSON_MOST = 1_000_000
-"""Bytes of what a page asks for."""
+"""Most bytes of a JSON request."""
 LIST_MOST = 16_000_000
-"""Bytes of a list of pickups."""
+"""Most bytes of a list of pickups."""
 CLIP_MOST = 50_000_000
-"""Bytes of a clip."""
+"""Most bytes of a clip."""
 PATIENCE = 30.0
-"""Seconds that may pass without a byte."""
-_LONGEST = 300.0
-"""Seconds that a whole body may take."""
+"""Most seconds without a byte."""
+_MAX_SECONDS = 300.0
+"""Most seconds for a body."""
 JSON_LONGEST = 10.0
-"""Seconds that what a page asks for may take."""
+"""Most seconds for a JSON request."""
 
 
 class TooSlow(Exception):
-    """What is sent does not come."""
+    """The body did not arrive in time."""
 
 
 class NotTaken(Exception):
-    """It is sent as something that is not taken."""
+    """The body's media type is not accepted."""
 
 
-async def pieces(request: Request, most: int, longest: float = _LONGEST) -> AsyncIterator[bytes]:
-    """A body as it comes. Raises TooLarge, at once where it is announced; TooSlow."""
-    announced = request.headers.get("content-length", "0")
-    if not announced.isdecimal() or int(announced) > most:
+async def pieces(
+    request: Request, max_bytes: int, max_seconds: float = _MAX_SECONDS
+) -> AsyncIterator[bytes]:
+    """Yields a body as it arrives. Raises TooLarge (at once if its length says so), TooSlow."""
+    announced_size = request.headers.get("content-length", "0")
+    if not announced_size.isdecimal() or int(announced_size) > max_bytes:
         raise TooLarge
     count, stream = 0, aiter(request.stream())
-    until = asyncio.get_running_loop().time() + longest
+    deadline = asyncio.get_running_loop().time() + max_seconds
     while True:
-        left = min(PATIENCE, until - asyncio.get_running_loop().time())
+        remaining_seconds = min(PATIENCE, deadline - asyncio.get_running_loop().time())
         try:
-            piece = await asyncio.wait_for(anext(stream), max(0.0, left))
+            piece = await asyncio.wait_for(anext(stream), max(0.0, remaining_seconds))
         except StopAsyncIteration:
             return
         except TimeoutError:
             raise TooSlow from None
         count += len(piece)
-        if count > most:
+        if count > max_bytes:
             raise TooLarge
         if piece:
             yield piece
 
 
-async def whole(request: Request, most: int, longest: float = _LONGEST) -> bytes:
-    """All of a small body. Raises TooLarge, TooSlow."""
+async def whole(request: Request, most: int, longest: float = _MAX_SECONDS) -> bytes:
+    """Reads all of a small body. Raises TooLarge, TooSlow."""
     return b"".join([piece async for piece in pieces(request, most, longest)])
 
 
 async def asked(request: Request) -> Mapping[str, Any]:
-    """A JSON object. Raises TooLarge, TooSlow, NotTaken, UsageError for nonsense."""
+    """Reads a JSON object. Raises TooLarge, TooSlow, NotTaken, UsageError for malformed JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0]
     if kind.strip().casefold() != "application/json":
         raise NotTaken
@@ -79,20 +81,20 @@ async def asked(request: Request) -> Mapping[str, Any]:
     return value
 
 
-async def to_file(request: Request, path: Path, most: int) -> int:
-    """Write a body to a file; its bytes. Raises TooLarge, TooSlow, OSError."""
+async def to_file(request: Request, path: Path, max_bytes: int) -> int:
+    """Writes a body to a file and returns its size. Raises TooLarge, TooSlow, OSError."""
     size = 0
     with path.open("wb") as file:
-        async for piece in pieces(request, most):
+        async for piece in pieces(request, max_bytes):
             size += await asyncio.to_thread(file.write, piece)
     return size
 
 
-# -- fields of what is asked -----------------------------------------------------------------------
+# -- fields of a JSON request ----------------------------------------------------------------------
 
 
 def text(asked: Mapping[str, Any], name: str, most: int = 10_000) -> str:
-    """A text that must be there. Raises UsageError."""
+    """Returns a required text field. Raises UsageError."""
     value = asked.get(name)
     if not isinstance(value, str):
         raise UsageError(f"`{name}` is to be a text")
@@ -102,12 +104,12 @@ def text(asked: Mapping[str, Any], name: str, most: int = 10_000) -> str:
 
 
 def text_or_none(asked: Mapping[str, Any], name: str, most: int = 10_000) -> str | None:
-    """A text, or none. Raises UsageError."""
+    """Returns an optional text field. Raises UsageError."""
     return None if asked.get(name) is None else text(asked, name, most)
 
 
 def flag(asked: Mapping[str, Any], name: str) -> bool:
-    """Yes or no. Raises UsageError."""
+    """Returns a required boolean field. Raises UsageError."""
     value = asked.get(name)
     if not isinstance(value, bool):
         raise UsageError(f"`{name}` is to be true or false")
@@ -115,9 +117,9 @@ def flag(asked: Mapping[str, Any], name: str) -> bool:
 
 
 def texts(asked: Mapping[str, Any], name: str, most: int = 20_000) -> tuple[str, ...]:
-    """A list of texts, empty where there is none. Raises UsageError."""
+    """Returns a list of texts, empty if the field is missing. Raises UsageError."""
     value = asked.get(name, [])
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise UsageError(f"`{name}` is to be a list of texts")
     if len(value) > most:
         raise UsageError(f"`{name}` has more than {most:,} texts")
@@ -125,7 +127,7 @@ def texts(asked: Mapping[str, Any], name: str, most: int = 20_000) -> tuple[str,
 
 
 def number(asked: Mapping[str, Any], name: str, least: int, most: int, default: int) -> int:
-    """A whole number within bounds. Raises UsageError."""
+    """Returns a whole number within bounds. Raises UsageError."""
     value = asked.get(name, default)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise UsageError(f"`{name}` is to be a whole number from {least} to {most}")

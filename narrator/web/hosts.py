@@ -1,4 +1,4 @@
-"""What a server of ours may be called: a name of somebody else's may lead here (rebinding)."""
+"""Checks the Host header: a foreign domain may resolve to this machine (DNS rebinding)."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import socket
 
 
 class Hosts:
-    """What a browser may call this server."""
+    """The host names by which a browser may call this server."""
 
     def __init__(self, address: str, port: int) -> None:
-        """`address` is the one that is listened on."""
+        """`address` is the address that the server listens on."""
         self.port, self.local = port, is_local(address)
         self._names = {"localhost", "127.0.0.1", "::1", address}
         if not self.local:
-            own = socket.gethostname().casefold()
-            self._names |= {own, f"{own}.local"}
+            hostname = socket.gethostname().casefold()
+            self._names |= {hostname, f"{hostname}.local"}
 
     def knows(self, host: str) -> bool:
-        """Whether a Host is this server's. An address is, where others may listen too: only a name
-        can be made to lead here by somebody else."""
-        name, port = _parted(host)
+        """Whether a Host header names this server. Any IP address does if the server is not local,
+        since only a domain name can be rebound."""
+        name, port = _split_host(host)
         if port != self.port:
             return False
         return name in self._names or (not self.local and _is_address(name))
 
 
 def is_local(address: str) -> bool:
-    """Whether an address is reached from this machine alone."""
+    """Whether an address can be reached from this machine alone."""
     return address == "localhost" or (
         _is_address(address) and ipaddress.ip_address(address).is_loopback
     )
@@ -41,8 +41,8 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _parted(host: str) -> tuple[str, int]:
-    """Name and port of a Host; port 0 where there is none that can be."""
+def _split_host(host: str) -> tuple[str, int]:
+    """Splits a Host header into name and port; port 0 if it is malformed."""
     name, colon, port = host.casefold().rpartition(":")
     if not colon or name.endswith(":"):
         name, port = host.casefold(), "80"

@@ -1,4 +1,4 @@
-"""A port, a server in a thread of its own, and patience with what does not come.
+"""Binds a port and runs a server on its own thread, with timeouts for slow clients.
 
 Prints nothing, and knows no routes.
 """
@@ -22,9 +22,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from narrator.errors import UsageError
 from narrator.web.hosts import is_local
 
-_CONNECTIONS = 128
+_MAX_CONNECTIONS = 128
 HEAD = 5.0
-"""Seconds in which the head of a request must come, from its connection or its first byte on."""
+"""Seconds for the head of a request, from its connection or its first byte on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """Without its token."""
+        """The URL, without a token."""
         host = f"[{self.address}]" if ":" in self.address else self.address
         if self.address in ("0.0.0.0", "::"):
             host = socket.gethostname()
@@ -48,44 +48,44 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is reached from this machine alone."""
+        """Whether it can be reached from this machine alone."""
         return is_local(self.address)
 
 
 def listen(address: str, ports: Sequence[int]) -> Endpoint:
-    """The first of these ports that is free; 0 is any.
+    """Binds the first of these ports that is free; 0 is any.
 
-    Raises UsageError where none can be had.
+    Raises UsageError if none is.
     """
-    for wanted in ports:
+    for port in ports:
         try:
-            return _bound(address, wanted)
+            return _bind(address, port)
         except OSError as error:
-            if error.errno == errno.EADDRINUSE and wanted != ports[-1]:
+            if error.errno == errno.EADDRINUSE and port != ports[-1]:
                 continue
             if error.errno == errno.EADDRINUSE:
                 raise UsageError(
-                    f"port {wanted} is in use: name another with --port, or none"
+                    f"port {port} is in use: name another with --port, or none"
                 ) from None
             reason = error.strerror or str(error)
             raise UsageError(
-                f"cannot listen at {address}, port {wanted}: {reason}; --listen wants an address "
+                f"cannot listen at {address}, port {port}: {reason}; --listen wants an address "
                 "of this machine, or 0.0.0.0 for all of them"
             ) from None
     raise AssertionError("unreachable")
 
 
-def _bound(address: str, port: int) -> Endpoint:
+def _bind(address: str, port: int) -> Endpoint:
     family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
-    found = socket.socket(family)
+    listener = socket.socket(family)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((address, port))
-        found.listen(_CONNECTIONS)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.listen(_MAX_CONNECTIONS)
     except BaseException:
-        found.close()
+        listener.close()
         raise
-    return Endpoint(found, address, found.getsockname()[1])
+    return Endpoint(listener, address, listener.getsockname()[1])
 
 
 class _Connection(H11Protocol):
@@ -95,23 +95,23 @@ class _Connection(H11Protocol):
     _deadline: asyncio.TimerHandle | None = None
     _waits_since = 0.0
     """When the wait for its latest request began, by the loop's clock."""
-    most = _CONNECTIONS
+    most = _MAX_CONNECTIONS
     """Connections at a time."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._wait()
+        self._start_deadline()
         self._make_room()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self._has_head:
-            self._stop()
+            self._cancel_deadline()
         else:
-            self._wait()
+            self._start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop()
+        self._cancel_deadline()
         super().connection_lost(exc)
 
     @property
@@ -125,43 +125,51 @@ class _Connection(H11Protocol):
         return self._has_head and not self.cycle.more_body
 
     def _make_room(self) -> None:
-        """Where there are too many connections, close the one that has waited longest for a
-        request; the new one only where all others have theirs."""
-        others = [one for one in self.connections if isinstance(one, _Connection)]
-        there = [one for one in others if not one.transport.is_closing()]
-        if len(there) > self.most:
-            waiting = (one for one in there if one is not self and not one._has_request)
+        """Closes the connection that has waited longest for a request if there are too many; the
+        new one if all others have a request."""
+        connections = [
+            connection for connection in self.connections if isinstance(connection, _Connection)
+        ]
+        open_connections = [
+            connection for connection in connections if not connection.transport.is_closing()
+        ]
+        if len(open_connections) > self.most:
+            waiting = (
+                connection
+                for connection in open_connections
+                if connection is not self and not connection._has_request
+            )
             min(waiting, key=lambda one: one._waits_since, default=self).transport.abort()
 
-    def _wait(self) -> None:
+    def _start_deadline(self) -> None:
         if self._deadline is None:
             self._waits_since = self.loop.time()
-            self._deadline = self.loop.call_later(HEAD, self._give_up)
+            self._deadline = self.loop.call_later(HEAD, self._close_late)
 
-    def _stop(self) -> None:
+    def _cancel_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
-    def _give_up(self) -> None:
+    def _close_late(self) -> None:
         self._deadline = None
         if not self._has_head and not self.transport.is_closing():
             self.transport.close()
 
 
-def _most(connections: int) -> int:
-    """So many connections, or fewer where the system grants fewer files: half are for the rest."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return connections if files == resource.RLIM_INFINITY else min(connections, files // 2)
+def _connection_limit(connections: int) -> int:
+    """Limits connections to half of the files that the system allows this process."""
+    max_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return connections if max_files == resource.RLIM_INFINITY else min(connections, max_files // 2)
 
 
 @contextlib.contextmanager
 def serving(
-    app: ASGIApp, place: Endpoint, name: str, connections: int = _CONNECTIONS
+    app: ASGIApp, place: Endpoint, name: str, connections: int = _MAX_CONNECTIONS
 ) -> Iterator[None]:
-    """An application at work in a thread of this name, until the block ends; `connections` at a
-    time. Beyond these, one without a complete request is closed."""
-    protocol = type("Connection", (_Connection,), {"most": _most(connections)})
+    """Runs an application on a thread of this name until the block ends, with up to `connections`
+    at a time. Beyond these, one without a complete request is closed."""
+    protocol = type("Connection", (_Connection,), {"most": _connection_limit(connections)})
     config = uvicorn.Config(
         app,
         http=protocol,
@@ -174,16 +182,16 @@ def serving(
         timeout_keep_alive=30,
         timeout_graceful_shutdown=1,
     )
-    faults = logging.getLogger("uvicorn.error")  # our own, with where they happened
-    faults.setLevel(logging.ERROR)
-    faults.parent = logging.getLogger("narrator")
-    served = uvicorn.Server(config)
+    fault_log = logging.getLogger("uvicorn.error")  # our own, with where they happened
+    fault_log.setLevel(logging.ERROR)
+    fault_log.parent = logging.getLogger("narrator")
+    server = uvicorn.Server(config)
     thread = threading.Thread(
-        target=served.run, kwargs={"sockets": [place.socket]}, name=name, daemon=True
+        target=server.run, kwargs={"sockets": [place.socket]}, name=name, daemon=True
     )
     thread.start()
     try:
         yield
     finally:
-        served.should_exit = True
+        server.should_exit = True
         thread.join(10.0)

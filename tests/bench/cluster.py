@@ -252,13 +252,13 @@ def timed(call: Callable[[], object], times: int = 15) -> float:
 
 def take_parcel(speech: Speech, rate: int) -> bytes:
     """As a machine sends it home."""
-    facts, arrays = parcels.of_speech(speech, rate)
-    return parcels.packed({"speech": facts}, arrays)
+    facts, arrays = parcels.encode_speech(speech, rate)
+    return parcels.pack_parcel({"speech": facts}, arrays)
 
 
 def opened(parcel: bytes) -> Speech:
-    facts, arrays = parcels.unpacked(parcel)
-    return parcels.to_speech(facts["speech"], arrays)
+    facts, arrays = parcels.unpack_parcel(parcel)
+    return parcels.decode_speech(facts["speech"], arrays)
 
 
 def asked(latents: State) -> Request:
@@ -284,12 +284,15 @@ def way_table(port: int) -> dict[str, Any]:
         "noise, 48 kHz": (lambda: take_parcel(noise, RATE), opened, True),
         "draft voice": (lambda: take_parcel(Speech(draft), spoken.RATE), opened, True),
         "request and prompt": (
-            lambda: parcels.of_request(request, settings), parcels.unpacked, False,
+            lambda: parcels.encode_request(request, settings), parcels.unpack_parcel, False,
         ),
         "request, prompt there": (
-            lambda: parcels.of_request(request, settings, "a" * 64), parcels.unpacked, False,
+            lambda: parcels.encode_request(request, settings, "a" * 64), parcels.unpack_parcel,
+            False,
         ),
-        "reference, once": (lambda: parcels.of_reference(clip), parcels.to_reference, False),
+        "reference, once": (
+            lambda: parcels.encode_reference(clip), parcels.decode_reference, False,
+        ),
     }  # fmt: skip
     rows: dict[str, Any] = {}
     with processes(port, [("tests.bench.crowd", port, 0, 1)]):
@@ -301,7 +304,7 @@ def way_table(port: int) -> dict[str, Any]:
 
             def travel(parcel: bytes, length: int) -> None:
                 cluster.send(address, crowd.answer, parcel, length, resource="sleeper")
-                assert not cluster.arrived.get(timeout=30).error
+                assert not cluster.arrivals.get(timeout=30).error
 
             nothing = timed(lambda: travel(b"x", 1))
             print("ten seconds of speech, through the scheduler on loopback (there and back with "
@@ -381,7 +384,7 @@ def _through(
         while out - home < 100 and out < takes:
             cluster.send(next(addresses), crowd.answer, bytes(70_000), length, resource="sleeper")
             out += 1
-        assert not cluster.arrived.get(timeout=60).error
+        assert not cluster.arrivals.get(timeout=60).error
         home += 1
     spent = _cpu(running)["scheduler"] - before - idle * (time.monotonic() - began)
     return spent / takes

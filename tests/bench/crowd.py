@@ -67,7 +67,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     port, first, count = map(int, sys.argv[1:])
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with dask.config.set({**hosting.CONFIG, **QUIET}):
+    with dask.config.set({**hosting.DASK_CONFIG, **QUIET}):
         asyncio.run(_stand(port, first, count))
 
 

@@ -418,7 +418,7 @@ def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: b
             steps, filled = steps + 1, filled + batch.running + len(ended)
             for row in ended:
                 scheduler.done(keys.pop(row))
-                decoding.append(batch.decoding(row, loaded.beside))
+                decoding.append(batch.decoding(row, loaded.decoding_stream))
         for one in done:
             decoding.remove(one)
             patches += len(one.speech().latents)

@@ -21,7 +21,7 @@ import numpy as np
 from narrator import __version__
 from narrator.engines import Request, speak
 from narrator.engines.cluster import far, parcels
-from narrator.engines.cluster.reaching import LOOK, Arrival, MachineSeen, Sent
+from narrator.engines.cluster.reaching import POLL_SECONDS, Arrival, MachineSeen, SentTask
 from narrator.engines.cluster.session import ClusterSession
 from narrator.engines.voice import Voice
 from narrator.speech.scheduler import Scheduler, Task
@@ -32,7 +32,7 @@ OUT, HOME = 0.005, 0.03
 """Seconds that a request and a take travel."""
 JUDGE = 0.3
 """Seconds of checks and disk, before what goes on from a take is ready."""
-SOUND = parcels.of_speech(parcels.Speech(np.zeros(480, np.float32)), RATE)
+SOUND = parcels.encode_speech(parcels.Speech(np.zeros(480, np.float32)), RATE)
 
 
 class _Arrived(queue.SimpleQueue[Arrival]):
@@ -53,7 +53,7 @@ class _VirtualMachine:
     speed: float
     slots: int
     """That are free."""
-    queued: deque[tuple[Sent, Mapping[str, Any], float]] = field(default_factory=deque)
+    queued: deque[tuple[SentTask, Mapping[str, Any], float]] = field(default_factory=deque)
 
 
 class VirtualCluster:
@@ -82,8 +82,8 @@ class VirtualCluster:
         """When the last take was."""
         self.cpu = 0.0
         """Seconds of CPU that went into this, and are no session's."""
-        self.arrived = _Arrived()
-        self.arrived.cluster = self
+        self.arrivals = _Arrived()
+        self.arrivals.cluster = self
         self._jitter, self._draw = jitter, random.Random(seed)
         self._numbers = itertools.count()
         self._events: list[tuple[float, int, Callable[[], Arrival | None]]] = []
@@ -92,7 +92,7 @@ class VirtualCluster:
             f"tcp://m{n}": _VirtualMachine(f"m{n}", speed, slots) for n, speed in enumerate(speeds)
         }
         self._seen: Mapping[str, MachineSeen] = {}
-        self._looked = -LOOK
+        self._looked = -POLL_SECONDS
 
     def time(self) -> float:
         return self.now + (time.thread_time() - self._left if self._thinking else 0.0)
@@ -108,7 +108,7 @@ class VirtualCluster:
             self.cpu += self._left - began
 
     def machines(self) -> Mapping[str, MachineSeen]:
-        if self.now >= self._looked + LOOK:
+        if self.now >= self._looked + POLL_SECONDS:
             with self._inside():
                 self._looked = self.now
                 self._seen = {
@@ -123,25 +123,26 @@ class VirtualCluster:
                             "speed": speed}]}  # fmt: skip
 
     def send(
-        self, address: str, task: Callable[..., Any], *given: bytes | Sent | None,
+        self, address: str, task: Callable[..., Any], *given: bytes | SentTask | None,
         resource: str | None = None,
-    ) -> Sent:  # fmt: skip
-        sent = Sent(address, task.__name__)
+    ) -> SentTask:  # fmt: skip
+        sent = SentTask(address, task.__name__)
         with self._inside():
             if task is far.say:
                 parcel = given[0]
                 assert isinstance(parcel, bytes)
-                facts, _ = parcels.unpacked(parcel)
+                facts, _ = parcels.unpack_parcel(parcel)
                 self._at(self.now + OUT, lambda: self._asked(sent, facts))
             else:
-                answer = parcels.packed({
-                    "narrator": __version__, "form": parcels.FORM, "precision": "", "rate": RATE,
+                answer = parcels.pack_parcel({
+                    "narrator": __version__, "form": parcels.FORMAT_VERSION,
+                    "precision": "", "rate": RATE,
                     "identity": SleeperEngine().identity(), "slots": self._slots,
                 })  # fmt: skip
                 self._at(self.now + HOME, lambda: Arrival(sent, answer))
         return sent
 
-    def drop(self, sent: Sent) -> None:
+    def drop(self, sent: SentTask) -> None:
         sent.dropped = True
 
     def close(self) -> None:
@@ -162,7 +163,7 @@ class VirtualCluster:
     def _at(self, when: float, event: Callable[[], Arrival | None]) -> None:
         heapq.heappush(self._events, (when, next(self._numbers), event))
 
-    def _asked(self, sent: Sent, facts: Mapping[str, Any]) -> None:
+    def _asked(self, sent: SentTask, facts: Mapping[str, Any]) -> None:
         machine = self._machines[sent.address]
         slow = self._draw.uniform(1 - self._jitter, 1 + self._jitter) / machine.speed
         machine.queued.append((sent, facts, facts["expected"] * slow))
@@ -175,14 +176,14 @@ class VirtualCluster:
             self._at(self.now + took, partial(self._spoken, machine, sent, facts, took))
 
     def _spoken(
-        self, machine: _VirtualMachine, sent: Sent, facts: Mapping[str, Any], took: float
+        self, machine: _VirtualMachine, sent: SentTask, facts: Mapping[str, Any], took: float
     ) -> None:
         self.worked += took
         self.done = self.now
         machine.slots += 1
         self._begin(machine)
         said, arrays = SOUND
-        answer = parcels.packed(
+        answer = parcels.pack_parcel(
             {"speech": said, "took": took, "slots": self._slots, "mark": facts["mark"]}, arrays
         )
         self._at(self.now + HOME, lambda: Arrival(sent, answer))

@@ -144,8 +144,8 @@ def test_describing_needs_a_model(narrator, book):
 
 
 def test_what_is_missing_is_said_in_a_line(narrator, book, monkeypatch, tmp_path):
-    monkeypatch.setattr(models, "_cache", lambda: tmp_path / "hub")
-    monkeypatch.setattr(reader, "_mlx_lm", lambda: None)
+    monkeypatch.setattr(models, "_hub_cache", lambda: tmp_path / "hub")
+    monkeypatch.setattr(reader, "_import_mlx_lm", lambda: None)
     code, _, told = narrator("cast", book, "--model", "some/model")
     assert (code, told.count("\n")) == (EngineUnavailable.exit_code, 1)
     assert "`narrator models pull some/model` fetches it" in told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.engines.asking import closed
+from narrator.engines.asking import end_with_stop
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ from narrator.engines.asking import closed
     ],
 )
 def test_a_text_ends_on_one_stop(text: str, ended: str) -> None:
-    assert closed(text, "en-GB") == ended
-    assert closed(ended, "en-GB") == ended
+    assert end_with_stop(text, "en-GB") == ended
+    assert end_with_stop(ended, "en-GB") == ended
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_a_text_ends_on_one_stop(text: str, ended: str) -> None:
     ],
 )
 def test_languages_have_their_own_stops(text: str, language: str, ended: str) -> None:
-    assert closed(text, language) == ended
+    assert end_with_stop(text, language) == ended

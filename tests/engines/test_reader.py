@@ -35,10 +35,10 @@ def plainly(model, message, options):
     """Likelihoods from one pass over each whole prompt and answer, without any cache."""
     import mlx.core as mx
 
-    prompt = model._encoded(model._prompt(message))
+    prompt = model._encode(model._prompt(message))
     scores = []
     for option in options:
-        tokens = (*prompt, *model._encoded(option))
+        tokens = (*prompt, *model._encode(option))
         out = model._network(mx.array([tokens[:-1]]))[0].astype(mx.float32)
         logs = np.array(out - mx.logsumexp(out, axis=-1, keepdims=True))
         places = range(len(prompt), len(tokens))
@@ -51,7 +51,7 @@ def plainly(model, message, options):
 def test_what_questions_share_is_read_once_and_changes_no_likelihood(model):
     before = model.read
     found = model.likelihoods(SHARED, QUESTIONS, CODES)
-    whole = sum(len(model._encoded(model._prompt(SHARED + q))) for q in QUESTIONS)
+    whole = sum(len(model._encode(model._prompt(SHARED + q))) for q in QUESTIONS)
     assert model.read - before < whole / 2
     for question, row in zip(QUESTIONS, found, strict=True):
         assert row == pytest.approx(plainly(model, SHARED + question, CODES), abs=1e-5)
@@ -93,14 +93,14 @@ def test_a_network_without_a_cache_of_tokens_answers_alike(tmp_path):
 
 def test_the_template_of_a_tokenizer_is_used(model):
     assert model._prompt("Who?") == "<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n"
-    assert len(model._encoded("<|im_start|>")) == 1
+    assert len(model._encode("<|im_start|>")) == 1
 
 
 def test_a_model_without_a_template_goes_on_from_the_text(tmp_path):
     folder = language_models.write(tmp_path / "base", template=None)
     with reader.load(models.find_language(str(folder))) as model:
         assert model._prompt("Who?") == "Who?\nAnswer:"
-        tails, drop = model._tails(CODES)
+        tails, drop = model._option_tails(CODES)
         assert (drop, {len(tail) for tail in tails}) == (0, {2})  # here the space is a token
         (found,) = model.likelihoods(SHARED, ["Who?"], CODES)
         spaced = [f" {code}" for code in CODES]
@@ -144,7 +144,7 @@ def test_without_mlx_lm_one_line_says_how_to_get_it(folder, monkeypatch):
 def test_weights_that_are_not_here_are_named_with_the_command_that_fetches_them(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(models, "_cache", lambda: tmp_path)
+    monkeypatch.setattr(models, "_hub_cache", lambda: tmp_path)
     with pytest.raises(EngineUnavailable) as refused:
         reader.load(models.find_language("auto"))
     assert "\n" not in str(refused.value)
@@ -167,7 +167,9 @@ def test_weights_that_give_no_numbers_are_refused(model, monkeypatch):
     import mlx.core as mx
 
     nothing = mx.full((1, 400, 320), float("nan"))
-    monkeypatch.setattr(model, "_logs", lambda rows, cache: [np.array(nothing[0])] * len(rows))
+    monkeypatch.setattr(
+        model, "_log_probabilities", lambda rows, cache: [np.array(nothing[0])] * len(rows)
+    )
     with pytest.raises(EngineUnavailable, match="may be damaged"):
         model.likelihoods(SHARED, QUESTIONS[:1], CODES)
 
@@ -176,7 +178,7 @@ def test_running_out_of_memory_is_said_with_the_mend(model, monkeypatch):
     def full(*arguments, **options):
         raise RuntimeError("[metal::malloc] Unable to allocate 123 bytes")
 
-    monkeypatch.setattr(model, "_filled", full)
+    monkeypatch.setattr(model, "_fill_cache", full)
     with pytest.raises(EngineUnavailable, match=r"out of memory.*--model"):
         model.likelihoods(SHARED, QUESTIONS, CODES)
 
@@ -189,12 +191,12 @@ def test_running_out_of_memory_is_said_with_the_mend(model, monkeypatch):
 )
 def test_the_default_goes_by_memory(monkeypatch, tmp_path, memory, size):
     monkeypatch.setattr(models.machine, "memory", lambda: models.machine.Memory(int(memory), None))
-    monkeypatch.setattr(models, "_cache", lambda: tmp_path)
+    monkeypatch.setattr(models, "_hub_cache", lambda: tmp_path)
     assert f"-{size}" in models.find_language().spec
 
 
 def test_a_hub_id_is_what_lies_in_the_cache(tmp_path, folder, monkeypatch):
-    monkeypatch.setattr(models, "_cache", lambda: tmp_path)
+    monkeypatch.setattr(models, "_hub_cache", lambda: tmp_path)
     hubs.cached(tmp_path, folder, repo="mlx-community/tiny")
     found = models.find_language("mlx-community/tiny")
     assert (found.revision, found.note) == (hubs.COMMIT, "")

@@ -22,7 +22,7 @@ ROOM = 8
 
 @pytest.fixture(autouse=True)
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "_most", lambda connections: ROOM)
+    monkeypatch.setattr(listening, "_connection_limit", lambda connections: ROOM)
 
 
 def half_body(served: Served) -> str:

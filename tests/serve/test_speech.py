@@ -22,7 +22,7 @@ from narrator.cast import presets
 from narrator.cast.voicebook import USUAL_NAMES
 from narrator.engines import Request
 from narrator.errors import EngineFailure
-from narrator.serve.answering import Hearing
+from narrator.serve.answering import TakeQueue
 from narrator.web import bodies
 from tests import serving
 from tests.effort import quick
@@ -422,7 +422,7 @@ def test_who_has_all_of_it_and_goes_did_not_leave(
     shared: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared.lines.clear()
-    monkeypatch.setattr(Hearing, "ended", lambda hearing, error: None)  # they are faster than it
+    monkeypatch.setattr(TakeQueue, "ended", lambda hearing, error: None)  # they are faster than it
     with contextlib.closing(begun(shared, "Hi.", model="tts-1", voice="ada")) as wire:
         answer = wire.getresponse()
         assert len(answer.read()) == int(answer.headers["content-length"])
@@ -449,7 +449,7 @@ def test_who_leaves_frees_the_place_and_is_spoken_to_no_longer() -> None:
 def test_one_who_takes_nothing_is_spoken_to_a_little_ahead_and_then_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("narrator.serve.answering.PATIENCE", 0.3)
+    monkeypatch.setattr("narrator.serve.answering.SEND_TIMEOUT", 0.3)
     engine = HumEngine(continues=False)
     with serving.opened(engine, longest=100_000) as served:
         with contextlib.closing(begun(served, LONG * 30, response_format="flac")):

@@ -1,14 +1,14 @@
-"""Speech by many machines: any engine that travels, through Dask.distributed.
+"""Speech by many machines, through Dask.distributed, with any engine that runs on clusters.
 
-engine.py       what a plan asks: the engine's own answers
-meeting.py      what machines are asked outside of a session
-session.py      requests: to whom, again where they are lost, and what came home
-placing.py      which machine speaks which request; pure
-reaching.py     Dask's client: who is there, and what is sent to them
-far.py          what a machine does: the tasks, and the booth that feeds one batch
-hosting.py      the scheduler and the machines, as programs that run on
-parcels.py      what travels, as bytes
+engine.py       the engine that a plan sees: answers as the engine itself
+meeting.py      questions to machines outside of a session
+session.py      the requests of a render: sent, sent again when lost, and received
+placing.py      decides which machine speaks which request; pure
+reaching.py     Dask's client: the machines, and the tasks sent to them
+far.py          the worker side: the tasks, and the booth that feeds one batch
+hosting.py      the scheduler and the machines, as long-running programs
+parcels.py      requests, references and takes as bytes
 credentials.py  addresses and certificates
 
-Loads no Dask by itself.
+Does not import Dask itself.
 """

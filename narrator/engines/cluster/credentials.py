@@ -1,9 +1,8 @@
-"""Where a cluster is, and what lets machines into it.
+"""The address of a cluster and the certificates that admit machines to it.
 
-Whoever reaches a scheduler runs programs on all its machines, as the user who started them; a port
-of this machine is reached by all of its users. So every part shows a certificate that the others'
-authority has signed, or is refused, unless the user asks for an insecure cluster of this machine.
-Loads no Dask.
+Whoever reaches a scheduler can run programs on all its machines, as the user who started them, and
+all users of a machine can reach its ports. So every part must show a certificate signed by the
+others' authority, unless the user asks for an insecure cluster on this machine. Loads no Dask.
 """
 
 from __future__ import annotations
@@ -30,19 +29,22 @@ if TYPE_CHECKING:
     from distributed import Security
 
 PORT = 8786
-"""Dask's own."""
+"""Dask's default port."""
 _ADDRESS = re.compile(r"(?:(tcp|tls)://)?(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+)(?::([0-9]{1,5}))?/?")
 
 
 CERTIFICATE, KEY, AUTHORITY = "cert.pem", "key.pem", "ca.pem"
-_BEGIN, _END = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
-"""Of a certificate that narrator makes: valid whatever the clock says. The end is what RFC 5280
-(4.1.2.5) has for a certificate without one."""
+_VALID_FROM, _VALID_UNTIL = (
+    datetime(2000, 1, 1, tzinfo=UTC),
+    datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC),
+)
+"""Validity of narrator's certificates, whatever the clock says. The end is the value of RFC 5280
+(4.1.2.5) for a certificate that does not expire."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlace:
-    """A scheduler's address, and the folder of what proves that we may be there."""
+    """A scheduler's address and the folder of the certificate that admits this machine."""
 
     host: str
     port: int = PORT
@@ -61,13 +63,13 @@ class ClusterPlace:
 
 
 def certificates() -> Path:
-    """Where certificates are looked for where no folder is named."""
+    """Returns the default folder of certificates."""
     return files.library() / "cluster"
 
 
 def place_of(address: str, tls: Path | None = None, insecure: bool = False) -> ClusterPlace:
-    """What an address means ("tls://studio.local:8786"), with the folder of its certificate, else
-    the user's own. For a scheduler of this machine a certificate is made where there is none.
+    """Parses an address ("tls://studio.local:8786"); the certificate is in `tls` or the default
+    folder. For a scheduler on this machine, a missing certificate is made.
 
     Raises UsageError, StorageError, EngineUnavailable where none can be made.
     """
@@ -82,24 +84,24 @@ def place_of(address: str, tls: Path | None = None, insecure: bool = False) -> C
     if scheme == "tls" and insecure:
         raise UsageError(f"{address}: the address of an insecure cluster begins with tcp://")
     if scheme != "tcp" and not insecure:
-        return ClusterPlace(host, port, _folder(tls, is_local(host)))
+        return ClusterPlace(host, port, _certificate_folder(tls, is_local(host)))
     return _insecure_place(host, port, tls, insecure)
 
 
 def to_listen(
     address: str, port: int, tls: Path | None = None, insecure: bool = False
 ) -> ClusterPlace:
-    """Where a scheduler of this machine listens; a certificate is made where there is none.
+    """Returns the place where a scheduler on this machine listens; makes a missing certificate.
 
     Raises UsageError, StorageError, EngineUnavailable where none can be made.
     """
     if insecure:
         return _insecure_place(address, port, tls, insecure)
-    return ClusterPlace(address, port, _folder(tls, True))
+    return ClusterPlace(address, port, _certificate_folder(tls, True))
 
 
 def _insecure_place(host: str, port: int, tls: Path | None, insecure: bool) -> ClusterPlace:
-    """Raises UsageError unless only this machine is reached, and the user has asked for it."""
+    """Raises UsageError unless only this machine can be reached and the user asked for this."""
     place = ClusterPlace(host, port)
     secure = place.address.replace("tcp", "tls", 1)
     if not place.is_local:
@@ -117,21 +119,21 @@ def _insecure_place(host: str, port: int, tls: Path | None, insecure: bool) -> C
     return place
 
 
-def _folder(tls: Path | None, may_make: bool) -> Path:
-    """The folder of a certificate and its key, which are made where none is named and there are
-    none. Raises UsageError, StorageError, EngineUnavailable."""
-    if tls is None and may_make and not _exist(certificates()):
+def _certificate_folder(tls: Path | None, may_make: bool) -> Path:
+    """Returns the checked folder of a certificate and its key, which are made if missing and no
+    folder is named. Raises UsageError, StorageError, EngineUnavailable."""
+    if tls is None and may_make and not _has_certificate(certificates()):
         make_certificate(certificates())
-    return checked(tls)
+    return check_certificate(tls)
 
 
-def _exist(folder: Path) -> bool:
+def _has_certificate(folder: Path) -> bool:
     return any(os.path.lexists(folder / name) for name in (CERTIFICATE, KEY, AUTHORITY))
 
 
 def make_certificate(folder: Path) -> None:
-    """Make a folder with a certificate that is its own authority and its key, for this user alone.
-    Of several programs that make it at once, one does, and all have what it made.
+    """Makes a folder with a self-signed certificate and its key, readable by this user alone.
+    Programs that do so at the same time all end up with the same certificate.
 
     Raises StorageError, EngineUnavailable without the package that makes certificates.
     """
@@ -140,23 +142,23 @@ def make_certificate(folder: Path) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=".cluster-", dir=folder.parent))
         try:
-            for name, data in ((CERTIFICATE, certificate), (KEY, key)):
+            for name, content in ((CERTIFICATE, certificate), (KEY, key)):
                 descriptor = os.open(temporary / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 with os.fdopen(descriptor, "wb") as file:
-                    file.write(data)
+                    file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
             try:
-                temporary.rename(folder)  # refused where there is one that is not empty
+                temporary.rename(folder)  # fails if another program was faster
             except OSError:
-                if not _exist(folder):
+                if not _has_certificate(folder):
                     raise
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _new_certificate() -> tuple[bytes, bytes]:
-    """A certificate and its key, as PEM. Raises EngineUnavailable."""
+    """Returns a new self-signed certificate and its key, as PEM. Raises EngineUnavailable."""
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization
@@ -179,8 +181,8 @@ def _new_certificate() -> tuple[bytes, bytes]:
         .issuer_name(name)
         .public_key(public)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(_BEGIN)
-        .not_valid_after(_END)
+        .not_valid_before(_VALID_FROM)
+        .not_valid_after(_VALID_UNTIL)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
@@ -195,8 +197,8 @@ def _new_certificate() -> tuple[bytes, bytes]:
     return certificate.public_bytes(serialization.Encoding.PEM), private
 
 
-def checked(tls: Path | None) -> Path:
-    """The folder, once what it holds is a certificate with its key, and safe from other users.
+def check_certificate(tls: Path | None) -> Path:
+    """Returns the folder if it holds a valid certificate with its key, safe from other users.
     Raises UsageError."""
     folder = tls or certificates()
     _check_access(folder)
@@ -207,31 +209,32 @@ def checked(tls: Path | None) -> Path:
         reason = getattr(error, "reason", "") or getattr(error, "strerror", "") or str(error)
         raise UsageError(f"{folder}: cert.pem and key.pem are no certificate with its key, in PEM "
                          f"and without a password: {reason}") from None  # fmt: skip
-    ends = [str(one["notAfter"]) for one in context.get_ca_certs()]
+    ends = [str(authority["notAfter"]) for authority in context.get_ca_certs()]
     if ends and all(ssl.cert_time_to_seconds(end) < time.time() for end in ends):
         raise UsageError(
             f"{_authority(folder)}: valid until {ends[-1]}, so nobody is let in: replace it and "
-            f"key.pem on every machine, or remove {shlex.quote(str(folder))} and {_HOW_TO_HAVE}"
+            f"key.pem on every machine, or remove {shlex.quote(str(folder))} and "
+            f"{_CERTIFICATE_HINT}"
         )
     return folder
 
 
-_HOW_TO_HAVE = (
+_CERTIFICATE_HINT = (
     "start `narrator scheduler`, which makes cert.pem and key.pem where none are named; copy both "
     "to every other machine (docs/cluster.md)"
 )
 
 
 def _check_access(folder: Path) -> None:
-    """Raises UsageError where a file is missing, where another user could read the key, or could
-    put an authority of theirs in the place of ours."""
+    """Raises UsageError when a file is missing, or another user could read the key or replace the
+    authority."""
     names = ("", CERTIFICATE, KEY, *[AUTHORITY] * os.path.lexists(folder / AUTHORITY))
     for path in (folder / name for name in names):
         try:
             status = path.stat()
         except (FileNotFoundError, NotADirectoryError):
             missing = folder / CERTIFICATE if path == folder else path
-            raise UsageError(f"{missing}: no such file: {_HOW_TO_HAVE}") from None
+            raise UsageError(f"{missing}: no such file: {_CERTIFICATE_HINT}") from None
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}") from None
         if path == folder / KEY and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
@@ -258,20 +261,20 @@ def _authority(folder: Path) -> Path:
 
 
 def security(place: ClusterPlace) -> Security | None:
-    """What Dask asks of whoever comes, and shows where it comes; None in an insecure cluster."""
+    """Returns Dask's TLS settings for all roles; None for an insecure cluster."""
     from distributed import Security
 
     if place.tls is None:
         return None
-    shown = {}
+    arguments = {}
     for role in ("client", "worker", "scheduler"):
-        shown[f"tls_{role}_cert"] = str(place.tls / CERTIFICATE)
-        shown[f"tls_{role}_key"] = str(place.tls / KEY)
-    return Security(tls_ca_file=str(_authority(place.tls)), require_encryption=True, **shown)
+        arguments[f"tls_{role}_cert"] = str(place.tls / CERTIFICATE)
+        arguments[f"tls_{role}_key"] = str(place.tls / KEY)
+    return Security(tls_ca_file=str(_authority(place.tls)), require_encryption=True, **arguments)
 
 
 def require() -> None:
-    """Raises EngineUnavailable where Dask is not installed."""
+    """Raises EngineUnavailable when Dask is not installed."""
     try:
         import distributed  # noqa: F401
     except ImportError:

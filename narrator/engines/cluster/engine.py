@@ -1,7 +1,7 @@
-"""An engine whose sessions are a cluster's: all that a plan asks is the engine's own answer.
+"""An engine whose sessions run on a cluster; everything else is answered by the engine itself.
 
-So a book has the same keys wherever it is spoken. Nothing is loaded on this machine, and no Dask
-before it is started.
+So a book has the same keys wherever it is spoken. No model is loaded on this machine, and Dask only
+when the engine is started.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from narrator.errors import Problem
 
 
 class ClusterEngine(Engine):
-    """What `engine` is, spoken by a cluster; `settings` are what makes it on another machine."""
+    """`engine`, spoken by a cluster; `settings` make the engine on another machine."""
 
     def __init__(self, engine: Engine, settings: Mapping[str, Any], place: ClusterPlace) -> None:
         self.inner, self.place = engine, place
@@ -31,7 +31,7 @@ class ClusterEngine(Engine):
         self.sound_parameters = engine.sound_parameters
         self.casting_parameters = engine.casting_parameters
 
-    # -- what the plan asks
+    # -- answered by the engine
 
     def identity(self) -> Mapping[str, Any]:
         return self.inner.identity()
@@ -70,10 +70,10 @@ class ClusterEngine(Engine):
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         return self.inner.problems(voices, languages)
 
-    # -- what its machines do
+    # -- done by the machines
 
     def start(self, tell: Callable[[str], None] = quiet) -> Session:
-        """Raises EngineUnavailable where no scheduler lets us in."""
+        """Raises EngineUnavailable when no scheduler accepts the connection."""
         from narrator.engines.cluster.reaching import DaskCluster
         from narrator.engines.cluster.session import ClusterSession
 
@@ -81,7 +81,7 @@ class ClusterEngine(Engine):
         return ClusterSession(self, self.settings, DaskCluster(self.place, tell), tell)
 
     def encode_reference(self, reference: Reference) -> Mapping[str, NDArray[np.float32]]:
-        """As `Engine.encode_reference`, by the first machine that would speak as the plan has it.
+        """As `Engine.encode_reference`, by the first machine whose engine matches the plan's.
 
         Raises EngineUnavailable.
         """

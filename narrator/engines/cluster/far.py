@@ -1,8 +1,8 @@
-"""What a machine of a cluster does: the tasks that it is sent, and the booths that do them.
+"""The worker side of a cluster: the tasks that a machine is sent, and the booths that run them.
 
-Every task is a plain function of bytes to bytes. A booth is an engine with one session, which
-speaks side by side what many tasks bring; each waits in a thread of its own for its take. Knows
-nothing of schedulers and books.
+Every task is a plain function from bytes to bytes. A booth is an engine with one session, which
+speaks the requests of many tasks in one batch; each task waits in its own thread for its take.
+Knows nothing of schedulers and books.
 """
 
 from __future__ import annotations
@@ -36,356 +36,370 @@ from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSpec
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
 
-KEPT, HELD = 64_000_000, 512_000_000
-"""Bytes that are kept: of answers and of states by a booth, of references by a machine."""
-BOOTHS = 4
-"""So many a machine has; the first that rests makes room for another."""
-IDLE = 30.0
-"""Seconds without a request after which a session is closed; what is loaded stays."""
-ENOUGH, RECENT = 10.0, 1200.0
-"""Seconds with all slots full before a machine's speed is known, and those that count most."""
-_SPECS = ("model", "lora_spec")
-"""Of `Engine.identity_record`, what a machine calls its models: another may call them otherwise."""
+MAX_CACHED_BYTES, MAX_REFERENCE_BYTES = 64_000_000, 512_000_000
+"""Bytes of answers and of states that a booth keeps; bytes of references that a machine keeps."""
+MAX_BOOTHS = 4
+"""Booths of a machine; the first idle one is closed to make room for another."""
+IDLE_SECONDS = 30.0
+"""Seconds without a request after which a session is closed; its model stays loaded."""
+MIN_MEASURED_SECONDS, RECENT_SECONDS = 10.0, 1200.0
+"""Seconds with all slots full before a machine's speed is known; seconds after which older
+measurements count half."""
+_MODEL_NAME_KEYS = ("model", "lora_spec")
+"""Keys of `Engine.identity_record` that hold model names, which may differ between machines."""
 _NO_MODEL = (
     "its model is not there: `narrator models pull` on it, or `narrator worker --model FOLDER`"
 )
 
 
-class _Recent:
-    """What was used last, up to so many bytes; of many threads."""
+class _ByteCache:
+    """A thread-safe cache of the entries used last, up to so many bytes."""
 
-    def __init__(self, most: int = KEPT) -> None:
-        self._most, self._size = most, 0
+    def __init__(self, max_bytes: int = MAX_CACHED_BYTES) -> None:
+        self._max_bytes, self._size = max_bytes, 0
         self._lock = threading.Lock()
-        self._found: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+        self._entries: OrderedDict[str, tuple[Any, int]] = OrderedDict()
 
-    def put(self, name: str, value: Any, size: int) -> None:
+    def put(self, name: str, entry: Any, size: int) -> None:
         with self._lock:
-            _, before = self._found.pop(name, (None, 0))
-            self._found[name] = value, size
-            self._size += size - before
-            while self._size > self._most and len(self._found) > 1:
-                _, (_, gone) = self._found.popitem(last=False)
-                self._size -= gone
+            _, previous_size = self._entries.pop(name, (None, 0))
+            self._entries[name] = entry, size
+            self._size += size - previous_size
+            while self._size > self._max_bytes and len(self._entries) > 1:
+                _, (_, evicted_size) = self._entries.popitem(last=False)
+                self._size -= evicted_size
 
     def get(self, name: str) -> Any | None:
         with self._lock:
-            if name not in self._found:
+            if name not in self._entries:
                 return None
-            self._found.move_to_end(name)
-            return self._found[name][0]
+            self._entries.move_to_end(name)
+            return self._entries[name][0]
 
 
-class _Speed:
-    """Expected seconds of speech that an engine makes a second here, with all slots full."""
+class _SpeedRecord:
+    """Seconds of speech (as expected) that an engine makes per second here, with all slots full."""
 
     def __init__(self, name: str) -> None:
         self._path, self._name = files.library() / "speeds.json", name
-        before = files.load_json(self._path, {})
-        kept = before.get(name) if isinstance(before, dict) else None
-        self.known = float(kept) if isinstance(kept, int | float) and kept > 0 else None
-        self._spoken = self._wall = 0.0
+        speeds = files.load_json(self._path, {})
+        stored_speed = speeds.get(name) if isinstance(speeds, dict) else None
+        self.speed = (
+            float(stored_speed)
+            if isinstance(stored_speed, int | float) and stored_speed > 0
+            else None
+        )
+        self._spoken = self._wall_seconds = 0.0
 
-    def add(self, spoken: float, wall: float) -> None:
-        self._spoken += spoken
-        self._wall += wall
-        if self._wall >= ENOUGH:
-            self.known = round(self._spoken / self._wall, 3)
-        if self._wall >= RECENT:
-            self._spoken, self._wall = self._spoken / 2, self._wall / 2
+    def add(self, speech_seconds: float, wall_seconds: float) -> None:
+        self._spoken += speech_seconds
+        self._wall_seconds += wall_seconds
+        if self._wall_seconds >= MIN_MEASURED_SECONDS:
+            self.speed = round(self._spoken / self._wall_seconds, 3)
+        if self._wall_seconds >= RECENT_SECONDS:
+            self._spoken, self._wall_seconds = self._spoken / 2, self._wall_seconds / 2
 
-    def keep(self) -> None:
-        """For the next time: a convenience."""
-        if self.known is not None:
-            rows = files.load_json(self._path, {})
+    def save(self) -> None:
+        """Stores the speed for the next run; a failure to store it is ignored."""
+        if self.speed is not None:
+            stored = files.load_json(self._path, {})
             with contextlib.suppress(StorageError):
-                known = rows if isinstance(rows, dict) else {}
-                files.save_json(self._path, {**known, self._name: self.known})
+                speeds = stored if isinstance(stored, dict) else {}
+                files.save_json(self._path, {**speeds, self._name: self.speed})
 
 
 @dataclass(slots=True, eq=False)
-class _Commission:
-    """Something for the engine's thread, and who waits for what comes of it."""
+class _Job:
+    """A request or other work for the engine's thread, and its answer."""
 
     mark: str
     request: Request | None = None
     work: Callable[[], bytes] | None = None
-    """What is no request."""
-    began: float = 0.0
-    done: threading.Event = field(default_factory=threading.Event)
+    """Work that is no request."""
+    started_at: float = 0.0
+    finished: threading.Event = field(default_factory=threading.Event)
     answer: bytes = b""
     error: NarratorError | None = None
 
 
 class Booth:
-    """An engine at work: what many threads ask of it is one batch.
+    """An engine at work, which speaks the requests of many threads in one batch.
 
-    A parcel that comes again, because whoever sent it was cut off, is not spoken again.
+    A parcel that comes again, because its sender was cut off, is not spoken again.
     """
 
     def __init__(
         self,
         engine: Engine,
-        others: Callable[[], Sequence[Engine]],
-        most: int | None = None,
+        idle_engines: Callable[[], Sequence[Engine]],
+        max_slots: int | None = None,
         tell: Callable[[str], None] = quiet,
     ) -> None:
-        """`most` are the slots that it has at most, where the engine itself cannot be told."""
-        self.engine, self._others, self._most, self._say = engine, others, most, tell
+        """`max_slots` limits the slots of an engine that has no such setting; `idle_engines` lists
+        the engines that may release their memory."""
+        self.engine, self._tell = engine, tell
+        self._list_idle_engines, self._max_slots = idle_engines, max_slots
         self._lock = threading.Lock()
-        self._new: queue.SimpleQueue[_Commission | None] = queue.SimpleQueue()
-        self._commissions: dict[str, _Commission] = {}
+        self._new_jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: dict[str, _Job] = {}
         self._packers = ThreadPoolExecutor(2, "pack")
-        self._answers = _Recent()
-        self._states = _Recent()
+        self._answers = _ByteCache()
+        self._states = _ByteCache()
         self._session: Session | None = None
         self._driver: threading.Thread | None = None
         self._ready = threading.Event()
         self._closed = threading.Event()
         self._closed.set()
-        self._trouble: NarratorError | None = None
+        self._error: NarratorError | None = None
         self._spoken = 0
-        self._turn = time.monotonic()
-        self._speed = _Speed(keys.key(engine.identity()))
+        self._active_at = time.monotonic()
+        self._speed = _SpeedRecord(keys.key(engine.identity()))
 
     @property
     def busy(self) -> bool:
-        return bool(self._commissions)
+        return bool(self._jobs)
 
     def state(self, mark: str) -> State | None:
-        """Of a take that was made here, by its parcel's mark."""
-        found: State | None = self._states.get(mark)
-        return found
+        """Returns the state of a take made here, by its parcel's mark."""
+        state: State | None = self._states.get(mark)
+        return state
 
     def facts(self) -> dict[str, Any]:
-        """How it runs, for whoever asks the scheduler about its machines."""
-        session, busy = self._session, self.busy
+        """Returns the booth's status, which the scheduler passes on to clients."""
+        session, is_busy = self._session, self.busy
         return {
             "engine": self.engine.name,
             "slots": self._slots(session) if session else 0,
-            "at_work": len(self._commissions),
-            # since the engine last came back; while it loads nobody expects it to
-            "silent": round(time.monotonic() - self._turn, 1) if session and busy else 0.0,
-            "speed": self._speed.known,
+            "at_work": len(self._jobs),
+            # seconds since the engine last returned; loading does not count
+            "silent": round(time.monotonic() - self._active_at, 1) if session and is_busy else 0.0,
+            "speed": self._speed.speed,
         }
 
     def _slots(self, session: Session) -> int:
-        return min(session.slots, self._most or session.slots)
+        return min(session.slots, self._max_slots or session.slots)
 
     def ready(self) -> None:
-        """Load what speaking needs. Raises NarratorError."""
-        self._drive()
+        """Loads what speaking needs. Raises NarratorError."""
+        self._ensure_driver()
         self._ready.wait()
-        if self._trouble is not None:
-            raise self._trouble
+        if self._error is not None:
+            raise self._error
 
-    def rest(self) -> bool:
-        """Close a session that nobody uses; whether the engine may give back what it holds."""
+    def close_if_idle(self) -> bool:
+        """Closes an idle session and returns true, so that the engine may release its memory; false
+        when the booth is busy or starting."""
         with self._lock:
-            begins = self._driver is not None and self._session is None
-            if self._commissions or begins:
+            is_starting = self._driver is not None and self._session is None
+            if self._jobs or is_starting:
                 return False
             if self._session is not None:
-                self._new.put(None)
+                self._new_jobs.put(None)
         self._closed.wait()
         return True
 
     def speak(self, mark: str, request: Request) -> bytes:
-        """The answer to a request, after as long as it takes. Raises NarratorError where this
-        machine cannot speak."""
-        # by its parcel: others may ask for the same step with another text
-        return self._done(_Commission(mark, replace(request, key=mark)))
+        """Speaks a request and returns its answer. Raises NarratorError when this machine cannot
+        speak."""
+        # the parcel's mark is the key: other clients may use the same key for another text
+        return self._run_job(_Job(mark, replace(request, key=mark)))
 
     def do(self, mark: str, work: Callable[[], bytes]) -> bytes:
-        """Something else that the engine's own thread must do. Raises as `speak`."""
-        return self._done(_Commission(mark, work=work))
+        """Does other work on the engine's thread. Raises as `speak`."""
+        return self._run_job(_Job(mark, work=work))
 
-    def _done(self, commission: _Commission) -> bytes:
+    def _run_job(self, job: _Job) -> bytes:
         with self._lock:
-            answer: bytes | None = self._answers.get(commission.mark)
+            answer: bytes | None = self._answers.get(job.mark)
             if answer is not None:
                 return answer
-            commission = self._commissions.setdefault(commission.mark, commission)
-            if not commission.began:
-                commission.began = time.monotonic()
-                self._new.put(commission)
-        self._drive()
-        commission.done.wait()
-        if commission.error is not None:
-            raise commission.error
-        return commission.answer
+            job = self._jobs.setdefault(job.mark, job)
+            if not job.started_at:
+                job.started_at = time.monotonic()
+                self._new_jobs.put(job)
+        self._ensure_driver()
+        job.finished.wait()
+        if job.error is not None:
+            raise job.error
+        return job.answer
 
-    def _drive(self) -> None:
-        """See to it that somebody does what was asked."""
+    def _ensure_driver(self) -> None:
+        """Starts the engine's thread if it does not run."""
         with self._lock:
             if self._driver is None:
                 self._ready.clear()
-                self._trouble = None
+                self._error = None
                 self._driver = threading.Thread(target=self._run, name="booth", daemon=True)
                 self._driver.start()
 
-    # -- the thread that has the engine
+    # -- the engine's thread
 
     def _run(self) -> None:
         try:
-            while not self._is_through():
-                self._attend()
+            while not self._stop_if_done():
+                self._run_session()
         finally:
             with self._lock:
-                fell = self._driver is threading.current_thread()
-                self._driver = None if fell else self._driver
-            if fell:  # whoever waits must hear of it
-                self._give_up(EngineUnavailable("its engine's thread ended: see its own lines"))
+                has_crashed = self._driver is threading.current_thread()
+                self._driver = None if has_crashed else self._driver
+            if has_crashed:  # waiting threads must be told
+                self._fail_all(EngineUnavailable("its engine's thread ended: see its own lines"))
             self._ready.set()
 
-    def _is_through(self) -> bool:
-        """Whether nothing more was asked; then the next who asks begins anew."""
+    def _stop_if_done(self) -> bool:
+        """Returns true, and gives up the thread, when there are no new jobs; the next job starts
+        another thread."""
         with self._lock:
-            if self._ready.is_set() and self._new.empty():
+            if self._ready.is_set() and self._new_jobs.empty():
                 self._driver = None
                 return True
         return False
 
-    def _attend(self) -> None:
-        """A session, as long as there is anything to do."""
+    def _run_session(self) -> None:
+        """Runs a session as long as there are jobs."""
         try:
-            make_room(self.engine, self._others())
-            with contextlib.closing(self.engine.start(self._say)) as session:
+            make_room(self.engine, self._list_idle_engines())
+            with contextlib.closing(self.engine.start(self._tell)) as session:
                 self._closed.clear()
-                self._session, self._turn = session, time.monotonic()
+                self._session, self._active_at = session, time.monotonic()
                 self._ready.set()
-                many = self._slots(session)
-                self._say(f"{self.engine.name}: {'1 slot' if many == 1 else f'{many} slots'}")
+                slot_count = self._slots(session)
+                self._tell(
+                    f"{self.engine.name}: {'1 slot' if slot_count == 1 else f'{slot_count} slots'}"
+                )
                 self._serve(session)
-                self._say(f"{self.engine.name}: at rest; {self._spoken} chunks so far")
+                self._tell(f"{self.engine.name}: at rest; {self._spoken} chunks so far")
         except NarratorError as error:
-            self._give_up(error)
+            self._fail_all(error)
         finally:
             self._session = None
             self._closed.set()
         self._ready.set()
-        self._speed.keep()
+        self._speed.save()
 
     def _serve(self, session: Session) -> None:
-        speaking: dict[str, _Commission] = {}
-        turn, spoken, ended = time.monotonic(), 0.0, 0
+        in_flight: dict[str, _Job] = {}
+        last_tick, speech_seconds, finished_count = time.monotonic(), 0.0, 0
 
-        def asked() -> Iterator[Request | None]:
-            nonlocal turn
+        def next_requests() -> Iterator[Request | None]:
+            nonlocal last_tick
             while True:
-                if len(speaking) >= self._slots(session):
+                if len(in_flight) >= self._slots(session):
                     yield None
                     continue
                 try:
-                    commission = self._new.get(timeout=0.0 if speaking else IDLE)
+                    job = self._new_jobs.get(timeout=0.0 if in_flight else IDLE_SECONDS)
                 except queue.Empty:
-                    if not speaking:
+                    if not in_flight:
                         return
                     yield None
                     continue
-                if commission is None:  # somebody wants its memory
+                if job is None:  # another booth needs the memory
                     return
-                self._turn = commission.began = time.monotonic()
-                if not speaking:
-                    turn = self._turn
-                if commission.request is None:
-                    self._end(commission, self._worked(commission))
+                self._active_at = job.started_at = time.monotonic()
+                if not in_flight:
+                    last_tick = self._active_at
+                if job.request is None:
+                    self._finish_job(job, self._do_work(job))
                     continue
-                speaking[commission.mark] = commission
-                yield commission.request
+                in_flight[job.mark] = job
+                yield job.request
 
         def tick() -> None:
-            nonlocal turn, spoken, ended
-            self._turn = now = time.monotonic()
-            if len(speaking) + ended >= self._slots(session):
-                self._speed.add(spoken, now - turn)
-            turn, spoken, ended = now, 0.0, 0
+            nonlocal last_tick, speech_seconds, finished_count
+            self._active_at = current_time = time.monotonic()
+            if len(in_flight) + finished_count >= self._slots(session):
+                self._speed.add(speech_seconds, current_time - last_tick)
+            last_tick, speech_seconds, finished_count = current_time, 0.0, 0
 
-        for request, outcome in speak(session, asked(), tick=tick):
-            self._turn = time.monotonic()
-            commission = speaking.pop(request.key)
+        for request, outcome in speak(session, next_requests(), tick=tick):
+            self._active_at = time.monotonic()
+            job = in_flight.pop(request.key)
             self._spoken += 1
-            spoken, ended = spoken + (request.expected if outcome.speech else 0.0), ended + 1
-            took = self._turn - commission.began
-            # a take is packed beside the engine, which goes on
-            packed = self._packers.submit(
-                self._answer, commission, outcome, self._slots(session), took
+            speech_seconds, finished_count = (
+                speech_seconds + (request.expected if outcome.speech else 0.0),
+                finished_count + 1,
             )
-            packed.add_done_callback(partial(self._packed, commission))
+            duration = self._active_at - job.started_at
+            # packed on another thread, while the engine goes on
+            packing = self._packers.submit(
+                self._pack_answer, job, outcome, self._slots(session), duration
+            )
+            packing.add_done_callback(partial(self._finish_packing, job))
 
-    def _answer(self, commission: _Commission, outcome: Outcome, slots: int, took: float) -> bytes:
+    def _pack_answer(self, job: _Job, outcome: Outcome, slots: int, duration: float) -> bytes:
         facts: dict[str, Any] | None = None
         arrays: Mapping[str, Any] = {}
         if outcome.speech is not None:
-            facts, arrays = parcels.of_speech(outcome.speech, self.engine.sample_rate)
+            facts, arrays = parcels.encode_speech(outcome.speech, self.engine.sample_rate)
             if (state := outcome.speech.state) is not None:
-                self._states.put(commission.mark, state, state.nbytes)
-        said = {
+                self._states.put(job.mark, state, state.nbytes)
+        answer_facts = {
             "speech": facts,
             "failure": None if outcome.failure is None else str(outcome.failure),
-            "took": round(took, 4),
+            "took": round(duration, 4),
             "slots": slots,
-            "mark": commission.mark,
+            "mark": job.mark,
         }
-        return parcels.packed(said, arrays)
+        return parcels.pack_parcel(answer_facts, arrays)
 
-    def _packed(self, commission: _Commission, packed: Future[bytes]) -> None:
-        error = packed.exception()
+    def _finish_packing(self, job: _Job, packing: Future[bytes]) -> None:
+        error = packing.exception()
         if error is None:
-            self._end(commission, packed.result())
+            self._finish_job(job, packing.result())
         else:
-            commission.error = EngineUnavailable(f"a take is not packed: {error}")
-            self._end(commission, b"")
+            job.error = EngineUnavailable(f"a take is not packed: {error}")
+            self._finish_job(job, b"")
 
-    def _worked(self, commission: _Commission) -> bytes:
-        assert commission.work is not None
+    def _do_work(self, job: _Job) -> bytes:
+        assert job.work is not None
         try:
-            return commission.work()
+            return job.work()
         except EngineFailure as error:
-            return _refused(error)
+            return _pack_refusal(error)
 
-    def _end(self, commission: _Commission, answer: bytes) -> None:
-        commission.answer = answer
+    def _finish_job(self, job: _Job, answer: bytes) -> None:
+        job.answer = answer
         with self._lock:
             if answer:
-                self._answers.put(commission.mark, answer, len(answer))
-            self._commissions.pop(commission.mark, None)
-        commission.done.set()
+                self._answers.put(job.mark, answer, len(answer))
+            self._jobs.pop(job.mark, None)
+        job.finished.set()
 
-    def _give_up(self, error: NarratorError) -> None:
-        """All that was asked goes back unspoken."""
+    def _fail_all(self, error: NarratorError) -> None:
+        """Fails all jobs."""
         with self._lock:
-            self._trouble = error
-            gone, self._commissions = self._commissions, {}
-            while not self._new.empty():
-                self._new.get()
-        for commission in gone.values():
-            commission.error = error
-            commission.done.set()
+            self._error = error
+            abandoned, self._jobs = self._jobs, {}
+            while not self._new_jobs.empty():
+                self._new_jobs.get()
+        for job in abandoned.values():
+            job.error = error
+            job.finished.set()
 
 
 class Machine:
-    """The booths of this machine, by what they were asked to be."""
+    """The booths of this machine, by their engine settings."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._booths: dict[str, Booth] = {}
         self.here: dict[str, Any] = {}
-        """Settings of its engines that are this machine's own: where its model lies, its slots."""
+        """Engine settings that this machine decides: the path of its model, its slots."""
         self.tell: Callable[[str], None] = quiet
-        self.held = _Recent(HELD)
-        """References by their content."""
+        self.references = _ByteCache(MAX_REFERENCE_BYTES)
+        """References by content."""
 
-    def booth(self, said: Mapping[str, Any]) -> Booth:
-        """Of an engine with such settings. Raises NarratorError."""
-        name = keys.key(said)
+    def booth(self, settings_record: Mapping[str, Any]) -> Booth:
+        """Returns the booth of an engine with such settings. Raises NarratorError."""
+        name = keys.key(settings_record)
         with self._lock:
             if name not in self._booths:
                 self._make_room()
-                settings = kind_of(said).settings.model_fields
-                most = None if "slots" in settings else self.here.get("slots")
-                engine = self._engine(said)
-                self._booths[name] = Booth(engine, self._idle, most, self.tell)
+                setting_names = find_spec(settings_record).settings.model_fields
+                max_slots = None if "slots" in setting_names else self.here.get("slots")
+                engine = self._make_engine(settings_record)
+                self._booths[name] = Booth(engine, self._idle_engines, max_slots, self.tell)
             return self._booths[name]
 
     def facts(self) -> dict[str, Any]:
@@ -395,116 +409,120 @@ class Machine:
             "booths": [booth.facts() for booth in list(self._booths.values())],
         }
 
-    def _engine(self, said: Mapping[str, Any]) -> Engine:
-        kind = kind_of(said)
-        own = {name: one for name, one in self.here.items() if name in kind.settings.model_fields}
-        if "process" in kind.settings.model_fields:
-            # what kills the engine must not take the machine out of the cluster
-            own = {"process": "own", **own}
-        settings = kind.settings.model_validate({**said, **own})
-        home = EngineContext(root=None, cache=files.library() / "encoded")
-        return kind.make(settings, home, lambda what: None)
+    def _make_engine(self, settings_record: Mapping[str, Any]) -> Engine:
+        spec = find_spec(settings_record)
+        local_settings = {
+            name: one for name, one in self.here.items() if name in spec.settings.model_fields
+        }
+        if "process" in spec.settings.model_fields:
+            # an engine that crashes must not take the machine out of the cluster
+            local_settings = {"process": "own", **local_settings}
+        settings = spec.settings.model_validate({**settings_record, **local_settings})
+        context = EngineContext(root=None, cache=files.library() / "encoded")
+        return spec.make(settings, context, lambda what: None)
 
     def _make_room(self) -> None:
         for name, booth in list(self._booths.items()):
-            if len(self._booths) >= BOOTHS and booth.rest():
+            if len(self._booths) >= MAX_BOOTHS and booth.close_if_idle():
                 booth.engine.release()
                 del self._booths[name]
 
-    def _idle(self) -> list[Engine]:
-        """Engines that may give back what they hold."""
-        return [booth.engine for booth in list(self._booths.values()) if booth.rest()]
+    def _idle_engines(self) -> list[Engine]:
+        """Returns the engines that may release their memory."""
+        return [booth.engine for booth in list(self._booths.values()) if booth.close_if_idle()]
 
 
 MACHINE = Machine()
-"""This process's."""
+"""The machine that this process is."""
 
 
-def kind_of(said: Mapping[str, Any]) -> EngineSpec:
-    """Raises EngineUnavailable."""
-    kind = ENGINES.get(str(said.get("name")))
-    if kind is None:
-        raise EngineUnavailable(f"no engine {said.get('name')} here")
-    return kind
+def find_spec(settings_record: Mapping[str, Any]) -> EngineSpec:
+    """Returns the spec of the engine that settings name. Raises EngineUnavailable."""
+    spec = ENGINES.get(str(settings_record.get("name")))
+    if spec is None:
+        raise EngineUnavailable(f"no engine {settings_record.get('name')} here")
+    return spec
 
 
 # -- tasks -----------------------------------------------------------------------------------------
 
 
 def meet(parcel: bytes) -> bytes:
-    """What this machine would speak with, before anything is loaded."""
-    facts, _ = parcels.unpacked(parcel)
-    said = {"narrator": __version__, "form": parcels.FORM}
+    """Returns the identity, precision and rate of this machine's engine; loads nothing."""
+    facts, _ = parcels.unpack_parcel(parcel)
+    version_facts = {"narrator": __version__, "form": parcels.FORMAT_VERSION}
     if not parcels.is_ours(facts):
-        return parcels.packed(said)
+        return parcels.pack_parcel(version_facts)
     try:
         engine = MACHINE.booth(facts["settings"]).engine
         if not is_known(engine):
-            return _refused(EngineUnavailable(_NO_MODEL))
-        found = {
+            return _pack_refusal(EngineUnavailable(_NO_MODEL))
+        engine_facts = {
             "identity": dict(engine.identity()),
-            "memory": {k: v for k, v in engine.identity_record().items() if k not in _SPECS},
+            "memory": {
+                k: v for k, v in engine.identity_record().items() if k not in _MODEL_NAME_KEYS
+            },
             "precision": engine.precision(),
             "rate": engine.sample_rate,
         }
     except NarratorError as error:
-        return _refused(error)
-    return parcels.packed(said | found)
+        return _pack_refusal(error)
+    return parcels.pack_parcel(version_facts | engine_facts)
 
 
 def ready(parcel: bytes) -> bytes:
-    """Load it; how many slots it has."""
-    facts, _ = parcels.unpacked(parcel)
+    """Loads the engine and returns its number of slots."""
+    facts, _ = parcels.unpack_parcel(parcel)
     try:
         booth = MACHINE.booth(facts["settings"])
         booth.ready()
     except NarratorError as error:
-        return _refused(error)
-    return parcels.packed({"slots": booth.facts()["slots"]})
+        return _pack_refusal(error)
+    return parcels.pack_parcel({"slots": booth.facts()["slots"]})
 
 
 def hold(parcel: bytes) -> str:
-    """Keep a reference; its content."""
-    reference = parcels.to_reference(parcel)
-    MACHINE.held.put(reference.content, reference, len(parcel))
+    """Keeps a reference and returns its content hash."""
+    reference = parcels.decode_reference(parcel)
+    MACHINE.references.put(reference.content, reference, len(parcel))
     return reference.content
 
 
-def say(parcel: bytes, held: str | None) -> bytes:
-    """Speak a request, after its reference was `held`."""
-    facts, arrays = parcels.unpacked(parcel)
+def say(parcel: bytes, reference_content: str | None) -> bytes:
+    """Speak a request, after its reference was `references`."""
+    facts, arrays = parcels.unpack_parcel(parcel)
     try:
         booth = MACHINE.booth(facts["settings"])
-        wanted = facts["reference"]
-        reference = MACHINE.held.get(wanted) if wanted else None
-        if wanted and reference is None:
-            return parcels.packed({"lacks": "reference"})
-        kind = kind_of(facts["settings"])
-        request = parcels.to_request(facts, arrays, kind, reference, booth.state)
+        content = facts["reference"]
+        reference = MACHINE.references.get(content) if content else None
+        if content and reference is None:
+            return parcels.pack_parcel({"lacks": "reference"})
+        spec = find_spec(facts["settings"])
+        request = parcels.decode_request(facts, arrays, spec, reference, booth.state)
         if request is None:
-            return parcels.packed({"lacks": "prompt"})
+            return parcels.pack_parcel({"lacks": "prompt"})
         return booth.speak(facts["mark"], request)
     except NarratorError as error:
-        return _refused(error)
+        return _pack_refusal(error)
 
 
-def encode(parcel: bytes, held: str) -> bytes:
-    """What an engine's encoder makes of a reference that is here."""
-    facts, _ = parcels.unpacked(parcel)
+def encode(parcel: bytes, reference_content: str) -> bytes:
+    """Returns the latents of a reference that this machine holds."""
+    facts, _ = parcels.unpack_parcel(parcel)
     try:
         booth = MACHINE.booth(facts["settings"])
-        reference = MACHINE.held.get(held)
+        reference = MACHINE.references.get(reference_content)
         if reference is None:
-            return parcels.packed({"lacks": "reference"})
+            return parcels.pack_parcel({"lacks": "reference"})
 
         def work() -> bytes:
-            names, arrays = parcels.of_latents(booth.engine.encode_reference(reference))
-            return parcels.packed({"names": names}, arrays)
+            names, arrays = parcels.encode_latents(booth.engine.encode_reference(reference))
+            return parcels.pack_parcel({"names": names}, arrays)
 
-        return booth.do(f"{facts['settings']} {held}", work)
+        return booth.do(f"{facts['settings']} {reference_content}", work)
     except NarratorError as error:
-        return _refused(error)
+        return _pack_refusal(error)
 
 
-def _refused(error: NarratorError) -> bytes:
-    return parcels.packed({"refused": str(error)})
+def _pack_refusal(error: NarratorError) -> bytes:
+    return parcels.pack_parcel({"refused": str(error)})

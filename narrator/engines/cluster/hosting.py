@@ -1,9 +1,9 @@
-"""The long-running halves of a cluster: its scheduler, and a machine that speaks.
+"""The long-running programs of a cluster: its scheduler, and a machine that speaks.
 
-Thin fronts of Dask's own. What they listen at wants a certificate, unless the user asked for an
-insecure cluster of this machine. Dask's HTTP servers, which ask for none, are closed, but for the
-dashboard where it was asked for. A machine that loses its scheduler keeps what it has loaded, and
-comes back when the scheduler does.
+Both are thin wrappers of Dask's. Their ports require a certificate, unless the user asked for an
+insecure cluster on this machine. Dask's HTTP servers, which require none, are closed, except for
+the dashboard if requested. A machine that loses its scheduler keeps its models loaded and
+reconnects when the scheduler is back.
 """
 
 from __future__ import annotations
@@ -34,73 +34,73 @@ from narrator.errors import EngineUnavailable, StorageError, UsageError
 from narrator.installation import install_command
 
 Tell = Callable[[str], None]
-_UNREACHED = (OSError, TimeoutError, ValueError)
-"""Where nobody answers who should; the last is tornado's, where one speaks before TLS."""
+_CONNECTION_ERRORS = (OSError, TimeoutError, ValueError)
+"""Errors of a failed connection; ValueError is tornado's, from a server that speaks before TLS."""
 
-DASK = version("distributed")
-MANY = 64
-"""Slots that an engine may find to be the best, where nobody says how many."""
-PATIENCE, PAUSE = 10.0, 2.0
-"""Seconds for a first word with a scheduler, and before the next attempt."""
-CONFIG: Mapping[str, object] = {
-    "distributed.scheduler.work-stealing": False,  # narrator says who speaks what
+DASK_VERSION = version("distributed")
+MAX_SLOTS = 64
+"""Most slots that an engine may choose for itself when the user sets no number."""
+CONNECT_TIMEOUT, RETRY_SECONDS = 10.0, 2.0
+"""Seconds to connect to a scheduler, and before the next attempt."""
+DASK_CONFIG: Mapping[str, object] = {
+    "distributed.scheduler.work-stealing": False,  # narrator places the requests itself
     "distributed.scheduler.worker-ttl": "90s",
-    "distributed.comm.timeouts.connect": f"{PATIENCE:.0f}s",
-    "distributed.admin.large-graph-warning-threshold": "1GB",  # a clip is some megabytes
+    "distributed.comm.timeouts.connect": f"{CONNECT_TIMEOUT:.0f}s",
+    "distributed.admin.large-graph-warning-threshold": "1GB",  # a clip has a few megabytes
     "distributed.worker.memory.spill": False,
 }
 
 
 def schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> None:
-    """Bring clients and machines together at an address of this machine, until a signal; Dask's
-    dashboard at a port. Raises UsageError, EngineUnavailable."""
-    asyncio.run(_schedule(place, dashboard, tell))
+    """Runs a scheduler at an address of this machine until a signal, with Dask's dashboard at a
+    port if one is given. Raises UsageError, EngineUnavailable."""
+    asyncio.run(_run_scheduler(place, dashboard, tell))
 
 
 def work(place: ClusterPlace, name: str, slots: int | None, engines: list[str], tell: Tell) -> None:
-    """Speak what a scheduler sends, until a signal; `engines` are those that can.
+    """Speaks the requests that a scheduler sends, with these engines, until a signal.
 
     Raises UsageError, EngineUnavailable, StorageError.
     """
-    asyncio.run(_work(place, name, slots, engines, tell))
+    asyncio.run(_run_worker(place, name, slots, engines, tell))
 
 
 def can_speak() -> list[str]:
-    """The engines that a cluster's machine can have and that are installed here, by name."""
-    return [kind.name for kind in ENGINES.values() if kind.runs_on_clusters and _is_installed(kind)]
+    """Returns the names of the engines that run on clusters and are installed here."""
+    return [spec.name for spec in ENGINES.values() if spec.runs_on_clusters and _is_installed(spec)]
 
 
-def _is_installed(kind: EngineSpec) -> bool:
-    if kind.model is not None:
-        return not kind.missing_packages(kind.settings())
+def _is_installed(spec: EngineSpec) -> bool:
+    if spec.model is not None:
+        return not spec.missing_packages(spec.settings())
     try:
-        kind.speaks("en")
+        spec.speaks("en")
     except EngineUnavailable:
         return False
     return True
 
 
 @contextlib.contextmanager
-def _until_signal() -> Iterator[asyncio.Event]:
-    """Set by ctrl-C, or by who ends us."""
+def _stop_event() -> Iterator[asyncio.Event]:
+    """Yields an event that ctrl-C or a termination signal sets."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    for number in numbers:
-        loop.add_signal_handler(number, stop.set)
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for signal_number in signals:
+        loop.add_signal_handler(signal_number, stop.set)
     try:
-        with dask.config.set(CONFIG):
-            # what concerns people is told here
+        with dask.config.set(DASK_CONFIG):
+            # this module reports what users need to know
             logging.getLogger("distributed").setLevel(logging.CRITICAL)
             yield stop
     finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
+        for signal_number in signals:
+            loop.remove_signal_handler(signal_number)
 
 
-async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> None:
+async def _run_scheduler(place: ClusterPlace, dashboard: int | None, tell: Tell) -> None:
     if dashboard is not None:
         _require_dashboard()
-    with _until_signal() as stop:
+    with _stop_event() as stop:
         try:
             scheduler = Scheduler(
                 host=f"[{place.host}]" if ":" in place.host else place.host,
@@ -111,32 +111,36 @@ async def _schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> N
                 dashboard_address=f"127.0.0.1:{dashboard or 0}",
             )
             async with scheduler:
-                everywhere = place.host in ("0.0.0.0", "::")
-                more = ", and at every other address of this machine" if everywhere else ""
-                tell(f"scheduler at {scheduler.address}{more}")
-                scheduler.add_plugin(_Roll(tell))
+                listens_everywhere = place.host in ("0.0.0.0", "::")
+                suffix = (
+                    ", and at every other address of this machine" if listens_everywhere else ""
+                )
+                tell(f"scheduler at {scheduler.address}{suffix}")
+                scheduler.add_plugin(_MachineAnnouncer(tell))
                 if dashboard is None:
                     scheduler.http_server.stop()
                 else:
-                    page: Any = scheduler.http_server  # at another port where that is taken
-                    tell(f"Dask's dashboard at http://127.0.0.1:{page.port}/status")
+                    server: Any = scheduler.http_server  # at another port where that is taken
+                    tell(f"Dask's dashboard at http://127.0.0.1:{server.port}/status")
                 await stop.wait()
         except (OSError, RuntimeError) as error:
-            why = _reason(error)
-            if not isinstance(why, OSError):
+            cause = _root_cause(error)
+            if not isinstance(cause, OSError):
                 raise
-            raise UsageError(f"cannot listen at {place.address}: {why.strerror or why}") from None
+            raise UsageError(
+                f"cannot listen at {place.address}: {cause.strerror or cause}"
+            ) from None
 
 
-class _Roll(SchedulerPlugin):
-    """Says which machines come and go."""
+class _MachineAnnouncer(SchedulerPlugin):
+    """Reports which machines join and leave."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._names: dict[str, str] = {}
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
-        # without what makes each start of one a name of its own
+        # without the random suffix that makes the name unique
         self._names[worker] = str(scheduler.workers[worker].name).rpartition(" ")[0]
         self._tell(f"{self._names[worker]} is here ({len(self._names)} in all)")
 
@@ -156,20 +160,20 @@ def _require_dashboard() -> None:
         ) from None
 
 
-async def _work(
+async def _run_worker(
     place: ClusterPlace, name: str, slots: int | None, engines: list[str], tell: Tell
 ) -> None:
-    threads = 2 * (slots or MANY) + 2  # some wait for a slot, and some are no speech
+    threads = 2 * (slots or MAX_SLOTS) + 2  # some tasks wait for a slot, some are no speech
     far.MACHINE.tell = tell
-    with _until_signal() as stop, _scratch() as scratch:
-        first = True
+    with _stop_event() as stop, _temporary_folder() as scratch:
+        is_first = True
         while not stop.is_set():
             try:
-                await agree(place)
+                await check_scheduler(place)
                 worker = Worker(
                     place.address,
                     nthreads=threads,
-                    # of its own each time: after a cut line the scheduler may still have the last
+                    # unique: after a lost connection the scheduler may still have the old name
                     name=f"{name} {secrets.token_hex(4)}",
                     host="127.0.0.1" if place.is_local else None,
                     security=security(place) or {},
@@ -178,36 +182,36 @@ async def _work(
                     dashboard_address="127.0.0.1:0",
                     memory_limit=0,
                     local_directory=scratch,
-                    metrics={**DEFAULT_METRICS, "narrator": partial(_facts, name)},
+                    metrics={**DEFAULT_METRICS, "narrator": partial(_worker_facts, name)},
                 )
                 async with worker:
                     worker.http_server.stop()
                     tell(f"{name} at {place.address}: {', '.join(engines)}")
-                    await _either(worker.finished(), stop.wait())
+                    await _wait_for_first(worker.finished(), stop.wait())
                 if not stop.is_set():
                     tell(f"{place.address} has gone: looking for it")
-            except (*_UNREACHED, RuntimeError) as error:
-                why = _reason(error)
-                if not isinstance(why, _UNREACHED):
+            except (*_CONNECTION_ERRORS, RuntimeError) as error:
+                cause = _root_cause(error)
+                if not isinstance(cause, _CONNECTION_ERRORS):
                     raise
-                if first:
-                    raise EngineUnavailable(unreached(place, why)) from None
-            first = False
-            await _either(asyncio.sleep(PAUSE), stop.wait())
+                if is_first:
+                    raise EngineUnavailable(describe_connection_error(place, cause)) from None
+            is_first = False
+            await _wait_for_first(asyncio.sleep(RETRY_SECONDS), stop.wait())
 
 
-def _facts(name: str, worker: Worker) -> dict[str, Any]:
+def _worker_facts(name: str, worker: Worker) -> dict[str, Any]:
     return {**far.MACHINE.facts(), "name": name}
 
 
-def _reason(error: BaseException) -> BaseException:
-    """What keeps a part of Dask from starting: it wraps that in an error of its own."""
+def _root_cause(error: BaseException) -> BaseException:
+    """Returns the error that a RuntimeError of Dask wraps, or the error itself."""
     return error.__cause__ or error if isinstance(error, RuntimeError) else error
 
 
 @contextlib.contextmanager
-def _scratch() -> Iterator[str]:
-    """A folder for Dask's own. Raises StorageError."""
+def _temporary_folder() -> Iterator[str]:
+    """Yields a temporary folder for Dask's files. Raises StorageError."""
     try:
         with tempfile.TemporaryDirectory(prefix="narrator-", ignore_cleanup_errors=True) as folder:
             yield folder
@@ -215,39 +219,39 @@ def _scratch() -> Iterator[str]:
         raise StorageError(f"{tempfile.gettempdir()}: {error.strerror}") from None
 
 
-async def agree(place: ClusterPlace) -> None:
-    """Whether a scheduler answers, and has our Dask: Dask itself would wait for ever for the first
-    word of what is none. Raises EngineUnavailable, OSError."""
+async def check_scheduler(place: ClusterPlace) -> None:
+    """Checks that a scheduler answers and has the same version of Dask; Dask itself would wait for
+    ever for the first bytes of another kind of server. Raises EngineUnavailable, OSError."""
     try:
-        said = await asyncio.wait_for(_versions(place), PATIENCE)
-        theirs = str(said["packages"]["distributed"])
+        versions = await asyncio.wait_for(_request_versions(place), CONNECT_TIMEOUT)
+        theirs = str(versions["packages"]["distributed"])
     except (ValueError, LookupError, TypeError, MemoryError) as error:  # of any bytes at all
         raise ConnectionError(f"what answers is no scheduler: {error}") from None
-    if theirs != DASK:
-        raise EngineUnavailable(other_dask(place, theirs))
+    if theirs != DASK_VERSION:
+        raise EngineUnavailable(describe_dask_mismatch(place, theirs))
 
 
-async def _versions(place: ClusterPlace) -> Any:
-    kept = security(place)
-    arguments = {} if kept is None else kept.get_connection_args("worker")
-    comm = await connect(place.address, timeout=PATIENCE, **arguments)
+async def _request_versions(place: ClusterPlace) -> Any:
+    credentials = security(place)
+    arguments = {} if credentials is None else credentials.get_connection_args("worker")
+    comm = await connect(place.address, timeout=CONNECT_TIMEOUT, **arguments)
     try:
         return await send_recv(comm, op="versions")
     finally:
-        comm.abort()  # at once: the loop may end with us
+        comm.abort()  # at once: the event loop may end now
 
 
-def other_dask(place: ClusterPlace, theirs: str) -> str:
+def describe_dask_mismatch(place: ClusterPlace, theirs: str) -> str:
     return (
-        f"{place.address} has Dask {theirs}, here is {DASK}: "
+        f"{place.address} has Dask {theirs}, here is {DASK_VERSION}: "
         f"all machines need one: pip install 'distributed=={theirs}'"
     )
 
 
-def unreached(place: ClusterPlace, error: BaseException) -> str:
-    """Why a scheduler cannot be reached, in words."""
-    said = " ".join(str(error).split()) or type(error).__name__
-    if "CERTIFICATE" in said.upper() or "SSL" in said.upper() or "TLSV1" in said.upper():
+def describe_connection_error(place: ClusterPlace, error: BaseException) -> str:
+    """Explains why a scheduler cannot be reached."""
+    message = " ".join(str(error).split()) or type(error).__name__
+    if "CERTIFICATE" in message.upper() or "SSL" in message.upper() or "TLSV1" in message.upper():
         return (
             f"{place.address} does not let us in: {place.tls} must hold the scheduler's "
             "certificate; one that was started with --insecure has none"
@@ -263,9 +267,9 @@ def unreached(place: ClusterPlace, error: BaseException) -> str:
     )
 
 
-async def _either(*waits: Any) -> None:
-    """Until one of these has come."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
+async def _wait_for_first(*awaitables: Any) -> None:
+    """Waits until one of the awaitables is done, and cancels the others."""
+    tasks = [asyncio.ensure_future(wait) for wait in awaitables]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

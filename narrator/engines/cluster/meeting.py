@@ -1,4 +1,4 @@
-"""What a cluster's machines are asked outside of a session: who they are, and to encode a clip."""
+"""Questions to a cluster's machines outside of a session: their engines, and encoding a clip."""
 
 from __future__ import annotations
 
@@ -20,44 +20,49 @@ from narrator.engines.cluster.reaching import Cluster, DaskCluster, MachineSeen
 from narrator.engines.voice import Reference
 from narrator.errors import EngineUnavailable
 
-ANSWERS = 60.0
-"""Seconds for machines to say what they have: the first time a model's bytes are named."""
-ENCODES = 600.0
-"""Seconds for a model to be loaded, and a clip encoded."""
+ANSWER_TIMEOUT = 60.0
+"""Seconds for machines to describe their engines; the first time they hash the model's files."""
+ENCODE_TIMEOUT = 600.0
+"""Seconds to load a model and encode a clip."""
 
 Facts = dict[str, Any]
 
 
 def machines(place: ClusterPlace) -> Mapping[str, MachineSeen]:
-    """Who is there, by address. Raises EngineUnavailable."""
+    """Returns the cluster's machines by address. Raises EngineUnavailable."""
     with closing(DaskCluster(place, quiet)) as cluster:
         return cluster.machines() or {}
 
 
 def unable_there(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[str, str]:
-    """The machines that have an engine of these settings by name, and why each cannot speak with
-    it: "" of those that can. Raises EngineUnavailable where no scheduler lets us in."""
+    """Returns, by name, why each machine that has the engine cannot speak with these settings; ""
+    for those that can. Raises EngineUnavailable when no scheduler accepts the connection."""
     with closing(DaskCluster(place, quiet)) as cluster:
-        seen = cluster.machines() or {}
-        met = _met(cluster, settings)
-    able = {at: one for at, one in seen.items() if settings["name"] in one.engines}
-    found: dict[str, str] = {}
-    for address, one in able.items():
-        facts = met.get(address, {"refused": "it gives no answer"})
-        found[one.name] = facts.get("refused", "")
+        machines_by_address = cluster.machines() or {}
+        facts_by_address = _meet_machines(cluster, settings)
+    candidates = {
+        address: machine
+        for address, machine in machines_by_address.items()
+        if settings["name"] in machine.engines
+    }
+    refusals: dict[str, str] = {}
+    for address, machine in candidates.items():
+        facts = facts_by_address.get(address, {"refused": "it gives no answer"})
+        refusals[machine.name] = facts.get("refused", "")
         if "refused" not in facts and not parcels.is_ours(facts):
-            found[one.name] = f"it has narrator {facts['narrator']}"
-    return found
+            refusals[machine.name] = f"it has narrator {facts['narrator']}"
+    return refusals
 
 
 def memory_there(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What most machines of a cluster would have remembered of an engine of these settings; nothing
-    where none has it. Raises EngineUnavailable where no scheduler lets us in."""
+    """Returns the identity record (`Engine.identity_record`) that most machines have for these
+    settings; empty when none has it. Raises EngineUnavailable when no scheduler accepts the
+    connection."""
     with closing(DaskCluster(place, quiet)) as cluster:
-        met = _met(cluster, settings).values()
-    said = [one["memory"] for one in met if "memory" in one]
-    counts = Counter(map(keys.key, said))
-    return max(said, key=lambda one: counts[keys.key(one)], default={})
+        all_facts = _meet_machines(cluster, settings).values()
+    records = [facts["memory"] for facts in all_facts if "memory" in facts]
+    counts = Counter(map(keys.key, records))
+    return max(records, key=lambda record: counts[keys.key(record)], default={})
 
 
 def encoded_there(
@@ -66,54 +71,66 @@ def encoded_there(
     identity: Mapping[str, Any],
     reference: Reference,
 ) -> Mapping[str, NDArray[np.float32]]:
-    """As `Engine.encode_reference`, by the first machine whose engine has these settings and an
+    """As `Engine.encode_reference`, by the first machine whose engine has these settings and this
     identity.
 
     Raises EngineUnavailable.
     """
-    where, wanted = place.address, keys.key(identity)
-    why = f"no machine of {where} has this model"
+    scheduler_address, identity_key = place.address, keys.key(identity)
+    reason = f"no machine of {scheduler_address} has this model"
     with closing(DaskCluster(place, quiet)) as cluster:
-        met = _met(cluster, settings)
-        fit = [at for at, one in met.items()
-               if "identity" in one and keys.key(one["identity"]) == wanted]  # fmt: skip
-        for address in fit:
-            held = cluster.send(address, far.hold, parcels.of_reference(reference))
-            cluster.send(address, far.encode, parcels.packed({"settings": settings}), held)
-            facts, arrays = _answers(cluster, far.encode.__name__, 1, ENCODES).get(
+        facts_by_address = _meet_machines(cluster, settings)
+        addresses = [
+            address
+            for address, facts in facts_by_address.items()
+            if "identity" in facts and keys.key(facts["identity"]) == identity_key
+        ]
+        for address in addresses:
+            sent_reference = cluster.send(address, far.hold, parcels.encode_reference(reference))
+            cluster.send(
+                address, far.encode, parcels.pack_parcel({"settings": settings}), sent_reference
+            )
+            facts, arrays = _collect_answers(cluster, far.encode.__name__, 1, ENCODE_TIMEOUT).get(
                 address, ({}, {})
             )
             if "names" in facts:
-                return parcels.to_latents(facts["names"], arrays)
-            why = f"a voice is not encoded at {where}: {facts.get('refused', 'it gave no answer')}"
-    raise EngineUnavailable(why)
+                return parcels.decode_latents(facts["names"], arrays)
+            refusal = facts.get("refused", "it gave no answer")
+            reason = f"a voice is not encoded at {scheduler_address}: {refusal}"
+    raise EngineUnavailable(reason)
 
 
-def _met(cluster: Cluster, settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    """What machines with an engine say of themselves, by address."""
-    seen = cluster.machines() or {}
-    there = [at for at, one in seen.items() if settings["name"] in one.engines]
-    for address in there:
-        cluster.send(address, far.meet, parcels.of_question(settings))
-    found = _answers(cluster, far.meet.__name__, len(there), ANSWERS)
-    return {address: facts for address, (facts, _) in found.items()}
+def _meet_machines(
+    cluster: Cluster, settings: Mapping[str, Any]
+) -> Mapping[str, Mapping[str, Any]]:
+    """Returns the facts of the machines that have the engine, by address."""
+    machines_by_address = cluster.machines() or {}
+    addresses = [
+        address
+        for address, machine in machines_by_address.items()
+        if settings["name"] in machine.engines
+    ]
+    for address in addresses:
+        cluster.send(address, far.meet, parcels.encode_question(settings))
+    answers = _collect_answers(cluster, far.meet.__name__, len(addresses), ANSWER_TIMEOUT)
+    return {address: facts for address, (facts, _) in answers.items()}
 
 
-def _answers(
+def _collect_answers(
     cluster: Cluster, task: str, count: int, seconds: float
 ) -> dict[str, tuple[Facts, dict[str, NDArray[Any]]]]:
-    """As many answers to a task as come in so many seconds, by address; the rest has none."""
-    found: dict[str, tuple[Facts, dict[str, NDArray[Any]]]] = {}
-    until = time.monotonic() + seconds
-    while count and (left := until - time.monotonic()) > 0:
+    """Collects up to `count` answers to a task within so many seconds, by address."""
+    answers: dict[str, tuple[Facts, dict[str, NDArray[Any]]]] = {}
+    deadline = time.monotonic() + seconds
+    while count and (remaining_seconds := deadline - time.monotonic()) > 0:
         try:
-            arrival = cluster.arrived.get(timeout=left)
+            arrival = cluster.arrivals.get(timeout=remaining_seconds)
         except queue.Empty:
             break
-        if arrival.sent.what != task:
+        if arrival.sent_task.task_name != task:
             continue
         count -= 1
         if not (arrival.error or arrival.lost):
-            with suppress(parcels.Damaged):
-                found[arrival.sent.address] = parcels.unpacked(arrival.answer)
-    return found
+            with suppress(parcels.DamagedParcel):
+                answers[arrival.sent_task.address] = parcels.unpack_parcel(arrival.answer)
+    return answers

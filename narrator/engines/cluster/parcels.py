@@ -1,8 +1,7 @@
-"""What travels between narrator and a cluster's machines: names, numbers and arrays, as bytes.
+"""Encodes requests, references and takes as bytes that travel between narrator and its cluster.
 
-A parcel is an npz archive of arrays and a JSON object: nothing in it is run by who opens it, and
-equal parcels have equal bytes, so that what is asked for twice is known to be the same. Knows no
-Dask.
+A parcel is an npz archive of arrays and a JSON object. Opening it runs no code, and equal parcels
+have equal bytes, so that a request that is sent twice is recognised. Knows no Dask.
 """
 
 from __future__ import annotations
@@ -25,54 +24,56 @@ from narrator.errors import DamagedTake
 from narrator.sound import audio
 from narrator.sound.timing import TimedWord
 
-_COUNTS = ("patches", "tokens", "seed")
-_MACHINES_OWN = {"slots", "process"}
-FORM = 3
-"""Raised when parcels of an older narrator would be read otherwise."""
+_COUNT_FIELDS = ("patches", "tokens", "seed")
+_MACHINE_SETTINGS = {"slots", "process"}
+FORMAT_VERSION = 3
+"""Version of the format; machines with another one are refused."""
 
 Arrays = Mapping[str, NDArray[Any]]
-_FACTS = "facts"
-_VOICE = (
+_FACTS_ARRAY = "facts"
+_VOICE_FIELDS = (
     "speaker", "transcript", "content", "description", "seed", "style", "speed", "language",
     "pronoun", "place",
 )  # fmt: skip
 
 
-class Damaged(Exception):
-    """A parcel is not what was sent."""
+class DamagedParcel(Exception):
+    """A parcel differs from what was sent."""
 
 
-def packed(facts: Mapping[str, Any], arrays: Arrays | None = None) -> bytes:
-    """A parcel. Facts are what JSON has; the first bytes name all that follow."""
-    data = np.frombuffer(json.dumps(facts).encode(), np.uint8)
-    file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **{_FACTS: data, **(arrays or {})})
-    body = file.getvalue()
+def pack_parcel(facts: Mapping[str, Any], arrays: Arrays | None = None) -> bytes:
+    """Encodes facts (any JSON) and arrays as a parcel, which begins with the hash of its body."""
+    facts_bytes = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **{_FACTS_ARRAY: facts_bytes, **(arrays or {})})
+    body = buffer.getvalue()
     return keys.content_of(body).encode() + body
 
 
-def unpacked(parcel: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The facts and arrays of a parcel. Raises Damaged."""
-    name, body = parcel[:64], parcel[64:]
-    if keys.content_of(body).encode() != name:
-        raise Damaged("a parcel came altered")
+def unpack_parcel(parcel: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Decodes a parcel into its facts and arrays. Raises DamagedParcel."""
+    digest, body = parcel[:64], parcel[64:]
+    if keys.content_of(body).encode() != digest:
+        raise DamagedParcel("a parcel came altered")
     try:
-        with np.load(io.BytesIO(body), allow_pickle=False) as found:
-            arrays = {one: found[one] for one in found.files}
-        facts = json.loads(arrays.pop(_FACTS).tobytes())
+        with np.load(io.BytesIO(body), allow_pickle=False) as archive:
+            arrays = {array_name: archive[array_name] for array_name in archive.files}
+        facts = json.loads(arrays.pop(_FACTS_ARRAY).tobytes())
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise Damaged(f"a parcel cannot be read: {error}") from error
+        raise DamagedParcel(f"a parcel cannot be read: {error}") from error
     return facts, arrays
 
 
 # -- requests --------------------------------------------------------------------------------------
 
 
-def of_request(request: Request, settings: Mapping[str, Any], made: str | None = None) -> bytes:
-    """A request to an engine of such settings; without its reference, which goes by its content.
+def encode_request(
+    request: Request, settings: Mapping[str, Any], origin_mark: str | None = None
+) -> bytes:
+    """Encodes a request to an engine of such settings; its reference is named by content alone.
 
-    `made` is the mark of what the machine made the take of that it goes on from: then that take's
-    state stays there. A request has the same mark, however it is sent.
+    `origin_mark` is the mark of the request whose take it continues, when the machine itself made
+    that take: then the take's state is not sent. A request's own mark does not depend on this.
     """
     voice, prompt = request.voice, request.prompt
     state = prompt.state if prompt is not None else None
@@ -81,8 +82,8 @@ def of_request(request: Request, settings: Mapping[str, Any], made: str | None =
         "key": request.key,
         "text": request.text,
         "language": request.language,
-        "voice": {name: getattr(voice, name) for name in _VOICE},
-        "own": {name: own.model_dump(mode="json") for name, own in voice.own.items()},
+        "voice": {name: getattr(voice, name) for name in _VOICE_FIELDS},
+        "own": {name: choice.model_dump(mode="json") for name, choice in voice.own.items()},
         "style": request.style,
         "parameters": dict(request.parameters),
         "seed": request.seed,
@@ -97,37 +98,37 @@ def of_request(request: Request, settings: Mapping[str, Any], made: str | None =
             "length": 0 if state is None else len(state),
         },
     }  # fmt: skip
-    facts |= {"mark": keys.seal(facts), "made": None if state is None else made}
-    return packed(facts, {} if state is None or made is not None else {"state": state})
+    facts |= {"mark": keys.seal(facts), "made": None if state is None else origin_mark}
+    return pack_parcel(facts, {} if state is None or origin_mark is not None else {"state": state})
 
 
-def to_request(
+def decode_request(
     facts: Mapping[str, Any],
     arrays: Arrays,
-    kind: EngineSpec,
+    spec: EngineSpec,
     reference: Reference | None,
-    made: Callable[[str], State | None],
+    state_by_mark: Callable[[str], State | None],
 ) -> Request | None:
-    """The request of a parcel, for an engine of a kind; None where it goes on from a take that
-    `made` does not give, by its mark, as it was."""
+    """Decodes a request for an engine of this spec; None when it continues a take whose state
+    `state_by_mark` does not return unchanged."""
     said, prompt = facts["prompt"], None
     if said is not None:
         state = arrays.get("state")
         if facts["made"]:
-            whole = made(facts["made"])
-            state = None if whole is None else whole[: said["length"]]
+            full_state = state_by_mark(facts["made"])
+            state = None if full_state is None else full_state[: said["length"]]
         if said["is"] and (state is None or state_mark(state) != said["is"]):
             return None
         prompt = Prompt(said["text"], unheard, state)
-    own = {
-        name: kind.voice.model_validate(said)
+    engine_voices = {
+        name: spec.voice.model_validate(said)
         for name, said in facts["own"].items()
-        if kind.voice is not None and name == kind.name
+        if spec.voice is not None and name == spec.name
     }
-    plain = ("key", "text", "language", "style", "parameters", "seed", "attempt", "expected")
+    field_names = ("key", "text", "language", "style", "parameters", "seed", "attempt", "expected")
     return Request(
-        **{name: facts[name] for name in plain},
-        voice=Voice(**facts["voice"], own=own),
+        **{name: facts[name] for name in field_names},
+        voice=Voice(**facts["voice"], own=engine_voices),
         mode=facts["mode"],
         pronunciations=facts["pronunciations"],
         reference=reference,
@@ -139,70 +140,71 @@ def state_mark(state: State) -> str:
     return keys.content(str(state.dtype).encode(), np.ascontiguousarray(state).tobytes())
 
 
-# -- who is asked ----------------------------------------------------------------------------------
+# -- questions to machines -------------------------------------------------------------------------
 
 
-def of_question(settings: Mapping[str, Any]) -> bytes:
-    """What a machine is asked of an engine of such settings, and by whom."""
-    return packed({"settings": settings, "narrator": __version__, "form": FORM})
+def encode_question(settings: Mapping[str, Any]) -> bytes:
+    """Encodes a question about an engine of such settings, with the asker's version."""
+    return pack_parcel({"settings": settings, "narrator": __version__, "form": FORMAT_VERSION})
 
 
 def is_ours(facts: Mapping[str, Any]) -> bool:
-    """Whether who says so has our narrator."""
-    return bool(facts["narrator"] == __version__ and facts["form"] == FORM)
+    """Whether facts come from the same version of narrator."""
+    return bool(facts["narrator"] == __version__ and facts["form"] == FORMAT_VERSION)
 
 
 # -- references ------------------------------------------------------------------------------------
 
 
-def of_reference(reference: Reference) -> bytes:
-    names, latents = of_latents(reference.latents)
+def encode_reference(reference: Reference) -> bytes:
+    names, latents = encode_latents(reference.latents)
     facts = {
         "content": reference.content,
         "rate": reference.rate,
         "transcript": reference.transcript,
         "latents": names,
     }
-    return packed(facts, {"samples": reference.samples, **latents})
+    return pack_parcel(facts, {"samples": reference.samples, **latents})
 
 
-def to_reference(parcel: bytes) -> Reference:
-    """Raises Damaged."""
-    facts, arrays = unpacked(parcel)
-    latents = to_latents(facts["latents"], arrays)
+def decode_reference(parcel: bytes) -> Reference:
+    """Decodes a reference. Raises DamagedParcel."""
+    facts, arrays = unpack_parcel(parcel)
+    latents = decode_latents(facts["latents"], arrays)
     return Reference(
         facts["content"], arrays["samples"], facts["rate"], facts["transcript"], latents
     )
 
 
-def of_latents(latents: Arrays) -> tuple[list[str], dict[str, NDArray[Any]]]:
-    """What a reference is encoded as: names that may be any text, and arrays."""
-    return list(latents), {f"latents{n}": one for n, one in enumerate(latents.values())}
+def encode_latents(latents: Arrays) -> tuple[list[str], dict[str, NDArray[Any]]]:
+    """Splits latents into their names, which may be any text, and arrays with plain names."""
+    return list(latents), {f"latents{n}": array for n, array in enumerate(latents.values())}
 
 
-def to_latents(names: Iterable[str], arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """What `of_latents` made them of."""
+def decode_latents(names: Iterable[str], arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """Inverts `encode_latents`."""
     return {name: arrays[f"latents{n}"] for n, name in enumerate(names)}
 
 
 # -- takes -----------------------------------------------------------------------------------------
 
 
-def of_speech(speech: Speech, rate: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """A take on its way home, as FLAC, in which it is stored, and its state: facts and arrays."""
-    said: dict[str, Any] = {name: int(getattr(speech, name)) for name in _COUNTS}
+def encode_speech(speech: Speech, rate: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Encodes a take as facts and arrays: its samples as FLAC, the format of the store, and its
+    state."""
+    counts: dict[str, Any] = {name: int(getattr(speech, name)) for name in _COUNT_FIELDS}
     arrays: dict[str, NDArray[Any]] = {"samples": speech.samples}
     if len(speech.samples) and bool(np.all(np.abs(speech.samples) <= 1)):
         arrays = {"flac": np.frombuffer(audio.encode(speech.samples, rate), np.uint8)}
-    # else: what no FLAC holds is for the checks to say
+    # else: samples beyond FLAC's range are left to the checks
     if speech.state is not None:
         arrays["state"] = speech.state
     words = [astuple(word) for word in speech.words]
-    return {**said, "stop": speech.stop, "wrong": speech.wrong, "words": words}, arrays
+    return {**counts, "stop": speech.stop, "wrong": speech.wrong, "words": words}, arrays
 
 
-def to_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
-    """What `of_speech` made them of. Raises Damaged."""
+def decode_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
+    """Inverts `encode_speech`. Raises DamagedParcel."""
     try:
         if "flac" in arrays:
             samples, _ = audio.decode(arrays["flac"].tobytes())
@@ -211,17 +213,17 @@ def to_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
         words = tuple(TimedWord(*word) for word in facts["words"])
         return Speech(samples, arrays.get("state"), **{**facts, "words": words})
     except (DamagedTake, KeyError, TypeError) as error:
-        raise Damaged(f"a take cannot be read: {error}") from error
+        raise DamagedParcel(f"a take cannot be read: {error}") from error
 
 
 # -- engines ---------------------------------------------------------------------------------------
 
 
 def of_settings(
-    settings: EngineSettings, kind: EngineSpec, always: Iterable[str]
+    settings: EngineSettings, spec: EngineSpec, request_keys: Iterable[str]
 ) -> dict[str, Any]:
-    """What makes an engine on another machine: neither what `always` comes with a request nor what
-    a machine decides for itself."""
-    names = kind.settings.model_fields.keys() - {*always} - _MACHINES_OWN
-    said = settings.model_dump(mode="json", include=names, exclude_unset=True)
-    return {**said, "name": kind.name}
+    """Returns the settings that another machine needs to make the engine: without `request_keys`,
+    which come with each request, and without those that a machine decides for itself."""
+    names = spec.settings.model_fields.keys() - {*request_keys} - _MACHINE_SETTINGS
+    changed_settings = settings.model_dump(mode="json", include=names, exclude_unset=True)
+    return {**changed_settings, "name": spec.name}

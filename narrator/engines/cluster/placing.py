@@ -1,8 +1,8 @@
-"""Which machine speaks which request, and when; no arrays, no network.
+"""Decides which machine speaks which request, and when; no arrays, no network.
 
-Machines differ in speed. As long as there is much to do, every slot gets what most speech still
-hangs on; what is urgent, and towards the end everything is, goes to no slow machine where a faster
-one, though it is busy, would have spoken it sooner. Knows no Dask.
+Machines differ in speed. As long as there is much to do, every slot gets the request with the
+longest chain behind it. An urgent request (towards the end every request is) does not go to a slow
+machine when a faster one, though busy, would finish it sooner. Knows no Dask.
 """
 
 from __future__ import annotations
@@ -12,211 +12,246 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-LEAD, SHARE = 1.0, 0.15
-"""Seconds before a slot is free that its next request may go out, as it travels meanwhile; and at
-most that share of what it takes."""
-_LEARN = 0.2
-"""Weight of the last take in what is known of a machine's pace."""
-SURE = 1.2
-"""Times what a chain should take yet from a slot on, that is there for it if it is not urgent."""
-ALIKE = 0.9
-"""Share of the longest chain that another may have to be as good."""
-_LATE = 1e-6
+LEAD_SECONDS, LEAD_SHARE = 1.0, 0.15
+"""Seconds by which a request may be sent before its slot is free, since it travels meanwhile; at
+most this share of the time that a request takes."""
+_PACE_WEIGHT = 0.2
+"""Weight of the last take in a machine's pace, an exponential mean."""
+CHAIN_MARGIN = 1.2
+"""A chain is not urgent when this many times its remaining duration fits before the end."""
+EQUAL_CHAIN_SHARE = 0.9
+"""A chain of at least this share of the longest counts as equally long."""
+_EPSILON = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """A request that no machine has."""
+class WaitingRequest:
+    """A request that is not at a machine yet."""
 
     seconds: float
-    """Expected of it."""
+    """Its expected speech."""
     chain: float
-    """Of all that goes on from it, one after another, itself included."""
-    first: bool = False
-    """Somebody waits for it."""
-    near: str | None = None
-    """The machine that has what it goes on from."""
+    """Expected seconds of its chain from here on, itself included."""
+    is_urgent: bool = False
+    """Whether a listener waits for it."""
+    origin: str | None = None
+    """The machine that has the state of the take that it continues."""
 
 
 @dataclass(slots=True)
 class MachineLoad:
-    """What is known of a machine, and what it has to do."""
+    """A machine's pace and the requests that it has."""
 
     slots: int
     pace: float | None = None
     """Seconds that a second of speech takes in one of its slots; None before its first take."""
-    said: float | None = None
-    """Likewise, in an earlier render."""
-    flying: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """By request, as they went out: when it began, and the seconds expected of it. What is more
-    than there are slots has not begun."""
+    reported_pace: float | None = None
+    """Its pace as the machine reports it, measured in earlier renders."""
+    in_flight: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Request -> (start time, expected seconds), in the order in which they were sent. Those beyond
+    the number of slots have not begun."""
 
-    def least(self, now: float) -> float:
-        """What its pace is at least, as its first takes have not come."""
-        lasted = ((now - at) / max(seconds, _LATE) for at, seconds in self.flying.values())
-        return max(lasted, default=0.0)
+    def minimum_pace(self, now: float) -> float:
+        """Returns a lower bound of its pace, from the requests that are not finished yet."""
+        paces = (
+            (now - started_at) / max(seconds, _EPSILON)
+            for started_at, seconds in self.in_flight.values()
+        )
+        return max(paces, default=0.0)
 
-    def ended(self, key: str, now: float) -> None:
-        """A request has left it; what waited there has its slot."""
-        before = list(self.flying)
-        if key not in before:
+    def remove(self, key: str, now: float) -> None:
+        """Removes a request; the first that waited at the machine starts in its slot."""
+        keys = list(self.in_flight)
+        if key not in keys:
             return
-        del self.flying[key]
-        if before.index(key) < self.slots < len(before):
-            waited = before[self.slots]
-            self.flying[waited] = now, self.flying[waited][1]
+        del self.in_flight[key]
+        if keys.index(key) < self.slots < len(keys):
+            next_key = keys[self.slots]
+            self.in_flight[next_key] = now, self.in_flight[next_key][1]
 
-    def learn(self, expected: float, took: float) -> None:
-        """A take of so many expected seconds was that long in its slot."""
-        if expected > 0 and took > 0:
-            pace = took / expected
-            self.pace = pace if self.pace is None else self.pace + _LEARN * (pace - self.pace)
+    def learn(self, expected: float, duration: float) -> None:
+        """Updates the pace with a take of so many expected seconds that took `duration`."""
+        if expected > 0 and duration > 0:
+            pace = duration / expected
+            self.pace = pace if self.pace is None else self.pace + _PACE_WEIGHT * (pace - self.pace)
 
 
 @dataclass(slots=True)
 class Placement:
-    """The machines that speak, and what waits for them."""
+    """The machines that speak, and the requests that wait for them."""
 
     machines: dict[str, MachineLoad] = field(default_factory=dict)
-    waiting: dict[str, Waiting] = field(default_factory=dict)
-    """In the order in which they came."""
+    waiting: dict[str, WaitingRequest] = field(default_factory=dict)
+    """In the order in which they were added."""
 
     @property
     def slots(self) -> int:
         return sum(machine.slots for machine in self.machines.values())
 
-    def placed(self, now: float, unseen: float) -> Iterator[tuple[str, str]]:
-        """Requests and the machines that they go to now; each is flying then.
+    def place_requests(self, now: float, unplanned_seconds: float) -> Iterator[tuple[str, str]]:
+        """Yields (request, machine) for each request to send now, and marks it as in flight.
 
-        `unseen` are the seconds of speech of the whole render that are neither here nor flying.
+        `unplanned_seconds` is the speech of the whole render that is neither waiting nor in flight.
         """
         if not self.waiting or not self.machines:
             return
         paces = self._paces(now)
-        ends = {name: self._ends(name, now, pace) for name, pace in paces.items()}
-        free = self._free(now, paces, ends)
-        if not free:
+        ends = {name: self._slot_ends(name, now, pace) for name, pace in paces.items()}
+        free_slots = self._free_slots(now, paces, ends)
+        if not free_slots:
             return
-        giving = _Round(
-            {key: self.waiting[key] for key in sorted(self.waiting, key=self._rank)},  # stable
+        round_ = _PlacementRound(
+            {key: self.waiting[key] for key in sorted(self.waiting, key=self._priority)},  # stable
             paces,
             min(paces.values()),
-            now + self._least(now, unseen, paces),
-            _busy(ends, free),
+            now + self._minimum_seconds(now, unplanned_seconds, paces),
+            _busy_slot_ends(ends, free_slots),
         )
-        for at, name in free:
-            key = giving.given(at, name)
+        for free_at, name in free_slots:
+            key = round_.take_request(free_at, name)
             if key is not None:
-                self.machines[name].flying[key] = now, self.waiting.pop(key).seconds
+                self.machines[name].in_flight[key] = now, self.waiting.pop(key).seconds
                 yield key, name
 
-    def _rank(self, key: str) -> tuple[bool, float]:
-        one = self.waiting[key]
-        return not one.first, -one.chain
+    def _priority(self, key: str) -> tuple[bool, float]:
+        request = self.waiting[key]
+        return not request.is_urgent, -request.chain
 
     def _paces(self, now: float) -> Mapping[str, float]:
-        known = [m.pace for m in self.machines.values() if m.pace is not None]
-        usual = sum(known) / len(known) if known else 1.0
+        known_paces = [
+            machine.pace for machine in self.machines.values() if machine.pace is not None
+        ]
+        mean_pace = sum(known_paces) / len(known_paces) if known_paces else 1.0
         return {
-            name: max(m.said or usual, m.least(now)) if m.pace is None else m.pace
-            for name, m in self.machines.items()
+            name: max(machine.reported_pace or mean_pace, machine.minimum_pace(now))
+            if machine.pace is None
+            else machine.pace
+            for name, machine in self.machines.items()
         }
 
-    def _least(self, now: float, unseen: float, paces: Mapping[str, float]) -> float:
-        """Seconds that all of it takes at least: spread over all slots, or its longest chain on the
-        fastest machine."""
-        left = unseen + sum(one.seconds for one in self.waiting.values())
+    def _minimum_seconds(
+        self, now: float, unplanned_seconds: float, paces: Mapping[str, float]
+    ) -> float:
+        """Returns the seconds that all speech takes at least: spread over all slots, or the longest
+        chain on the fastest machine."""
+        remaining_seconds = unplanned_seconds + sum(
+            request.seconds for request in self.waiting.values()
+        )
         for name, machine in self.machines.items():
-            for number, (began, seconds) in enumerate(machine.flying.values()):
-                spoken = (now - began) / paces[name] if number < machine.slots else 0.0
-                left += max(0.0, seconds - spoken)
+            for position, (began, seconds) in enumerate(machine.in_flight.values()):
+                spoken_seconds = (now - began) / paces[name] if position < machine.slots else 0.0
+                remaining_seconds += max(0.0, seconds - spoken_seconds)
         speed = sum(machine.slots / paces[name] for name, machine in self.machines.items())
-        longest = max((one.chain for one in self.waiting.values()), default=0.0)
-        return max(left / max(speed, _LATE), longest * min(paces.values()))
+        longest_chain = max((request.chain for request in self.waiting.values()), default=0.0)
+        return max(remaining_seconds / max(speed, _EPSILON), longest_chain * min(paces.values()))
 
-    def _ends(self, name: str, now: float, pace: float) -> list[float]:
-        """When each slot of a machine is free, as far as can be told."""
+    def _slot_ends(self, name: str, now: float, pace: float) -> list[float]:
+        """Returns when each slot of a machine is expected to be free, sorted."""
         machine = self.machines[name]
-        flying = list(machine.flying.values())
+        flying = list(machine.in_flight.values())
         ends = [max(now, began + seconds * pace) for began, seconds in flying[: machine.slots]]
         ends += [now] * (machine.slots - len(ends))
         heapq.heapify(ends)
-        for _, seconds in flying[machine.slots :]:  # waits there for the first that is free
+        for _, seconds in flying[machine.slots :]:  # waits for the machine's first free slot
             heapq.heapreplace(ends, ends[0] + seconds * pace)
         return sorted(ends)
 
-    def _free(
+    def _free_slots(
         self, now: float, paces: Mapping[str, float], ends: Mapping[str, list[float]]
     ) -> list[tuple[float, str]]:
-        """Slots that are free, or about to be: of fast machines first."""
-        found: list[tuple[float, float, str]] = []
+        """Returns (time, machine) of each slot that is free or about to be, fast machines first."""
+        slots: list[tuple[float, float, str]] = []
         for name, machine in self.machines.items():
-            if not ends[name] or ends[name][0] > now + LEAD:
+            if not ends[name] or ends[name][0] > now + LEAD_SECONDS:
                 continue
-            pace, flying = paces[name], len(machine.flying)
-            # of one that is new nobody knows when it will be free
-            room = (1 if machine.pace is None else 2) * machine.slots - flying
-            usual = sum(seconds for _, seconds in machine.flying.values()) / max(1, flying)
-            soon = now + min(LEAD, SHARE * usual * pace)
-            found += ((pace, at, name) for at in ends[name][: max(0, room)] if at <= soon)
-        return [(at, name) for _, at, name in sorted(found)]
+            pace, flying = paces[name], len(machine.in_flight)
+            # the pace of a new machine is unknown, so nothing is sent ahead
+            capacity = (1 if machine.pace is None else 2) * machine.slots - flying
+            mean_seconds = sum(seconds for _, seconds in machine.in_flight.values()) / max(
+                1, flying
+            )
+            latest = now + min(LEAD_SECONDS, LEAD_SHARE * mean_seconds * pace)
+            slots += (
+                (pace, free_at, name)
+                for free_at in ends[name][: max(0, capacity)]
+                if free_at <= latest
+            )
+        return [(free_at, name) for _, free_at, name in sorted(slots)]
 
 
-def _busy(ends: Mapping[str, list[float]], free: list[tuple[float, str]]) -> dict[str, list[float]]:
-    """By machine, when each of its slots that are not free is, soonest first."""
-    taken = Counter(name for _, name in free)
-    return {name: at[taken[name] :] for name, at in ends.items() if len(at) > taken[name]}
+def _busy_slot_ends(
+    ends: Mapping[str, list[float]], free_slots: list[tuple[float, str]]
+) -> dict[str, list[float]]:
+    """Returns, by machine, when each of its busy slots will be free, soonest first."""
+    free_counts = Counter(name for _, name in free_slots)
+    return {
+        name: slot_ends[free_counts[name] :]
+        for name, slot_ends in ends.items()
+        if len(slot_ends) > free_counts[name]
+    }
 
 
 @dataclass(slots=True)
-class _Round:
-    """What is given out at one moment."""
+class _PlacementRound:
+    """One round of placement, at one moment."""
 
-    waiting: dict[str, Waiting]
-    """What most hangs on first."""
+    waiting: dict[str, WaitingRequest]
+    """Urgent requests first, then those with the longest chains."""
     paces: Mapping[str, float]
     fastest: float
-    """The least of them."""
+    """The lowest pace."""
     end: float
-    """When all that there is to speak could be done at the soonest."""
+    """The earliest time at which all speech could be finished."""
     busy: dict[str, list[float]]
-    """By machine, when its slots that are not free are, soonest first."""
+    """By machine, when its busy slots will be free, soonest first."""
     booked: dict[str, float] = field(default_factory=dict)
-    """What is left to machines that are busy yet, and when they would have done it."""
+    """Requests left to machines that are still busy -> when those would finish them."""
 
-    def given(self, at: float, name: str) -> str | None:
-        """What a slot speaks that is free then: most hangs on it, and it is done here before all
-        could be, or sooner than by a busy machine; of equals what this machine has the beginning
-        of."""
-        found: str | None = None
-        for key, one in self.waiting.items():
-            if found is not None and one.chain < ALIKE * self.waiting[found].chain:
+    def take_request(self, free_at: float, name: str) -> str | None:
+        """Removes and returns the request for a machine's slot that is free at a time, or None.
+
+        It is the one with the longest chain that this slot finishes in time, or sooner than a busy
+        machine would; among equals one whose chain began on this machine.
+        """
+        chosen_key: str | None = None
+        for key, request in self.waiting.items():
+            if (
+                chosen_key is not None
+                and request.chain < EQUAL_CHAIN_SHARE * self.waiting[chosen_key].chain
+            ):
                 break
-            if (found is None or one.near == name) and self._may(key, one, at, name):
-                found = key
-                if one.near == name:
+            if (chosen_key is None or request.origin == name) and self._is_allowed(
+                key, request, free_at, name
+            ):
+                chosen_key = key
+                if request.origin == name:
                     break
-        if found is not None:
-            seconds = self.waiting.pop(found).seconds
-            heapq.heappush(self.busy.setdefault(name, []), at + seconds * self.paces[name])
-        return found
+        if chosen_key is not None:
+            seconds = self.waiting.pop(chosen_key).seconds
+            heapq.heappush(self.busy.setdefault(name, []), free_at + seconds * self.paces[name])
+        return chosen_key
 
-    def _may(self, key: str, one: Waiting, at: float, name: str) -> bool:
-        """Whether a slot that is free then may have it, or a machine that is busy yet is to."""
-        done = at + one.seconds * self.paces[name]
-        rest = (one.chain - one.seconds) * self.fastest
-        in_time = at + SURE * (done - at + rest) <= self.end
-        return in_time or not self._leave(key, one, done)
+    def _is_allowed(self, key: str, request: WaitingRequest, free_at: float, name: str) -> bool:
+        """Whether the slot may take the request, rather than a machine that is still busy."""
+        finished_at = free_at + request.seconds * self.paces[name]
+        remaining_seconds = (request.chain - request.seconds) * self.fastest
+        is_in_time = (
+            free_at + CHAIN_MARGIN * (finished_at - free_at + remaining_seconds) <= self.end
+        )
+        return is_in_time or not self._leave_to_busy(key, request, finished_at)
 
-    def _leave(self, key: str, one: Waiting, done: float) -> bool:
-        """Leave it to a busy machine that would have done it before; what asks next comes after."""
+    def _leave_to_busy(self, key: str, request: WaitingRequest, finished_at: float) -> bool:
+        """Whether a busy machine would finish the request sooner; then its slot there is booked."""
         if key not in self.booked:
             soonest = min(
-                ((at[0] + one.seconds * self.paces[name], name) for name, at in self.busy.items()),
+                (
+                    (slot_ends[0] + request.seconds * self.paces[name], name)
+                    for name, slot_ends in self.busy.items()
+                ),
                 default=None,
             )
-            if soonest is None or soonest[0] >= done:
+            if soonest is None or soonest[0] >= finished_at:
                 return False
             self.booked[key], name = soonest
             heapq.heapreplace(self.busy[name], self.booked[key])
-        return self.booked[key] < done
+        return self.booked[key] < finished_at

@@ -1,7 +1,7 @@
-"""A cluster as its client sees it: which machines there are, and what is sent to them.
+"""A cluster as its client sees it: which machines it has, and the tasks sent to them.
 
-Nothing here waits for the network but threads of its own: a scheduler that is cut off, restarted or
-gone is looked for again, and what was on its way then is said to be lost. Knows no engines.
+Only threads of this module wait for the network. A scheduler that is cut off, restarted or gone is
+looked for again, and the tasks in flight are reported as lost. Knows no engines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from concurrent.futures import Future as Fetched
+from concurrent.futures import Future as FetchFuture
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -26,20 +26,25 @@ from distributed import Client, Future
 from distributed.scheduler import KilledWorker
 
 from narrator.engines.cluster.credentials import ClusterPlace, security
-from narrator.engines.cluster.hosting import CONFIG, PATIENCE, agree, unreached
+from narrator.engines.cluster.hosting import (
+    CONNECT_TIMEOUT,
+    DASK_CONFIG,
+    check_scheduler,
+    describe_connection_error,
+)
 from narrator.errors import EngineUnavailable
 
-LOOK = 1.0
-"""Seconds between looks at who is there."""
-ANSWER = 30.0
-"""Seconds for a scheduler to say who is there."""
-FETCH = 60.0
-"""Seconds for a take to come home."""
-FETCHERS = 16
-LEAVING = 5.0
-"""Seconds to say goodbye."""
-_CUT_OFF = (CancelledError, asyncio.CancelledError, KilledWorker, OSError, TimeoutError)
-"""What a future ends with whose task did not."""
+POLL_SECONDS = 1.0
+"""Seconds between requests for the list of machines."""
+ANSWER_TIMEOUT = 30.0
+"""Seconds that a scheduler may take to list its machines."""
+FETCH_TIMEOUT = 60.0
+"""Seconds that fetching an answer may take."""
+FETCH_THREADS = 16
+CLOSE_TIMEOUT = 5.0
+"""Seconds that closing the client may take."""
+_CONNECTION_ERRORS = (CancelledError, asyncio.CancelledError, KilledWorker, OSError, TimeoutError)
+"""Errors of a future whose task did not fail itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,57 +54,57 @@ class MachineSeen:
     address: str
     name: str
     engines: frozenset[str]
-    beat: float
-    """When it was last heard of, by the scheduler's clock."""
+    last_seen: float
+    """When the scheduler last heard from it, by the scheduler's clock."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What it says of itself: `far.Machine.facts`."""
+    """Its own report: `far.Machine.facts`."""
 
     def booth(self, engine: str) -> Mapping[str, Any]:
-        """Of the booths of an engine the one that is at work, or any."""
+        """Returns the facts of the engine's busiest booth; empty when it has none."""
         booths = [booth for booth in self.facts.get("booths", ()) if booth["engine"] == engine]
         return max(booths, key=lambda booth: booth["at_work"], default={})
 
 
 @dataclass(slots=True, eq=False)
-class Sent:
-    """Something that was sent to a machine."""
+class SentTask:
+    """A task that was sent to a machine."""
 
     address: str
-    what: str
+    task_name: str
     future: Future[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What came of it: an answer, or why there is none."""
+    """The end of a task: an answer, or why there is none."""
 
-    sent: Sent
+    sent_task: SentTask
     answer: Any = None
     error: str = ""
-    """The task failed."""
+    """Why the task failed."""
     lost: str = ""
-    """Nobody knows what came of it: who had it went, or we were cut off."""
+    """Why the outcome is unknown: the machine disappeared, or the connection was cut off."""
 
 
 class Cluster(Protocol):
-    """What a session needs of a cluster."""
+    """The part of a cluster that a session uses."""
 
-    arrived: queue.SimpleQueue[Arrival]
+    arrivals: queue.SimpleQueue[Arrival]
 
     def machines(self) -> Mapping[str, MachineSeen] | None:
-        """By address; None as long as the scheduler is away."""
+        """Returns the machines by address; None while the scheduler does not answer."""
         ...
 
     def send(
-        self, address: str, task: Callable[..., Any], *given: bytes | str | Sent | None,
+        self, address: str, task: Callable[..., Any], *arguments: bytes | str | SentTask | None,
         resource: str | None = None,
-    ) -> Sent:  # fmt: skip
-        """Have a machine do a task; what comes of it arrives. What was sent to it before may be
-        given, too: then what came of it."""
+    ) -> SentTask:  # fmt: skip
+        """Sends a task to a machine; its outcome comes as an arrival. An argument may be a task
+        sent to the machine before, which stands for its answer."""
         ...
 
-    def drop(self, sent: Sent) -> None:
-        """Nobody waits for it any more."""
+    def drop(self, sent_task: SentTask) -> None:
+        """Forgets a task: nothing arrives for it any more."""
         ...
 
     def close(self) -> None: ...
@@ -109,26 +114,26 @@ class DaskCluster:
     """A cluster behind Dask's client."""
 
     def __init__(self, place: ClusterPlace, tell: Callable[[str], None]) -> None:
-        """Raises EngineUnavailable where nothing answers, or another Dask does."""
+        """Raises EngineUnavailable when nothing answers, or another version of Dask does."""
         self.place, self._tell = place, tell
-        self.arrived: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
-        self._numbers = itertools.count()
+        self.arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
+        self._task_numbers = itertools.count()
         # tasks of one name are one task to a scheduler, whoever sends them
-        self._name = uuid.uuid4().hex
+        self._client_id = uuid.uuid4().hex
         self._lock = threading.Lock()
-        self._out: set[Sent] = set()
-        self._seen: Mapping[str, MachineSeen] | None = None
-        self._end = threading.Event()
+        self._pending: set[SentTask] = set()
+        self._machines: Mapping[str, MachineSeen] | None = None
+        self._is_closing = threading.Event()
         self._config = contextlib.ExitStack()
-        self._config.enter_context(dask.config.set(CONFIG))
+        self._config.enter_context(dask.config.set(DASK_CONFIG))
         for name in ("distributed.client", "distributed.core", "distributed.comm"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # what concerns people is told
-        self._fetchers = ThreadPoolExecutor(FETCHERS, "cluster-home")
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # the session reports the rest
+        self._fetchers = ThreadPoolExecutor(FETCH_THREADS, "cluster-home")
         self._client: Client | None = None
         self._watcher: threading.Thread | None = None
         try:
             self._connect()
-            self._look()
+            self._update_machines()
         except BaseException:
             self.close()
             raise
@@ -136,189 +141,198 @@ class DaskCluster:
         self._watcher.start()
 
     def machines(self) -> Mapping[str, MachineSeen] | None:
-        return self._seen
+        return self._machines
 
     def send(
-        self, address: str, task: Callable[..., Any], *given: bytes | str | Sent | None,
+        self, address: str, task: Callable[..., Any], *arguments: bytes | str | SentTask | None,
         resource: str | None = None,
-    ) -> Sent:  # fmt: skip
-        sent = Sent(address, task.__name__)
+    ) -> SentTask:  # fmt: skip
+        sent_task = SentTask(address, task.__name__)
         with self._lock:
             client = self._client
             if client is None:
-                self.arrived.put(Arrival(sent, lost="the scheduler is away"))
-                return sent
-            self._out.add(sent)
+                self.arrivals.put(Arrival(sent_task, lost="the scheduler is away"))
+                return sent_task
+            self._pending.add(sent_task)
         try:
-            sent.future = client.submit(
+            sent_task.future = client.submit(
                 task,
-                *(one.future if isinstance(one, Sent) else one for one in given),
-                key=f"narrator-{sent.what}-{next(self._numbers)}-{self._name}",
+                *(
+                    argument.future if isinstance(argument, SentTask) else argument
+                    for argument in arguments
+                ),
+                key=f"narrator-{sent_task.task_name}-{next(self._task_numbers)}-{self._client_id}",
                 workers=[address],
                 allow_other_workers=False,
                 resources={resource: 1} if resource else None,
                 pure=False,
             )
-        except (OSError, RuntimeError, TimeoutError) as error:  # it goes away meanwhile
-            self._landed(Arrival(sent, lost=_said(error)))
-            return sent
-        sent.future.add_done_callback(partial(self._bring, sent))
-        return sent
+        except (OSError, RuntimeError, TimeoutError) as error:  # the scheduler went away
+            self._deliver(Arrival(sent_task, lost=_describe_error(error)))
+            return sent_task
+        sent_task.future.add_done_callback(partial(self._fetch_answer, sent_task))
+        return sent_task
 
-    def drop(self, sent: Sent) -> None:
+    def drop(self, sent_task: SentTask) -> None:
         with self._lock:
-            self._out.discard(sent)
-            future, sent.future = sent.future, None
+            self._pending.discard(sent_task)
+            future, sent_task.future = sent_task.future, None
         if future is not None:
             future.release()
 
     def close(self) -> None:
-        """Leave; what is out is nobody's."""
-        self._end.set()
+        """Leaves the cluster and forgets unanswered tasks."""
+        self._is_closing.set()
         if self._watcher is not None:
-            self._watcher.join(LOOK)  # what it asks is answered first, where anybody answers
+            self._watcher.join(POLL_SECONDS)  # let its current request finish, if it can
         with self._lock:
             client, self._client = self._client, None
-            self._out.clear()
-        _leave(client).join(LEAVING)
+            self._pending.clear()
+        _close_client(client).join(CLOSE_TIMEOUT)
         self._fetchers.shutdown(wait=False, cancel_futures=True)
         self._config.close()
 
-    # -- what comes home
+    # -- answers
 
-    def _bring(self, sent: Sent, future: Future[Any]) -> None:
-        """In a thread of Dask's: the future has ended."""
+    def _fetch_answer(self, sent_task: SentTask, future: Future[Any]) -> None:
+        """Fetches the answer of a future that has ended; called on a thread of Dask."""
         if future.status not in ("finished", "error"):
-            self._landed(Arrival(sent, lost=str(future.status)))
+            self._deliver(Arrival(sent_task, lost=str(future.status)))
             return
-        with contextlib.suppress(RuntimeError):  # we have left meanwhile
-            fetched: Fetched[Any] = self._fetchers.submit(future.result, FETCH)
-            fetched.add_done_callback(partial(self._brought, sent))
+        with contextlib.suppress(RuntimeError):  # closed meanwhile
+            fetch: FetchFuture[Any] = self._fetchers.submit(future.result, FETCH_TIMEOUT)
+            fetch.add_done_callback(partial(self._finish_fetch, sent_task))
 
-    def _brought(self, sent: Sent, fetched: Fetched[Any]) -> None:
-        if fetched.cancelled():
+    def _finish_fetch(self, sent_task: SentTask, fetch: FetchFuture[Any]) -> None:
+        if fetch.cancelled():
             return
-        error = fetched.exception()
+        error = fetch.exception()
         if error is None:
-            self._landed(Arrival(sent, fetched.result()))
-        elif isinstance(error, _CUT_OFF):
-            self._landed(Arrival(sent, lost=_said(error)))
+            self._deliver(Arrival(sent_task, fetch.result()))
+        elif isinstance(error, _CONNECTION_ERRORS):
+            self._deliver(Arrival(sent_task, lost=_describe_error(error)))
         else:
-            self._landed(Arrival(sent, error=_said(error)))
+            self._deliver(Arrival(sent_task, error=_describe_error(error)))
 
-    def _landed(self, arrival: Arrival) -> None:
+    def _deliver(self, arrival: Arrival) -> None:
         with self._lock:
-            if arrival.sent not in self._out:
+            if arrival.sent_task not in self._pending:
                 return
-            self._out.discard(arrival.sent)
-        self.drop(arrival.sent)
-        self.arrived.put(arrival)
+            self._pending.discard(arrival.sent_task)
+        self.drop(arrival.sent_task)
+        self.arrivals.put(arrival)
 
     # -- the scheduler
 
     def _connect(self) -> None:
         """Raises EngineUnavailable."""
-        try:  # Dask tries for long where nobody listens
-            socket.create_connection((self.place.host, self.place.port), timeout=PATIENCE).close()
-        except OSError as refused:
-            raise EngineUnavailable(unreached(self.place, refused)) from None
-        made: Fetched[Client] = Fetched()
-        # the end of the program waits for no daemon
-        threading.Thread(target=self._make, args=[made], name="cluster-join", daemon=True).start()
+        try:  # where nothing listens, Dask itself would keep trying for long
+            socket.create_connection(
+                (self.place.host, self.place.port), timeout=CONNECT_TIMEOUT
+            ).close()
+        except OSError as connect_error:
+            raise EngineUnavailable(describe_connection_error(self.place, connect_error)) from None
+        new_client: FetchFuture[Client] = FetchFuture()
+        # a daemon thread does not delay the end of the program
+        threading.Thread(
+            target=self._make_client, args=[new_client], name="cluster-join", daemon=True
+        ).start()
         try:
-            client = made.result(3 * PATIENCE)
+            client = new_client.result(3 * CONNECT_TIMEOUT)
         except OSError as error:
-            made.add_done_callback(_leave_late)
-            raise EngineUnavailable(unreached(self.place, error)) from None
+            new_client.add_done_callback(_close_late_client)
+            raise EngineUnavailable(describe_connection_error(self.place, error)) from None
         with self._lock:
-            if not self._end.is_set():
+            if not self._is_closing.is_set():
                 self._client = client
                 return
-        _leave(client)
+        _close_client(client)
 
-    def _make(self, made: Fetched[Client]) -> None:
-        """A client, or why there is none."""
+    def _make_client(self, new_client: FetchFuture[Client]) -> None:
+        """Sets the future to a connected client, or to the error."""
         try:
-            asyncio.run(agree(self.place))
+            asyncio.run(check_scheduler(self.place))
             client = Client(
                 self.place.address,
                 security=security(self.place),
-                timeout=PATIENCE,
+                timeout=CONNECT_TIMEOUT,
                 set_as_default=False,
                 name="narrator",
             )
         except (OSError, EngineUnavailable) as error:
-            made.set_exception(error)
-        except (ValueError, RuntimeError) as error:  # it went while it was asked
-            made.set_exception(ConnectionError(str(error)))
+            new_client.set_exception(error)
+        except (ValueError, RuntimeError) as error:  # the scheduler went away meanwhile
+            new_client.set_exception(ConnectionError(str(error)))
         else:
-            made.set_result(client)
+            new_client.set_result(client)
 
-    def _look(self) -> None:
-        """Raises EngineUnavailable where the scheduler does not answer."""
+    def _update_machines(self) -> None:
+        """Asks the scheduler for its machines. Raises EngineUnavailable when it does not answer."""
         with self._lock:
             client = self._client
         if client is None:
             return
         scheduler: Any = client.scheduler
         try:
-            said = client.sync(scheduler.identity, n_workers=-1, callback_timeout=ANSWER)
+            identity = client.sync(
+                scheduler.identity, n_workers=-1, callback_timeout=ANSWER_TIMEOUT
+            )
         except (OSError, RuntimeError, CancelledError, asyncio.CancelledError) as error:
-            raise EngineUnavailable(unreached(self.place, error)) from None
-        self._seen = _seen(said)
+            raise EngineUnavailable(describe_connection_error(self.place, error)) from None
+        self._machines = _list_machines(identity)
 
     def _watch(self) -> None:
-        while not self._end.wait(LOOK):
+        while not self._is_closing.wait(POLL_SECONDS):
             try:
                 if self._client is None:
                     self._connect()
                     self._tell(f"{self.place.address} is back")
-                self._look()
+                self._update_machines()
             except EngineUnavailable:
-                self._lose()
+                self._lose_scheduler()
 
-    def _lose(self) -> None:
-        """The scheduler is away, and with it what was on its way."""
+    def _lose_scheduler(self) -> None:
+        """Drops the client and reports all pending tasks as lost."""
         with self._lock:
             client, self._client = self._client, None
-            out, self._out = self._out, set()
-            self._seen = None
-        _leave(client)
-        for sent in out:
-            self.arrived.put(Arrival(sent, lost="the scheduler went away"))
+            lost_tasks, self._pending = self._pending, set()
+            self._machines = None
+        _close_client(client)
+        for sent_task in lost_tasks:
+            self.arrivals.put(Arrival(sent_task, lost="the scheduler went away"))
 
 
-def _leave(client: Client | None) -> threading.Thread:
-    """Beside us: it may wait for a scheduler that is no more."""
+def _close_client(client: Client | None) -> threading.Thread:
+    """Closes a client on a thread of its own, since it may wait for a scheduler that is gone."""
 
     def close() -> None:
         if client is not None:
             client.close(timeout=2)
 
-    leaving = threading.Thread(target=close, name="cluster-leave", daemon=True)
-    leaving.start()
-    return leaving
+    thread = threading.Thread(target=close, name="cluster-leave", daemon=True)
+    thread.start()
+    return thread
 
 
-def _leave_late(made: Fetched[Client]) -> None:
-    """A client that came when nobody waited for it any more."""
-    if made.exception() is None:
-        _leave(made.result())
+def _close_late_client(new_client: FetchFuture[Client]) -> None:
+    """Closes a client that connected after the timeout."""
+    if new_client.exception() is None:
+        _close_client(new_client.result())
 
 
-def _said(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
 
 
-def _seen(said: Mapping[str, Any]) -> Mapping[str, MachineSeen]:
-    found: dict[str, MachineSeen] = {}
-    for address, row in said["workers"].items():
-        engines = frozenset(row.get("resources") or ())
-        facts = (row.get("metrics") or {}).get("narrator")
-        if facts is None:  # no machine of ours, or none that has said a word yet
+def _list_machines(identity: Mapping[str, Any]) -> Mapping[str, MachineSeen]:
+    machines: dict[str, MachineSeen] = {}
+    for address, worker in identity["workers"].items():
+        engines = frozenset(worker.get("resources") or ())
+        facts = (worker.get("metrics") or {}).get("narrator")
+        if facts is None:  # not a machine of narrator, or it has not reported yet
             continue
         name = str(facts.get("name") or address)
-        found[address] = MachineSeen(
-            address, name, engines, float(row.get("last_seen") or 0.0), facts
+        machines[address] = MachineSeen(
+            address, name, engines, float(worker.get("last_seen") or 0.0), facts
         )
-    return found
+    return machines

@@ -1,8 +1,8 @@
-"""Requests to a cluster: who speaks what, sent again where that is lost, refused where it must be.
+"""The requests of a render, distributed over a cluster and sent again when they are lost.
 
-A machine is met before it speaks: what it would speak with must be what the plan was made for. The
-same request may be spoken twice, by one that was thought lost; the first take that comes is the
-take. Knows no Dask, no chapters and no store.
+A machine is asked what it would speak with before it gets requests: its engine must match the one
+that the plan was made for. A request may be spoken twice, by a machine that was thought lost; the
+first take that arrives counts. Knows no Dask, no chapters and no store.
 """
 
 from __future__ import annotations
@@ -19,96 +19,100 @@ from typing import Any, Literal
 from narrator import __version__, keys
 from narrator.engines import Engine, Outcome, Request, Speech, quiet
 from narrator.engines.cluster import far, parcels
-from narrator.engines.cluster.placing import MachineLoad, Placement, Waiting
-from narrator.engines.cluster.reaching import Arrival, Cluster, MachineSeen, Sent
+from narrator.engines.cluster.placing import MachineLoad, Placement, WaitingRequest
+from narrator.engines.cluster.reaching import Arrival, Cluster, MachineSeen, SentTask
 from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable
 
 log = logging.getLogger("narrator")
 
-SLICE = 0.5
-"""Seconds that `advance` waits for takes."""
-_LISTED = 4
-"""Machines that a line names."""
-MOST_FAULTS = 3
-"""Answers in a row that a machine may fail to give, before it is refused."""
-_HEADS = 4096
-"""Takes of which it is known where they were made."""
+ADVANCE_SECONDS = 0.5
+"""Seconds that `advance` waits for takes at most."""
+_MAX_LISTED_MACHINES = 4
+"""Machines named in the status line."""
+MAX_FAULTS = 3
+"""Failed answers in a row after which a machine is refused."""
+_MAX_STATE_ORIGINS = 4096
+"""Takes whose machine of origin is remembered."""
 
 Phase = Literal["new", "met", "loading", "here", "doubted", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterPatience:
-    """How long a cluster is waited for, and a machine; seconds."""
+    """Timeouts for the cluster and its machines, in seconds."""
 
-    nobody: float = 600.0
-    """Without any machine that speaks, or without a scheduler."""
-    silent: float = 45.0
-    """Without a word of a machine, or of its engine while it speaks."""
-    again: float = 60.0
-    """Before a machine that was refused is asked again."""
-    doubted: float = 2.0
-    """Likewise, where something was lost on the way."""
+    no_machine: float = 600.0
+    """Time without any machine that speaks, or without a scheduler, before the session gives up."""
+    silence: float = 45.0
+    """Time without a sign of life from a machine, or from its engine while it speaks, before others
+    get its requests too."""
+    retry_refused: float = 60.0
+    """Time before a refused machine is asked again."""
+    retry_doubted: float = 2.0
+    """Time before a machine is asked again after an answer was lost on the way."""
     settle: float = 5.0
-    """For the first machines to say what they are, before any is taken."""
-    deaths: int = 8
-    """Machines that may go while they have one request."""
+    """Time for the first machines to answer before any is admitted."""
+    max_deaths: int = 8
+    """Machines that may disappear while they speak the same request, before it fails."""
 
 
-USUAL = ClusterPatience()
+DEFAULT_PATIENCE = ClusterPatience()
 
 
 @dataclass(slots=True, eq=False)
 class _Member:
-    """A machine, and how far we are with it."""
+    """A machine and the session's state of knowledge about it."""
 
     name: str
     phase: Phase = "new"
-    why: str = ""
-    """It was refused for that."""
-    since: float = 0.0
+    refusal: str = ""
+    """Why the machine was refused."""
+    phase_since: float = 0.0
     precision: str = ""
-    beat: float = 0.0
-    heard: float = 0.0
-    """When the beat last changed, by our clock."""
-    silent: bool = False
-    joined: float = 0.0
-    """When it first spoke, and that was said."""
-    held: dict[str, Sent | str] = field(default_factory=dict)
-    """References that it was given, by content; those on their way as they were sent."""
+    last_seen: float = 0.0
+    """When the scheduler last heard from it, by the scheduler's clock."""
+    heard_at: float = 0.0
+    """When `last_seen` last changed, by the session's clock."""
+    is_silent: bool = False
+    joined_at: float = 0.0
+    """When it was first announced as ready."""
+    references: dict[str, SentTask | str] = field(default_factory=dict)
+    """References sent to the machine, by content: the sent task until the machine confirms it, then
+    the content itself."""
     faults: int = 0
-    """In a row."""
-    seconds: float = 0.0
-    """Of speech that it made."""
+    """Failed answers in a row."""
+    speech_seconds: float = 0.0
+    """Seconds of speech that it delivered."""
 
 
 @dataclass(slots=True, eq=False)
 class _Flight:
-    """A request on its way."""
+    """A request that has no outcome yet."""
 
     id: str
     request: Request
-    sent: dict[str, Sent] = field(default_factory=dict)
-    """By the machine that has it; several where one fell silent."""
+    sent_tasks: dict[str, SentTask] = field(default_factory=dict)
+    """Its task by machine address; several when a machine fell silent."""
     deaths: int = 0
+    """Machines that disappeared while they had it."""
 
 
-class _Sparing:
-    """What takes long with many machines, done so seldom that it is a tenth of the time."""
+class _Throttle:
+    """Limits a step that is slow with many machines to a tenth of the time."""
 
     def __init__(self) -> None:
-        self._again = 0.0
+        self._next_run_at = 0.0
 
-    def due(self, now: float) -> bool:
-        return now >= self._again
+    def is_due(self, now: float) -> bool:
+        return now >= self._next_run_at
 
-    def did(self, began: float, now: float) -> None:
-        self._again = now + 9 * (now - began)
+    def record_run(self, started_at: float, now: float) -> None:
+        self._next_run_at = now + 9 * (now - started_at)
 
 
 class ClusterSession:
-    """What waits, what is out and where, and what came home."""
+    """A `Session` whose requests are spoken by the machines of a cluster."""
 
     def __init__(
         self,
@@ -116,192 +120,218 @@ class ClusterSession:
         settings: Mapping[str, Any],
         cluster: Cluster,
         tell: Callable[[str], None] = quiet,
-        patience: ClusterPatience = USUAL,
+        patience: ClusterPatience = DEFAULT_PATIENCE,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`engine` is the one that the plan was made for; nothing of it is loaded here. The session
+        """`engine` is the engine that the plan was made for; it is not loaded here. The session
         closes its cluster."""
         self._engine, self._settings, self._cluster = engine, dict(settings), cluster
         self._tell, self._patience, self._now = tell, patience, now
         self._identity = keys.key(engine.identity())
         self._members: dict[str, _Member] = {}
-        self._places = Placement()
+        self._placement = Placement()
         self._flights: dict[str, _Flight] = {}
-        self._by_sent: dict[Sent, tuple[str, str]] = {}
-        """Of what is out: the machine, and the flight or what else it is."""
-        self._heads: dict[str, tuple[str, str]] = {}
-        """What a take's state begins with -> the machine that made it, and its mark there."""
+        self._tasks: dict[SentTask, tuple[str, str]] = {}
+        """Unanswered tasks -> the machine's address and the flight's id, a reference's content or
+        the name of the question."""
+        self._state_origins: dict[str, tuple[str, str]] = {}
+        """Mark of the first step of a take's state -> the machine that made it, and the take's mark
+        there."""
         self._outcomes: list[Outcome] = []
-        self._numbers = 0
-        self._unasked = 0.0
+        self._flight_count = 0
+        self._unrequested_seconds = 0.0
         self._precision: str | None = None
-        self._began = self._since = self._now()
-        self._told = 0.0
-        self._away = False
-        self._worked = self._could = 0.0
-        self._turn = self._began
-        self.again = 0
-        """Requests that went out once more, because who had them went."""
-        self.twice = 0
-        """Takes that came twice."""
+        self._started_at = self._idle_since = self._now()
+        self._warned_at = 0.0
+        self._is_scheduler_away = False
+        self._busy_slot_seconds = self._slot_seconds = 0.0
+        self._reported_at = self._started_at
+        self.resent_count = 0
+        """Requests sent again because their machine disappeared or fell silent."""
+        self.duplicate_count = 0
+        """Takes that arrived twice."""
         self.slots, self.spare = 0, 2
         self.busy = 0.0
         self.note = ""
-        self._looking, self._placing, self._noting = _Sparing(), _Sparing(), _Sparing()
-        self._look()
+        self._look_throttle = _Throttle()
+        self._placing_throttle = _Throttle()
+        self._note_throttle = _Throttle()
+        self._update_members()
 
-    # -- what a render calls
+    # -- the session's interface
 
     def add(self, request: Request) -> None:
-        if not self._flights:  # no time until now was anybody's
-            self._turn = self._now()
-        self._numbers += 1
-        flight = _Flight(str(self._numbers), request)
+        if not self._flights:  # idle time counts for no machine
+            self._reported_at = self._now()
+        self._flight_count += 1
+        flight = _Flight(str(self._flight_count), request)
         self._flights[flight.id] = flight
         if request.ahead is not None:
-            self._unasked = request.ahead.unasked
-        self._wait(flight)
+            self._unrequested_seconds = request.ahead.unasked
+        self._enqueue(flight)
 
     def advance(self) -> Sequence[Outcome]:
-        """What has come home, after at most half a second.
+        """Returns the outcomes that have arrived, after at most half a second.
 
-        Raises EngineUnavailable where nobody has spoken for long: all takes that came are kept.
+        Raises EngineUnavailable when no machine has spoken for long; the takes so far are kept.
         """
-        until = self._now() + SLICE
-        self._look()
-        self._send()
+        deadline = self._now() + ADVANCE_SECONDS
+        self._update_members()
+        self._send_placed()
         while not self._outcomes:
-            left = until - self._now()
-            if left <= 0:
+            remaining_seconds = deadline - self._now()
+            if remaining_seconds <= 0:
                 break
-            self._hear(min(left, 0.1))
-            self._send()
+            self._receive(min(remaining_seconds, 0.1))
+            self._send_placed()
         outcomes, self._outcomes = self._outcomes, []
-        self._report()
+        self._update_figures()
         return outcomes
 
     def close(self) -> None:
-        """Drop what is out, and leave the cluster."""
-        for sent in self._by_sent:
-            self._cluster.drop(sent)
-        self._by_sent.clear()
+        """Drops unanswered tasks and leaves the cluster."""
+        for sent_task in self._tasks:
+            self._cluster.drop(sent_task)
+        self._tasks.clear()
         self._flights.clear()
-        if self._members and self._places.machines:
-            log.info("cluster: %s; %d came twice", self._who(len(self._members)), self.twice)
+        if self._members and self._placement.machines:
+            log.info(
+                "cluster: %s; %d came twice",
+                self._describe_machines(len(self._members)),
+                self.duplicate_count,
+            )
         self._cluster.close()
 
-    # -- who is there
+    # -- the machines
 
-    def _look(self) -> None:
+    def _update_members(self) -> None:
         now = self._now()
-        if not self._looking.due(now):
+        if not self._look_throttle.is_due(now):
             return
-        seen = self._cluster.machines()
-        if seen is None:
-            self._lost_scheduler()
+        machines = self._cluster.machines()
+        if machines is None:
+            self._lose_scheduler()
         else:
-            self._away = False
-            mine = {at: one for at, one in seen.items() if self._engine.name in one.engines}
+            self._is_scheduler_away = False
+            candidates = {
+                address: machine
+                for address, machine in machines.items()
+                if self._engine.name in machine.engines
+            }
             for address in list(self._members):
-                if address not in mine:
-                    self._gone(address)
-            for address, one in mine.items():
-                self._met(address, one, now)
-            self._settle(now)
-        if self._places.machines:
-            self._since, self._told = now, 0.0
-        elif now - self._since > self._patience.nobody:
-            raise EngineUnavailable(self._nobody())
-        elif not self._away and now - max(self._since, self._told) > self._patience.settle:
-            self._told = math.inf  # once, as long as it is so
-            minutes = f"{self._patience.nobody / 60:.0f} minutes"
-            self._tell(f"waiting for {minutes} at most: {self._lacking()}")
-        self._looking.did(now, self._now())
+                if address not in candidates:
+                    self._remove_member(address)
+            for address, machine in candidates.items():
+                self._update_member(address, machine, now)
+            self._admit_members(now)
+        if self._placement.machines:
+            self._idle_since, self._warned_at = now, 0.0
+        elif now - self._idle_since > self._patience.no_machine:
+            raise EngineUnavailable(self._no_machine_message())
+        elif (
+            not self._is_scheduler_away
+            and now - max(self._idle_since, self._warned_at) > self._patience.settle
+        ):
+            self._warned_at = math.inf  # once, until a machine speaks
+            minutes = f"{self._patience.no_machine / 60:.0f} minutes"
+            self._tell(f"waiting for {minutes} at most: {self._describe_lack()}")
+        self._look_throttle.record_run(now, self._now())
 
-    def _lost_scheduler(self) -> None:
-        """Who was there may still be, behind it; that is asked when it is back."""
-        if not self._away:
-            self._away = True
+    def _lose_scheduler(self) -> None:
+        """Forgets the machines; those still there are asked again when the scheduler is back."""
+        if not self._is_scheduler_away:
+            self._is_scheduler_away = True
             self._tell("the cluster's scheduler does not answer: looking for it")
         for address in list(self._members):
-            self._gone(address, told=False)
+            self._remove_member(address, has_died=False)
 
-    def _met(self, address: str, seen: MachineSeen, now: float) -> None:
+    def _update_member(self, address: str, machine: MachineSeen, now: float) -> None:
         member = self._members.get(address)
         if member is None:
-            taken = any(one.name == seen.name for one in self._members.values())
-            name = f"{seen.name} ({address.rpartition('/')[2]})" if taken else seen.name
-            member = self._members[address] = _Member(name, heard=now)
-            self._ask(address, far.meet)
-        if seen.beat != member.beat:
-            member.beat, member.heard = seen.beat, now
-        patience = {"refused": self._patience.again, "doubted": self._patience.doubted}
-        if now - member.since > patience.get(member.phase, math.inf):
-            member.phase, member.since = "new", now
-            self._ask(address, far.meet)
-        booth = seen.booth(self._engine.name)
-        quiet_for = max(now - member.heard, float(booth.get("silent", 0.0)))
-        if (quiet_for > self._patience.silent) != member.silent:
-            member.silent = not member.silent
-            self._fell_silent(address, member, quiet_for)
-        if (load := self._places.machines.get(address)) and booth.get("slots"):
+            is_name_taken = any(
+                other_member.name == machine.name for other_member in self._members.values()
+            )
+            name = machine.name
+            if is_name_taken:
+                name = f"{name} ({address.rpartition('/')[2]})"
+            member = self._members[address] = _Member(name, heard_at=now)
+            self._send_question(address, far.meet)
+        if machine.last_seen != member.last_seen:
+            member.last_seen, member.heard_at = machine.last_seen, now
+        retry_seconds = {
+            "refused": self._patience.retry_refused,
+            "doubted": self._patience.retry_doubted,
+        }
+        if now - member.phase_since > retry_seconds.get(member.phase, math.inf):
+            member.phase, member.phase_since = "new", now
+            self._send_question(address, far.meet)
+        booth = machine.booth(self._engine.name)
+        silent_seconds = max(now - member.heard_at, float(booth.get("silent", 0.0)))
+        if (silent_seconds > self._patience.silence) != member.is_silent:
+            member.is_silent = not member.is_silent
+            self._handle_silence_change(address, member, silent_seconds)
+        if (load := self._placement.machines.get(address)) and booth.get("slots"):
             load.slots = int(booth["slots"])
             if booth.get("speed"):
-                load.said = load.slots / float(booth["speed"])
+                load.reported_pace = load.slots / float(booth["speed"])
 
-    def _fell_silent(self, address: str, member: _Member, seconds: float) -> None:
-        """What it has goes to others, too; whoever is first has spoken it."""
+    def _handle_silence_change(self, address: str, member: _Member, seconds: float) -> None:
+        """Sends a silent machine's requests to others too, or takes the machine back; the first
+        take of a request counts."""
         if member.phase == "here":
-            said = f"has said nothing for {seconds:.0f} s: others speak what it has"
-            self._tell(f"{member.name} {said if member.silent else 'is back'}")
-        if member.silent:
-            self._leave_alone(address)
+            message = f"has said nothing for {seconds:.0f} s: others speak what it has"
+            self._tell(f"{member.name} {message if member.is_silent else 'is back'}")
+        if member.is_silent:
+            self._exclude_machine(address)
         elif member.phase == "here":
-            self._places.machines[address] = self._load(address, 1)
+            self._placement.machines[address] = self._new_load(address, 1)
 
-    def _leave_alone(self, address: str) -> None:
-        """A machine is given nothing, and others speak what it has."""
-        self._places.machines.pop(address, None)
+    def _exclude_machine(self, address: str) -> None:
+        """Sends nothing more to a machine, and its requests to others."""
+        self._placement.machines.pop(address, None)
         for flight in list(self._flights.values()):
-            if [*flight.sent] == [address] and flight.id not in self._places.waiting:
-                self._once_more(flight)
+            if [*flight.sent_tasks] == [address] and flight.id not in self._placement.waiting:
+                self._resend(flight)
 
-    def _gone(self, address: str, told: bool = True) -> None:
-        """A machine went, and with it what it had."""
+    def _remove_member(self, address: str, has_died: bool = True) -> None:
+        """Forgets a machine and sends its requests again.
+
+        `has_died` is false when the scheduler disappeared, not the machine.
+        """
         member = self._members.pop(address)
-        self._places.machines.pop(address, None)
-        if told and member.phase == "here":
+        self._placement.machines.pop(address, None)
+        if has_died and member.phase == "here":
             self._tell(f"{member.name} has gone")
-        for sent, (at, id) in list(self._by_sent.items()):
-            if at != address:
+        for sent_task, (task_address, task_id) in list(self._tasks.items()):
+            if task_address != address:
                 continue
-            del self._by_sent[sent]
-            self._cluster.drop(sent)
-            if flight := self._flights.get(id):
-                flight.sent.pop(address, None)
-                flight.deaths += told
-                self._lost(flight)
+            del self._tasks[sent_task]
+            self._cluster.drop(sent_task)
+            if flight := self._flights.get(task_id):
+                flight.sent_tasks.pop(address, None)
+                flight.deaths += has_died
+                self._resend_or_fail(flight)
 
-    def _lost(self, flight: _Flight) -> None:
-        if flight.sent or flight.id in self._places.waiting:
+    def _resend_or_fail(self, flight: _Flight) -> None:
+        if flight.sent_tasks or flight.id in self._placement.waiting:
             return
-        if flight.deaths >= self._patience.deaths:
-            self._fail(flight, f"{flight.deaths} machines went while they spoke it")
+        if flight.deaths >= self._patience.max_deaths:
+            self._fail_flight(flight, f"{flight.deaths} machines went while they spoke it")
         else:
-            self._once_more(flight)
+            self._resend(flight)
 
-    def _once_more(self, flight: _Flight) -> None:
-        self.again += 1
-        self._wait(flight)
+    def _resend(self, flight: _Flight) -> None:
+        self.resent_count += 1
+        self._enqueue(flight)
 
-    # -- whether it may speak
+    # -- admission
 
-    def _ask(self, address: str, task: Callable[..., bytes]) -> None:
-        sent = self._cluster.send(address, task, parcels.of_question(self._settings))
-        self._by_sent[sent] = address, task.__name__
+    def _send_question(self, address: str, task: Callable[..., bytes]) -> None:
+        sent_task = self._cluster.send(address, task, parcels.encode_question(self._settings))
+        self._tasks[sent_task] = address, task.__name__
 
-    def _unfit(self, facts: Mapping[str, Any]) -> str:
-        """Why a machine may not speak, by what it says of itself."""
+    def _describe_mismatch(self, facts: Mapping[str, Any]) -> str:
+        """Explains why a machine with these facts may not speak; "" when it may."""
         if not parcels.is_ours(facts):
             return f"it has narrator {facts['narrator']}, here is {__version__}: all need one"
         theirs, ours = facts["identity"], self._engine.identity()
@@ -312,26 +342,31 @@ class ClusterSession:
                 f"it speaks at {facts['rate']} Hz, the book is planned for "
                 f"{self._engine.sample_rate}: fetch the model here, too"
             )
-        other = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
-        said = "; ".join(
+        differing_names = [
+            name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)
+        ]
+        differences = "; ".join(
             f"{name} {str(theirs.get(name, 'none'))[:20]}, here {str(ours.get(name, 'none'))[:20]}"
-            for name in other
+            for name in differing_names
         )
-        return f"it would speak otherwise ({said}): all need the same model"
+        return f"it would speak otherwise ({differences}): all need the same model"
 
-    def _settle(self, now: float) -> None:
-        """Who was met is taken, once it is known what most compute in."""
-        met = {at: one for at, one in self._members.items() if one.phase == "met"}
-        if not met:
+    def _admit_members(self, now: float) -> None:
+        """Loads the engine on the machines that were met, once the most common precision is known;
+        refuses those with another."""
+        met_members = {
+            address: member for address, member in self._members.items() if member.phase == "met"
+        }
+        if not met_members:
             return
         if self._precision is None:
-            unknown = any(one.phase == "new" for one in self._members.values())
-            if unknown and now - self._began < self._patience.settle:
+            has_unknown = any(member.phase == "new" for member in self._members.values())
+            if has_unknown and now - self._started_at < self._patience.settle:
                 return
-            counts = Counter(one.precision for one in met.values())
-            # of equals not what is for want of a GPU
+            counts = Counter(member.precision for member in met_members.values())
+            # in a tie not float32, which machines without a GPU use
             self._precision = max(counts, key=lambda name: (counts[name], name != "float32"))
-        for address, member in met.items():
+        for address, member in met_members.items():
             if member.precision != self._precision:
                 self._refuse(
                     address,
@@ -341,251 +376,282 @@ class ClusterSession:
                 )
             else:
                 member.phase = "loading"
-                self._ask(address, far.ready)
+                self._send_question(address, far.ready)
 
-    def _joined(self, address: str, member: _Member, slots: int) -> None:
-        member.phase, member.why = "here", ""
-        self._places.machines[address] = self._load(address, slots)
-        if not member.joined:
-            member.joined = self._now()
+    def _activate_member(self, address: str, member: _Member, slots: int) -> None:
+        member.phase, member.refusal = "here", ""
+        self._placement.machines[address] = self._new_load(address, slots)
+        if not member.joined_at:
+            member.joined_at = self._now()
             self._tell(f"{member.name} speaks: {'1 slot' if slots == 1 else f'{slots} slots'}")
 
-    def _load(self, address: str, slots: int) -> MachineLoad:
-        """Of a machine that may have something of ours already."""
+    def _new_load(self, address: str, slots: int) -> MachineLoad:
+        """Returns the load of a machine, with the requests that it may have already."""
         load, now = MachineLoad(max(1, slots)), self._now()
         for flight in self._flights.values():
-            if address in flight.sent:
-                load.flying[flight.id] = now, flight.request.expected
+            if address in flight.sent_tasks:
+                load.in_flight[flight.id] = now, flight.request.expected
         return load
 
-    def _refuse(self, address: str, member: _Member, why: str) -> None:
-        self._leave_alone(address)
-        if why != member.why:
-            self._tell(f"{member.name} is refused: {'; '.join(why.splitlines())}")
-        member.phase, member.why, member.since = "refused", why, self._now()
+    def _refuse(self, address: str, member: _Member, reason: str) -> None:
+        self._exclude_machine(address)
+        if reason != member.refusal:
+            self._tell(f"{member.name} is refused: {'; '.join(reason.splitlines())}")
+        member.phase, member.refusal, member.phase_since = "refused", reason, self._now()
 
-    def _nobody(self) -> str:
-        refused = [f"{one.name}: {one.why}" for one in self._members.values() if one.why]
-        waited = f"no machine of the cluster has spoken for {self._patience.nobody:.0f} s"
-        what = "; ".join(refused) if refused else (
-            "the scheduler does not answer" if self._away else
+    def _no_machine_message(self) -> str:
+        refusals = [
+            f"{member.name}: {member.refusal}"
+            for member in self._members.values()
+            if member.refusal
+        ]
+        message = f"no machine of the cluster has spoken for {self._patience.no_machine:.0f} s"
+        reason = "; ".join(refusals) if refusals else (
+            "the scheduler does not answer" if self._is_scheduler_away else
             f"start `narrator worker` on one that has the engine {self._engine.name}"
         )  # fmt: skip
-        return f"{waited} ({what}). All takes are kept: the same command goes on"
+        return f"{message} ({reason}). All takes are kept: the same command goes on"
 
-    # -- out
+    # -- sending
 
-    def _wait(self, flight: _Flight) -> None:
+    def _enqueue(self, flight: _Flight) -> None:
         request, ahead = flight.request, flight.request.ahead
-        chain = request.expected + (ahead.chain if ahead else 0.0)
-        near, _ = self._heads.get(_head(request), (None, ""))
-        self._places.waiting[flight.id] = Waiting(request.expected, chain, ahead is None, near)
+        chain_seconds = request.expected + (ahead.chain if ahead else 0.0)
+        origin, _ = self._state_origins.get(_prompt_start_mark(request), (None, ""))
+        self._placement.waiting[flight.id] = WaitingRequest(
+            request.expected, chain_seconds, ahead is None, origin
+        )
 
-    def _send(self) -> None:
+    def _send_placed(self) -> None:
         now = self._now()
-        if not self._placing.due(now):
+        if not self._placing_throttle.is_due(now):
             return
-        placed = list(self._places.placed(now, self._unasked))
-        self._placing.did(now, self._now())
-        for id, address in placed:
-            if address not in (flight := self._flights[id]).sent:  # it may have been silent
+        placements = list(self._placement.place_requests(now, self._unrequested_seconds))
+        self._placing_throttle.record_run(now, self._now())
+        for flight_id, address in placements:
+            flight = self._flights[flight_id]
+            if address not in flight.sent_tasks:  # a machine that was silent may have it
                 self._send_to(address, flight)
 
     def _send_to(self, address: str, flight: _Flight) -> None:
         member, request = self._members[address], flight.request
-        near, made = self._heads.get(_head(request), (None, ""))
-        held: Sent | str | None = None
+        origin, origin_mark = self._state_origins.get(_prompt_start_mark(request), (None, ""))
+        reference_argument: SentTask | str | None = None
         if request.reference is not None:
-            held = self._held(address, member, request.reference)
-        known = made if near == address else None
-        parcel = parcels.of_request(request, self._settings, known)
-        sent = self._cluster.send(address, far.say, parcel, held, resource=self._engine.name)
-        flight.sent[address] = sent
-        self._by_sent[sent] = address, flight.id
+            reference_argument = self._reference_argument(address, member, request.reference)
+        local_mark = origin_mark if origin == address else None
+        parcel = parcels.encode_request(request, self._settings, local_mark)
+        sent_task = self._cluster.send(
+            address, far.say, parcel, reference_argument, resource=self._engine.name
+        )
+        flight.sent_tasks[address] = sent_task
+        self._tasks[sent_task] = address, flight.id
 
-    def _held(self, address: str, member: _Member, reference: Reference) -> Sent | str:
-        """A reference that a machine has, or is sent."""
+    def _reference_argument(
+        self, address: str, member: _Member, reference: Reference
+    ) -> SentTask | str:
+        """Returns the argument that gives a task the reference, which is sent when the machine does
+        not have it."""
         content = reference.content
-        if content not in member.held:
-            sent = self._cluster.send(address, far.hold, parcels.of_reference(reference))
-            member.held[content] = sent
-            self._by_sent[sent] = address, content
-        return member.held[content]
+        if content not in member.references:
+            sent_task = self._cluster.send(address, far.hold, parcels.encode_reference(reference))
+            member.references[content] = sent_task
+            self._tasks[sent_task] = address, content
+        return member.references[content]
 
-    # -- home
+    # -- receiving
 
-    def _hear(self, seconds: float) -> None:
-        """What arrives within so many seconds, and what has arrived with it."""
+    def _receive(self, seconds: float) -> None:
+        """Waits up to so many seconds for an arrival and handles all that are there."""
         try:
-            self._land(self._cluster.arrived.get(timeout=seconds))
+            self._handle_arrival(self._cluster.arrivals.get(timeout=seconds))
             while True:
-                self._land(self._cluster.arrived.get_nowait())
+                self._handle_arrival(self._cluster.arrivals.get_nowait())
         except queue.Empty:
             pass
 
-    def _land(self, arrival: Arrival) -> None:
-        known = self._by_sent.pop(arrival.sent, None)
-        if known is None:  # nobody waits any more
+    def _handle_arrival(self, arrival: Arrival) -> None:
+        task_record = self._tasks.pop(arrival.sent_task, None)
+        if task_record is None:  # dropped meanwhile
             return
-        address, id = known
-        if arrival.sent.what == far.hold.__name__:
-            self._handed(address, id, arrival)
+        address, task_id = task_record
+        if arrival.sent_task.task_name == far.hold.__name__:
+            self._record_reference(address, task_id, arrival)
             return
-        facts, speech, error = _opened(arrival)
+        facts, speech, error = _open_arrival(arrival)
         if member := self._members.get(address):
-            self._trust(address, member, arrival, error)
-        if load := self._places.machines.get(address):
-            load.ended(id, self._now())
-        if id in (far.meet.__name__, far.ready.__name__):
+            self._update_trust(address, member, arrival, error)
+        if load := self._placement.machines.get(address):
+            load.remove(task_id, self._now())
+        if task_id in (far.meet.__name__, far.ready.__name__):
             if member is not None and not arrival.lost:
-                self._answered(address, member, id, facts, error)
-        elif flight := self._flights.get(id):
-            flight.sent.pop(address, None)
+                self._handle_answer(address, member, task_id, facts, error)
+        elif flight := self._flights.get(task_id):
+            flight.sent_tasks.pop(address, None)
             if facts:
-                self._came(address, flight, facts, speech)
+                self._handle_take(address, flight, facts, speech)
             else:
-                self._lacks_reference(member, flight)  # it may be that which it never got
-                self._lost(flight)
+                self._forget_reference(member, flight)  # it may never have arrived
+                self._resend_or_fail(flight)
         else:
-            self.twice += speech is not None
+            self.duplicate_count += speech is not None
 
-    def _handed(self, address: str, content: str, arrival: Arrival) -> None:
-        """A machine has a reference, or did not get it."""
+    def _record_reference(self, address: str, content: str, arrival: Arrival) -> None:
+        """Records that a machine has a reference, or did not get it."""
         member = self._members.get(address)
-        if member is not None and member.held.get(content) is arrival.sent:
-            del member.held[content]
+        if member is not None and member.references.get(content) is arrival.sent_task:
+            del member.references[content]
             if arrival.answer == content:
-                member.held[content] = content
+                member.references[content] = content
 
-    def _trust(self, address: str, member: _Member, arrival: Arrival, error: str) -> None:
-        """A machine whose answers are lost is met again; one that gives none is refused."""
+    def _update_trust(self, address: str, member: _Member, arrival: Arrival, error: str) -> None:
+        """Doubts a machine whose answer was lost; refuses one that keeps failing."""
         if arrival.lost or error:
-            log.warning("%s did not %s: %s", member.name, arrival.sent.what, arrival.lost or error)
+            log.warning(
+                "%s did not %s: %s", member.name, arrival.sent_task.task_name, arrival.lost or error
+            )
         if arrival.lost:
-            self._places.machines.pop(address, None)
-            member.phase, member.since = "doubted", self._now()
+            self._placement.machines.pop(address, None)
+            member.phase, member.phase_since = "doubted", self._now()
             return
         member.faults = member.faults + 1 if error else 0
-        if member.faults >= MOST_FAULTS:
+        if member.faults >= MAX_FAULTS:
             self._refuse(address, member, f"what it is asked fails: {error}")
 
-    def _lacks_reference(self, member: _Member | None, flight: _Flight) -> None:
+    def _forget_reference(self, member: _Member | None, flight: _Flight) -> None:
         if member is not None and flight.request.reference is not None:
-            member.held.pop(flight.request.reference.content, None)
+            member.references.pop(flight.request.reference.content, None)
 
-    def _answered(
-        self, address: str, member: _Member, what: str, facts: Mapping[str, Any], error: str
+    def _handle_answer(
+        self, address: str, member: _Member, task_name: str, facts: Mapping[str, Any], error: str
     ) -> None:
-        """What a machine says of itself, or that it is ready."""
+        """Handles a machine's answer to `far.meet` or `far.ready`."""
         if error or "refused" in facts:
             self._refuse(address, member, error or facts["refused"])
-        elif what == far.ready.__name__:
-            self._joined(address, member, int(facts["slots"]))
-        elif why := self._unfit(facts):
-            self._refuse(address, member, why)
+        elif task_name == far.ready.__name__:
+            self._activate_member(address, member, int(facts["slots"]))
+        elif mismatch := self._describe_mismatch(facts):
+            self._refuse(address, member, mismatch)
         else:
             member.phase, member.precision = "met", str(facts["precision"])
 
-    def _came(
+    def _handle_take(
         self, address: str, flight: _Flight, facts: Mapping[str, Any], speech: Speech | None
     ) -> None:
         member, request = self._members.get(address), flight.request
         if "refused" in facts:
             if member is not None:
                 self._refuse(address, member, facts["refused"])
-            self._lost(flight)
+            self._resend_or_fail(flight)
             return
-        if "lacks" in facts:  # it keeps what it used last
+        if "lacks" in facts:  # the machine keeps only what it used recently
             if facts["lacks"] == "reference":
-                self._lacks_reference(member, flight)
-            self._heads.pop(_head(request), None)
-            self._wait(flight)
+                self._forget_reference(member, flight)
+            self._state_origins.pop(_prompt_start_mark(request), None)
+            self._enqueue(flight)
             return
         if speech is None:
-            self._fail(flight, facts["failure"])
+            self._fail_flight(flight, facts["failure"])
             return
         if speech.state is not None and len(speech.state):
-            self._heads[parcels.state_mark(speech.state[:1])] = address, facts["mark"]
-            while len(self._heads) > _HEADS:
-                del self._heads[next(iter(self._heads))]
+            self._state_origins[parcels.state_mark(speech.state[:1])] = address, facts["mark"]
+            while len(self._state_origins) > _MAX_STATE_ORIGINS:
+                del self._state_origins[next(iter(self._state_origins))]
         if member is not None:
-            member.seconds += len(speech.samples) / self._engine.sample_rate
+            member.speech_seconds += len(speech.samples) / self._engine.sample_rate
             log.info("%s spoke %s, attempt %d, in %.1f s", member.name, request.key,
                      request.attempt + 1, facts["took"])  # fmt: skip
-        if machine := self._places.machines.get(address):
+        if machine := self._placement.machines.get(address):
             machine.learn(request.expected, float(facts["took"]))
             machine.slots = max(1, int(facts["slots"]))
-        self._end(flight, Outcome(request.key, request.attempt, speech=speech))
+        self._finish_flight(flight, Outcome(request.key, request.attempt, speech=speech))
 
-    def _fail(self, flight: _Flight, why: str) -> None:
+    def _fail_flight(self, flight: _Flight, reason: str) -> None:
         request = flight.request
-        self._end(flight, Outcome(request.key, request.attempt, failure=EngineFailure(why)))
+        self._finish_flight(
+            flight, Outcome(request.key, request.attempt, failure=EngineFailure(reason))
+        )
 
-    def _end(self, flight: _Flight, outcome: Outcome) -> None:
+    def _finish_flight(self, flight: _Flight, outcome: Outcome) -> None:
         del self._flights[flight.id]
-        self._places.waiting.pop(flight.id, None)
+        self._placement.waiting.pop(flight.id, None)
         self._outcomes.append(outcome)
 
-    # -- how it goes
+    # -- figures
 
-    def _report(self) -> None:
-        now, slots = self._now(), self._places.slots
-        # as many wait here, so that machines of other speeds can be given other chains
+    def _update_figures(self) -> None:
+        now, slots = self._now(), self._placement.slots
+        # as many again wait here, so that faster machines can get longer chains
         self.slots, self.spare = slots, max(2, slots)
-        if not self._noting.due(now):
+        if not self._note_throttle.is_due(now):
             return
-        flying = sum(min(m.slots, len(m.flying)) for m in self._places.machines.values())
+        busy_slots = sum(
+            min(load.slots, len(load.in_flight)) for load in self._placement.machines.values()
+        )
         if self._flights:
-            self._worked += (now - self._turn) * flying
-            self._could += (now - self._turn) * slots
-        self._turn = now
-        self.busy = self._worked / self._could if self._could else 0.0
-        self.note = self._who(_LISTED)
-        self._noting.did(now, self._now())
+            self._busy_slot_seconds += (now - self._reported_at) * busy_slots
+            self._slot_seconds += (now - self._reported_at) * slots
+        self._reported_at = now
+        self.busy = self._busy_slot_seconds / self._slot_seconds if self._slot_seconds else 0.0
+        self.note = self._describe_machines(_MAX_LISTED_MACHINES)
+        self._note_throttle.record_run(now, self._now())
 
-    def _who(self, most: int) -> str:
-        """Who speaks, and how fast: "2 machines, 12 slots: studio 8.1 x, mini 2.2 x"."""
-        here = sorted(
-            (one for at, one in self._members.items() if at in self._places.machines),
-            key=lambda one: -one.seconds,
+    def _describe_machines(self, limit: int) -> str:
+        """Describes the machines that speak: "2 machines, 12 slots: studio 8.1 x, mini 2.2 x"."""
+        members = sorted(
+            (
+                member
+                for address, member in self._members.items()
+                if address in self._placement.machines
+            ),
+            key=lambda one: -one.speech_seconds,
         )
-        if not here:
-            return self._lacking()
+        if not members:
+            return self._describe_lack()
         now = self._now()
-        each = ", ".join(
-            f"{one.name} {one.seconds / max(1.0, now - one.joined):.1f} x" for one in here[:most]
+        speeds = ", ".join(
+            f"{member.name} {member.speech_seconds / max(1.0, now - member.joined_at):.1f} x"
+            for member in members[:limit]
         )
-        more = f" and {len(here) - most} more" if len(here) > most else ""
-        many = "1 machine" if len(here) == 1 else f"{len(here)} machines"
-        again = f", {self.again} sent again" if self.again else ""
-        return f"{many}, {self._places.slots} slots{again}: {each}{more}"
+        omission = f" and {len(members) - limit} more" if len(members) > limit else ""
+        machine_count = "1 machine" if len(members) == 1 else f"{len(members)} machines"
+        resent_note = f", {self.resent_count} sent again" if self.resent_count else ""
+        return f"{machine_count}, {self._placement.slots} slots{resent_note}: {speeds}{omission}"
 
-    def _lacking(self) -> str:
-        """Why nobody speaks, and what to do."""
-        if self._away:
+    def _describe_lack(self) -> str:
+        """Explains why no machine speaks, and what to do."""
+        if self._is_scheduler_away:
             return "the cluster's scheduler does not answer"
-        if any(one.phase in ("new", "met", "loading") for one in self._members.values()):
+        if any(member.phase in ("new", "met", "loading") for member in self._members.values()):
             return "machines get ready"
-        refused = sum(one.phase == "refused" for one in self._members.values())
-        some = f", {refused} refused" if refused else ""
-        return f"no machine speaks{some}: `narrator worker` on one that has {self._engine.name}"
+        refused_count = sum(member.phase == "refused" for member in self._members.values())
+        refusal_note = f", {refused_count} refused" if refused_count else ""
+        return (
+            f"no machine speaks{refusal_note}: `narrator worker` on one that has "
+            f"{self._engine.name}"
+        )
 
 
-def _head(request: Request) -> str:
-    """Names what a prompt's state begins with, as the take does that it was cut from."""
+def _prompt_start_mark(request: Request) -> str:
+    """Returns the mark of the first step of a prompt's state, which equals that of the take it was
+    cut from; "" without a state."""
     prompt = request.prompt
     if prompt is None or prompt.state is None or not len(prompt.state):
         return ""
     return parcels.state_mark(prompt.state[:1])
 
 
-def _opened(arrival: Arrival) -> tuple[dict[str, Any], Speech | None, str]:
-    """What an answer says, and the take in it; or why there is no answer."""
+def _open_arrival(arrival: Arrival) -> tuple[dict[str, Any], Speech | None, str]:
+    """Returns an arrival's facts, its speech if it has one, and an error ("" if none)."""
     if arrival.error or arrival.lost:
         return {}, None, arrival.error
     try:
-        facts, arrays = parcels.unpacked(arrival.answer)
-        said = facts.get("speech")
-        return facts, None if said is None else parcels.to_speech(said, arrays), ""
-    except parcels.Damaged as error:
+        facts, arrays = parcels.unpack_parcel(arrival.answer)
+        speech_facts = facts.get("speech")
+        return (
+            facts,
+            None if speech_facts is None else parcels.decode_speech(speech_facts, arrays),
+            "",
+        )
+    except parcels.DamagedParcel as error:
         return {}, None, str(error)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import Prompt, Request, Speech, quiet
-from narrator.engines.asking import lengths, noise_seed, there
+from narrator.engines.asking import noise_seed, require_part, step_limits
 from narrator.engines.cosyvoice2 import tokens
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
 from narrator.engines.cosyvoice2.wording import TITLE, leads, stored, unknown, worded
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 PARTS = ("tokens", "mel", "speaker")
 """Of an encoded clip: (n,), (2 n, 80) and (192,). Kept as float32, which holds every token."""
-ALIKE = 0.05
+MAX_MEL_DIFFERENCE = 0.05
 """How far the mel that came with a clip may lie from the clip's own, on average: natural logarithms
 of magnitudes."""
-LONGEST, PAUSE = 30.0, 0.5
+MAX_CLIP_SECONDS, MAX_PAUSE_SECONDS = 30.0, 0.5
 """Seconds of a clip that its encoder hears, and what more may be cut off its end, which is a pause
 in a clip that was prepared."""
 
@@ -60,21 +60,21 @@ class LoadedCosyVoice2(LoadedModel):
 
     model: cosyvoice2.CosyVoice2
 
-    def __init__(self, what: LoadingCosyVoice2, model: cosyvoice2.CosyVoice2) -> None:
+    def __init__(self, loading: LoadingCosyVoice2, model: cosyvoice2.CosyVoice2) -> None:
         import cosyvoice2
 
-        super().__init__(what, model)
+        super().__init__(loading, model)
         self.decodings = cosyvoice2.DECODINGS
-        self._settings = what.settings
+        self._settings = loading.settings
 
     # -- clips
 
     def encode(self, reference: Reference) -> Encoded:
-        found = self.heard(reference)
-        mark = self.model.encoder_fingerprint
-        return {f"{mark}.{part}": _plain(getattr(found, part)) for part in PARTS}
+        encoding = self.encode_clip(reference)
+        fingerprint = self.model.encoder_fingerprint
+        return {f"{fingerprint}.{part}": _as_float32(getattr(encoding, part)) for part in PARTS}
 
-    def heard(self, reference: Reference, tell: Tell = quiet) -> cosyvoice2.Reference:
+    def encode_clip(self, reference: Reference, tell: Tell = quiet) -> cosyvoice2.Reference:
         """A clip as the model hears it.
 
         Raises as `encode_once`.
@@ -82,65 +82,65 @@ class LoadedCosyVoice2(LoadedModel):
 
         clip = ClipEncoding(
             "",
-            lambda: self.model.reference(self._audible(reference), reference.rate),
-            lambda encoding: {part: _plain(getattr(encoding, part)) for part in PARTS},
-            lambda arrays: self._of(reference, arrays),
+            lambda: self.model.reference(self._audible_samples(reference), reference.rate),
+            lambda encoding: {part: _as_float32(getattr(encoding, part)) for part in PARTS},
+            lambda arrays: self._restore_clip(reference, arrays),
             lambda encoding: self._is_of_sound(reference, encoding),
         )
-        mark = self.model.encoder_fingerprint
-        given = {part: reference.latents.get(f"{mark}.{part}") for part in PARTS}
-        brought = {part: array for part, array in given.items() if array is not None}
-        return self.encode_once(reference, clip, brought, tell)
+        fingerprint = self.model.encoder_fingerprint
+        stored_arrays = {part: reference.latents.get(f"{fingerprint}.{part}") for part in PARTS}
+        present_arrays = {part: array for part, array in stored_arrays.items() if array is not None}
+        return self.encode_once(reference, clip, present_arrays, tell)
 
-    def _audible(self, reference: Reference) -> NDArray[np.float32]:
+    def _audible_samples(self, reference: Reference) -> NDArray[np.float32]:
         """What of a clip can be heard: a pause at its end may be too much. Raises EngineFailure."""
-        if reference.seconds > LONGEST + PAUSE:
+        if reference.seconds > MAX_CLIP_SECONDS + MAX_PAUSE_SECONDS:
             raise EngineFailure(
-                f"{TITLE} hears {LONGEST:.0f} s of a reference at most, 3 to 10 are best, and this "
-                f"one has {reference.seconds:.1f}: cut it (`narrator voices add --cut`)"
+                f"{TITLE} hears {MAX_CLIP_SECONDS:.0f} s of a reference at most, 3 to 10 are best, "
+                f"and this one has {reference.seconds:.1f}: cut it (`narrator voices add --cut`)"
             )
-        return reference.samples[: round(LONGEST * reference.rate)]
+        return reference.samples[: round(MAX_CLIP_SECONDS * reference.rate)]
 
-    def _of(
+    def _restore_clip(
         self, reference: Reference, arrays: Mapping[str, NDArray[Any]]
     ) -> cosyvoice2.Reference | None:
         """Arrays as an encoded clip, where they are as many as the sound has, and fit."""
         import cosyvoice2
 
-        known = self.model.config.lm.speech_tokens
-        if arrays.keys() != set(PARTS) or not _are_tokens(arrays["tokens"], known):
+        token_count = self.model.config.lm.speech_tokens
+        if arrays.keys() != set(PARTS) or not _are_tokens(arrays["tokens"], token_count):
             return None
-        seconds = min(reference.seconds, LONGEST)
+        seconds = min(reference.seconds, MAX_CLIP_SECONDS)
         if abs(len(arrays["tokens"]) * tokens.SECONDS - seconds) > 3 * tokens.SECONDS:
             return None
         try:
-            said = arrays["tokens"].astype(np.int32)
-            return cosyvoice2.Reference(said, arrays["mel"], arrays["speaker"])
+            speech_tokens = arrays["tokens"].astype(np.int32)
+            return cosyvoice2.Reference(speech_tokens, arrays["mel"], arrays["speaker"])
         except ModelError:
             return None
 
-    def _is_of_sound(self, reference: Reference, found: cosyvoice2.Reference) -> bool:
+    def _is_of_sound(self, reference: Reference, encoding: cosyvoice2.Reference) -> bool:
         """Whether an encoding from elsewhere can be a clip's: it has the clip's mel, which is
         quickly made. Tokens and timbre are taken on trust."""
         from cosyvoice2.features import prompt_mel
         from speechbase.audio import resampled
 
         rate = self.model.sample_rate
-        some = reference.samples[: round(LONGEST * reference.rate)]
-        own = prompt_mel(resampled(some, reference.rate, rate, sinc=True), rate)
-        own = own[: len(found.mel)]
-        return bool(np.abs(own - found.mel[: len(own)]).mean() < ALIKE)
+        samples = reference.samples[: round(MAX_CLIP_SECONDS * reference.rate)]
+        mel = prompt_mel(resampled(samples, reference.rate, rate, sinc=True), rate)
+        mel = mel[: len(encoding.mel)]
+        return bool(np.abs(mel - encoding.mel[: len(mel)]).mean() < MAX_MEL_DIFFERENCE)
 
     # -- requests
 
-    def asked(self, request: Request, tell: Tell) -> cosyvoice2.Request:
+    def model_request(self, request: Request, tell: Tell) -> cosyvoice2.Request:
         import cosyvoice2
 
-        speaker, reference = self._stored(request), None
+        speaker, reference = self._stored_speaker(request), None
         if speaker is None:
-            reference = self.heard(there(request, request.reference), tell)
-        text, prefix = self._before(request, reference)
-        least, most = lengths(
+            reference = self.encode_clip(require_part(request, request.reference), tell)
+        text, prefix = self._text_and_prefix(request, reference)
+        min_steps, max_steps = step_limits(
             request.expected,
             request.parameters.get("earliest_stop", self._settings.earliest_stop),
             0.0 if prefix is None else len(prefix) * tokens.SECONDS,
@@ -154,27 +154,27 @@ class LoadedCosyVoice2(LoadedModel):
             instruction=None if text else request.style,
             speaker=speaker,
             seed=noise_seed(request),
-            min_len=least,
-            max_len=most,
+            min_len=min_steps,
+            max_len=max_steps,
         )
 
-    def _stored(self, request: Request) -> str | None:
+    def _stored_speaker(self, request: Request) -> str | None:
         """The stored speaker that a voice is. Raises EngineUnavailable where there is none of that
         name: no chunk of the book can be spoken so."""
         name = stored(request.voice)
         if name is not None and (
-            said := unknown(request.voice, self.what.spec, self.model.speakers)
+            problem := unknown(request.voice, self.loading.spec, self.model.speakers)
         ):
-            raise EngineUnavailable(said)
+            raise EngineUnavailable(problem)
         return name
 
-    def _before(
+    def _text_and_prefix(
         self, request: Request, reference: cosyvoice2.Reference | None
     ) -> tuple[str | None, NDArray[np.int32] | None]:
         """What the language model goes on from: the take before, or what the clip says; nothing
         where a style or another language is to be heard instead."""
-        if prompt := _continued(request):
-            state = np.asarray(there(request, prompt.state), np.int32).reshape(-1)
+        if prompt := _continued_prompt(request):
+            state = np.asarray(require_part(request, prompt.state), np.int32).reshape(-1)
             return worded(prompt.text, request.language), state
         clip = request.reference
         if reference is None or clip is None or request.style:
@@ -183,34 +183,40 @@ class LoadedCosyVoice2(LoadedModel):
             return None, None
         return worded(clip.transcript, request.language), reference.tokens
 
-    def said(self, asked: cosyvoice2.Request, made: cosyvoice2.Speech) -> Speech:
-        if not len(made.tokens):
+    def to_speech(
+        self, model_request: cosyvoice2.Request, model_speech: cosyvoice2.Speech
+    ) -> Speech:
+        if not len(model_speech.tokens):
             raise EngineFailure(f"{TITLE} said nothing")
-        before = asked.prefix_tokens
+        prefix = model_request.prefix_tokens
         return Speech(
-            made.samples,
-            made.tokens,
-            stop="cap" if made.stop_reason == "cap" else "stop",
-            patches=len(made.tokens),
-            tokens=made.token_count,
-            seed=made.seed,
-            wrong=tokens.wrong(made.tokens, np.zeros(0, np.int32) if before is None else before),
+            model_speech.samples,
+            model_speech.tokens,
+            stop="cap" if model_speech.stop_reason == "cap" else "stop",
+            patches=len(model_speech.tokens),
+            tokens=model_speech.token_count,
+            seed=model_speech.seed,
+            wrong=tokens.wrong(
+                model_speech.tokens, np.zeros(0, np.int32) if prefix is None else prefix
+            ),
         )
 
 
-def _continued(request: Request) -> Prompt | None:
+def _continued_prompt(request: Request) -> Prompt | None:
     if request.mode == "anchored":
-        return there(request, request.prompt)
+        return require_part(request, request.prompt)
     return request.prompt if request.mode == "continuation" else None
 
 
-def _plain(array: NDArray[Any]) -> NDArray[np.float32]:
+def _as_float32(array: NDArray[Any]) -> NDArray[np.float32]:
     return np.ascontiguousarray(array, np.float32)
 
 
-def _are_tokens(array: NDArray[Any], known: int) -> bool:
+def _are_tokens(array: NDArray[Any], token_count: int) -> bool:
     """Whether they are whole numbers from 0 on, and less than a model knows."""
     if array.ndim != 1 or array.dtype != np.float32:
         return False
-    within = len(array) and (array >= 0).all() and (array < known).all()  # NaN is not
-    return bool(within and (array == np.floor(array)).all())
+    is_within_range = (
+        len(array) and (array >= 0).all() and (array < token_count).all()
+    )  # NaN is not
+    return bool(is_within_range and (array == np.floor(array)).all())

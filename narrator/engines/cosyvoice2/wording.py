@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from narrator.engines.asking import closed, primary
+from narrator.engines.asking import end_with_stop, primary_language
 from narrator.engines.voice import Voice
 
 LANGUAGES = frozenset("zh en ja ko".split())
@@ -32,7 +32,7 @@ _TAG = re.compile(
 
 
 def speaks(language: str) -> bool:
-    return primary(language) in LANGUAGES | ALSO
+    return primary_language(language) in LANGUAGES | ALSO
 
 
 def stored(voice: Voice) -> str | None:
@@ -71,12 +71,12 @@ def unknown(voice: Voice, spec: str, there: Collection[str]) -> str:
 
 def worded(text: str, language: str) -> str:
     """A text on one mark, with its tags as the model has them."""
-    return _TAG.sub(r"[\1]", closed(text, language))
+    return _TAG.sub(r"[\1]", end_with_stop(text, language))
 
 
 def leads(transcript: str, language: str) -> bool:
     """Whether a clip's words may stand before a text of this language: not those of another, whose
     accent would be carried over."""
     said = next((name for name, letters in _SCRIPTS if letters.search(transcript)), "en")
-    spoken = primary(language)
+    spoken = primary_language(language)
     return said == ("zh" if spoken in ALSO else spoken)

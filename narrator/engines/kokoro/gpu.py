@@ -50,12 +50,15 @@ class LoadedKokoro(LoadedModel):
     model: KokoroBatches
     decodings = 1
 
-    def asked(self, request: Request, tell: Tell) -> RowRequest:
+    def model_request(self, request: Request, tell: Tell) -> RowRequest:
         spoken = prepare(request)
         return RowRequest(spoken, self.model.request(spoken))
 
-    def said(self, asked: RowRequest, made: kokoro82m.Speech) -> Speech:
-        return Speech(made.samples, words=word_times(asked.spoken.pronunciation, made.durations))
+    def to_speech(self, model_request: RowRequest, model_speech: kokoro82m.Speech) -> Speech:
+        return Speech(
+            model_speech.samples,
+            words=word_times(model_request.spoken.pronunciation, model_speech.durations),
+        )
 
     def encode(self, reference: Reference) -> Encoded:
         return {}

@@ -24,31 +24,31 @@ import numpy as np
 from narrator import processes
 from narrator.engines import Outcome, Request, Speech, quiet, unheard
 from narrator.engines.mlx.loaded import Encoded, Loading
-from narrator.engines.mlx.session import failed
+from narrator.engines.mlx.session import failed_outcome
 from narrator.engines.voice import Reference
 from narrator.errors import EngineUnavailable
 
-SHARED = 2
+MAX_SHARED_DEATHS = 2
 """Processes that may die in a row before each request is spoken alone."""
-MOST_DEATHS = 5
+MAX_DEATHS = 5
 """Processes in a row, none of them with a take, before it is the machine."""
-SILENCE = 900.0
+ANSWER_TIMEOUT = 900.0
 """Seconds without a word, but while it loads, after which a process hangs: as a driver can."""
-PATIENCE = 10.0
+EXIT_TIMEOUT = 10.0
 """Seconds in which a process that has closed its connection, or was killed, must have ended."""
 
 _START = """\
 from narrator.engines.mlx.worker import main
 main(int(sys.argv[1]))
 """
-_NUMBERS = itertools.count()
+_SESSION_NUMBERS = itertools.count()
 
 
-class Died(Exception):
+class ProcessDied(Exception):
     """The process is gone, and says how."""
 
 
-class Ending(Protocol):
+class ProcessHandle(Protocol):
     """What is asked of a process; `subprocess.Popen` has it."""
 
     def poll(self) -> int | None: ...
@@ -62,24 +62,26 @@ class ModelProcess:
     """A process, what is asked of it, and what it answers. It ends with this object."""
 
     def __init__(self) -> None:
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-        self._connection, self._process = started(self._said)
-        self._end = weakref.finalize(self, _end, self._connection, self._process, self._said)
-        self._died = ""  # a text: an exception would hold its frames, and they this
+        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        self._connection, self._process = start_process(self._output)
+        self._end = weakref.finalize(
+            self, _end_process, self._connection, self._process, self._output
+        )
+        self._death_reason = ""  # a text: an exception would hold its frames, and they this
 
     @property
-    def alive(self) -> bool:
-        return not self._died and self._process.poll() is None
+    def is_alive(self) -> bool:
+        return not self._death_reason and self._process.poll() is None
 
-    def call(self, name: str, *given: Any, tell: Callable[[str], None] = quiet) -> Any:
+    def call(self, name: str, *arguments: Any, tell: Callable[[str], None] = quiet) -> Any:
         """What comes of a message; lines that come before it are told. Raises Died, and whatever
         the other side did."""
-        if self._died:
-            raise Died(self._died)
+        if self._death_reason:
+            raise ProcessDied(self._death_reason)
         try:
-            self._send((name, given))
-            silence = None if name == "load" else SILENCE
-            while (answer := self._receive(silence))[0] == "tell":
+            self._send((name, arguments))
+            timeout = None if name == "load" else ANSWER_TIMEOUT
+            while (answer := self._receive(timeout))[0] == "tell":
                 tell(answer[1])
         except BaseException:  # in the middle of it: what is left of the answer is nobody's
             self.end("was stopped")
@@ -88,41 +90,41 @@ class ModelProcess:
             raise answer[1]
         return answer[1]
 
-    def end(self, why: str) -> Died:
+    def end(self, reason: str) -> ProcessDied:
         """End it at once, unless it has ended; what there is to say of it."""
-        self._died = self._died or why
+        self._death_reason = self._death_reason or reason
         self._end()
-        return Died(self._died)
+        return ProcessDied(self._death_reason)
 
     def _send(self, message: object) -> None:
         try:
             self._connection.send(message)
         except OSError as error:
-            raise self.end(self._ending()) from error
+            raise self.end(self._describe_ending()) from error
 
-    def _receive(self, silence: float | None) -> tuple[str, Any]:
+    def _receive(self, timeout: float | None) -> tuple[str, Any]:
         try:
-            if not self._connection.poll(silence):
-                raise self.end(f"has not answered for {silence:.0f} s")
+            if not self._connection.poll(timeout):
+                raise self.end(f"has not answered for {timeout:.0f} s")
             answer: tuple[str, Any] = self._connection.recv()
         except (EOFError, OSError) as error:  # also in the middle of an answer
-            raise self.end(self._ending()) from error
+            raise self.end(self._describe_ending()) from error
         return answer
 
-    def _ending(self) -> str:
+    def _describe_ending(self) -> str:
         """How it ended, with the last thing that it said."""
         try:
-            how = processes.ending(self._process.wait(PATIENCE))
+            ending = processes.ending(self._process.wait(EXIT_TIMEOUT))
         except subprocess.TimeoutExpired:
-            how = "closed its connection"
-        if how == "was killed (SIGKILL)":
-            return f"{how}: memory may have run out"
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").strip().splitlines()
-        return f"{how}: {lines[-1].strip()[:200]}" if lines else how
+            ending = "closed its connection"
+        if ending == "was killed (SIGKILL)":
+            return f"{ending}: memory may have run out"
+        self._output.seek(0)
+        lines = self._output.read().decode(errors="replace").strip().splitlines()
+        return f"{ending}: {lines[-1].strip()[:200]}" if lines else ending
 
 
-def started(said: IO[bytes]) -> tuple[Connection, Ending]:
+def start_process(output: IO[bytes]) -> tuple[Connection, ProcessHandle]:
     """A new process, with what it says, and our end of the connection to it.
 
     It imports from where we do, whatever the current folder has.
@@ -134,19 +136,19 @@ def started(said: IO[bytes]) -> tuple[Connection, Ending]:
             processes.python_command(_START, str(descriptor)),
             pass_fds=(descriptor,),
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             process_group=0,  # ctrl-C in a terminal is for us
         )
     return ours, process
 
 
-def _end(connection: Connection, process: Ending, said: IO[bytes]) -> None:
+def _end_process(connection: Connection, process: ProcessHandle, output: IO[bytes]) -> None:
     connection.close()
     process.kill()
     with contextlib.suppress(subprocess.TimeoutExpired):  # a driver may hold on to it
-        process.wait(PATIENCE)
-    said.close()
+        process.wait(EXIT_TIMEOUT)
+    output.close()
 
 
 class ModelProcesses:
@@ -159,11 +161,11 @@ class ModelProcesses:
 
     @property
     def is_loaded(self) -> bool:
-        return self._process is not None and self._process.alive
+        return self._process is not None and self._process.is_alive
 
     def process(self, tell: Callable[[str], None]) -> ModelProcess:
         """The one that there is, or a new one that has loaded. Raises Died, EngineUnavailable."""
-        if self._process is None or not self._process.alive:
+        if self._process is None or not self._process.is_alive:
             self._process = None
             process = ModelProcess()
             process.call("load", self.loading, tell=tell)
@@ -172,132 +174,136 @@ class ModelProcesses:
 
     def encoded(self, reference: Reference) -> Encoded:
         """As `Engine.encode_reference`."""
-        given = replace(reference, latents=dict(reference.latents))
-        for last in (False, True):
+        plain_reference = replace(reference, latents=dict(reference.latents))
+        for is_last_try in (False, True):
             try:
-                found: Encoded = self.process(quiet).call("encoded", given)
+                encoded: Encoded = self.process(quiet).call("encoded", plain_reference)
                 break
-            except Died as died:
-                if last:
-                    raise _hopeless(died, 2) from died
-        return found
+            except ProcessDied as error:
+                if is_last_try:
+                    raise _failure_after_deaths(error, 2) from error
+        return encoded
 
 
-class SessionApart:
+class ProcessSession:
     """A session of the model in another process, as `ModelSession` is one in this."""
 
-    def __init__(self, apart: ModelProcesses, tell: Callable[[str], None] = quiet) -> None:
-        self._apart, self._tell = apart, tell
-        self._flying: dict[tuple[str, int], Request] = {}
+    def __init__(self, processes_: ModelProcesses, tell: Callable[[str], None] = quiet) -> None:
+        self._processes, self._tell = processes_, tell
+        self._in_flight: dict[tuple[str, int], Request] = {}
         self._suspects: set[tuple[str, int]] = set()
         """Of those in flight, the ones that are spoken alone."""
         self._outcomes: list[Outcome] = []
         self._process: ModelProcess | None = None
-        self._number = 0
+        self._session_number = 0
         self._deaths = 0
         """In a row, with no take in between."""
-        self._renewed = 0
+        self._restart_count = 0
         self.slots = 0
         self.busy = 0.0
         self.note = ""
         try:
-            self._begin()
-        except Died as died:
-            self._mend(died)
+            self._start_session()
+        except ProcessDied as error:
+            self._restart(error)
 
     def add(self, request: Request) -> None:
         """As `ModelSession.add`."""
-        self._flying[request.key, request.attempt] = request
+        self._in_flight[request.key, request.attempt] = request
         try:
-            self._ask("add", _sent(request), False)
-        except Died as died:
-            self._mend(died)
+            self._ask("add", _picklable_request(request), False)
+        except ProcessDied as error:
+            self._restart(error)
 
     def advance(self) -> list[Outcome]:
         """As `ModelSession.advance`.
 
         Raises EngineUnavailable where process after process dies, too.
         """
-        if not self._outcomes and self._flying:
+        if not self._outcomes and self._in_flight:
             try:
-                self._outcomes = self._advanced()
-            except Died as died:
-                self._mend(died)
+                self._outcomes = self._advance_process()
+            except ProcessDied as error:
+                self._restart(error)
         outcomes, self._outcomes = self._outcomes, []
         return outcomes
 
     def close(self) -> None:
         """Drop what is in flight; the process keeps the model for the next session."""
-        self._flying.clear()
+        self._in_flight.clear()
         self._suspects.clear()
         self._outcomes.clear()
         process, self._process = self._process, None
-        if process is not None and process.alive:
-            with contextlib.suppress(Died):
-                process.call("close", self._number)
+        if process is not None and process.is_alive:
+            with contextlib.suppress(ProcessDied):
+                process.call("close", self._session_number)
 
-    def _advanced(self) -> list[Outcome]:
+    def _advance_process(self) -> list[Outcome]:
         outcomes: list[Outcome] = self._ask("advance")
-        if not all(outcome.failure or _is_whole(outcome.speech) for outcome in outcomes):
+        if not all(outcome.failure or _is_complete(outcome.speech) for outcome in outcomes):
             assert self._process is not None
             raise self._process.end("gave a take that is not whole")
         for outcome in outcomes:
-            self._landed((outcome.key, outcome.attempt))
+            self._remove_request((outcome.key, outcome.attempt))
         if any(outcome.speech for outcome in outcomes):
             self._deaths = 0
         return outcomes
 
-    def _landed(self, key: tuple[str, int]) -> Request:
+    def _remove_request(self, key: tuple[str, int]) -> Request:
         self._suspects.discard(key)
-        return self._flying.pop(key)
+        return self._in_flight.pop(key)
 
-    def _ask(self, name: str, *given: Any) -> Any:
+    def _ask(self, name: str, *arguments: Any) -> Any:
         assert self._process is not None
-        found, running = self._process.call(name, self._number, *given, tell=self._tell)
-        self.slots, self.busy, self.note = running
-        if self._renewed:
-            self.note += f", process {self._renewed + 1}"
-        return found
+        answer, figures = self._process.call(
+            name, self._session_number, *arguments, tell=self._tell
+        )
+        self.slots, self.busy, self.note = figures
+        if self._restart_count:
+            self.note += f", process {self._restart_count + 1}"
+        return answer
 
-    def _begin(self) -> None:
+    def _start_session(self) -> None:
         """A session over there with all that is in flight: the same requests, from their start."""
-        if self._deaths >= SHARED:
-            self._suspects.update(self._flying)
-        self._process = self._apart.process(self._tell)
-        self._number = next(_NUMBERS)
-        self._ask("start", self._apart.memory, len(self._suspects))
-        for key, request in self._flying.items():
-            self._ask("add", _sent(request), key in self._suspects)
+        if self._deaths >= MAX_SHARED_DEATHS:
+            self._suspects.update(self._in_flight)
+        self._process = self._processes.process(self._tell)
+        self._session_number = next(_SESSION_NUMBERS)
+        self._ask("start", self._processes.memory, len(self._suspects))
+        for key, request in self._in_flight.items():
+            self._ask("add", _picklable_request(request), key in self._suspects)
 
-    def _mend(self, died: Died) -> None:
+    def _restart(self, error: ProcessDied) -> None:
         """Go on in a new process. Raises EngineUnavailable after too many."""
-        begun = True
+        has_begun = True
         while True:
             self._deaths += 1
-            self._renewed += 1
-            if self._deaths >= MOST_DEATHS:
-                raise _hopeless(died, self._deaths) from died
-            first = next(iter(self._flying), None)
-            if begun and first in self._suspects:
-                name = self._apart.loading.name
-                self._outcomes.append(failed(name, self._landed(first), f"its process {died}"))
-            self._tell(f"the model's process {died}; a new one goes on")
+            self._restart_count += 1
+            if self._deaths >= MAX_DEATHS:
+                raise _failure_after_deaths(error, self._deaths) from error
+            first_key = next(iter(self._in_flight), None)
+            if has_begun and first_key in self._suspects:
+                name = self._processes.loading.name
+                self._outcomes.append(
+                    failed_outcome(name, self._remove_request(first_key), f"its process {error}")
+                )
+            self._tell(f"the model's process {error}; a new one goes on")
             try:
-                self._begin()
-            except Died as again:
-                died, begun = again, False
+                self._start_session()
+            except ProcessDied as next_error:
+                error, has_begun = next_error, False
             else:
                 return
 
 
-def _hopeless(died: Died, times: int) -> EngineUnavailable:
+def _failure_after_deaths(error: ProcessDied, times: int) -> EngineUnavailable:
     return EngineUnavailable(
-        f"the model's process {died}; so did {times} in a row: `narrator doctor` looks at this "
+        f"the model's process {error}; so did {times} in a row: `narrator doctor` looks at this "
         "machine"
     )
 
 
-def _sent(request: Request) -> Request:
+def _picklable_request(request: Request) -> Request:
     """A request as it can go to another process, with what this engine asks of it."""
     prompt, reference = request.prompt, request.reference
     return replace(
@@ -310,7 +316,7 @@ def _sent(request: Request) -> Request:
     )
 
 
-def _is_whole(speech: Speech | None) -> bool:
+def _is_complete(speech: Speech | None) -> bool:
     """Whether samples and state are as many as each other, and what they should be."""
     if speech is None or speech.samples.dtype != np.float32 or speech.samples.ndim != 1:
         return False

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 from narrator import files
 from narrator.engines import ABSENT, Engine, Session, machine, models, quiet
-from narrator.engines.mlx.apart import ModelProcesses, SessionApart
+from narrator.engines.mlx.apart import ModelProcesses, ProcessSession
 from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading
-from narrator.engines.mlx.memory import WORK, give_back
+from narrator.engines.mlx.memory import WORK, free_memory
 from narrator.engines.mlx.session import ModelSession
 from narrator.engines.mlx.settings import ModelSettings
 from narrator.engines.voice import CASTING, Reference, Voice
@@ -46,13 +46,13 @@ class ModelEngine(Engine):
     def __init__(
         self,
         settings: ModelSettings,
-        found: models.Model,
+        model: models.Model,
         *,
         cache: Path,
         memory: Path | None = None,
         remembered: object = MappingProxyType({}),
     ) -> None:
-        self._chosen, self._found, self._cache = settings, found, cache
+        self._chosen, self._found, self._cache = settings, model, cache
         self._memory = (memory or files.library()) / "slots.json"
         # a torn or altered file remembers nothing
         self._remembered = remembered if isinstance(remembered, Mapping) else {}
@@ -86,7 +86,7 @@ class ModelEngine(Engine):
     def start(self, tell: Callable[[str], None] = quiet) -> Session:
         """Load the model, unless it is loaded. Raises EngineUnavailable."""
         if self._apart is not None:
-            return SessionApart(self._apart, tell)
+            return ProcessSession(self._apart, tell)
         return ModelSession(self._load(tell), self._memory, tell)
 
     def precision(self) -> str:
@@ -101,18 +101,18 @@ class ModelEngine(Engine):
             return 0
         if _on_cuda():
             return None
-        half = self._found.precision in ("bfloat16", "float16")
+        is_half_precision = self._found.precision in ("bfloat16", "float16")
         dtype = self._chosen.dtype
         # on a CPU auto is float32
-        wide = dtype == "float32" or (dtype == "auto" and sys.platform == "linux")
-        return self._found.bytes * (2 if half and wide else 1) + WORK
+        is_float32 = dtype == "float32" or (dtype == "auto" and sys.platform == "linux")
+        return self._found.bytes * (2 if is_half_precision and is_float32 else 1) + WORK
 
     def release(self) -> None:
         """The weights, or the process that has them."""
         self.__dict__.pop("_apart", None)  # it ends with the last who knows it
         if self._loaded is not None:
             self._loaded = None
-            give_back()
+            free_memory()
 
     def encode_reference(self, reference: Reference) -> Encoded:
         """What the model knows a clip by, by its encoder's fingerprint.
@@ -131,30 +131,30 @@ class ModelEngine(Engine):
         if self._found.path is not None:
             return self._found.weights
         spec = self._chosen.model
-        same = self._remembered.get("model", spec) == spec
-        return self._recalled("weights", spec, same)
+        is_same_model = self._remembered.get("model", spec) == spec
+        return self._recalled("weights", spec, is_same_model)
 
-    def _recalled(self, kind: str, spec: str, same: bool) -> str:
-        remembered = self._remembered.get(kind) if same else None
+    def _recalled(self, key: str, spec: str, is_same_model: bool) -> str:
+        remembered = self._remembered.get(key) if is_same_model else None
         return remembered if isinstance(remembered, str) else f"{ABSENT}{spec}"
 
     @cached_property
     def _apart(self) -> ModelProcesses | None:
         """What has the model in a process of its own, where it is to be there."""
-        loading, where = self._what(), self._chosen.process
-        own = _on_cuda() if where == "auto" else where == "own"
-        return ModelProcesses(loading, self._memory) if own else None
+        loading, placement = self._make_loading(), self._chosen.process
+        uses_process = _on_cuda() if placement == "auto" else placement == "own"
+        return ModelProcesses(loading, self._memory) if uses_process else None
 
     @property
     def _is_loaded(self) -> bool:
-        apart = self.__dict__.get("_apart")
-        return self._loaded is not None or (apart is not None and apart.is_loaded)
+        processes = self.__dict__.get("_apart")
+        return self._loaded is not None or (processes is not None and processes.is_loaded)
 
-    def _what(self) -> Loading:
+    def _make_loading(self) -> Loading:
         return self._loading(path_of(self._found, self.family))
 
     def _load(self, tell: Callable[[str], None]) -> LoadedModel:
-        self._loaded = self._loaded or self._what().load(tell)
+        self._loaded = self._loaded or self._make_loading().load(tell)
         return self._loaded
 
 

@@ -23,9 +23,9 @@ class Growth:
     what they cost in any number.
     """
 
-    FIRST, MOST = 2, 64
-    WARM, STEPS = 4, 40
-    GAIN = 1.1
+    FIRST_SLOTS, MAX_SLOTS = 2, 64
+    WARM_UP_STEPS, MEASURED_STEPS = 4, 40
+    MIN_GAIN = 1.1
     """A doubling that does not make so many times the patches a second is taken back."""
 
     def __init__(self, slots: int, settled: bool, fits: Callable[[int, int], bool]) -> None:
@@ -34,23 +34,23 @@ class Growth:
         self.lowered = False
         self._fits = fits
         self._times: list[float] = []
-        self._before: tuple[int, float] | None = None
+        self._previous: tuple[int, float] | None = None
 
     def step(self, rows: int, seconds: float) -> None:
         """A step of so many rows took so long."""
         if self.settled or rows != self.slots:
             return
         self._times.append(seconds)
-        if len(self._times) < self.WARM + self.STEPS:
+        if len(self._times) < self.WARM_UP_STEPS + self.MEASURED_STEPS:
             return
-        rate = rows / max(1e-9, statistics.median(self._times[self.WARM :]))
+        rate = rows / max(1e-9, statistics.median(self._times[self.WARM_UP_STEPS :]))
         self._times.clear()
-        if self._before and rate < self._before[1] * self.GAIN:
-            self.slots, self.settled = self._before[0], True
-        elif 2 * rows > self.MOST or not self._fits(rows, 2 * rows):
+        if self._previous and rate < self._previous[1] * self.MIN_GAIN:
+            self.slots, self.settled = self._previous[0], True
+        elif 2 * rows > self.MAX_SLOTS or not self._fits(rows, 2 * rows):
             self.settled = True
         else:
-            self._before = (rows, rate)
+            self._previous = (rows, rate)
             self.slots = 2 * rows
 
     def lower(self, rows: int) -> None:
@@ -59,22 +59,22 @@ class Growth:
         self.settled = self.lowered = True
 
     @property
-    def known(self) -> int:
+    def best_slots(self) -> int:
         """The best number so far."""
-        return self._before[0] if self._before and not self.settled else self.slots
+        return self._previous[0] if self._previous and not self.settled else self.slots
 
 
 def recall(path: Path, name: str, fits: Callable[[int, int], bool]) -> Growth:
     """What was learnt under a name, to go on from; where nothing was, the first slots that fit."""
-    known = _notes(path).get(name)
-    if isinstance(known, dict):
-        slots, settled = known.get("slots"), known.get("settled")
-        if isinstance(slots, int) and 1 <= slots <= Growth.MOST and isinstance(settled, bool):
+    note = _load_notes(path).get(name)
+    if isinstance(note, dict):
+        slots, settled = note.get("slots"), note.get("settled")
+        if isinstance(slots, int) and 1 <= slots <= Growth.MAX_SLOTS and isinstance(settled, bool):
             return Growth(slots, settled, fits)
-    return Growth(Growth.FIRST if fits(0, Growth.FIRST) else 1, False, fits)
+    return Growth(Growth.FIRST_SLOTS if fits(0, Growth.FIRST_SLOTS) else 1, False, fits)
 
 
-def _notes(path: Path) -> dict[str, Any]:
+def _load_notes(path: Path) -> dict[str, Any]:
     """What was learnt; nothing where the file is torn: it is learnt again."""
     notes = files.load_json(path, {})
     return notes if isinstance(notes, dict) else {}
@@ -83,9 +83,9 @@ def _notes(path: Path) -> dict[str, Any]:
 def remember(path: Path, name: str, growth: Growth) -> None:
     """Keep what was learnt."""
     # What memory did not hold today it may hold tomorrow: the next session tries again.
-    learnt = {"slots": growth.known, "settled": growth.settled and not growth.lowered}
-    notes = _notes(path)
-    if notes.get(name) == learnt:
+    note = {"slots": growth.best_slots, "settled": growth.settled and not growth.lowered}
+    notes = _load_notes(path)
+    if notes.get(name) == note:
         return
     with contextlib.suppress(StorageError):  # a convenience
-        files.save_json(path, {**notes, name: learnt})
+        files.save_json(path, {**notes, name: note})

@@ -25,7 +25,7 @@ from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable
 from speechbase.errors import ModelError
 
-ON_LINUX = 'on Linux it needs `pip install "mlx[cpu]"`, or "mlx[cuda12]" for an NVIDIA GPU'
+LINUX_HINT = 'on Linux it needs `pip install "mlx[cpu]"`, or "mlx[cuda12]" for an NVIDIA GPU'
 
 T = TypeVar("T")
 Tell = Callable[[str], None]
@@ -36,7 +36,7 @@ class OutOfMemory(EngineUnavailable):
     """Memory did not hold the encoding of a voice beside what else there was."""
 
 
-class Corrupt(EngineUnavailable):
+class CorruptProcess(EngineUnavailable):
     """MLX cannot go on in this process; another one can."""
 
 
@@ -65,7 +65,7 @@ class Loading(ABC):
             with self.in_words():
                 return self._loaded()
         except ImportError as error:
-            raise EngineUnavailable(f"MLX does not load here ({error}): {ON_LINUX}") from error
+            raise EngineUnavailable(f"MLX does not load here ({error}): {LINUX_HINT}") from error
 
     @abstractmethod
     def _loaded(self) -> LoadedModel:
@@ -95,9 +95,9 @@ class Loading(ABC):
         except ModelError as error:
             raise EngineUnavailable(f"{self.spec}: {error}") from error
         except (RuntimeError, MemoryError) as error:
-            said = f"{self.spec}: the model does not load: {line_of(error)}"
-            more = f"; {self.less}" if is_out_of_memory(error) else ""
-            raise EngineUnavailable(f"{said}{more}") from error
+            message = f"{self.spec}: the model does not load: {line_of(error)}"
+            advice = f"; {self.less}" if is_out_of_memory(error) else ""
+            raise EngineUnavailable(f"{message}{advice}") from error
         finally:
             mx.set_cache_limit(limit)
 
@@ -122,22 +122,22 @@ class LoadedModel(ABC):
     decodings: int
     """Takes that may be decoded side by side."""
 
-    def __init__(self, what: Loading, model: Any) -> None:
+    def __init__(self, loading: Loading, model: Any) -> None:
         import mlx.core as mx
 
-        self.what, self.model = what, model
+        self.loading, self.model = loading, model
         self._encodings: dict[str, Any] = {}
-        self.beside: Any = mx.new_stream(mx.default_device())
+        self.decoding_stream: Any = mx.new_stream(mx.default_device())
         """The MLX stream that decodes while the model goes on."""
 
     @abstractmethod
-    def asked(self, request: Request, tell: Tell) -> Any:
+    def model_request(self, request: Request, tell: Tell) -> Any:
         """What the model is asked. Raises EngineFailure for what a mode lacks, ModelError, and as
         `encoding`."""
 
     @abstractmethod
-    def said(self, asked: Any, made: Any) -> Speech:
-        """What a row of what was `asked` became. Raises EngineFailure where that is no speech."""
+    def to_speech(self, model_request: Any, model_speech: Any) -> Speech:
+        """Converts a finished row to speech. Raises EngineFailure when it is none."""
 
     @abstractmethod
     def encode(self, reference: Reference) -> Encoded:
@@ -147,29 +147,29 @@ class LoadedModel(ABC):
         self,
         reference: Reference,
         clip: ClipEncoding[T],
-        brought: Mapping[str, NDArray[Any]],
+        arrays: Mapping[str, NDArray[Any]],
         tell: Tell,
     ) -> T:
         """An encoded clip: as it was encoded before, in this process or another; or encoded now.
 
-        `brought` came with the reference from anywhere: what is not of its sound is reported, and
+        `arrays` came with the reference from anywhere: what is not of its sound is reported, and
         not used. Raises as `encoding`, and StorageError.
         """
         name = f"{reference.content}-{self.model.encoder_fingerprint[:16]}{clip.suffix}"
         if name in self._encodings:
             return cast(T, self._encodings[name])
-        path = self.what.cache / f"{name}.npz"
+        path = self.loading.cache / f"{name}.npz"
         with self.encoding():
-            encoding = clip.restore(brought) if brought else None
-            if brought and (encoding is None or not clip.is_of_sound(encoding)):
+            encoding = clip.restore(arrays) if arrays else None
+            if arrays and (encoding is None or not clip.is_of_sound(encoding)):
                 tell("a voice was kept with an encoding that is not of its sound: it is not used")
                 encoding = None
             if encoding is None:
-                encoding = clip.restore(kept(path))
+                encoding = clip.restore(load_arrays(path))
             if encoding is None:
                 tell("encoding a voice …")
                 encoding = clip.encode()
-                keep(path, clip.arrays(encoding))
+                save_arrays(path, clip.arrays(encoding))
         self._encodings[name] = encoding
         return encoding
 
@@ -192,16 +192,18 @@ class LoadedModel(ABC):
             yield
         except (ModelError, RuntimeError, MemoryError) as error:
             if is_beyond_repair(error):
-                raise corrupt(error) from error
+                raise make_corrupt_error(error) from error
             if is_out_of_memory(error):
-                said = f"out of memory while a voice is encoded ({line_of(error)}): "
-                raise OutOfMemory(said + self.what.less) from error
-            said = f"{self.what.name} cannot read the reference: {line_of(error)}"
-            raise EngineFailure(said) from error
+                message = f"out of memory while a voice is encoded ({line_of(error)}): "
+                raise OutOfMemory(message + self.loading.less) from error
+            message = f"{self.loading.name} cannot read the reference: {line_of(error)}"
+            raise EngineFailure(message) from error
 
 
-def corrupt(error: Exception) -> Corrupt:
-    return Corrupt(f"MLX cannot go on in this process ({line_of(error)}): run the same again")
+def make_corrupt_error(error: Exception) -> CorruptProcess:
+    return CorruptProcess(
+        f"MLX cannot go on in this process ({line_of(error)}): run the same again"
+    )
 
 
 def line_of(error: Exception) -> str:
@@ -210,21 +212,29 @@ def line_of(error: Exception) -> str:
     return lines[0][:200] if lines else type(error).__name__
 
 
-def keep(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Keep what was encoded. Raises StorageError."""
     with files.replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 
-def kept(path: Path) -> Mapping[str, NDArray[Any]]:
+def load_arrays(path: Path) -> Mapping[str, NDArray[Any]]:
     """What was encoded before; nothing where nothing is, or what is there is damaged."""
     try:
         with zipfile.ZipFile(path) as stored:
-            if any(part.compress_type != zipfile.ZIP_STORED for part in stored.infolist()):
+            if any(
+                file_name.compress_type != zipfile.ZIP_STORED for file_name in stored.infolist()
+            ):
                 return {}  # a flipped bit says so: it was never compressed
             # checksums are tested before anything is looked at
-            data = {part.removesuffix(".npy"): stored.read(part) for part in stored.namelist()}
-        return {name: np.load(io.BytesIO(one), allow_pickle=False) for name, one in data.items()}
+            contents = {
+                file_name.removesuffix(".npy"): stored.read(file_name)
+                for file_name in stored.namelist()
+            }
+        return {
+            name: np.load(io.BytesIO(content), allow_pickle=False)
+            for name, content in contents.items()
+        }
     # RuntimeError: encrypted, or of a version to come
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile):
         return {}

@@ -21,7 +21,7 @@ _OUT_OF_MEMORY = re.compile(
     r"|\[metal::malloc\]|\[malloc|cudaErrorMemoryAllocation|bad_alloc",
     re.IGNORECASE,
 )
-_CORRUPT = re.compile(
+_CORRUPTION = re.compile(
     r"cache thrashing|cudaGraph|SubmissionsIgnored|for causing prior|could not be made ready",
     re.IGNORECASE,
 )
@@ -39,10 +39,10 @@ def is_beyond_repair(error: Exception) -> bool:
 
     What CUDA fails on stays with the process, but for memory that it did not get.
     """
-    said = str(error)
-    if _CORRUPT.search(said):
+    message = str(error)
+    if _CORRUPTION.search(message):
         return True
-    return bool(_CUDA.search(said)) and not is_out_of_memory(error)
+    return bool(_CUDA.search(message)) and not is_out_of_memory(error)
 
 
 def prepare() -> None:
@@ -50,7 +50,7 @@ def prepare() -> None:
     import speechbase.environment  # noqa: F401
 
 
-def give_back() -> None:
+def free_memory() -> None:
     """What nobody here refers to any more goes back to the system, MLX's own store of it too."""
     import mlx.core as mx
 
@@ -83,12 +83,14 @@ class MemoryLimits:
         self._cache = self._wired = None
 
 
-def room() -> int:
+def usable_memory() -> int:
     """Bytes of the device that a model may take: a fifth is left to others, and as much as a
     recogniser needs where there is one, which is loaded when a take is first doubted."""
     total = device_memory()
-    hears = any(importlib.util.find_spec(name) for name in ("faster_whisper", "mlx_qwen3_asr"))
-    return total - max(total // 5, RECOGNISER if hears else 0)
+    has_recogniser = any(
+        importlib.util.find_spec(name) for name in ("faster_whisper", "mlx_qwen3_asr")
+    )
+    return total - max(total // 5, RECOGNISER if has_recogniser else 0)
 
 
 def device_memory() -> int:

@@ -15,21 +15,27 @@ from typing import Any
 
 from narrator.engines import Outcome, Request, quiet
 from narrator.engines.mlx.growth import Growth, recall, remember
-from narrator.engines.mlx.loaded import Corrupt, LoadedModel, OutOfMemory, corrupt, line_of
+from narrator.engines.mlx.loaded import (
+    CorruptProcess,
+    LoadedModel,
+    OutOfMemory,
+    line_of,
+    make_corrupt_error,
+)
 from narrator.engines.mlx.memory import (
     MemoryLimits,
     is_beyond_repair,
     is_out_of_memory,
-    room,
+    usable_memory,
 )
 from narrator.errors import EngineFailure, EngineUnavailable
 from speechbase.errors import ModelError
 
-SLICE = 0.5
+ADVANCE_SECONDS = 0.5
 """Seconds that `advance` works before it returns."""
-MOST_FAILED = 3
+MAX_FAILED = 3
 """Chunks that may fail alone, none of the others speaking between, before it is the machine."""
-_SCARCE = "out of memory"
+_OUT_OF_MEMORY = "out of memory"
 
 
 @dataclass(slots=True, eq=False)
@@ -37,16 +43,16 @@ class _RowJob:
     """A request on its way."""
 
     request: Request
-    asked: Any
+    model_request: Any
     """As `LoadedModel.asked` says it."""
     suspect: bool = False
     """It was there when a step failed: it is tried once more, alone."""
-    cramped: bool = False
+    is_cramped: bool = False
     """Memory did not hold it in the fewest rows: it is tried once more, alone."""
 
     @property
-    def alone(self) -> bool:
-        return self.suspect or self.cramped
+    def runs_alone(self) -> bool:
+        return self.suspect or self.is_cramped
 
 
 class ModelSession:
@@ -60,22 +66,22 @@ class ModelSession:
     ) -> None:
         self._loaded, self._model, self._tell = loaded, loaded.model, tell
         self._limits = MemoryLimits()
-        self._growth = _growth(loaded, memory)
-        self._fixed = loaded.what.settings.slots != "auto"
+        self._growth = _make_growth(loaded, memory)
+        self._has_fixed_slots = loaded.loading.settings.slots != "auto"
         self._memory = memory
         self._batch = self._model.batch(self._growth.slots)
         self._jobs: dict[Any, _RowJob] = {}
         self._decoding: list[tuple[_RowJob, Any]] = []
         self._outcomes: list[Outcome] = []
-        self._failed: set[str] = set()
-        self._closed = False
-        self._first: float | None = None
-        self._worked = 0.0
-        self._trouble = ""
+        self._failed_keys: set[str] = set()
+        self._is_closed = False
+        self._started_at: float | None = None
+        self._busy_seconds = 0.0
+        self._problem = ""
         self.busy = 0.0
         self.note = ""
         self.slots = 0
-        self._report()
+        self._update_figures()
 
     def add(self, request: Request, *, suspect: bool = False) -> None:
         """Take a request on; what is wrong with it comes back as its outcome.
@@ -83,10 +89,10 @@ class ModelSession:
         A `suspect` is spoken alone. Raises EngineUnavailable where memory does not hold the
         encoding of its voice, Corrupt, StorageError.
         """
-        if self._first is None:
-            self._first = time.monotonic()
+        if self._started_at is None:
+            self._started_at = time.monotonic()
         try:
-            self._enter(_RowJob(request, self._asked(request), suspect))
+            self._enter(_RowJob(request, self._model_request(request), suspect))
             self._resize()
         except ModelError as error:
             self._fail(request, str(error))
@@ -99,98 +105,106 @@ class ModelSession:
         Returns with nothing as soon as a slot is free; its row's take follows a step or more later.
         Raises EngineUnavailable where memory does not hold one row, or nothing works.
         """
-        until = time.monotonic() + SLICE
+        deadline = time.monotonic() + ADVANCE_SECONDS
         while self._jobs or self._decoding:
-            began = time.monotonic()
+            started_at = time.monotonic()
             try:
-                freed = self._work(began)
+                has_free_slot = self._step(started_at)
             except (RuntimeError, ValueError, MemoryError) as error:
                 self._recover(error)
-                freed = True
+                has_free_slot = True
             now = time.monotonic()
-            self._worked += now - began
+            self._busy_seconds += now - started_at
             # with slots to spare, a take that was judged meanwhile may have freed what fills them
-            spare = len(self._jobs) < self._growth.slots
-            if freed or spare or self._outcomes or now >= until:
+            has_spare_slot = len(self._jobs) < self._growth.slots
+            if has_free_slot or has_spare_slot or self._outcomes or now >= deadline:
                 break
         outcomes, self._outcomes = self._outcomes, []
-        self._report()
+        self._update_figures()
         return outcomes
 
     def close(self) -> None:
         """Drop what is in flight and give memory back; the model stays for the next session."""
-        if self._closed:
+        if self._is_closed:
             return
-        self._closed = True
+        self._is_closed = True
         self._jobs.clear()
         self._decoding.clear()
         self._outcomes.clear()
         self._batch = self._model.batch(1)
         self._model.forget()
         self._limits.restore()
-        if not self._fixed:
-            remember(self._memory, _machine(self._loaded), self._growth)
+        if not self._has_fixed_slots:
+            remember(self._memory, _describe_machine(self._loaded), self._growth)
 
-    def lower(self, ran: int, why: str) -> bool:
+    def lower(self, rows: int, reason: str) -> bool:
         """Fewer slots, since so many rows were too many; False where that was one row, or there is
         one slot."""
-        if ran < 2 or self._growth.slots == 1:
+        if rows < 2 or self._growth.slots == 1:
             return False
-        self._growth.lower(ran)
-        self._trouble = f"slots lowered to {self._growth.slots}: {why}"
-        if not self._fixed:
-            remember(self._memory, _machine(self._loaded), self._growth)
-        self._report()
+        self._growth.lower(rows)
+        self._problem = f"slots lowered to {self._growth.slots}: {reason}"
+        if not self._has_fixed_slots:
+            remember(self._memory, _describe_machine(self._loaded), self._growth)
+        self._update_figures()
         return True
 
     # -- the work
 
-    def _work(self, began: float) -> bool:
+    def _step(self, started_at: float) -> bool:
         """One step, decoding beside it; returns whether a slot became free."""
         for _, decoding in self._decoding[: self._loaded.decodings]:  # windows are large
             decoding.push()
-        done = [pair for pair in self._decoding if not pair[1].left or not self._jobs]
-        ended: list[Any] = []
+        ready = [pair for pair in self._decoding if not pair[1].left or not self._jobs]
+        finished_rows: list[Any] = []
         if self._jobs:
-            ended = self._batch.step()
-            self._growth.step(self._batch.running + len(ended), time.monotonic() - began)
-        for job, decoding in done:
+            finished_rows = self._batch.step()
+            self._growth.step(
+                self._batch.running + len(finished_rows), time.monotonic() - started_at
+            )
+        for job, decoding in ready:
             self._finish(job, decoding)
-        for row in ended:
-            decoding = self._batch.decoding(row, self._loaded.beside)
+        for row in finished_rows:
+            decoding = self._batch.decoding(row, self._loaded.decoding_stream)
             job = self._jobs[row]
             self._decoding.append((job, decoding))
             del self._jobs[row]
-            if job.alone:
+            if job.runs_alone:
                 self._finish(job, decoding)
         self._resize()
-        return bool(ended)
+        return bool(finished_rows)
 
     def _finish(self, job: _RowJob, decoding: Any) -> None:
-        made = decoding.speech()
+        model_speech = decoding.speech()
         self._decoding.remove((job, decoding))
-        self._failed.clear()
+        self._failed_keys.clear()
         key, attempt = job.request.key, job.request.attempt
         try:
-            outcome = Outcome(key, attempt, speech=self._loaded.said(job.asked, made))
+            outcome = Outcome(
+                key, attempt, speech=self._loaded.to_speech(job.model_request, model_speech)
+            )
         except EngineFailure as error:
             outcome = Outcome(key, attempt, failure=error)
         self._outcomes.append(outcome)
 
     def _enter(self, job: _RowJob) -> None:
-        self._jobs[self._batch.add(job.asked)] = job
+        self._jobs[self._batch.add(job.model_request)] = job
 
     def _resize(self) -> None:
-        alone = any(job.alone for job in self._jobs.values())
-        self._batch.slots = 1 if alone else self._growth.slots
+        has_lone_job = any(job.runs_alone for job in self._jobs.values())
+        self._batch.slots = 1 if has_lone_job else self._growth.slots
 
-    def _report(self) -> None:
+    def _update_figures(self) -> None:
         # A row that is being decoded has left its slot.
         self.slots = self._growth.slots + len(self._decoding)
-        if self._first is not None:
-            self.busy = min(1.0, self._worked / max(1e-9, time.monotonic() - self._first))
-        many = "1 slot" if self._growth.slots == 1 else f"{self._growth.slots} slots"
-        self.note = self._trouble or (many if self._growth.settled else f"{many} so far")
+        if self._started_at is not None:
+            self.busy = min(
+                1.0, self._busy_seconds / max(1e-9, time.monotonic() - self._started_at)
+            )
+        slot_count = "1 slot" if self._growth.slots == 1 else f"{self._growth.slots} slots"
+        self.note = self._problem or (
+            slot_count if self._growth.settled else f"{slot_count} so far"
+        )
 
     # -- when it fails
 
@@ -202,27 +216,27 @@ class ModelSession:
         that fail again have failed. Raises Corrupt where this process is at fault.
         """
         if is_beyond_repair(error):
-            raise corrupt(error) from error
+            raise make_corrupt_error(error) from error
         jobs = self._in_flight()
         if is_out_of_memory(error):
             # Rows that were about to join count, too: reading them takes memory.
             rows = max(self._batch.running, min(len(self._jobs), self._batch.slots))
-            ran = rows + len(self._decoding)
-            if not self.lower(ran, _SCARCE):
-                if jobs[0].cramped:
+            running_count = rows + len(self._decoding)
+            if not self.lower(running_count, _OUT_OF_MEMORY):
+                if jobs[0].is_cramped:
                     raise EngineUnavailable(
                         f"out of memory with a single chunk ({line_of(error)}): "
-                        + self._loaded.what.less
+                        + self._loaded.loading.less
                     ) from error
-                for job in jobs[:ran]:
-                    job.cramped = True
+                for job in jobs[:running_count]:
+                    job.is_cramped = True
         elif jobs[0].suspect:
             job = jobs.pop(0)
             self._fail(job.request, line_of(error))
-            self._failed.add(job.request.key)
-            if len(self._failed) >= MOST_FAILED:
-                raise Corrupt(  # whatever it says: another process is tried, where there may be one
-                    f"MLX failed on {MOST_FAILED} chunks one after another, each alone: "
+            self._failed_keys.add(job.request.key)
+            if len(self._failed_keys) >= MAX_FAILED:
+                raise CorruptProcess(  # a new process may succeed, where one is allowed
+                    f"MLX failed on {MAX_FAILED} chunks one after another, each alone: "
                     f"{line_of(error)}; `narrator doctor` looks at this machine"
                 ) from error
         else:
@@ -230,14 +244,14 @@ class ModelSession:
                 job.suspect = True
         self._restart(jobs)
 
-    def _asked(self, request: Request) -> Any:
+    def _model_request(self, request: Request) -> Any:
         """A voice that does not fit beside what runs is encoded alone."""
         try:
-            return self._loaded.asked(request, self._tell)
+            return self._loaded.model_request(request, self._tell)
         except OutOfMemory:
-            self.lower(self._batch.running + len(self._decoding), _SCARCE)
+            self.lower(self._batch.running + len(self._decoding), _OUT_OF_MEMORY)
             self._restart(self._in_flight())
-            return self._loaded.asked(request, self._tell)
+            return self._loaded.model_request(request, self._tell)
 
     def _in_flight(self) -> list[_RowJob]:
         """What runs comes before what waits."""
@@ -252,37 +266,39 @@ class ModelSession:
             self._enter(job)
         self._resize()
 
-    def _fail(self, request: Request, why: str) -> None:
-        self._outcomes.append(failed(self._loaded.what.name, request, why))
+    def _fail(self, request: Request, reason: str) -> None:
+        self._outcomes.append(failed_outcome(self._loaded.loading.name, request, reason))
 
 
-def failed(name: str, request: Request, why: str) -> Outcome:
+def failed_outcome(name: str, request: Request, reason: str) -> Outcome:
     """What a request comes to that a model of this name cannot speak."""
     text = request.text if len(request.text) <= 60 else request.text[:59] + "…"
-    return Outcome(request.key, request.attempt, failure=EngineFailure(f"{name}: {why}: {text!r}"))
+    return Outcome(
+        request.key, request.attempt, failure=EngineFailure(f"{name}: {reason}: {text!r}")
+    )
 
 
-def _growth(loaded: LoadedModel, memory: Path) -> Growth:
+def _make_growth(loaded: LoadedModel, memory: Path) -> Growth:
     import mlx.core as mx
 
-    slots = loaded.what.settings.slots
+    slots = loaded.loading.settings.slots
     if slots != "auto":
         return Growth(slots, True, lambda now, then: True)
     mx.reset_peak_memory()
-    model, limit = mx.get_active_memory(), room()
+    model_bytes, limit = mx.get_active_memory(), usable_memory()
 
-    def fits(now: int, then: int) -> bool:
-        measured = (mx.get_peak_memory() - model) * then / now if now else 0
+    def fits(rows: int, next_rows: int) -> bool:
+        measured = (mx.get_peak_memory() - model_bytes) * next_rows / rows if rows else 0
         # what has not happened yet is in no peak: a take that is decoded, long rows
-        return model + max(measured, loaded.model.needs(then)) < limit
+        return model_bytes + max(measured, loaded.model.needs(next_rows)) < limit
 
-    return recall(memory, _machine(loaded), fits)
+    return recall(memory, _describe_machine(loaded), fits)
 
 
-def _machine(loaded: LoadedModel) -> str:
+def _describe_machine(loaded: LoadedModel) -> str:
     """What a number of slots is the best for."""
     import mlx.core as mx
 
-    what, info = loaded.what, mx.device_info()
+    loading, info = loaded.loading, mx.device_info()
     device = info.get("device_name") or info.get("architecture") or "unknown"
-    return f"{device}, {mx.default_device().type}, {what.weights[:24]}, {what.settings.dtype}"
+    return f"{device}, {mx.default_device().type}, {loading.weights[:24]}, {loading.settings.dtype}"

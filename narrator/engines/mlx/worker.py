@@ -20,17 +20,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from narrator.engines import Outcome, Request
-from narrator.engines.mlx.loaded import Corrupt, Encoded, LoadedModel, Loading
+from narrator.engines.mlx.loaded import CorruptProcess, Encoded, LoadedModel, Loading
 from narrator.engines.mlx.session import ModelSession
 from narrator.engines.voice import Reference
 from narrator.errors import NarratorError
 
-Running = tuple[int, float, str]
+SessionFigures = tuple[int, float, str]
 """`slots`, `busy` and `note` of a session."""
 Message = tuple[str, tuple[Any, ...]]
 
 
-class Answering:
+class MessageHandler:
     """What can be asked: the model, once it is loaded, and its sessions by their numbers."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
@@ -38,32 +38,32 @@ class Answering:
         self._loaded: LoadedModel | None = None
         self._sessions: dict[int, ModelSession] = {}
 
-    def load(self, what: Loading) -> None:
-        self._loaded = what.load(self._tell)
+    def load(self, loading: Loading) -> None:
+        self._loaded = loading.load(self._tell)
 
     def encoded(self, reference: Reference) -> Encoded:
         return self._model.encoded(reference)
 
-    def start(self, number: int, memory: Path, ran: int) -> tuple[None, Running]:
-        """A session; fewer slots where a process died while `ran` requests were in flight."""
+    def start(self, number: int, memory: Path, lost_requests: int) -> tuple[None, SessionFigures]:
+        """Starts a session, with fewer slots if a process died with `lost_requests` in flight."""
         session = ModelSession(self._model, memory, self._tell)
-        session.lower(ran, "its process died")
+        session.lower(lost_requests, "its process died")
         self._sessions[number] = session
-        return None, running(session)
+        return None, session_figures(session)
 
-    def add(self, number: int, request: Request, suspect: bool) -> tuple[None, Running]:
+    def add(self, number: int, request: Request, suspect: bool) -> tuple[None, SessionFigures]:
         session = self._sessions[number]
         session.add(request, suspect=suspect)
-        return None, running(session)
+        return None, session_figures(session)
 
-    def advance(self, number: int) -> tuple[list[Outcome], Running]:
+    def advance(self, number: int) -> tuple[list[Outcome], SessionFigures]:
         session = self._sessions[number]
-        return session.advance(), running(session)
+        return session.advance(), session_figures(session)
 
-    def close(self, number: int) -> tuple[None, Running]:
+    def close(self, number: int) -> tuple[None, SessionFigures]:
         session = self._sessions.pop(number)
         session.close()
-        return None, running(session)
+        return None, session_figures(session)
 
     @property
     def _model(self) -> LoadedModel:
@@ -71,18 +71,18 @@ class Answering:
         return self._loaded
 
 
-def running(session: ModelSession) -> Running:
+def session_figures(session: ModelSession) -> SessionFigures:
     return session.slots, session.busy, session.note
 
 
-def serve(connection: Connection, receive: Callable[[], Message], answering: object) -> None:
+def serve(connection: Connection, receive: Callable[[], Message], handler: object) -> None:
     """Answer what is received, until this process can do no more: raises Corrupt."""
     while True:
-        name, given = receive()
+        name, arguments = receive()
         answer: tuple[str, Any]
         try:
-            answer = "done", getattr(answering, name)(*given)
-        except Corrupt:
+            answer = "done", getattr(handler, name)(*arguments)
+        except CorruptProcess:
             raise
         except NarratorError as error:
             answer = "failed", error
@@ -104,21 +104,21 @@ def main(descriptor: int) -> None:
         except (EOFError, OSError):
             os._exit(0)
         finally:  # what cannot be read: who asks must not wait for ever
-            _leave()
+            _exit()
 
     threading.Thread(target=listen, name="asked", daemon=True).start()
     try:
-        serve(connection, inbox.get, Answering(lambda what: connection.send(("tell", what))))
+        serve(connection, inbox.get, MessageHandler(lambda what: connection.send(("tell", what))))
     except OSError:
         os._exit(0)  # nobody is there
     finally:
-        _leave()
+        _exit()
 
 
-def _leave() -> NoReturn:
+def _exit() -> NoReturn:
     """End at once, with what went wrong: what MLX does at an ordinary end may never come to one."""
     error = sys.exception()
-    if isinstance(error, Corrupt):
+    if isinstance(error, CorruptProcess):
         error = error.__cause__ or error
     sys.stderr.writelines(traceback.format_exception(error))
     sys.stderr.flush()

@@ -85,7 +85,7 @@ def look(settings: EngineSettings) -> str:
     """What a server says of itself, in words; nothing is spoken. Raises EngineUnavailable."""
     from narrator.engines.server.dialects import settings_errors
     from narrator.engines.server.engine import ServerEngine
-    from narrator.engines.server.meeting import described
+    from narrator.engines.server.meeting import describe_facts
     from narrator.engines.server.wire import Setback
 
     assert isinstance(settings, ServerSettings)
@@ -93,8 +93,8 @@ def look(settings: EngineSettings) -> str:
         raise EngineUnavailable("; ".join(problems))
     server = ServerEngine(settings, cache=Path()).server()
     try:
-        said: Mapping[str, Any] = server.look()
+        said: Mapping[str, Any] = server.request_facts()
     except Setback as setback:
-        raise EngineUnavailable(server.unreached(setback)) from setback
-    told = server.unlisted(said) or described(said)
+        raise EngineUnavailable(server.describe_setback(setback)) from setback
+    told = server.describe_unlisted(said) or describe_facts(said)
     return f"{server.wire.address} answers as {settings.dialect}: {told}"

@@ -1,8 +1,8 @@
-"""What each kind of server can be asked, and how it is put to it.
+"""The dialects of speech servers: what each can do, and the form of its requests.
 
-Facts of the servers' own sources (November 2026): nano-vllm-voxcpm at 0ef61b0, `deployment/`;
-vLLM-Omni 0.30, `entrypoints/openai/protocol/audio.py`; OpenAI's reference. They drop fields that
-they do not know, or refuse them: what is sent here is in their schemas. Knows no network.
+From the servers' sources (November 2026): nano-vllm-voxcpm at 0ef61b0, `deployment/`; vLLM-Omni
+0.30, `entrypoints/openai/protocol/audio.py`; OpenAI's reference. Servers drop or refuse unknown
+fields, so only fields of their schemas are sent. Knows no network.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from functools import lru_cache
 from typing import Any
 
 from narrator.engines import Request
-from narrator.engines.asking import closed, lengths, noise_seed, there
+from narrator.engines.asking import end_with_stop, noise_seed, require_part, step_limits
 from narrator.engines.server.settings import Dialect, ServerSettings, SoundFormat
 from narrator.engines.server.sounds import Samples, as_wav
 from narrator.engines.voice import Reference, Voice
 from narrator.engines.voxcpm2.wording import before, description
 
-PATCH = 0.16
-"""Seconds of a step of VoxCPM2, which is what nano-vllm-voxcpm counts."""
+STEP_SECONDS = 0.16
+"""Seconds of a step of VoxCPM2, the unit of nano-vllm-voxcpm's limits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A request, read so far that another thread can put it to a server."""
+class PreparedRequest:
+    """A request with its prompt's sound, ready to be sent by another thread."""
 
     request: Request
     rate: int
-    """Of the prompt's samples."""
-    before: Samples | None = None
+    """Hz of the prompt's samples."""
+    previous_take: Samples | None = None
     """The take that it continues."""
 
 
@@ -40,13 +40,13 @@ Body = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """One of the dialects."""
+class DialectSpec:
+    """Abilities and request form of one dialect."""
 
     path: str
-    """Where speech is asked for."""
-    body: Callable[[ServerSettings, Wanted], Body]
-    """Raises EngineFailure for a request that lacks what its mode needs."""
+    """URL path of speech requests."""
+    body: Callable[[ServerSettings, PreparedRequest], Body]
+    """Makes the JSON body. Raises EngineFailure for a request that lacks what its mode needs."""
     formats: Sequence[SoundFormat]
     """The first is what `auto` means."""
     sample_rate: int
@@ -57,79 +57,82 @@ class Manner:
     anchors: bool = False
     max_context_seconds: float = math.inf
     unsupported: Mapping[str, str] = field(default_factory=dict)
-    """What of a manifest it cannot be asked for, and what to do."""
+    """Parts of a manifest that it does not support, and what to do instead."""
 
 
-def manner_of(settings: ServerSettings) -> Manner:
-    return MANNERS[settings.dialect]
+def dialect_spec_of(settings: ServerSettings) -> DialectSpec:
+    return DIALECT_SPECS[settings.dialect]
 
 
 def format_of(settings: ServerSettings) -> SoundFormat:
-    return manner_of(settings).formats[0] if settings.format == "auto" else settings.format
+    return dialect_spec_of(settings).formats[0] if settings.format == "auto" else settings.format
 
 
 def rate_of(settings: ServerSettings) -> int:
     if settings.sample_rate == "auto":
-        return manner_of(settings).sample_rate
+        return dialect_spec_of(settings).sample_rate
     return settings.sample_rate
 
 
-def voice_of(voice: Voice) -> str | None:
-    """The server's name of a speaker's voice."""
-    own = voice.own.get("server")
-    return getattr(own, "voice", None)
+def server_voice_name(voice: Voice) -> str | None:
+    """Returns the name of a speaker's voice on the server, if one is set."""
+    server_voice = voice.own.get("server")
+    return getattr(server_voice, "voice", None)
 
 
 def settings_errors(settings: ServerSettings, voices: Mapping[str, Voice]) -> Iterator[str]:
-    """What keeps a server from speaking at all, or a cast from being spoken by it, each once."""
-    manner = manner_of(settings)
+    """Yields problems that keep the server from speaking at all, or from speaking this cast."""
+    dialect_spec = dialect_spec_of(settings)
     if settings.url is None:
         yield "engine.url: where does the server listen? As in `url: http://127.0.0.1:8000`"
     if settings.dialect == "openai" and settings.model == "auto":
         yield "engine.model: which model? The dialect openai asks for one by name"
-    if settings.format != "auto" and settings.format not in manner.formats:
+    if settings.format != "auto" and settings.format not in dialect_spec.formats:
         yield (
-            f"engine.format: {settings.dialect} has {', '.join(manner.formats)}, not "
+            f"engine.format: {settings.dialect} has {', '.join(dialect_spec.formats)}, not "
             f"{settings.format}: leave it out"
         )
     if settings.dialect == "openai":
-        if nameless := [name for name, voice in voices.items() if voice_of(voice) is None]:
+        if nameless_speakers := [
+            name for name, voice in voices.items() if server_voice_name(voice) is None
+        ]:
             yield (
-                f"the server's voices go by names, and {_listed(nameless)} has none: "
-                f"`speakers: {{{nameless[0]}: {{server: {{voice: alloy}}}}}}`"
+                f"the server's voices go by names, and {_list_names(nameless_speakers)} has none: "
+                f"`speakers: {{{nameless_speakers[0]}: {{server: {{voice: alloy}}}}}}`"
             )
     elif settings.dialect == "vllm-omni":
-        bare = [name for name, voice in voices.items() if voice.reference is None]
-        if bare:
+        speakers_without_clip = [name for name, voice in voices.items() if voice.reference is None]
+        if speakers_without_clip:
             yield (
-                f"vllm-omni speaks after a clip, and {_listed(bare)} has none: give one "
-                "(`voice: {reference: …}`), or a preset that VoxCPM2 has cast here (`narrator "
-                "voices design`); voices that the server has itself are for `dialect: openai`"
+                f"vllm-omni speaks after a clip, and {_list_names(speakers_without_clip)} has "
+                "none: give one (`voice: {reference: …}`), or a preset that VoxCPM2 has cast here "
+                "(`narrator voices design`); voices that the server has itself are for "
+                "`dialect: openai`"
             )
 
 
-def _listed(names: Sequence[str]) -> str:
-    some = ", ".join(f"'{name}'" for name in names[:5])
-    return some if len(names) <= 5 else f"{some} and {len(names) - 5} more"
+def _list_names(names: Sequence[str]) -> str:
+    listing = ", ".join(f"'{name}'" for name in names[:5])
+    return listing if len(names) <= 5 else f"{listing} and {len(names) - 5} more"
 
 
 def unsupported(settings: ServerSettings) -> Mapping[str, str]:
     """As `EngineSpec.unsupported`."""
-    found = dict(manner_of(settings).unsupported)
+    advice = dict(dialect_spec_of(settings).unsupported)
     if settings.instructions:
-        found.pop("style", None)
-    return found
+        advice.pop("style", None)
+    return advice
 
 
 # -- OpenAI's --------------------------------------------------------------------------------------
 
 
-def _openai(settings: ServerSettings, wanted: Wanted) -> Body:
-    request = wanted.request
+def _openai_body(settings: ServerSettings, prepared: PreparedRequest) -> Body:
+    request = prepared.request
     body: Body = {
         "model": settings.model,
         "input": request.text,
-        "voice": voice_of(request.voice),
+        "voice": server_voice_name(request.voice),
         "response_format": format_of(settings),
     }
     if settings.instructions and request.style:
@@ -142,9 +145,9 @@ _STYLE = (
     "instructions"
 )
 
-_OPENAI = Manner(
+_OPENAI = DialectSpec(
     path="/v1/audio/speech",
-    body=_openai,
+    body=_openai_body,
     formats=("wav", "flac", "pcm"),
     sample_rate=24_000,
     unsupported={
@@ -163,19 +166,19 @@ _OPENAI = Manner(
 # -- vLLM-Omni -------------------------------------------------------------------------------------
 
 
-def _vllm_omni(settings: ServerSettings, wanted: Wanted) -> Body:
-    """One clip with its text: the reference, or the take before."""
-    request = wanted.request
+def _vllm_omni_body(settings: ServerSettings, prepared: PreparedRequest) -> Body:
+    """Makes a body with one clip and its text: the reference, or the take before."""
+    request = prepared.request
     if request.mode == "continuation" and request.prompt is not None:
-        clip = _base64(there(request, wanted.before), wanted.rate)
+        clip = _encode_wav(require_part(request, prepared.previous_take), prepared.rate)
         text = request.prompt.text
     else:
-        reference = there(request, request.reference)
-        clip, text = _clip(reference), reference.transcript
+        reference = require_part(request, request.reference)
+        clip, text = _encode_reference(reference), reference.transcript
     body: Body = {
         "input": request.text,
         "response_format": format_of(settings),
-        # what speaks after a clip is called so there; without it a text of a clip is refused
+        # the server's name for cloning; without it the clip's text is refused
         "task_type": "Base",
         "ref_audio": f"data:audio/wav;base64,{clip}",
         "ref_text": text,
@@ -193,9 +196,9 @@ _ONE_CLIP = (
     "reference`); `mode: continuation` gives the take before alone, nano-vllm-voxcpm both"
 )
 
-_VLLM_OMNI = Manner(
+_VLLM_OMNI = DialectSpec(
     path="/v1/audio/speech",
-    body=_vllm_omni,
+    body=_vllm_omni_body,
     formats=("wav", "flac", "pcm"),
     sample_rate=24_000,
     sound_parameters=("seed",),
@@ -214,14 +217,14 @@ _VLLM_OMNI = Manner(
 # -- nano-vllm-voxcpm ------------------------------------------------------------------------------
 
 
-def _nano(settings: ServerSettings, wanted: Wanted) -> Body:
-    """VoxCPM2's own form: a description or style in front of the text, a reference, a prompt."""
-    request = wanted.request
-    described = {
+def _nano_vllm_body(settings: ServerSettings, prepared: PreparedRequest) -> Body:
+    """Makes a body in VoxCPM2's form: description or style before the text, reference, prompt."""
+    request = prepared.request
+    voice_descriptions = {
         "zero-shot": (request.voice.description, request.style),
         "reference": (request.style,),
     }.get(request.mode, ())
-    voice, text = description(described), closed(request.text, request.language)
+    voice, text = description(voice_descriptions), end_with_stop(request.text, request.language)
     body: Body = {
         "target_text": f"({voice}){text}" if voice else text,
         "cfg_value": request.parameters.get("cfg", settings.cfg),
@@ -229,37 +232,42 @@ def _nano(settings: ServerSettings, wanted: Wanted) -> Body:
         "response_format": "pcm",
     }
     if request.mode in ("reference", "anchored"):
-        reference = there(request, request.reference)
-        body["ref_audio_wav_base64"] = _clip(reference)
+        reference = require_part(request, request.reference)
+        body["ref_audio_wav_base64"] = _encode_reference(reference)
         body["ref_audio_wav_format"] = "wav"
-    held = 0.0
+    prompt_seconds = 0.0
     if request.mode in ("anchored", "continuation"):
-        samples, rate, said = _prompt(wanted)
-        held = len(samples) / rate
-        body["prompt_wav_base64"] = _base64(samples, rate)
+        samples, rate, transcript = _continued_clip(prepared)
+        prompt_seconds = len(samples) / rate
+        body["prompt_wav_base64"] = _encode_wav(samples, rate)
         body["prompt_wav_format"] = "wav"
-        body["prompt_text"] = before(said, request.language)
-    body["max_generate_length"] = longest(request, held)
+        body["prompt_text"] = before(transcript, request.language)
+    body["max_generate_length"] = max_steps(request, prompt_seconds)
     return body
 
 
-def longest(request: Request, held: float) -> int:
-    """Steps after which an answer is cut off; `held` are the seconds of its prompt."""
-    return lengths(request.expected, 0.0, held, PATCH)[1]
+def max_steps(request: Request, prompt_seconds: float) -> int:
+    """Returns the steps after which an answer is cut off."""
+    return step_limits(request.expected, 0.0, prompt_seconds, STEP_SECONDS)[1]
 
 
-def _prompt(wanted: Wanted) -> tuple[Samples, int, str]:
-    """The take before; where a chain begins in continuation, the reference as what goes on."""
-    request = wanted.request
+def _continued_clip(prepared: PreparedRequest) -> tuple[Samples, int, str]:
+    """Returns samples, rate and text of the take to continue: the take before, or the reference at
+    the head of a continuation chain."""
+    request = prepared.request
     if request.mode == "anchored" or request.prompt is not None:
-        return there(request, wanted.before), wanted.rate, there(request, request.prompt).text
-    reference: Reference = there(request, request.reference)
+        return (
+            require_part(request, prepared.previous_take),
+            prepared.rate,
+            require_part(request, request.prompt).text,
+        )
+    reference: Reference = require_part(request, request.reference)
     return reference.samples, reference.rate, reference.transcript
 
 
-_NANO = Manner(
+_NANO = DialectSpec(
     path="/generate",
-    body=_nano,
+    body=_nano_vllm_body,
     formats=("pcm",),
     sample_rate=48_000,
     sound_parameters=("cfg", "seed"),
@@ -276,7 +284,7 @@ _NANO = Manner(
 )
 
 
-MANNERS: Mapping[Dialect, Manner] = {
+DIALECT_SPECS: Mapping[Dialect, DialectSpec] = {
     "openai": _OPENAI,
     "vllm-omni": _VLLM_OMNI,
     "nano-vllm-voxcpm": _NANO,
@@ -284,10 +292,10 @@ MANNERS: Mapping[Dialect, Manner] = {
 
 
 @lru_cache(maxsize=32)
-def _clip(reference: Reference) -> str:
-    """A voice's clip, which goes out with each of its chunks."""
-    return _base64(reference.samples, reference.rate)
+def _encode_reference(reference: Reference) -> str:
+    """Encodes a voice's clip, cached since it is sent with each of the voice's chunks."""
+    return _encode_wav(reference.samples, reference.rate)
 
 
-def _base64(samples: Samples, rate: int) -> str:
+def _encode_wav(samples: Samples, rate: int) -> str:
     return base64.b64encode(as_wav(samples, rate)).decode()

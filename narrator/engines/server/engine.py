@@ -14,13 +14,13 @@ from typing import Any
 from narrator import keys
 from narrator.engines import Engine, quiet
 from narrator.engines.server.dialects import (
+    dialect_spec_of,
     format_of,
-    manner_of,
     rate_of,
+    server_voice_name,
     settings_errors,
-    voice_of,
 )
-from narrator.engines.server.meeting import USUAL, Patience, RemoteServer
+from narrator.engines.server.meeting import DEFAULT_PATIENCE, Patience, RemoteServer
 from narrator.engines.server.session import ServerSession
 from narrator.engines.server.settings import ServerSettings, address_of
 from narrator.engines.server.wire import Wire, key_from
@@ -40,16 +40,16 @@ class ServerEngine(Engine):
     name = "server"
 
     def __init__(
-        self, settings: ServerSettings, *, cache: Path, patience: Patience = USUAL
+        self, settings: ServerSettings, *, cache: Path, patience: Patience = DEFAULT_PATIENCE
     ) -> None:
         self.settings, self.patience = settings, patience
-        self.manner = manner_of(settings)
+        self.dialect_spec = dialect_spec_of(settings)
         self.sample_rate = rate_of(settings)
-        self.continues, self.clones = self.manner.continues, self.manner.clones
-        self.anchors = self.manner.anchors
-        self.max_context_seconds = self.manner.max_context_seconds
-        self.sound_parameters = self.manner.sound_parameters
-        self.casting_parameters = self.manner.casting_parameters
+        self.continues, self.clones = self.dialect_spec.continues, self.dialect_spec.clones
+        self.anchors = self.dialect_spec.anchors
+        self.max_context_seconds = self.dialect_spec.max_context_seconds
+        self.sound_parameters = self.dialect_spec.sound_parameters
+        self.casting_parameters = self.dialect_spec.casting_parameters
         self._said_before = cache / "servers.json"
 
     # -- what the plan asks
@@ -76,7 +76,7 @@ class ServerEngine(Engine):
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The server's name of the voice, or its reference, or what it is cast from."""
         if not self.clones:
-            return {"voice": voice_of(voice)}
+            return {"voice": server_voice_name(voice)}
         if voice.content is not None:
             return {"reference": voice.content}
         recipe = {"casting": CASTING, "description": voice.description, "seed": voice.seed}
@@ -88,8 +88,8 @@ class ServerEngine(Engine):
     def start(self, tell: Callable[[str], None] = quiet) -> ServerSession:
         """Ask the server what it is. Raises EngineUnavailable, StorageError."""
         server = self.server()
-        server.recognise(server.met(tell), tell)
-        return ServerSession(server, self.manner, tell)
+        server.check_identity(server.wait_until_ready(tell), tell)
+        return ServerSession(server, self.dialect_spec, tell)
 
     def server(self) -> RemoteServer:
         """Who it is to be. Raises EngineUnavailable without a key that the manifest names."""

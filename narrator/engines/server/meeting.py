@@ -1,6 +1,6 @@
-"""A server in person: whether it is there, what it says it is, and whether it is still the same.
+"""Checks a speech server: that it is there, which model it reports, and that this has not changed.
 
-Nothing is spoken here, and no text or clip is sent.
+Sends no text and no clip.
 """
 
 from __future__ import annotations
@@ -19,148 +19,150 @@ from narrator.engines.server.settings import ServerSettings
 from narrator.engines.server.wire import Setback, Wire
 from narrator.errors import EngineUnavailable
 
-LOOK = 15.0
-"""Seconds for a question that needs no speech."""
+QUESTION_TIMEOUT = 15.0
+"""Seconds for a request that needs no speech."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long and how often a server is asked again; seconds."""
+    """Limits and pauses (in seconds) of repeated requests."""
 
     first: float = 0.5
-    """Before the second time; doubled each time after."""
-    most: float = 30.0
+    """Pause before the second attempt; doubled each time after."""
+    max_pause: float = 30.0
     gone: float = 300.0
-    """In which nothing was heard of it: loading a model takes minutes."""
+    """Time without an answer before the run ends; loading a model takes minutes."""
     cuts: int = 3
-    """Answers to one request that may break off, or not come in time."""
+    """Attempts of one request that may break off or time out."""
     turned: int = 8
-    """Times that one request may be turned away."""
+    """Attempts of one request that may be turned away."""
     failed: int = 8
-    """Chunks that may fail, none of the others speaking between, before it is the server."""
+    """Chunks in a row that may fail before the server is given up."""
 
     def pause(self, times: int) -> float:
-        """Before a request goes out again that has been out so many times."""
-        return min(self.most, self.first * 2.0 ** min(times - 1, 16))
+        """Returns the pause after so many attempts."""
+        return min(self.max_pause, self.first * 2.0 ** min(times - 1, 16))
 
 
-USUAL = Patience()
+DEFAULT_PATIENCE = Patience()
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteServer:
-    """One that a manifest names."""
+    """The server that a manifest names."""
 
     settings: ServerSettings
     wire: Wire
     rate: int
-    """Hz of its takes, whatever it answers in."""
+    """Hz of the takes; answers at other rates are resampled."""
     patience: Patience
     mark: str
-    """What it is in keys, hashed."""
-    said_before: Path
-    """The file in which it is kept what servers said of themselves."""
+    """Hash of its identity in keys."""
+    facts_file: Path
+    """The file with the facts that servers reported before."""
 
-    def met(self, tell: Callable[[str], None]) -> Mapping[str, Any]:
-        """As `look`; waits for one that is loading its model. Raises EngineUnavailable."""
-        until, waits = time.monotonic() + self.patience.gone, 0
+    def wait_until_ready(self, tell: Callable[[str], None]) -> Mapping[str, Any]:
+        """As `request_facts`; waits for one that is loading its model. Raises EngineUnavailable."""
+        deadline, wait_count = time.monotonic() + self.patience.gone, 0
         while True:
             try:
-                return self.look()
+                return self.request_facts()
             except Setback as setback:
-                loading = setback.status and setback.sort in ("gone", "busy")
-                if not loading or time.monotonic() > until:
-                    raise EngineUnavailable(self.unreached(setback)) from setback
-                if not waits:
-                    tell(f"waiting for {self.wire.address}, which is not ready ({setback.said})")
-                waits += 1
-                time.sleep(min(5.0, self.patience.pause(waits)))
+                is_loading = setback.status and setback.category in ("gone", "busy")
+                if not is_loading or time.monotonic() > deadline:
+                    raise EngineUnavailable(self.describe_setback(setback)) from setback
+                if not wait_count:
+                    tell(f"waiting for {self.wire.address}, which is not ready ({setback.message})")
+                wait_count += 1
+                time.sleep(min(5.0, self.patience.pause(wait_count)))
 
-    def unreached(self, setback: Setback) -> str:
-        """Why it does not speak, with what to do."""
-        where = "" if str(self.wire.address) in setback.said else f"{self.wire.address}: "
-        mend = ""
-        if setback.sort == "gone":
-            mend = ": is it running there? Look at `engine.url`"
-        return f"speech server: {where}{setback.said}{mend}"
+    def describe_setback(self, setback: Setback) -> str:
+        """Explains why it does not speak, and what to do."""
+        prefix = "" if str(self.wire.address) in setback.message else f"{self.wire.address}: "
+        advice = ""
+        if setback.category == "gone":
+            advice = ": is it running there? Look at `engine.url`"
+        return f"speech server: {prefix}{setback.message}{advice}"
 
-    def look(self) -> Mapping[str, Any]:
-        """What the server says of itself, for people and to be compared; empty where it says
-        nothing. Raises Setback where it is not there, or not ready."""
+    def request_facts(self) -> Mapping[str, Any]:
+        """Asks the server for facts about itself, to show and to compare; empty if it reports none.
+        Raises Setback when it is not there, or not ready."""
         if self.settings.dialect == "nano-vllm-voxcpm":
-            _asked(self.wire, "/ready")
-            model = _asked(self.wire, "/info").get("model")
+            _get_json(self.wire, "/ready")
+            model = _get_json(self.wire, "/info").get("model")
             model = model if isinstance(model, dict) else {}
-            said = {"model": model.get("model_path"), "rate": model.get("sample_rate")}
+            facts = {"model": model.get("model_path"), "rate": model.get("sample_rate")}
         else:
-            listed = _asked(self.wire, "/v1/models", optional=True).get("data")
-            rows = [row for row in listed if isinstance(row, dict)] if listed else []
-            said = {"models": sorted(str(row.get("id")) for row in rows)}
+            models = _get_json(self.wire, "/v1/models", optional=True).get("data")
+            rows = [row for row in models if isinstance(row, dict)] if models else []
+            facts = {"models": sorted(str(row.get("id")) for row in rows)}
             if self.settings.dialect == "vllm-omni":
-                said["version"] = _asked(self.wire, "/version", optional=True).get("version")
-        return {name: value for name, value in said.items() if value}
+                facts["version"] = _get_json(self.wire, "/version", optional=True).get("version")
+        return {name: fact for name, fact in facts.items() if fact}
 
-    def recognise(self, said: Mapping[str, Any], tell: Callable[[str], None]) -> None:
-        """Compare what it says of itself with what it said when takes were made, and keep it; tell
-        of a model that it does not list.
+    def check_identity(self, facts: Mapping[str, Any], tell: Callable[[str], None]) -> None:
+        """Compares the server's facts with those of earlier takes, or stores them the first time;
+        reports a model that it does not list.
 
-        Raises EngineUnavailable where that is not the same, StorageError.
+        Raises EngineUnavailable if they differ, StorageError.
         """
-        if unlisted := self.unlisted(said):
+        if unlisted := self.describe_unlisted(facts):
             tell(f"the server {unlisted}")
-        if not said or self.settings.dialect == "openai":  # its models come and go
+        if not facts or self.settings.dialect == "openai":  # its models come and go
             return
-        said = json.loads(json.dumps(said))
-        known, mark = _known(self.said_before), self.mark
-        before = known.get(mark)
-        if before is None:
-            files.save_json(self.said_before, {**known, mark: said})
-        elif before != said:
+        facts = json.loads(json.dumps(facts))
+        stored_facts, mark = _load_facts(self.facts_file), self.mark
+        previous_facts = stored_facts.get(mark)
+        if previous_facts is None:
+            files.save_json(self.facts_file, {**stored_facts, mark: facts})
+        elif previous_facts != facts:
             raise EngineUnavailable(
-                f"the server says that it is {described(said)}; when takes were made it was "
-                f"{described(before)}. Set another `engine.version` to have them made anew, or "
-                f"delete {self.said_before} to keep them"
+                f"the server says that it is {describe_facts(facts)}; when takes were made it was "
+                f"{describe_facts(previous_facts)}. Set another `engine.version` to have them "
+                f"made anew, or delete {self.facts_file} to keep them"
             )
 
-    def unlisted(self, said: Mapping[str, Any]) -> str:
-        """That it does not list the model, in words; "" where it does, or lists none."""
-        listed, model = said.get("models", ()), self.settings.model
-        if model != "auto" and listed and model not in listed:
-            some = ", ".join(listed)[:200]
-            return f"does not list the model '{quoted(model)}', but {quoted(some, 200)}"
+    def describe_unlisted(self, facts: Mapping[str, Any]) -> str:
+        """Explains that the server does not list the model; "" if it does, or lists none."""
+        models, model = facts.get("models", ()), self.settings.model
+        if model != "auto" and models and model not in models:
+            listing = ", ".join(models)[:200]
+            return f"does not list the model '{quoted(model)}', but {quoted(listing, 200)}"
         return ""
 
 
-def described(said: Mapping[str, Any]) -> str:
-    """What a server says of itself, in words."""
+def describe_facts(facts: Mapping[str, Any]) -> str:
+    """Describes a server's facts in one line."""
     parts = (
-        f"{name} {', '.join(value) if isinstance(value, list) else value}"
-        for name, value in said.items()
+        f"{name} {', '.join(fact) if isinstance(fact, list) else fact}"
+        for name, fact in facts.items()
     )
     return quoted(", ".join(parts), 200) or "nothing that it would name"
 
 
-_UNSAID = frozenset((403, 404, 405, 501))
-"""Of servers, and keys, that speak and do not say what with."""
+_UNSUPPORTED_STATUSES = frozenset((403, 404, 405, 501))
+"""Statuses of servers (or keys) that speak but do not report their model."""
 
 
-def _asked(wire: Wire, path: str, *, optional: bool = False) -> Mapping[str, Any]:
-    """A small answer in JSON; {} for another, and for none where it is `optional`.
+def _get_json(wire: Wire, path: str, *, optional: bool = False) -> Mapping[str, Any]:
+    """Requests a JSON object; {} for another answer, and for none if it is `optional`.
 
     Raises Setback.
     """
-    found: object = None
+    answer: object = None
     try:
-        heard = wire.call("GET", path, timeout=LOOK).send()
+        response = wire.call("GET", path, timeout=QUESTION_TIMEOUT).send()
     except Setback as setback:
-        if not optional or (setback.sort != "bad" and setback.status not in _UNSAID):
+        if not optional or (
+            setback.category != "bad" and setback.status not in _UNSUPPORTED_STATUSES
+        ):
             raise
         return {}
     with contextlib.suppress(ValueError, RecursionError):
-        found = json.loads(heard.body)
-    return found if isinstance(found, dict) else {}
+        answer = json.loads(response.body)
+    return answer if isinstance(answer, dict) else {}
 
 
-def _known(path: Path) -> Mapping[str, Any]:
-    found = files.load_json(path, {})
-    return found if isinstance(found, dict) else {}
+def _load_facts(path: Path) -> Mapping[str, Any]:
+    stored = files.load_json(path, {})
+    return stored if isinstance(stored, dict) else {}

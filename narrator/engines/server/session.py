@@ -1,8 +1,8 @@
-"""Requests to a speech server side by side: sent, sent again where that helps, given up by name.
+"""Concurrent requests to a speech server: sent, sent again where that helps, or given up.
 
-Threads wait for answers; all that is decided, is decided on the thread that calls `advance`. How
-many go out at a time follows from what the server bears: one more while all is well, half where it
-says that it is too much, or lets wait. Nothing goes out again once an answer came whole.
+Threads wait for answers; all decisions are made on the thread that calls `advance`. The number of
+concurrent requests adapts to the server: it grows while answers come, and is halved when the server
+is overloaded or slow. A request with a complete answer is never sent again.
 """
 
 from __future__ import annotations
@@ -19,347 +19,379 @@ from typing import Any
 from narrator.characters import quoted
 from narrator.engines import Outcome, Request, Speech, quiet
 from narrator.engines.asking import noise_seed
-from narrator.engines.server.dialects import PATCH, Manner, Wanted, format_of, longest
+from narrator.engines.server.dialects import (
+    STEP_SECONDS,
+    DialectSpec,
+    PreparedRequest,
+    format_of,
+    max_steps,
+)
 from narrator.engines.server.meeting import RemoteServer
-from narrator.engines.server.sounds import ServerSound, at_rate, heard
+from narrator.engines.server.sounds import ServerSound, decode_answer, resample
 from narrator.engines.server.wire import Call, Setback
 from narrator.errors import EngineFailure, EngineUnavailable
 
-SLICE, SPARE = 0.5, 0.05
-"""Seconds that `advance` waits for answers: with all slots full, and with some to spare."""
-FEW, MANY = 2, 32
-"""Requests at a time: at the beginning, and at most where the manifest does not say."""
-ROOM, TIMES = 60.0, 10.0
-"""Seconds, and times the expected ones, of sound in the longest answer that is taken."""
+ADVANCE_SECONDS, SPARE_SECONDS = 0.5, 0.05
+"""Seconds that `advance` waits for answers: with all slots full, and with free slots."""
+INITIAL_REQUESTS, MAX_REQUESTS = 2, 32
+"""Concurrent requests: at the beginning, and at most if the manifest sets no number."""
+ANSWER_SECONDS, ANSWER_FACTOR = 60.0, 10.0
+"""The longest accepted answer has this many seconds of sound, plus this many times the expected
+seconds."""
 
 
 @dataclass(slots=True)
-class Bearing:
-    """How many requests a server bears at a time."""
+class ConcurrencyLimit:
+    """The number of concurrent requests that a server can handle."""
 
     most: int
     limit: int = 0
-    why: str = ""
-    """What lowered it last."""
-    _steep: bool = True
-    _good: int = 0
-    _lowered: float = 0.0
+    reason: str = ""
+    """Why it was lowered last."""
+    _is_growing_fast: bool = True
+    _success_count: int = 0
+    _lowered_at: float = 0.0
 
     def __post_init__(self) -> None:
-        self.limit = min(FEW, self.most)
+        self.limit = min(INITIAL_REQUESTS, self.most)
 
-    def well(self, full: bool) -> None:
-        """An answer came; `full` says that as many as may be were out. Until it first was too much
-        each answer makes room for one more, then each round of them."""
-        self._good += full
-        if self._good >= (1 if self._steep else self.limit) and self.limit < self.most:
+    def record_success(self, was_full: bool) -> None:
+        """Records an answer; `was_full` when the limit was reached. Until the first overload every
+        such answer raises the limit by one, afterwards every round of them."""
+        self._success_count += was_full
+        if (
+            self._success_count >= (1 if self._is_growing_fast else self.limit)
+            and self.limit < self.most
+        ):
             self.limit += 1
-            self._good = 0
+            self._success_count = 0
 
-    def lower(self, sent: float, why: str) -> None:
-        """It was too much, for a request that was sent then: once for all that were out at once."""
-        if sent < self._lowered:
+    def lower(self, sent_at: float, reason: str) -> None:
+        """Halves the limit after an overload of a request sent at a time; once for all requests
+        that were in flight together."""
+        if sent_at < self._lowered_at:
             return
         self.limit = max(1, self.limit // 2)
-        self.why, self._steep, self._good, self._lowered = why, False, 0, time.monotonic()
+        self.reason, self._is_growing_fast, self._success_count, self._lowered_at = (
+            reason,
+            False,
+            0,
+            time.monotonic(),
+        )
 
 
 @dataclass(slots=True, eq=False)
-class _Outgoing:
-    """A request on its way."""
+class _PendingRequest:
+    """A request that has no outcome yet."""
 
-    wanted: Wanted
-    cuts: int = 0
+    prepared: PreparedRequest
+    broken_count: int = 0
     turned: int = 0
-    sent: float = 0.0
-    full: bool = False
+    sent_at: float = 0.0
+    was_full: bool = False
     call: Call | None = None
 
     @property
     def request(self) -> Request:
-        return self.wanted.request
+        return self.prepared.request
 
 
 @dataclass(slots=True)
-class _Away:
-    """A server that does not take requests at present."""
+class _Outage:
+    """A time in which the server accepts no requests."""
 
     since: float
-    until: float = 0.0
-    """When it is looked for again."""
-    looks: int = 0
+    next_check_at: float = 0.0
+    """When requests are tried again, or the server is checked."""
+    check_count: int = 0
     gone: bool = False
-    """It is asked first whether it is there, and still the same."""
-    told: bool = False
-    looking: Future[Mapping[str, Any]] | None = None
+    """Whether the server must first be checked to be there, and still the same."""
+    is_announced: bool = False
+    check: Future[Mapping[str, Any]] | None = None
 
 
 @dataclass(slots=True)
 class ServerSession:
-    """What is out, what waits, and what came back."""
+    """A `Session` whose requests are spoken by a speech server."""
 
     server: RemoteServer
-    manner: Manner
+    dialect_spec: DialectSpec
     tell: Callable[[str], None] = quiet
     slots: int = 0
     busy: float = 0.0
     note: str = ""
-    _bearing: Bearing = field(init=False)
+    _limit: ConcurrencyLimit = field(init=False)
     _pool: ThreadPoolExecutor = field(init=False)
-    _out: dict[Future[ServerSound], _Outgoing] = field(default_factory=dict)
-    _waiting: list[tuple[float, int, _Outgoing]] = field(default_factory=list)
+    _in_flight: dict[Future[ServerSound], _PendingRequest] = field(default_factory=dict)
+    _waiting: list[tuple[float, int, _PendingRequest]] = field(default_factory=list)
     _order: itertools.count[int] = field(default_factory=itertools.count)
     _outcomes: list[Outcome] = field(default_factory=list)
-    _away: _Away | None = None
-    _ended: EngineUnavailable | None = None
-    """Why nothing more is sent: what is out may still come back whole."""
-    _failed: set[str] = field(default_factory=set)
-    """Keys of the requests that failed since one was spoken."""
-    _resampled: int = 0
-    _began: float | None = None
-    _worked: float = 0.0
+    _outage: _Outage | None = None
+    _final_error: EngineUnavailable | None = None
+    """Why nothing more is sent; requests in flight may still succeed."""
+    _failed_keys: set[str] = field(default_factory=set)
+    """Keys of the requests that failed since the last success."""
+    _reported_rate: int = 0
+    _started_at: float | None = None
+    _busy_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         slots = self.server.settings.slots
-        self._bearing = Bearing(MANY if slots == "auto" else slots)
-        # one more asks whether the server is back
-        self._pool = ThreadPoolExecutor(self._bearing.most + 1, "speech-server")
-        self._report()
+        self._limit = ConcurrencyLimit(MAX_REQUESTS if slots == "auto" else slots)
+        # one more thread for the check whether the server is back
+        self._pool = ThreadPoolExecutor(self._limit.most + 1, "speech-server")
+        self._update_figures()
 
     def add(self, request: Request) -> None:
-        """Take a request on; what is wrong with it comes back as its outcome.
+        """Accepts a request; a fault in it is returned as its outcome.
 
         Raises DamagedTake.
         """
-        self._began = self._began or time.monotonic()
-        before = request.prompt.samples() if request.prompt is not None else None
-        self._wait(_Outgoing(Wanted(request, self.server.rate, before)), 0.0)
-        self._work(self._send)
+        self._started_at = self._started_at or time.monotonic()
+        previous_take = request.prompt.samples() if request.prompt is not None else None
+        self._enqueue(
+            _PendingRequest(PreparedRequest(request, self.server.rate, previous_take)), 0.0
+        )
+        self._run_guarded(self._send)
 
     def advance(self) -> list[Outcome]:
-        """What has come back, after at most half a second.
+        """Returns what has come back, after at most half a second.
 
-        Raises EngineUnavailable where the server will speak nothing of this, or is gone for long:
-        when all that was out has come back, so that none of it is asked for again.
+        Raises EngineUnavailable when the server will speak nothing of this, or is gone for long;
+        not before all requests in flight have come back, so that no answer is lost.
         """
-        began = time.monotonic()
-        self._work(self._send)
-        spare = len(self._out) + len(self._waiting) < self._bearing.limit
-        until = began + (SPARE if spare else SLICE)
-        while not self._outcomes and (left := until - time.monotonic()) > 0:
-            if not (self._out or self._waiting):
+        started_at = time.monotonic()
+        self._run_guarded(self._send)
+        has_spare_slot = len(self._in_flight) + len(self._waiting) < self._limit.limit
+        deadline = started_at + (SPARE_SECONDS if has_spare_slot else ADVANCE_SECONDS)
+        while not self._outcomes and (remaining_seconds := deadline - time.monotonic()) > 0:
+            if not (self._in_flight or self._waiting):
                 break
-            self._work(partial(self._collect, left))
-            self._work(self._send)
-        self._worked += (time.monotonic() - began) if self._out or self._outcomes else 0.0
+            self._run_guarded(partial(self._collect, remaining_seconds))
+            self._run_guarded(self._send)
+        self._busy_seconds += (
+            (time.monotonic() - started_at) if self._in_flight or self._outcomes else 0.0
+        )
         outcomes, self._outcomes = self._outcomes, []
-        self._report()
-        if self._ended is not None and not outcomes and not self._out:
-            raise self._ended
+        self._update_figures()
+        if self._final_error is not None and not outcomes and not self._in_flight:
+            raise self._final_error
         return outcomes
 
-    def _work(self, work: Callable[[], None]) -> None:
-        """Do it; what ends the run is kept until all that was out is back."""
+    def _run_guarded(self, work: Callable[[], None]) -> None:
+        """Runs a step; keeps an error that ends the session until all requests have come back."""
         try:
             work()
         except EngineUnavailable as error:
-            self._ended = self._ended or error
-        if self._ended is not None:
+            self._final_error = self._final_error or error
+        if self._final_error is not None:
             self._waiting.clear()
 
     def close(self) -> None:
-        """Drop what is out, and what waits."""
-        for errand in self._out.values():
-            if errand.call is not None:
-                errand.call.abort()
+        """Drops all requests, in flight or waiting."""
+        for pending in self._in_flight.values():
+            if pending.call is not None:
+                pending.call.abort()
         self._waiting.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
-        self._out.clear()
+        self._in_flight.clear()
 
-    # -- out
+    # -- sending
 
-    def _wait(self, errand: _Outgoing, seconds: float) -> None:
-        heapq.heappush(self._waiting, (time.monotonic() + seconds, next(self._order), errand))
+    def _enqueue(self, pending: _PendingRequest, seconds: float) -> None:
+        heapq.heappush(self._waiting, (time.monotonic() + seconds, next(self._order), pending))
 
     def _send(self) -> None:
-        """Send what is due, as far as the server bears it."""
+        """Sends requests that are due, up to the server's limit."""
         now = time.monotonic()
-        if self._ended is not None:
+        if self._final_error is not None:
             return
-        if self._away is not None and not self._is_back(self._away, now):
+        if self._outage is not None and not self._is_back(self._outage, now):
             return
-        while self._waiting and len(self._out) < self._bearing.limit and self._waiting[0][0] <= now:
-            _, _, errand = heapq.heappop(self._waiting)
-            errand.sent, errand.full = now, len(self._out) + 1 >= self._bearing.limit
-            manner = self.manner
-            errand.call = self.server.wire.call(
-                "POST", manner.path, timeout=self.server.settings.timeout
+        while (
+            self._waiting
+            and len(self._in_flight) < self._limit.limit
+            and self._waiting[0][0] <= now
+        ):
+            _, _, pending = heapq.heappop(self._waiting)
+            pending.sent_at, pending.was_full = now, len(self._in_flight) + 1 >= self._limit.limit
+            dialect_spec = self.dialect_spec
+            pending.call = self.server.wire.call(
+                "POST", dialect_spec.path, timeout=self.server.settings.timeout
             )
-            self._out[self._pool.submit(self._spoken, errand.call, errand.wanted)] = errand
+            self._in_flight[
+                self._pool.submit(self._request_sound, pending.call, pending.prepared)
+            ] = pending
 
-    def _spoken(self, call: Call, wanted: Wanted) -> ServerSound:
-        """In a thread: one request and its answer. Raises Setback, EngineFailure."""
+    def _request_sound(self, call: Call, prepared: PreparedRequest) -> ServerSound:
+        """Sends one request and waits for its answer. Raises Setback, EngineFailure."""
         settings, rate = self.server.settings, self.server.rate
-        body = self.manner.body(settings, wanted)
-        seconds = ROOM + TIMES * wanted.request.expected
-        answer = call.send(body, most=round(seconds * max(rate, 48_000) * 4))
+        body = self.dialect_spec.body(settings, prepared)
+        max_seconds = ANSWER_SECONDS + ANSWER_FACTOR * prepared.request.expected
+        answer = call.send(body, max_bytes=round(max_seconds * max(rate, 48_000) * 4))
         try:
-            sound = heard(answer, format_of(settings))
-        except Setback as setback:  # which may have words, or a type, of the server's own
-            raise Setback(setback.sort, self.server.wire.clean(setback.said)) from None
-        source = rate if sound.rate is None else sound.rate
-        return ServerSound(at_rate(sound.samples, source, rate), source)
+            sound = decode_answer(answer, format_of(settings))
+        except Setback as setback:  # its message may quote the server
+            raise Setback(setback.category, self.server.wire.clean(setback.message)) from None
+        source_rate = rate if sound.rate is None else sound.rate
+        return ServerSound(resample(sound.samples, source_rate, rate), source_rate)
 
-    # -- back
+    # -- receiving
 
     def _collect(self, seconds: float) -> None:
-        """Wait for answers so long at most, and take what there is."""
-        waits: list[Future[Any]] = list(self._out)
-        looking = self._away.looking if self._away else None
+        """Waits for answers, so long at most, and handles those that are there."""
+        futures: list[Future[Any]] = list(self._in_flight)
+        looking = self._outage.check if self._outage else None
         if looking is not None:
-            waits.append(looking)
-        elif self._waiting and len(self._out) < self._bearing.limit:
-            due = max(self._waiting[0][0], self._away.until if self._away else 0.0)
-            seconds = max(0.001, min(seconds, due - time.monotonic()))
-        if waits:
-            wait(waits, seconds, FIRST_COMPLETED)
+            futures.append(looking)
+        elif self._waiting and len(self._in_flight) < self._limit.limit:
+            due_at = max(self._waiting[0][0], self._outage.next_check_at if self._outage else 0.0)
+            seconds = max(0.001, min(seconds, due_at - time.monotonic()))
+        if futures:
+            wait(futures, seconds, FIRST_COMPLETED)
         else:
             time.sleep(seconds)
-        for future in [future for future in self._out if future.done()]:
-            self._take(self._out.pop(future), future)
+        for future in [future for future in self._in_flight if future.done()]:
+            self._handle_answer(self._in_flight.pop(future), future)
 
-    def _take(self, errand: _Outgoing, future: Future[ServerSound]) -> None:
-        """What became of a request. Raises EngineUnavailable."""
+    def _handle_answer(self, pending: _PendingRequest, future: Future[ServerSound]) -> None:
+        """Handles a request's answer or error. Raises EngineUnavailable."""
         try:
             sound = future.result()
         except EngineFailure as failure:
-            self._fail(errand, str(failure))
+            self._fail(pending, str(failure))
         except Setback as setback:
-            self._hold(errand, setback)
+            self._handle_setback(pending, setback)
         else:
-            self._bearing.well(errand.full)
-            self._failed.clear()
-            if self._away is not None and self._away.gone:
-                self._away.since = time.monotonic()  # an answer from before it went
+            self._limit.record_success(pending.was_full)
+            self._failed_keys.clear()
+            if self._outage is not None and self._outage.gone:
+                self._outage.since = time.monotonic()  # an answer from before it went
             else:
-                self._away = None
-            self._remark(sound)
-            request = errand.request
+                self._outage = None
+            self._report_rate(sound)
+            request = pending.request
             self._outcomes.append(
-                Outcome(request.key, request.attempt, speech=self._speech(errand, sound))
+                Outcome(request.key, request.attempt, speech=self._make_speech(pending, sound))
             )
 
-    def _speech(self, errand: _Outgoing, sound: ServerSound) -> Speech:
-        request, rate = errand.request, self.server.rate
-        seed = noise_seed(request) if "seed" in self.manner.sound_parameters else 0
+    def _make_speech(self, pending: _PendingRequest, sound: ServerSound) -> Speech:
+        request, rate = pending.request, self.server.rate
+        seed = noise_seed(request) if "seed" in self.dialect_spec.sound_parameters else 0
         stop = "stop"
         if self.server.settings.dialect == "nano-vllm-voxcpm":
-            before = errand.wanted.before
-            held = 0.0 if before is None else len(before) / rate
-            most = (longest(request, held) - 0.5) * PATCH
-            stop = "cap" if len(sound.samples) / rate >= most else "stop"
+            previous_take = pending.prepared.previous_take
+            prompt_seconds = 0.0 if previous_take is None else len(previous_take) / rate
+            max_seconds = (max_steps(request, prompt_seconds) - 0.5) * STEP_SECONDS
+            stop = "cap" if len(sound.samples) / rate >= max_seconds else "stop"
         return Speech(sound.samples, stop=stop, seed=seed)
 
-    def _remark(self, sound: ServerSound) -> None:
-        """Tell once of a rate that nobody set."""
+    def _report_rate(self, sound: ServerSound) -> None:
+        """Reports once that answers have another rate than the takes."""
         rate = self.server.rate
-        if sound.rate not in (rate, self._resampled):
-            self._resampled = sound.rate or 0
+        if sound.rate not in (rate, self._reported_rate):
+            self._reported_rate = sound.rate or 0
             self.tell(
                 f"the server answers at {sound.rate} Hz, which is resampled to {rate}: "
                 f"`engine.sample_rate: {sound.rate}` leaves it as it is, and has takes made anew"
             )
 
-    # -- when there is none
+    # -- failures
 
-    def _hold(self, errand: _Outgoing, setback: Setback) -> None:
-        """Send a request again, later; or give it up; or end. Raises EngineUnavailable."""
+    def _handle_setback(self, pending: _PendingRequest, setback: Setback) -> None:
+        """Schedules a request again or gives it up. Raises EngineUnavailable to end the session."""
         patience = self.server.patience
-        if setback.sort == "closed":
-            raise EngineUnavailable(self.server.unreached(setback))
-        if setback.sort == "bad":
-            self._fail(errand, setback.said)
+        if setback.category == "closed":
+            raise EngineUnavailable(self.server.describe_setback(setback))
+        if setback.category == "bad":
+            self._fail(pending, setback.message)
             return
-        if setback.sort in ("busy", "gone", "slow"):
-            self._bearing.lower(errand.sent, setback.said)
-        if setback.sort in ("busy", "gone"):
-            self._retreat(setback)
-            errand.turned += 1
-            given_up = errand.turned >= patience.turned
+        if setback.category in ("busy", "gone", "slow"):
+            self._limit.lower(pending.sent_at, setback.message)
+        if setback.category in ("busy", "gone"):
+            self._back_off(setback)
+            pending.turned += 1
+            is_exhausted = pending.turned >= patience.turned
         else:
-            if setback.sort == "cut" and not setback.status:
-                self._doubt()
-            errand.cuts += 1
-            given_up = errand.cuts >= patience.cuts
-        if given_up:
-            times = errand.turned + errand.cuts
-            self._fail(errand, f"{setback.said} ({times} times)")
+            if setback.category == "cut" and not setback.status:
+                self._suspect_restart()
+            pending.broken_count += 1
+            is_exhausted = pending.broken_count >= patience.cuts
+        if is_exhausted:
+            times = pending.turned + pending.broken_count
+            self._fail(pending, f"{setback.message} ({times} times)")
         else:
-            self._wait(errand, patience.pause(errand.turned + errand.cuts))
+            self._enqueue(pending, patience.pause(pending.turned + pending.broken_count))
 
-    def _doubt(self) -> None:
-        """It broke off, as servers do that are started anew: what is it now?"""
-        self._away = self._away or _Away(time.monotonic())
-        self._away.gone = True
+    def _suspect_restart(self) -> None:
+        """Has the server checked, since an answer that broke off may mean that it was restarted."""
+        self._outage = self._outage or _Outage(time.monotonic())
+        self._outage.gone = True
 
-    def _retreat(self, setback: Setback) -> None:
-        """The server takes nothing at present. Raises EngineUnavailable where that lasts."""
+    def _back_off(self, setback: Setback) -> None:
+        """Begins or extends an outage. Raises EngineUnavailable when it lasts too long."""
         now, patience = time.monotonic(), self.server.patience
-        away = self._away = self._away or _Away(now)
-        if setback.sort == "gone":
+        away = self._outage = self._outage or _Outage(now)
+        if setback.category == "gone":
             away.gone = True
-            if not away.told:
-                self.tell(f"the speech server is away ({setback.said}); waiting for it")
-            away.told = True
-        pause = patience.pause(away.looks + 1) if setback.after is None else setback.after
-        away.until = max(away.until, now + pause)
-        if max(now, now + (setback.after or 0.0)) - away.since > patience.gone:
+            if not away.is_announced:
+                self.tell(f"the speech server is away ({setback.message}); waiting for it")
+            away.is_announced = True
+        pause = (
+            patience.pause(away.check_count + 1)
+            if setback.retry_after is None
+            else setback.retry_after
+        )
+        away.next_check_at = max(away.next_check_at, now + pause)
+        if max(now, now + (setback.retry_after or 0.0)) - away.since > patience.gone:
             raise EngineUnavailable(
-                f"{self.server.unreached(setback)}; it did not come back in "
+                f"{self.server.describe_setback(setback)}; it did not come back in "
                 f"{patience.gone:.0f} s. All takes are kept: the same command goes on"
             )
 
-    def _is_back(self, away: _Away, now: float) -> bool:
-        """Whether requests may go out: it is time, and a server that was gone is here again and
+    def _is_back(self, away: _Outage, now: float) -> bool:
+        """Whether requests may be sent: the pause is over, and a server that was gone is back and
         the same. Raises EngineUnavailable."""
-        if now < away.until:
+        if now < away.next_check_at:
             return False
         if not away.gone:
             return True
-        if away.looking is None:
-            away.looking = self._pool.submit(self.server.look)
-        if not away.looking.done():
+        if away.check is None:
+            away.check = self._pool.submit(self.server.request_facts)
+        if not away.check.done():
             return False
-        looking, away.looking = away.looking, None
-        away.looks += 1
+        looking, away.check = away.check, None
+        away.check_count += 1
         try:
-            said = looking.result()
+            facts = looking.result()
         except Setback as setback:
-            if setback.sort == "closed":
-                raise EngineUnavailable(self.server.unreached(setback)) from setback
-            self._retreat(Setback("gone", setback.said, after=setback.after))
+            if setback.category == "closed":
+                raise EngineUnavailable(self.server.describe_setback(setback)) from setback
+            self._back_off(Setback("gone", setback.message, retry_after=setback.retry_after))
             return False
-        self.server.recognise(said, quiet)
+        self.server.check_identity(facts, quiet)
         away.gone = False
         return True
 
-    def _fail(self, errand: _Outgoing, why: str) -> None:
-        """Give a request up; the run, where it is one of many. Raises EngineUnavailable."""
-        request = errand.request
-        said = f"speech server: {why}"
-        self._failed.add(request.key)
-        if len(self._failed) >= self.server.patience.failed:
+    def _fail(self, pending: _PendingRequest, reason: str) -> None:
+        """Gives a request up. Raises EngineUnavailable after too many failures in a row."""
+        request = pending.request
+        message = f"speech server: {reason}"
+        self._failed_keys.add(request.key)
+        if len(self._failed_keys) >= self.server.patience.failed:
             raise EngineUnavailable(
-                f"{said}; so for {len(self._failed)} chunks one after another. All takes are kept: "
-                "the same command goes on"
+                f"{message}; so for {len(self._failed_keys)} chunks one after another. "
+                "All takes are kept: the same command goes on"
             )
-        failure = EngineFailure(f"{said}: '{quoted(request.text)}'")
+        failure = EngineFailure(f"{message}: '{quoted(request.text)}'")
         self._outcomes.append(Outcome(request.key, request.attempt, failure=failure))
 
-    def _report(self) -> None:
-        if self._began is not None:
-            self.busy = min(1.0, self._worked / max(1e-9, time.monotonic() - self._began))
-        self.slots = self._bearing.limit
-        many = "1 request" if self.slots == 1 else f"{self.slots} requests"
-        why = f" (fewer: {self._bearing.why})" if self._bearing.why else ""
-        self.note = f"{many} at a time{why}"
+    def _update_figures(self) -> None:
+        if self._started_at is not None:
+            self.busy = min(
+                1.0, self._busy_seconds / max(1e-9, time.monotonic() - self._started_at)
+            )
+        self.slots = self._limit.limit
+        request_count = "1 request" if self.slots == 1 else f"{self.slots} requests"
+        reduction = f" (fewer: {self._limit.reason})" if self._limit.reason else ""
+        self.note = f"{request_count} at a time{reduction}"

@@ -1,7 +1,6 @@
-"""Sound as it travels: references to WAV, answers to samples.
+"""Encodes references as WAV and decodes answers to samples.
 
-An answer is taken only in the format that was asked for; what FFmpeg could make of others, nobody
-asked for. Knows no server.
+An answer is accepted only in the requested format. Knows no server.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ import soxr
 from numpy.typing import NDArray
 
 from narrator.engines.server.settings import SoundFormat
-from narrator.engines.server.wire import Setback, WholeAnswer, sort_of
+from narrator.engines.server.wire import ServerAnswer, Setback, describe_text_answer
 
 Samples = NDArray[np.float32]
 
-UNSAID = 0x7FFFF000
-"""A length in a header from here on, or none, was written before the sound was there."""
-LOUDEST = 8.0
-"""A peak (18 dB over full scale) beyond which samples are no sound, or scaled as integers."""
-INAUDIBLE = 1e-4
-"""A peak (-80 dB) under which nothing was said."""
+UNKNOWN_LENGTH = 0x7FFFF000
+"""A length of at least this, or 0, in a header was written before the length was known."""
+MAX_PEAK = 8.0
+"""A higher peak (18 dB over full scale) means that samples are no sound, or scaled as integers."""
+MIN_PEAK = 1e-4
+"""A lower peak (-80 dB) means that nothing was said."""
 
-BLOCK = 1 << 16
-"""Frames that are unpacked at a time."""
-LONGEST = 1800
-"""Seconds in an answer at most: silence packs so well that few bytes fill the memory."""
+BLOCK_FRAMES = 1 << 16
+"""Frames that are decoded at a time."""
+MAX_SECONDS = 1800
+"""Most seconds in an answer: silence compresses so well that a few bytes could fill the memory."""
 
-_KINDS = {
+_FORMAT_NAMES = {
     b"ID3": "MP3",
     b"OggS": "Ogg",
     b"RIFF": "WAV",
@@ -43,166 +42,179 @@ _KINDS = {
     b"\xff\xf3": "MP3",
     b"\xff\xf1": "AAC",
 }
-_SURE = tuple(begin for begin in _KINDS if len(begin) > 2)
-"""Two bytes may as well be a sample."""
-_BEGINS = {"wav": b"RIFF", "flac": b"fLaC"}
+_CERTAIN_SIGNATURES = tuple(begin for begin in _FORMAT_NAMES if len(begin) > 2)
+"""Signatures that are not also likely samples, as two bytes may be."""
+_SIGNATURES = {"wav": b"RIFF", "flac": b"fLaC"}
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSound:
-    """What an answer holds: mono, in [-1, 1], and its rate where the answer says it."""
+    """Sound of an answer: mono, in [-1, 1], and its rate if the answer states it."""
 
     samples: Samples
     rate: int | None
 
 
 def as_wav(samples: Samples, rate: int) -> bytes:
-    """Mono samples as WAV, 16 bits: what every server reads."""
-    file = io.BytesIO()
-    soundfile.write(file, np.clip(samples, -1, 1), rate, format="WAV", subtype="PCM_16")
-    return file.getvalue()
+    """Encodes mono samples as 16-bit WAV, which every server reads."""
+    buffer = io.BytesIO()
+    soundfile.write(buffer, np.clip(samples, -1, 1), rate, format="WAV", subtype="PCM_16")
+    return buffer.getvalue()
 
 
-def heard(answer: WholeAnswer, asked: SoundFormat) -> ServerSound:
-    """The sound of an answer in the format that was asked for. Raises Setback for any other,
-    "cut" where it is not all there."""
+def decode_answer(answer: ServerAnswer, expected_format: SoundFormat) -> ServerSound:
+    """Decodes an answer in the expected format. Raises Setback for any other, and of the category
+    "cut" if the sound is incomplete."""
     if not answer.body:
         raise Setback("bad", "an empty answer")
-    if text := sort_of(answer):
+    if text := describe_text_answer(answer):
         raise Setback("bad", f"{text} instead of sound")
-    found = next((kind for begin, kind in _KINDS.items() if answer.body.startswith(begin)), "")
-    if asked == "pcm":
-        sound = _pcm(answer, found)
-    elif not answer.body.startswith(_BEGINS[asked]):
-        raise Setback("bad", f"{found or answer.kind or 'something'} instead of {asked.upper()}: "
-                      "set `engine.format` to what the server has")  # fmt: skip
+    actual_format = next(
+        (kind for begin, kind in _FORMAT_NAMES.items() if answer.body.startswith(begin)), ""
+    )
+    if expected_format == "pcm":
+        sound = _decode_pcm(answer, actual_format)
+    elif not answer.body.startswith(_SIGNATURES[expected_format]):
+        name = actual_format or answer.kind or "something"
+        raise Setback(
+            "bad",
+            f"{name} instead of {expected_format.upper()}: set `engine.format` to what the server "
+            "has",
+        )
     else:
-        sound = _wav(answer.body) if asked == "wav" else _flac(answer.body)
+        sound = _decode_wav(answer.body) if expected_format == "wav" else _decode_flac(answer.body)
     if not len(sound.samples):
         raise Setback("bad", "an empty answer")
     peak = float(np.abs(sound.samples).max())
-    if not peak <= LOUDEST:  # NaN is not
+    if not peak <= MAX_PEAK:  # NaN is not
         raise Setback("bad", f"samples up to {peak:.3g} where 1 is full scale")
-    if peak < INAUDIBLE:
+    if peak < MIN_PEAK:
         raise Setback("bad", "silence instead of speech")
     return sound
 
 
-def at_rate(samples: Samples, source: int, target: int) -> Samples:
+def resample(samples: Samples, source: int, target: int) -> Samples:
     if source == target:
         return samples
-    made: Samples = soxr.resample(samples, source, target, quality="HQ")
-    return made
+    resampled: Samples = soxr.resample(samples, source, target, quality="HQ")
+    return resampled
 
 
-def _pcm(answer: WholeAnswer, found: str) -> ServerSound:
-    """16 bits, little-endian. It has no header: those of HTTP say what they say."""
+def _decode_pcm(answer: ServerAnswer, actual_format: str) -> ServerSound:
+    """Decodes raw 16-bit little-endian samples; rate and channels come from HTTP headers."""
     encoding = answer.headers.get("x-audio-encoding", "s16le").lower()
-    if encoding != "s16le" or answer.body.startswith(_SURE):
-        raise Setback("bad", f"{found or encoding} instead of PCM: set `engine.format`")
+    if encoding != "s16le" or answer.body.startswith(_CERTAIN_SIGNATURES):
+        raise Setback("bad", f"{actual_format or encoding} instead of PCM: set `engine.format`")
     if answer.kind in ("audio/mpeg", "audio/mp3", "audio/ogg", "audio/aac", "audio/opus"):
         raise Setback("bad", f"{answer.kind} instead of PCM: set `engine.format`")
-    channels = _number(answer, "channels") or 1
+    channels = _header_number(answer, "channels") or 1
     if len(answer.body) % (2 * channels):
         raise Setback("cut", "half an answer: it ends within a sample")
     samples = np.frombuffer(answer.body, "<i2").astype(np.float32) / np.float32(32768)
-    return ServerSound(_mono(samples.reshape(-1, channels)), _number(answer, "rate"))
+    return ServerSound(_to_mono(samples.reshape(-1, channels)), _header_number(answer, "rate"))
 
 
-def _number(answer: WholeAnswer, what: str) -> int | None:
-    """The rate or the channels of raw samples, as headers say them, where they make sense."""
-    name = {"rate": "x-audio-sample-rate", "channels": "x-audio-channels"}[what]
-    said = answer.headers.get(name, "")
-    if not said and (found := re.search(rf"{what}=(\d+)", answer.headers.get("content-type", ""))):
-        said = found[1]
-    if not re.fullmatch(r"\d{1,6}", said):
+def _header_number(answer: ServerAnswer, quantity: str) -> int | None:
+    """Reads the "rate" or the "channels" of raw samples from HTTP headers, or None."""
+    name = {"rate": "x-audio-sample-rate", "channels": "x-audio-channels"}[quantity]
+    header = answer.headers.get(name, "")
+    if not header and (
+        match := re.search(rf"{quantity}=(\d+)", answer.headers.get("content-type", ""))
+    ):
+        header = match[1]
+    if not re.fullmatch(r"\d{1,6}", header):
         return None
-    low, high = (4000, 384_000) if what == "rate" else (1, 8)
-    if not low <= int(said) <= high:
-        raise Setback("bad", f"a {what} of {said}, which no speech has")
-    return int(said)
+    low, high = (4000, 384_000) if quantity == "rate" else (1, 8)
+    if not low <= int(header) <= high:
+        raise Setback("bad", f"a {quantity} of {header}, which no speech has")
+    return int(header)
 
 
-def _mono(frames: Samples) -> Samples:
+def _to_mono(frames: Samples) -> Samples:
     return frames[:, 0] if frames.shape[1] == 1 else frames.mean(axis=1, dtype=np.float32)
 
 
-_WIDTHS = {(1, 16): "<i2", (1, 32): "<i4", (3, 32): "<f4"}
+_SAMPLE_TYPES = {(1, 16): "<i2", (1, 32): "<i4", (3, 32): "<f4"}
 
 
-def _wav(body: bytes) -> ServerSound:
-    """Read by hand, since a header that promises more than there is shows half an answer."""
-    shape: tuple[int, int, int, int] | None = None
-    at = 12
-    while at + 8 <= len(body):
-        name, size = body[at : at + 4], int.from_bytes(body[at + 4 : at + 8], "little")
-        at += 8
-        if name == b"fmt " and at + 16 <= len(body):
-            tag, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", body, at)
-            if tag == 0xFFFE and at + 26 <= len(body):
-                tag = int.from_bytes(body[at + 24 : at + 26], "little")
-            shape = tag, channels, rate, bits
+def _decode_wav(body: bytes) -> ServerSound:
+    """Decodes WAV by hand, to notice a header that promises more than was sent."""
+    format_fields: tuple[int, int, int, int] | None = None
+    offset = 12
+    while offset + 8 <= len(body):
+        name, size = (
+            body[offset : offset + 4],
+            int.from_bytes(body[offset + 4 : offset + 8], "little"),
+        )
+        offset += 8
+        if name == b"fmt " and offset + 16 <= len(body):
+            tag, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", body, offset)
+            if tag == 0xFFFE and offset + 26 <= len(body):
+                tag = int.from_bytes(body[offset + 24 : offset + 26], "little")
+            format_fields = tag, channels, rate, bits
         elif name == b"data":
-            return _wav_data(body, at, size, shape)
-        at += size + size % 2
+            return _wav_data(body, offset, size, format_fields)
+        offset += size + size % 2
     raise Setback("cut", "half an answer: a WAV without its sound")
 
 
 def _wav_data(
-    body: bytes, at: int, size: int, shape: tuple[int, int, int, int] | None
+    body: bytes, offset: int, size: int, format_fields: tuple[int, int, int, int] | None
 ) -> ServerSound:
-    if shape is None:
+    if format_fields is None:
         raise Setback("bad", "a WAV that does not say what it holds")
-    tag, channels, rate, bits = shape
-    kind = _WIDTHS.get((tag, bits))
-    if kind is None or not 1 <= channels <= 8 or not 4000 <= rate <= 384_000:
+    tag, channels, rate, bits = format_fields
+    dtype = _SAMPLE_TYPES.get((tag, bits))
+    if dtype is None or not 1 <= channels <= 8 or not 4000 <= rate <= 384_000:
         raise Setback("bad", f"a WAV of {channels} channels, {bits} bits, {rate} Hz: set "
                       "`engine.format` to another")  # fmt: skip
-    there = len(body) - at
-    frame = channels * bits // 8
-    if size == 0 or size >= UNSAID:  # a stream: its header was sent before its length was known
-        size = there - there % frame
-    if size > there:
-        raise Setback("cut", f"half an answer: {there:,} of {size:,} bytes of sound")
-    raw = np.frombuffer(body, kind, size // frame * channels, at)
-    scale = {"<i2": 2.0**15, "<i4": 2.0**31, "<f4": 1.0}[kind]
+    available_bytes = len(body) - offset
+    frame_bytes = channels * bits // 8
+    if (
+        size == 0 or size >= UNKNOWN_LENGTH
+    ):  # a stream: its header was sent before its length was known
+        size = available_bytes - available_bytes % frame_bytes
+    if size > available_bytes:
+        raise Setback("cut", f"half an answer: {available_bytes:,} of {size:,} bytes of sound")
+    raw = np.frombuffer(body, dtype, size // frame_bytes * channels, offset)
+    scale = {"<i2": 2.0**15, "<i4": 2.0**31, "<f4": 1.0}[dtype]
     samples = (raw / scale).astype(np.float32)
-    return ServerSound(_mono(samples.reshape(-1, channels)), rate)
+    return ServerSound(_to_mono(samples.reshape(-1, channels)), rate)
 
 
-def _flac(body: bytes) -> ServerSound:
+def _decode_flac(body: bytes) -> ServerSound:
     try:
         with soundfile.SoundFile(io.BytesIO(body)) as file:
             if file.format != "FLAC":
                 raise Setback("bad", f"{file.format} instead of FLAC")
-            promised, rate = file.frames, file.samplerate
-            if promised >= UNSAID:
-                return ServerSound(_streamed(body), rate)
-            if promised > LONGEST * rate:
-                raise Setback("bad", f"more than {LONGEST // 60} minutes of sound")
+            frame_count, rate = file.frames, file.samplerate
+            if frame_count >= UNKNOWN_LENGTH:
+                return ServerSound(_decode_streamed_flac(body), rate)
+            if frame_count > MAX_SECONDS * rate:
+                raise Setback("bad", f"more than {MAX_SECONDS // 60} minutes of sound")
             frames = file.read(dtype="float32", always_2d=True)
     except soundfile.LibsndfileError as error:
         raise Setback("cut", f"half an answer: FLAC that breaks off ({error})") from error
-    if len(frames) < promised:
-        raise Setback("cut", f"half an answer: {len(frames):,} of {promised:,} samples")
-    return ServerSound(_mono(frames), rate)
+    if len(frames) < frame_count:
+        raise Setback("cut", f"half an answer: {len(frames):,} of {frame_count:,} samples")
+    return ServerSound(_to_mono(frames), rate)
 
 
-class _Onward(soundfile.SoundFile):
-    """Read from its beginning to its end: to an end that no header names nobody can jump, which
-    soundfile does after each block of what can be sought."""
+class _UnseekableFile(soundfile.SoundFile):
+    """A sound file that is only read forwards; soundfile would seek after each block, which fails
+    when the header has no length."""
 
     def seekable(self) -> bool:
         return False
 
 
-def _streamed(body: bytes) -> Samples:
-    """FLAC whose header was sent before its length was known. Raises LibsndfileError."""
+def _decode_streamed_flac(body: bytes) -> Samples:
+    """Decodes FLAC whose header was sent before its length was known. Raises LibsndfileError."""
     blocks, size = list[Samples](), 0
-    with _Onward(io.BytesIO(body)) as file:
-        while len(block := file.read(BLOCK, dtype="float32", always_2d=True)):
-            blocks.append(_mono(block))
+    with _UnseekableFile(io.BytesIO(body)) as file:
+        while len(block := file.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
+            blocks.append(_to_mono(block))
             size += len(block)
-            if size > LONGEST * file.samplerate:
-                raise Setback("bad", f"more than {LONGEST // 60} minutes of sound")
+            if size > MAX_SECONDS * file.samplerate:
+                raise Setback("bad", f"more than {MAX_SECONDS // 60} minutes of sound")
     return np.concatenate(blocks) if blocks else np.empty(0, np.float32)

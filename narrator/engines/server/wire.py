@@ -1,9 +1,9 @@
-"""One request to a speech server and its whole answer, or why there is none.
+"""One request to a speech server and its complete answer, or why there is none.
 
-HTTP/1.1 by the standard library: it follows no redirect, and goes past the proxies that the
-environment names, since a key and a clip go to the address of the manifest and to nobody between.
-A connection serves one request, which takes seconds: so none is found dead. Every answer is bounded
-in time and size. Knows nothing of speech.
+HTTP/1.1 with the standard library. It follows no redirect and ignores proxies of the environment,
+since keys and clips are sent only to the address in the manifest. Every request has its own
+connection, since it takes seconds anyway and a kept one may be dead. Every answer is limited in
+time and size. Knows nothing of speech.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from narrator.characters import quoted
 from narrator.engines.server.settings import Address
 from narrator.errors import EngineUnavailable
 
-CONNECT = 10.0
-"""Seconds for a connection."""
-BLOCK = 1 << 16
-MOST_SAID = 1 << 16
-"""Bytes of an answer that is no sound."""
+CONNECT_TIMEOUT = 10.0
+"""Seconds to connect."""
+BLOCK_BYTES = 1 << 16
+MAX_MESSAGE_BYTES = 1 << 16
+"""Most bytes of an answer that is no sound."""
 
-Sort = Literal["busy", "gone", "cut", "slow", "bad", "closed"]
-"""What a setback asks for.
+SetbackCategory = Literal["busy", "gone", "cut", "slow", "bad", "closed"]
+"""How to handle a setback.
 
-busy     too much at once (429): later, and less
-gone     nobody is there, or not yet (refused, 502, 503, 504): when it is back
-cut      an answer that broke off, or a fault of the server's (500): again
-slow     no whole answer in time: again, and less
-bad      this request will not be spoken: none of the others is to blame
-closed   no request will be: the run ends
+busy     overloaded (429): try later, with fewer requests
+gone     not reachable, or not ready (refused, 502, 503, 504): try when it is back
+cut      the answer broke off, or the server failed (500): try again
+slow     no complete answer in time: try again, with fewer requests
+bad      this request cannot be spoken; others may be
+closed   no request can be spoken: the run ends
 """
 
-_BUSY = frozenset((429,))
-_GONE = frozenset((502, 503, 504, 520, 521, 522, 523, 524, 529))
-_CLOSED = {
+_BUSY_STATUSES = frozenset((429,))
+_GONE_STATUSES = frozenset((502, 503, 504, 520, 521, 522, 523, 524, 529))
+_CLOSED_REASONS = {
     402: "asks to be paid: look at the account",
     404: "has no such address, model or voice: look at `engine.url`, `engine.dialect`, "
     "`engine.model` and the voices",
@@ -58,53 +58,58 @@ _CLOSED = {
 
 
 class Setback(Exception):
-    """Why there is no sound: what to do about it, and one line for people."""
+    """Why there is no sound: a category that decides what to do, and one line for people."""
 
     def __init__(
-        self, sort: Sort, said: str, *, status: int = 0, after: float | None = None
+        self,
+        category: SetbackCategory,
+        message: str,
+        *,
+        status: int = 0,
+        retry_after: float | None = None,
     ) -> None:
-        self.sort, self.said = sort, said
+        self.category, self.message = category, message
         self.status = status
-        """Of HTTP, where there was one."""
-        self.after = after
-        """Seconds after which the server wants to be asked again, where it says so."""
-        super().__init__(said)
+        """HTTP status; 0 without one."""
+        self.retry_after = retry_after
+        """Seconds after which the server asks to be tried again, if it says so."""
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
-class WholeAnswer:
-    """A whole answer of a server that took the request."""
+class ServerAnswer:
+    """The complete answer of a server that accepted the request."""
 
     headers: Mapping[str, str]
-    """By their names in lower case."""
+    """By lower-case name."""
     body: bytes
 
     @property
     def kind(self) -> str:
-        """Its media type, in lower case, without parameters; "" where none is said."""
+        """Its media type, in lower case and without parameters; "" if none is given."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 @dataclass(slots=True)
 class Wire:
-    """The way to one server, with what opens it."""
+    """Address, key and TLS context of one server."""
 
     address: Address
     key: str | None = None
-    """Goes into the header of each request, and into no message."""
+    """Sent in the header of each request, and never part of a message."""
     context: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
     def call(self, method: str, path: str, *, timeout: float) -> Call:
         return Call(self, method, path, timeout)
 
     def clean(self, text: str) -> str:
-        """A server's own words for a message: one line, without the key that it may repeat."""
+        """Cleans a server's text for a message: one line, without the key that it may repeat."""
         text = text.replace(self.key, "…") if self.key else text
         return quoted(" ".join(text.split()), 200)
 
 
 def key_from(name: str | None) -> str | None:
-    """The key in an environment variable. Raises EngineUnavailable, never with what it holds."""
+    """Reads the key from an environment variable. Raises EngineUnavailable, without its value."""
     if name is None:
         return None
     key = os.environ.get(name, "").strip()
@@ -122,100 +127,106 @@ class Call:
         self._wire, self._method, self._path, self._timeout = wire, method, path, timeout
         self._lock = Lock()
         self._socket: socket.socket | None = None
-        self._aborted, self._late = Event(), Event()
+        self._is_aborted, self._has_timed_out = Event(), Event()
 
-    def abort(self, late: bool = False) -> None:
-        """End it now, wherever it is."""
+    def abort(self, is_late: bool = False) -> None:
+        """Ends the request now, wherever it is."""
         with self._lock:
-            if late:
-                self._late.set()
-            self._aborted.set()
-            self._shut()
+            if is_late:
+                self._has_timed_out.set()
+            self._is_aborted.set()
+            self._shut_socket()
 
-    def send(self, body: Mapping[str, Any] | None = None, *, most: int = MOST_SAID) -> WholeAnswer:
-        """Send it once; the answer has at most `most` bytes. Raises Setback."""
-        # a server that sends a byte a minute is never silent: only a clock ends that
-        clock = Timer(self._timeout, self.abort, (True,))
-        clock.daemon = True
-        clock.start()
-        connection = self._connection()
+    def send(
+        self, body: Mapping[str, Any] | None = None, *, max_bytes: int = MAX_MESSAGE_BYTES
+    ) -> ServerAnswer:
+        """Send it once; the answer has at most `max_bytes` bytes. Raises Setback."""
+        # socket timeouts do not end an answer that trickles in: a timer does
+        timer = Timer(self._timeout, self.abort, (True,))
+        timer.daemon = True
+        timer.start()
+        connection = self._open_connection()
         try:
-            return self._exchange(connection, body, most)
+            return self._exchange(connection, body, max_bytes)
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._setback(error) from error
         finally:
-            clock.cancel()
+            timer.cancel()
             with self._lock:
                 self._socket = None
             connection.close()
 
-    def _connection(self) -> http.client.HTTPConnection:
-        to, timeout = self._wire.address, min(CONNECT, self._timeout)
-        if to.secure:
+    def _open_connection(self) -> http.client.HTTPConnection:
+        address, timeout = self._wire.address, min(CONNECT_TIMEOUT, self._timeout)
+        if address.secure:
             context = self._wire.context
-            return http.client.HTTPSConnection(to.host, to.port, timeout=timeout, context=context)
-        return http.client.HTTPConnection(to.host, to.port, timeout=timeout)
+            return http.client.HTTPSConnection(
+                address.host, address.port, timeout=timeout, context=context
+            )
+        return http.client.HTTPConnection(address.host, address.port, timeout=timeout)
 
     def _exchange(
-        self, connection: http.client.HTTPConnection, body: Mapping[str, Any] | None, most: int
-    ) -> WholeAnswer:
-        if self._aborted.is_set():
+        self, connection: http.client.HTTPConnection, body: Mapping[str, Any] | None, max_bytes: int
+    ) -> ServerAnswer:
+        if self._is_aborted.is_set():
             raise ConnectionAbortedError
         connection.connect()
         with self._lock:
             self._socket = connection.sock
             self._socket.settimeout(self._timeout)
-            if self._aborted.is_set():
-                self._shut()
-        data = None if body is None else json.dumps(body).encode()
-        # what refuses a long request may answer before it was read: the answer says why
+            if self._is_aborted.is_set():
+                self._shut_socket()
+        request_body = None if body is None else json.dumps(body).encode()
+        # a server may refuse a long request before it has read all: its answer says why
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             path = self._wire.address.path + self._path
-            connection.request(self._method, path, data, self._headers(data))
+            connection.request(self._method, path, request_body, self._headers(request_body))
         response = connection.getresponse()
         headers = {name.lower(): value for name, value in response.getheaders()}
         if response.status // 100 != 2:
-            said = b""
+            error_body = b""
             with contextlib.suppress(Setback):
-                said = _body(response, MOST_SAID)
-            raise self._refusal(response.status, headers, said)
+                error_body = _read_body(response, MAX_MESSAGE_BYTES)
+            raise self._refusal(response.status, headers, error_body)
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise Setback("bad", "the server packs its answer, which was not asked for")
-        return WholeAnswer(headers, _body(response, most))
+        return ServerAnswer(headers, _read_body(response, max_bytes))
 
-    def _headers(self, data: bytes | None) -> dict[str, str]:
+    def _headers(self, request_body: bytes | None) -> dict[str, str]:
         headers = {
             "Accept-Encoding": "identity",
             "Connection": "close",
             "User-Agent": f"narrator/{__version__}",
         }
-        if data is not None:
+        if request_body is not None:
             headers["Content-Type"] = "application/json"
         if self._wire.key:
             headers["Authorization"] = f"Bearer {self._wire.key}"
         return headers
 
-    def _shut(self) -> None:
+    def _shut_socket(self) -> None:
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def _setback(self, error: Exception) -> Setback:
-        """What went wrong on the way, in words."""
-        if self._late.is_set() or isinstance(error, TimeoutError):
-            if self._socket is None and not self._late.is_set():
-                return Setback("gone", f"no connection to {self._wire.address} in {CONNECT:.0f} s")
+        """Converts a network error to a setback."""
+        if self._has_timed_out.is_set() or isinstance(error, TimeoutError):
+            if self._socket is None and not self._has_timed_out.is_set():
+                return Setback(
+                    "gone", f"no connection to {self._wire.address} in {CONNECT_TIMEOUT:.0f} s"
+                )
             return Setback("slow", f"no whole answer in {self._timeout:.0f} s")
         if isinstance(error, ssl.SSLCertVerificationError):
-            why = error.verify_message or "certificate"
+            reason = error.verify_message or "certificate"
             return Setback(
                 "closed",
-                f"{self._wire.address} does not prove who it is ({why}): nothing was sent; where "
-                "its certificate is your own, name it in SSL_CERT_FILE",
+                f"{self._wire.address} does not prove who it is ({reason}): nothing was sent; "
+                "where its certificate is your own, name it in SSL_CERT_FILE",
             )
         if isinstance(error, OSError) and self._socket is None:
-            why = error.strerror or type(error).__name__
-            return Setback("gone", f"no connection to {self._wire.address} ({why})")
+            reason = error.strerror or type(error).__name__
+            return Setback("gone", f"no connection to {self._wire.address} ({reason})")
         if isinstance(error, http.client.IncompleteRead):
             return Setback("cut", "half an answer: it broke off")
         if isinstance(error, OSError | http.client.RemoteDisconnected):
@@ -223,90 +234,95 @@ class Call:
         return Setback("cut", f"no answer in HTTP ({type(error).__name__})")
 
     def _refusal(self, status: int, headers: Mapping[str, str], body: bytes) -> Setback:
-        """A status that is none of success, in words."""
-        said = self._wire.clean(_said(body))
-        what = f"{status} {http.client.responses.get(status, '')}".strip()
-        what += f": {said}" if said else ""
-        if closed := self._closed(status, headers, body, what):
-            return Setback("closed", closed, status=status)
-        sort: Sort = "bad"
-        if status in _BUSY or status in _GONE:
-            sort = "busy" if status in _BUSY else "gone"
+        """Converts an HTTP status other than success to a setback."""
+        server_message = self._wire.clean(_error_message(body))
+        message = f"{status} {http.client.responses.get(status, '')}".strip()
+        message += f": {server_message}" if server_message else ""
+        if final_reason := self._final_reason(status, headers, body, message):
+            return Setback("closed", final_reason, status=status)
+        category: SetbackCategory = "bad"
+        if status in _BUSY_STATUSES or status in _GONE_STATUSES:
+            category = "busy" if status in _BUSY_STATUSES else "gone"
         elif status >= 500 or status in (408, 425):
-            sort = "cut"
-        return Setback(sort, what, status=status, after=_after(headers))
+            category = "cut"
+        return Setback(category, message, status=status, retry_after=_retry_after_seconds(headers))
 
-    def _closed(
-        self, status: int, headers: Mapping[str, str], body: bytes, what: str
+    def _final_reason(
+        self, status: int, headers: Mapping[str, str], body: bytes, message: str
     ) -> str | None:
-        """Why no other request will fare better, and what to do; None where one may."""
+        """Explains why no other request can succeed, and what to do; None if one may."""
         if status // 100 == 3:
             host = self._wire.clean(urlsplit(headers.get("location", "")).netloc)
-            to = f" to {host}" if host else ""
-            mend = "which is not followed: name the right address in `engine.url`"
-            return f"the server sends elsewhere{to} ({status}), {mend}"
-        if status in (401, 403):  # without its own words, which may hold a part of the key
+            destination = f" to {host}" if host else ""
+            advice = "which is not followed: name the right address in `engine.url`"
+            return f"the server sends elsewhere{destination} ({status}), {advice}"
+        if status in (401, 403):  # the server's message may contain a part of the key
             return f"the server refuses the key ({status}): look at `engine.key` and its variable"
         if status == 429 and b"insufficient_quota" in body:
-            return f"the account has nothing left ({what})"
-        return f"the server {_CLOSED[status]} ({what})" if status in _CLOSED else None
+            return f"the account has nothing left ({message})"
+        return (
+            f"the server {_CLOSED_REASONS[status]} ({message})"
+            if status in _CLOSED_REASONS
+            else None
+        )
 
 
-def _body(response: http.client.HTTPResponse, most: int) -> bytes:
-    """All of an answer. Raises Setback where it is longer than that, or broke off."""
+def _read_body(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
+    """Reads the body of an answer. Raises Setback if it is too long, or broke off."""
     parts, size = list[bytes](), 0
-    if (response.length or 0) > most:
+    if (response.length or 0) > max_bytes:
         raise Setback(
             "bad", f"an answer of {response.length:,} bytes, far more than its text takes"
         )
-    while block := response.read(BLOCK):
+    while block := response.read(BLOCK_BYTES):
         parts.append(block)
         size += len(block)
-        if size > most:
-            raise Setback("bad", f"an answer of more than {most:,} bytes, far more than its text "
-                          "takes")  # fmt: skip
+        if size > max_bytes:
+            raise Setback(
+                "bad", f"an answer of more than {max_bytes:,} bytes, far more than its text takes"
+            )
     if response.length:
         raise http.client.IncompleteRead(b"", response.length)
     return b"".join(parts)
 
 
-def _said(body: bytes) -> str:
-    """The reason in an answer that is no sound: of OpenAI's form, FastAPI's, or plain."""
+def _error_message(body: bytes) -> str:
+    """Extracts the message of an error answer in OpenAI's form, FastAPI's, or plain text."""
     text = body.decode("utf-8", "replace").strip()
     if text[:1] == "<":
         return "a web page"
     try:
-        found = json.loads(text)
+        message = json.loads(text)
     except (ValueError, RecursionError):
         return text
     for name in ("error", "detail", "message", "msg"):
-        while isinstance(found, dict) and name in found:
-            found = found[name]
-    if isinstance(found, list):  # of FastAPI, for fields that are wrong
-        rows = [row for row in found if isinstance(row, dict)]
+        while isinstance(message, dict) and name in message:
+            message = message[name]
+    if isinstance(message, list):  # of FastAPI, for fields that are wrong
+        rows = [row for row in message if isinstance(row, dict)]
         return "; ".join(f"{row.get('loc', '')} {row.get('msg', '')}".strip() for row in rows)
-    return found if isinstance(found, str) else text
+    return message if isinstance(message, str) else text
 
 
-def sort_of(heard: WholeAnswer) -> str:
-    """What an answer is that should be sound and is text, in words; "" where it may be sound."""
-    begin = heard.body[:64].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if heard.kind in ("text/html", "application/xhtml+xml") or begin.startswith(
+def describe_text_answer(answer: ServerAnswer) -> str:
+    """Describes an answer that is text instead of sound; "" if it may be sound."""
+    first_bytes = answer.body[:64].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if answer.kind in ("text/html", "application/xhtml+xml") or first_bytes.startswith(
         (b"<!doc", b"<htm")
     ):
         return "a web page"
-    if heard.kind == "application/json" or begin.startswith((b'{"', b"[{")):
-        return f"a message ({_said(heard.body[:MOST_SAID])})"
-    return "a text" if heard.kind.startswith("text/") else ""
+    if answer.kind == "application/json" or first_bytes.startswith((b'{"', b"[{")):
+        return f"a message ({_error_message(answer.body[:MAX_MESSAGE_BYTES])})"
+    return "a text" if answer.kind.startswith("text/") else ""
 
 
-def _after(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a Retry-After, which is a number or a date."""
-    said = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,7}(\.\d{1,6})?", said):
-        return float(said)
+def _retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """Returns the seconds of a Retry-After header, which is a number or a date."""
+    header = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d{1,7}(\.\d{1,6})?", header):
+        return float(header)
     try:
-        when = email.utils.parsedate_to_datetime(said)
+        retry_time = email.utils.parsedate_to_datetime(header)
     except ValueError:
         return None
-    return max(0.0, when.timestamp() - time.time())
+    return max(0.0, retry_time.timestamp() - time.time())

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import Request, Speech, quiet
-from narrator.engines.asking import closed, lengths, noise_seed, there
+from narrator.engines.asking import end_with_stop, noise_seed, require_part, step_limits
 from narrator.engines.mlx.loaded import ClipEncoding, Encoded, LoadedModel, Loading, Tell
 from narrator.engines.voice import Reference
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
@@ -27,9 +27,9 @@ from speechbase.errors import ModelError
 if TYPE_CHECKING:
     import voxcpm2
 
-HEAD = 8
+COMPARED_PATCHES = 8
 """Patches of a reference that are encoded to see whether latents that came with it are its own."""
-ALIKE = 0.05
+MAX_LATENT_DIFFERENCE = 0.05
 """How far such latents may lie apart, as a share of the largest: devices round differently."""
 
 Side = Literal["right", "left"]
@@ -60,12 +60,12 @@ class LoadedVoxCPM2(LoadedModel):
 
     model: voxcpm2.VoxCPM2
 
-    def __init__(self, what: LoadingVoxCPM2, model: voxcpm2.VoxCPM2) -> None:
+    def __init__(self, loading: LoadingVoxCPM2, model: voxcpm2.VoxCPM2) -> None:
         import voxcpm2
 
-        super().__init__(what, model)
+        super().__init__(loading, model)
         self.decodings = voxcpm2.DECODINGS
-        self._settings = what.settings
+        self._settings = loading.settings
 
     # -- clips
 
@@ -93,9 +93,11 @@ class LoadedVoxCPM2(LoadedModel):
             restore,
             lambda latents: self._is_of_sound(reference, latents),
         )
-        brought = reference.latents.get(self.model.encoder_fingerprint) if side == "right" else None
-        given = {} if brought is None else {"latents": brought}
-        return self.encode_once(reference, clip, given, tell)
+        stored_latents = (
+            reference.latents.get(self.model.encoder_fingerprint) if side == "right" else None
+        )
+        stored_arrays = {} if stored_latents is None else {"latents": stored_latents}
+        return self.encode_once(reference, clip, stored_arrays, tell)
 
     def _fits(self, reference: Reference, latents: Latents) -> bool:
         """Whether latents are as many numbers as the sound has, and numbers."""
@@ -114,14 +116,16 @@ class LoadedVoxCPM2(LoadedModel):
         The encoder hears nothing ahead of a patch, so the first ones need little of the sound.
         """
         # one more patch: resampling looks ahead a little
-        stop = round((HEAD + 1) * self._patch_seconds * reference.rate)
+        stop = round((COMPARED_PATCHES + 1) * self._patch_seconds * reference.rate)
         try:
-            own = self.model.encode(reference.samples[:stop], sample_rate=reference.rate)[:HEAD]
+            expected = self.model.encode(reference.samples[:stop], sample_rate=reference.rate)[
+                :COMPARED_PATCHES
+            ]
         except ModelError:  # nothing is heard there: it is encoded whole
             return False
-        given = latents[: len(own)]
-        apart = np.abs(given - own[: len(given)]).max()
-        return bool(apart <= ALIKE * np.abs(own).max())
+        first_latents = latents[: len(expected)]
+        difference = np.abs(first_latents - expected[: len(first_latents)]).max()
+        return bool(difference <= MAX_LATENT_DIFFERENCE * np.abs(expected).max())
 
     @property
     def _patch_seconds(self) -> float:
@@ -131,57 +135,57 @@ class LoadedVoxCPM2(LoadedModel):
 
     # -- requests
 
-    def asked(self, request: Request, tell: Tell) -> voxcpm2.Request:
+    def model_request(self, request: Request, tell: Tell) -> voxcpm2.Request:
         import voxcpm2
 
         reference = prompt = None
         if request.mode in ("reference", "anchored"):
-            reference = self.latents(there(request, request.reference), "right", tell)
+            reference = self.latents(require_part(request, request.reference), "right", tell)
         if request.mode in ("anchored", "continuation"):
-            prompt = self._continued(request, tell)
-        described = {
+            prompt = self._make_prompt(request, tell)
+        voice_descriptions = {
             "zero-shot": (request.voice.description, request.style),
             "reference": (request.style,),
         }.get(request.mode, ())
         config, settings = self.model.config, self._settings
-        patch = config.patch_size * config.vae.out_hop / config.vae.out_sample_rate
-        least, most = lengths(
+        patch_seconds = config.patch_size * config.vae.out_hop / config.vae.out_sample_rate
+        min_steps, max_steps = step_limits(
             request.expected,
             request.parameters.get("earliest_stop", settings.earliest_stop),
-            0.0 if prompt is None else len(prompt.latents) * patch,
-            patch,
+            0.0 if prompt is None else len(prompt.latents) * patch_seconds,
+            patch_seconds,
         )
         return voxcpm2.Request(
-            closed(request.text, request.language),
-            voice=description(described),
+            end_with_stop(request.text, request.language),
+            voice=description(voice_descriptions),
             reference=reference,
             prompt=prompt,
             steps=request.parameters.get("steps", settings.steps),
             cfg=request.parameters.get("cfg", settings.cfg),
             seed=noise_seed(request),
-            min_len=least,
-            max_len=most,
+            min_len=min_steps,
+            max_len=max_steps,
         )
 
-    def _continued(self, request: Request, tell: Tell) -> voxcpm2.Prompt:
+    def _make_prompt(self, request: Request, tell: Tell) -> voxcpm2.Prompt:
         """The take before; where a chain begins in continuation, the reference clip itself, as the
         speech that goes on."""
         import voxcpm2
 
         if request.mode == "anchored" or request.prompt:
-            prompt = there(request, request.prompt)
-            text, latents = prompt.text, there(request, prompt.state)
+            prompt = require_part(request, request.prompt)
+            text, latents = prompt.text, require_part(request, prompt.state)
         else:
-            reference = there(request, request.reference)
+            reference = require_part(request, request.reference)
             text, latents = reference.transcript, self.latents(reference, "left", tell)
         return voxcpm2.Prompt(before(text, request.language), latents)
 
-    def said(self, asked: voxcpm2.Request, made: voxcpm2.Speech) -> Speech:
+    def to_speech(self, model_request: voxcpm2.Request, model_speech: voxcpm2.Speech) -> Speech:
         return Speech(
-            made.samples,
-            made.latents,
-            stop="cap" if made.stop_reason == "cap" else "stop",
-            patches=len(made.latents),
-            tokens=made.token_count,
-            seed=made.seed,
+            model_speech.samples,
+            model_speech.latents,
+            stop="cap" if model_speech.stop_reason == "cap" else "stop",
+            patches=len(model_speech.latents),
+            tokens=model_speech.token_count,
+            seed=model_speech.seed,
         )

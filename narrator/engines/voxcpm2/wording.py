@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from narrator.engines.asking import UNSPACED, closed, primary
+from narrator.engines.asking import UNSPACED_LANGUAGES, end_with_stop, primary_language
 
 LANGUAGES = frozenset(
     "ar da de el en es fi fr he hi id it ja km ko lo "
@@ -23,13 +23,13 @@ _BRACKETS = re.compile(r"[()（）\s]+")
 
 
 def speaks(language: str) -> bool:
-    return primary(language) in LANGUAGES | ALSO
+    return primary_language(language) in LANGUAGES | ALSO
 
 
 def before(text: str, language: str) -> str:
     """What was said before, as it stands before the next text: `voxcpm2` joins them as they are."""
-    text = closed(text, language)
-    return text if primary(language) in UNSPACED else f"{text} "
+    text = end_with_stop(text, language)
+    return text if primary_language(language) in UNSPACED_LANGUAGES else f"{text} "
 
 
 def description(parts: Sequence[str | None]) -> str | None:

@@ -63,11 +63,11 @@ def locked(ours: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtW
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody answers soon."""
-    monkeypatch.setattr(hosting, "PATIENCE", 0.3)
-    monkeypatch.setattr(reaching, "PATIENCE", 0.3)
-    patient = {**hosting.CONFIG, "distributed.comm.timeouts.connect": "300ms"}
-    monkeypatch.setattr(hosting, "CONFIG", patient)
-    monkeypatch.setattr(reaching, "CONFIG", patient)
+    monkeypatch.setattr(hosting, "CONNECT_TIMEOUT", 0.3)
+    monkeypatch.setattr(reaching, "CONNECT_TIMEOUT", 0.3)
+    patient = {**hosting.DASK_CONFIG, "distributed.comm.timeouts.connect": "300ms"}
+    monkeypatch.setattr(hosting, "DASK_CONFIG", patient)
+    monkeypatch.setattr(reaching, "DASK_CONFIG", patient)
 
 
 def takes(path: Path) -> dict[str, bytes]:
@@ -98,14 +98,14 @@ def test_what_two_clients_send_are_never_one_task(cluster: AtWork, monkeypatch: 
     """Though they be at one place in the memory of their machines."""
     monkeypatch.setattr(reaching, "id", lambda thing: 7, raising=False)
     place = credentials.place_of(cluster.address)
-    said = parcels.packed({"narrator": "another", "form": parcels.FORM})
+    said = parcels.pack_parcel({"narrator": "another", "form": parcels.FORMAT_VERSION})
     keys = set()
     with contextlib.ExitStack() as kept:
         for _ in range(2):
             one = kept.enter_context(contextlib.closing(DaskCluster(place, quiet)))
             sent = one.send(next(iter(one.machines() or {})), far.meet, said)
             future = sent.future
-            assert one.arrived.get(timeout=30).sent is sent
+            assert one.arrivals.get(timeout=30).sent_task is sent
             assert future is not None
             keys.add(future.key)
     assert len(keys) == 2
@@ -304,7 +304,7 @@ def test_whatever_keeps_a_worker_from_its_scheduler_is_said_in_words(
             raise RuntimeError("Worker failed to start.") from error
         raise error
 
-    monkeypatch.setattr(hosting, "agree", agree)
+    monkeypatch.setattr(hosting, "check_scheduler", agree)
     code, _, said = narrator("worker", "tcp://127.0.0.1:1", "--engine", "draft", "--insecure")
     assert code == 3
     assert "nothing answers at tcp://127.0.0.1:1" in said

@@ -14,7 +14,12 @@ from pathlib import Path
 import pytest
 
 from narrator.engines.cluster import credentials
-from narrator.engines.cluster.credentials import ClusterPlace, checked, place_of, to_listen
+from narrator.engines.cluster.credentials import (
+    ClusterPlace,
+    check_certificate,
+    place_of,
+    to_listen,
+)
 from narrator.errors import EngineUnavailable, StorageError, UsageError
 from tests.clusters import CERTIFICATES, certificate
 
@@ -83,7 +88,7 @@ def test_a_cluster_is_reached_with_certificates(written: str, address: str, ours
 def test_this_machine_is_reached_with_a_certificate_that_is_made_for_it(written: str, own: Path):
     place = place_of(written)
     assert (place.tls, place.address[:6]) == (own, "tls://")
-    assert place_of(written) == place == place_of(written, checked(None))
+    assert place_of(written) == place == place_of(written, check_certificate(None))
 
 
 @pytest.mark.parametrize("written", ["tcp://127.0.0.1", "tcp://localhost:9000", "tcp://[::1]:1"])
@@ -160,7 +165,7 @@ def test_an_insecure_scheduler_is_not_reached_by_others(address: str):
 @pytest.mark.parametrize("name", ["ours", "signed"])
 def test_a_certificate_with_its_key_is_taken(name: str, request: pytest.FixtureRequest):
     folder = request.getfixturevalue(name)
-    assert checked(folder) == folder
+    assert check_certificate(folder) == folder
 
 
 def test_a_certificate_that_has_run_out_is_refused(ours: Path, monkeypatch: pytest.MonkeyPatch):
@@ -198,7 +203,7 @@ def test_a_certificate_is_made_for_this_user_alone(own: Path):
 def test_a_certificate_that_was_made_does_not_run_out(own: Path, monkeypatch: pytest.MonkeyPatch):
     place_of("127.0.0.1")
     monkeypatch.setattr("time.time", lambda: 2e11)
-    assert checked(None) == own
+    assert check_certificate(None) == own
 
 
 def test_programs_that_start_at_once_have_one_certificate(
@@ -215,7 +220,7 @@ def test_programs_that_start_at_once_have_one_certificate(
     with ThreadPoolExecutor(4) as pool:
         places = list(pool.map(place_of, ["127.0.0.1"] * 4))
     assert {place.tls for place in places} == {own}
-    assert checked(None) == own
+    assert check_certificate(None) == own
     assert [path.name for path in own.parent.iterdir()] == ["cluster"]
 
 
@@ -259,7 +264,7 @@ def test_a_key_that_others_can_read_is_refused(mode: int, named: bool, own: Path
         to_listen("127.0.0.1", 9000, own if named else None)
     assert str(caught.value).endswith(f"can read this key: chmod 600 {shlex.quote(str(key))}")
     key.chmod(0o600)
-    assert checked(own) == own
+    assert check_certificate(own) == own
 
 
 @pytest.mark.parametrize("name", ["", "cert.pem", "ca.pem"])
@@ -269,7 +274,7 @@ def test_an_authority_that_others_can_change_is_refused(name: str, mode: int, tm
     path = folder / name
     path.chmod(mode)
     with pytest.raises(UsageError) as caught:
-        checked(folder)
+        check_certificate(folder)
     assert str(caught.value).endswith(f"can change this: chmod go-w {shlex.quote(str(path))}")
 
 
@@ -279,7 +284,7 @@ def test_a_key_of_another_user_is_refused(ours: Path, monkeypatch: pytest.Monkey
         status = os.stat_result((0o40700, 0, 0, 0, 54321, 0, 0, 0, 0, 0))
         monkeypatch.setattr(Path, "stat", lambda path: status)
     with pytest.raises(UsageError, match="belongs to another user"):
-        checked(ours)
+        check_certificate(ours)
 
 
 def altered(folder: Path, **files: Path | str) -> Path:
@@ -313,7 +318,7 @@ def test_what_is_no_certificate_with_its_key_is_refused(
 ):
     folder = altered(tmp_path / "tls", **files)
     with pytest.raises(UsageError) as caught:
-        checked(folder)
+        check_certificate(folder)
     said = str(caught.value)
     assert said.startswith(f"{folder}: cert.pem and key.pem are no certificate with its key")
     assert why in said
@@ -325,7 +330,7 @@ def test_half_a_certificate_is_none(name: str, tmp_path: Path):
     folder = altered(tmp_path / "tls")
     (folder / name).unlink()
     with pytest.raises(UsageError, match=f"{name}: no such file"):
-        checked(folder)
+        check_certificate(folder)
 
 
 # -- what Dask is told -----------------------------------------------------------------------------

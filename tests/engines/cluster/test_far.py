@@ -82,13 +82,13 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def threads_end_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(far, "IDLE", 3.0)
+    monkeypatch.setattr(far, "IDLE_SECONDS", 3.0)
 
 
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that nobody asks is closed at once."""
-    monkeypatch.setattr(far, "IDLE", 0.02)
+    monkeypatch.setattr(far, "IDLE_SECONDS", 0.02)
 
 
 @pytest.fixture
@@ -102,9 +102,9 @@ def booth_of(engine: Engine) -> Booth:
 
 
 def opened(answer: bytes) -> tuple[dict[str, Any], Speech | None]:
-    facts, arrays = parcels.unpacked(answer)
+    facts, arrays = parcels.unpack_parcel(answer)
     speech = facts.get("speech")
-    return facts, speech and parcels.to_speech(speech, arrays)
+    return facts, speech and parcels.decode_speech(speech, arrays)
 
 
 def at_work(booth: Booth) -> int:
@@ -270,7 +270,7 @@ def test_an_engine_that_does_not_come_back_is_silent(threads: ThreadPoolExecutor
 def test_speed_is_learnt_with_all_slots_full_and_kept(
     idle: None, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(far, "ENOUGH", 1e-4)
+    monkeypatch.setattr(far, "MIN_MEASURED_SECONDS", 1e-4)
     booth = booth_of(HumEngine())
     assert booth.facts()["speed"] is None
     list(threads.map(lambda n: booth.speak(f"{n}", request(str(n))), range(60)))
@@ -282,7 +282,7 @@ def test_speed_is_learnt_with_all_slots_full_and_kept(
 
 
 def test_what_is_spoken_with_slots_to_spare_says_nothing_of_speed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(far, "ENOUGH", 1e-9)
+    monkeypatch.setattr(far, "MIN_MEASURED_SECONDS", 1e-9)
     booth = booth_of(HumEngine())
     for n in range(5):
         booth.speak(str(n), request())
@@ -360,14 +360,20 @@ def there(monkeypatch: pytest.MonkeyPatch) -> There:
 
 
 def asked(task: Callable[..., bytes], *given: Any, **facts: Any) -> dict[str, Any]:
-    parcel = {"settings": SETTINGS, "narrator": __version__, "form": parcels.FORM, **facts}
-    return opened(task(parcels.packed(parcel), *given))[0]
+    parcel = {
+        "settings": SETTINGS,
+        "narrator": __version__,
+        "form": parcels.FORMAT_VERSION,
+        **facts,
+    }
+    return opened(task(parcels.pack_parcel(parcel), *given))[0]
 
 
 def test_a_machine_that_is_met_says_what_it_has_and_loads_nothing(there: There):
     said = asked(far.meet)
     assert said == {
-        "narrator": __version__, "form": parcels.FORM, "identity": {"name": "hum", "version": 1},
+        "narrator": __version__, "form": parcels.FORMAT_VERSION,
+        "identity": {"name": "hum", "version": 1},
         "memory": {}, "precision": "float32", "rate": RATE,
     }  # fmt: skip
     assert not there.engines[0].sessions
@@ -381,7 +387,7 @@ def test_it_refuses_nobody_for_what_another_would_not_have(there: There):
 
 @pytest.mark.parametrize("other", [{"narrator": "0.1"}, {"form": 0}])
 def test_another_narrator_gets_no_more_than_the_version(there: There, other: dict[str, Any]):
-    assert asked(far.meet, **other) == {"narrator": __version__, "form": parcels.FORM}
+    assert asked(far.meet, **other) == {"narrator": __version__, "form": parcels.FORMAT_VERSION}
     assert not there.made
 
 
@@ -463,7 +469,7 @@ def test_an_engine_that_is_at_work_keeps_its_memory(
 def say(
     threads: ThreadPoolExecutor, one: Request, made: str | None = None, held: str | None = None
 ) -> Future[bytes]:
-    return threads.submit(far.say, parcels.of_request(one, SETTINGS, made), held)
+    return threads.submit(far.say, parcels.encode_request(one, SETTINGS, made), held)
 
 
 def test_a_request_is_spoken(there: There, threads: ThreadPoolExecutor):
@@ -484,26 +490,28 @@ def test_a_request_that_its_engine_cannot_speak_is_refused(
 
 def test_a_reference_that_is_held_goes_to_the_engine(there: There, threads: ThreadPoolExecutor):
     clip = reference()
-    assert far.hold(parcels.of_reference(clip)) == clip.content
-    say(threads, request(reference=clip), held=clip.content).result(30)
+    assert far.hold(parcels.encode_reference(clip)) == clip.content
+    say(threads, request(reference=clip), reference_content=clip.content).result(30)
     (spoken,) = there.engines[0].requests
     assert spoken.reference is not None
     assert np.array_equal(spoken.reference.samples, clip.samples)
 
 
 def test_a_reference_that_is_not_here_is_said_to_lack(there: There, threads: ThreadPoolExecutor):
-    facts, _ = opened(say(threads, request(reference=reference()), held="clip").result(30))
+    facts, _ = opened(
+        say(threads, request(reference=reference()), reference_content="clip").result(30)
+    )
     assert facts == {"lacks": "reference"}
 
 
 def test_references_that_were_used_last_are_kept(there: There, monkeypatch: pytest.MonkeyPatch):
-    parcel = parcels.of_reference(reference("1"))
-    there.machine.held = far._Recent(int(2.5 * len(parcel)))
+    parcel = parcels.encode_reference(reference("1"))
+    there.machine.references = far._ByteCache(int(2.5 * len(parcel)))
     for content in ("1", "2"):
-        far.hold(parcels.of_reference(reference(content)))
-    assert there.machine.held.get("1")
-    far.hold(parcels.of_reference(reference("3")))
-    assert [content for content in "123" if there.machine.held.get(content)] == ["1", "3"]
+        far.hold(parcels.encode_reference(reference(content)))
+    assert there.machine.references.get("1")
+    far.hold(parcels.encode_reference(reference("3")))
+    assert [content for content in "123" if there.machine.references.get(content)] == ["1", "3"]
 
 
 def after(speech: Speech) -> Request:
@@ -529,10 +537,10 @@ def test_a_prompt_that_is_not_here_is_said_to_lack(there: There, threads: Thread
 
 def test_a_clip_is_encoded_in_the_engines_own_thread(there: There, threads: ThreadPoolExecutor):
     clip = reference()
-    held = far.hold(parcels.of_reference(clip))
-    parcel = parcels.packed({"settings": SETTINGS})
+    held = far.hold(parcels.encode_reference(clip))
+    parcel = parcels.pack_parcel({"settings": SETTINGS})
     answers = list(threads.map(lambda _: far.encode(parcel, held), range(3)))
-    facts, arrays = parcels.unpacked(answers[0])
+    facts, arrays = parcels.unpack_parcel(answers[0])
     assert facts == {"names": ["encoder"]}
     assert np.array_equal(arrays["latents0"], clip.samples[:3])
     assert there.engines[0].encodes == [clip.content]
@@ -549,7 +557,7 @@ def test_a_clip_that_cannot_be_encoded_is_refused_in_words(
         raise EngineFailure("the clip is too short")
 
     monkeypatch.setattr(GatedEngine, "encode_reference", encoded)
-    held = far.hold(parcels.of_reference(reference()))
+    held = far.hold(parcels.encode_reference(reference()))
     assert asked(far.encode, held) == {"refused": "the clip is too short"}
 
 
@@ -562,6 +570,6 @@ def test_a_machine_says_who_it_is(there: There):
 
 
 def test_a_damaged_parcel_is_not_answered(there: There):
-    with pytest.raises(parcels.Damaged):
-        far.say(parcels.of_request(request(), SETTINGS)[:-1], None)
-    assert not issubclass(parcels.Damaged, NarratorError)
+    with pytest.raises(parcels.DamagedParcel):
+        far.say(parcels.encode_request(request(), SETTINGS)[:-1], None)
+    assert not issubclass(parcels.DamagedParcel, NarratorError)

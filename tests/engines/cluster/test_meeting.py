@@ -27,9 +27,9 @@ class Encoding(FakeMachine):
 
     def encode(self, facts: dict[str, Any]) -> bytes:
         if self.refusal:
-            return parcels.packed({"refused": self.refusal})
+            return parcels.pack_parcel({"refused": self.refusal})
         (clip,) = self.held.values()
-        return parcels.packed({"names": ["encoder"]}, {"latents0": clip.samples[:3]})
+        return parcels.pack_parcel({"names": ["encoder"]}, {"latents0": clip.samples[:3]})
 
 
 Made = Callable[..., FakeCluster]
@@ -47,8 +47,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Made:
             return found
 
         monkeypatch.setattr(meeting, "DaskCluster", reached)
-        monkeypatch.setattr(meeting, "ANSWERS", 0.05)
-        monkeypatch.setattr(meeting, "ENCODES", 0.05)
+        monkeypatch.setattr(meeting, "ANSWER_TIMEOUT", 0.05)
+        monkeypatch.setattr(meeting, "ENCODE_TIMEOUT", 0.05)
         return found
 
     return made
@@ -110,7 +110,7 @@ class Remembering(FakeMachine):
     weights = ""
 
     def meet(self, facts: dict[str, Any]) -> bytes:
-        return parcels.packed({"memory": {"weights": self.weights}})
+        return parcels.pack_parcel({"memory": {"weights": self.weights}})
 
 
 def remembering(name: str, weights: str, **more: Any) -> Remembering:
@@ -180,7 +180,7 @@ def test_a_machine_that_never_answers_is_not_waited_for_for_ever(
     def swallowed(address: str, task: Callable[..., Any], *given: Any, **options: Any) -> Any:
         sent = send(address, task, *given, **options)
         if task is far.encode:
-            found.arrived._there.clear()
+            found.arrivals._there.clear()
         return sent
 
     monkeypatch.setattr(found, "send", swallowed)

@@ -46,18 +46,18 @@ def arrived(
     held: Reference | None = None,
     made: Mapping[str, State] | None = None,
 ) -> Request | None:
-    facts, arrays = parcels.unpacked(parcel)
-    return parcels.to_request(facts, arrays, kind, held, (made or {}).get)
+    facts, arrays = parcels.unpack_parcel(parcel)
+    return parcels.decode_request(facts, arrays, kind, held, (made or {}).get)
 
 
 def mark(parcel: bytes) -> str:
-    return str(parcels.unpacked(parcel)[0]["mark"])
+    return str(parcels.unpack_parcel(parcel)[0]["mark"])
 
 
 def home(speech: Speech) -> Speech:
     """By the bytes that travel."""
-    facts, arrays = parcels.unpacked(parcels.packed(*parcels.of_speech(speech, RATE)))
-    return parcels.to_speech(facts, arrays)
+    facts, arrays = parcels.unpack_parcel(parcels.pack_parcel(*parcels.encode_speech(speech, RATE)))
+    return parcels.decode_speech(facts, arrays)
 
 
 # -- bytes -----------------------------------------------------------------------------------------
@@ -72,9 +72,9 @@ def home(speech: Speech) -> Speech:
     ),
 )
 def test_what_is_packed_comes_out_as_it_was(facts: dict[str, Any], arrays: dict[str, Any]):
-    parcel = parcels.packed(facts, arrays)
-    assert parcel == parcels.packed(dict(facts), dict(arrays))
-    said, found = parcels.unpacked(parcel)
+    parcel = parcels.pack_parcel(facts, arrays)
+    assert parcel == parcels.pack_parcel(dict(facts), dict(arrays))
+    said, found = parcels.unpack_parcel(parcel)
     assert said == facts
     assert found.keys() == arrays.keys()
     for name, array in arrays.items():
@@ -84,24 +84,24 @@ def test_what_is_packed_comes_out_as_it_was(facts: dict[str, Any], arrays: dict[
 
 @given(st.data())
 def test_a_byte_that_is_altered_anywhere_is_damage(data: st.DataObject):
-    parcel = bytearray(parcels.packed({"text": "The ferry."}, {"state": STATE}))
+    parcel = bytearray(parcels.pack_parcel({"text": "The ferry."}, {"state": STATE}))
     place = data.draw(st.integers(0, len(parcel) - 1))
     parcel[place] ^= data.draw(st.integers(1, 255))
-    with pytest.raises(parcels.Damaged, match="altered"):
-        parcels.unpacked(bytes(parcel))
+    with pytest.raises(parcels.DamagedParcel, match="altered"):
+        parcels.unpack_parcel(bytes(parcel))
 
 
 @given(st.integers(0, 2000))
 def test_a_parcel_that_is_cut_off_is_damage(length: int):
-    parcel = parcels.packed({"text": "The ferry."}, {"state": STATE})
-    with pytest.raises(parcels.Damaged):
-        parcels.unpacked(parcel[: min(length, len(parcel) - 1)])
+    parcel = parcels.pack_parcel({"text": "The ferry."}, {"state": STATE})
+    with pytest.raises(parcels.DamagedParcel):
+        parcels.unpack_parcel(parcel[: min(length, len(parcel) - 1)])
 
 
 def test_bytes_that_are_no_archive_are_damage():
     body = b"not an archive"
-    with pytest.raises(parcels.Damaged, match="cannot be read"):
-        parcels.unpacked(keys.content_of(body).encode() + body)
+    with pytest.raises(parcels.DamagedParcel, match="cannot be read"):
+        parcels.unpack_parcel(keys.content_of(body).encode() + body)
 
 
 class Trap:
@@ -115,7 +115,7 @@ class Trap:
 
 def test_what_is_pickled_is_not_sent():
     with pytest.raises(ValueError, match="allow_pickle"):
-        parcels.packed({}, {"state": np.array([Trap()], object)})
+        parcels.pack_parcel({}, {"state": np.array([Trap()], object)})
 
 
 @pytest.mark.parametrize("archive", [True, False])
@@ -126,8 +126,8 @@ def test_what_is_pickled_is_not_opened(archive: bool):
     else:
         pickle.dump(Trap(), file)
     body = file.getvalue()
-    with pytest.raises(parcels.Damaged):
-        parcels.unpacked(keys.content_of(body).encode() + body)
+    with pytest.raises(parcels.DamagedParcel):
+        parcels.unpack_parcel(keys.content_of(body).encode() + body)
     assert not Trap.opened
 
 
@@ -147,8 +147,8 @@ def test_a_request_arrives_as_it_was_asked(
         text=text, style=style, seed=seed, attempt=attempt, expected=expected,
         parameters=parameters, voice=Voice("ann", description=description, language="de"),
     )  # fmt: skip
-    parcel = parcels.of_request(asked, SETTINGS)
-    assert parcel == parcels.of_request(asked, SETTINGS)
+    parcel = parcels.encode_request(asked, SETTINGS)
+    assert parcel == parcels.encode_request(asked, SETTINGS)
     assert arrived(parcel) == asked
 
 
@@ -161,14 +161,14 @@ def test_a_request_arrives_as_it_was_asked(
 )
 def test_what_an_author_set_for_an_engines_voices_arrives(name: str, own: Any):
     asked = request(voice=Voice("ann", own={name: own}))
-    found = arrived(parcels.of_request(asked, {"name": name}), ENGINES[name])
+    found = arrived(parcels.encode_request(asked, {"name": name}), ENGINES[name])
     assert found is not None
     assert found.voice.own == {name: own}
 
 
 def test_what_an_author_set_for_another_engine_stays_behind():
     asked = request(voice=Voice("ann", own={"cosyvoice2": CosyVoice2Voice(speaker="x")}))
-    found = arrived(parcels.of_request(asked, SETTINGS))
+    found = arrived(parcels.encode_request(asked, SETTINGS))
     assert found is not None
     assert not found.voice.own
 
@@ -176,7 +176,7 @@ def test_what_an_author_set_for_another_engine_stays_behind():
 def test_what_is_ahead_of_a_request_does_not_travel():
 
     asked = request(ahead=Ahead(12.0, 800.0))
-    assert parcels.of_request(asked, SETTINGS) == parcels.of_request(request(), SETTINGS)
+    assert parcels.encode_request(asked, SETTINGS) == parcels.encode_request(request(), SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -194,24 +194,24 @@ def test_what_is_ahead_of_a_request_does_not_travel():
     ],
 )
 def test_another_request_has_another_mark(other: Request):
-    ours, theirs = (parcels.of_request(one, SETTINGS) for one in (request(), other))
+    ours, theirs = (parcels.encode_request(one, SETTINGS) for one in (request(), other))
     assert mark(ours) != mark(theirs)
 
 
 def test_other_settings_of_an_engine_make_another_mark():
-    ours = parcels.of_request(request(), {"name": "draft"})
-    assert mark(ours) != mark(parcels.of_request(request(), {"name": "draft", "seed": 1}))
+    ours = parcels.encode_request(request(), {"name": "draft"})
+    assert mark(ours) != mark(parcels.encode_request(request(), {"name": "draft", "seed": 1}))
 
 
 def test_a_request_goes_without_the_sound_of_its_reference():
-    small = parcels.of_request(request(reference=reference()), SETTINGS)
-    large = parcels.of_request(request(reference=reference(seconds=9)), SETTINGS)
+    small = parcels.encode_request(request(reference=reference()), SETTINGS)
+    large = parcels.encode_request(request(reference=reference(seconds=9)), SETTINGS)
     assert small == large
 
 
 def test_a_reference_is_given_back_to_its_request():
     clip = reference()
-    found = arrived(parcels.of_request(request(reference=clip), SETTINGS), held=clip)
+    found = arrived(parcels.encode_request(request(reference=clip), SETTINGS), held=clip)
     assert found is not None
     assert found.reference is clip
 
@@ -220,7 +220,7 @@ def test_a_reference_is_given_back_to_its_request():
 
 
 def test_a_prompt_arrives_with_its_state():
-    found = arrived(parcels.of_request(request(prompt=prompt()), SETTINGS))
+    found = arrived(parcels.encode_request(request(prompt=prompt()), SETTINGS))
     assert found is not None
     assert found.prompt is not None
     assert found.prompt.text == "Before that."
@@ -228,7 +228,7 @@ def test_a_prompt_arrives_with_its_state():
 
 
 def test_a_prompt_of_an_engine_without_states_arrives():
-    found = arrived(parcels.of_request(request(prompt=prompt(None)), SETTINGS))
+    found = arrived(parcels.encode_request(request(prompt=prompt(None)), SETTINGS))
     assert found is not None
     assert found.prompt is not None
     assert found.prompt.state is None
@@ -237,15 +237,15 @@ def test_a_prompt_of_an_engine_without_states_arrives():
 
 def test_a_request_has_the_same_mark_however_its_prompt_is_sent():
     asked = request(prompt=prompt())
-    whole, near = (parcels.of_request(asked, SETTINGS, made) for made in (None, "take"))
+    whole, near = (parcels.encode_request(asked, SETTINGS, made) for made in (None, "take"))
     assert mark(whole) == mark(near)
-    assert "state" in parcels.unpacked(whole)[1]
-    assert "state" not in parcels.unpacked(near)[1]
+    assert "state" in parcels.unpack_parcel(whole)[1]
+    assert "state" not in parcels.unpack_parcel(near)[1]
 
 
 @given(st.integers(1, 4))
 def test_a_prompt_that_stayed_there_is_cut_as_the_request_has_it(length: int):
-    parcel = parcels.of_request(request(prompt=prompt(STATE[:length])), SETTINGS, "take")
+    parcel = parcels.encode_request(request(prompt=prompt(STATE[:length])), SETTINGS, "take")
     found = arrived(parcel, made={"take": STATE})
     assert found is not None
     assert found.prompt is not None
@@ -256,7 +256,7 @@ def test_a_prompt_that_stayed_there_is_cut_as_the_request_has_it(length: int):
     "there", [{}, {"take": STATE[:3]}, {"take": STATE + 1}, {"take": STATE.astype(np.float64)}]
 )
 def test_a_prompt_that_stayed_there_is_proved_to_be_the_same(there: dict[str, State]):
-    parcel = parcels.of_request(request(prompt=prompt()), SETTINGS, "take")
+    parcel = parcels.encode_request(request(prompt=prompt()), SETTINGS, "take")
     assert arrived(parcel, made=there) is None
 
 
@@ -271,8 +271,8 @@ def test_a_prompt_that_stayed_there_is_proved_to_be_the_same(there: dict[str, St
 def test_a_reference_arrives_as_it_was(
     samples: NDArray[np.float32], latents: dict[str, NDArray[np.float32]], transcript: str
 ):
-    found = parcels.to_reference(
-        parcels.of_reference(Reference("clip", samples, RATE, transcript, latents))
+    found = parcels.decode_reference(
+        parcels.encode_reference(Reference("clip", samples, RATE, transcript, latents))
     )
     assert (found.content, found.rate, found.transcript) == ("clip", RATE, transcript)
     assert found.samples.tobytes() == samples.tobytes()
@@ -282,9 +282,9 @@ def test_a_reference_arrives_as_it_was(
 
 
 def test_a_reference_that_came_altered_is_damage():
-    parcel = parcels.of_reference(reference())
-    with pytest.raises(parcels.Damaged):
-        parcels.to_reference(parcel[:-1] + b"?")
+    parcel = parcels.encode_reference(reference())
+    with pytest.raises(parcels.DamagedParcel):
+        parcels.decode_reference(parcel[:-1] + b"?")
 
 
 # -- takes -----------------------------------------------------------------------------------------
@@ -337,8 +337,8 @@ def test_a_take_is_stored_as_if_it_had_never_travelled():
     ],
 )
 def test_a_take_that_is_none_is_damage(facts: dict[str, Any], arrays: dict[str, Any]):
-    with pytest.raises(parcels.Damaged, match="a take cannot be read"):
-        parcels.to_speech(facts, arrays)
+    with pytest.raises(parcels.DamagedParcel, match="a take cannot be read"):
+        parcels.decode_speech(facts, arrays)
 
 
 # -- settings --------------------------------------------------------------------------------------

@@ -6,24 +6,24 @@ import heapq
 
 import pytest
 
-from narrator.engines.cluster.placing import LEAD, MachineLoad, Placement, Waiting
+from narrator.engines.cluster.placing import LEAD_SECONDS, MachineLoad, Placement, WaitingRequest
 
 MUCH = 10_000.0
 """Seconds that are still to come: nothing is urgent."""
 
 
-def waiting(*seconds: float) -> dict[str, Waiting]:
+def waiting(*seconds: float) -> dict[str, WaitingRequest]:
     """Requests that nothing goes on from."""
-    return {str(n): Waiting(one, one) for n, one in enumerate(seconds)}
+    return {str(n): WaitingRequest(one, one) for n, one in enumerate(seconds)}
 
 
 def placed(places: Placement, unseen: float = 0.0, now: float = 0.0) -> dict[str, str]:
-    return dict(places.placed(now, unseen))
+    return dict(places.place_requests(now, unseen))
 
 
 def full(slots: int, pace: float, seconds: float) -> MachineLoad:
     """A machine whose slots have just begun something."""
-    return MachineLoad(slots, pace, flying={f"old {n}": (0.0, seconds) for n in range(slots)})
+    return MachineLoad(slots, pace, in_flight={f"old {n}": (0.0, seconds) for n in range(slots)})
 
 
 def test_nothing_goes_out_without_machines() -> None:
@@ -31,20 +31,24 @@ def test_nothing_goes_out_without_machines() -> None:
 
 
 def test_what_most_speech_hangs_on_goes_first() -> None:
-    chains = {"short": Waiting(9.0, 9.0), "long": Waiting(5.0, 60.0), "middle": Waiting(5.0, 30.0)}
+    chains = {
+        "short": WaitingRequest(9.0, 9.0),
+        "long": WaitingRequest(5.0, 60.0),
+        "middle": WaitingRequest(5.0, 30.0),
+    }
     places = Placement({"m": MachineLoad(2, 1.0)}, chains)
     assert list(placed(places)) == ["long", "middle"]
     assert list(places.waiting) == ["short"]
 
 
 def test_what_somebody_waits_for_goes_before_all() -> None:
-    chains = {"long": Waiting(5.0, 60.0), "asked": Waiting(2.0, 2.0, first=True)}
+    chains = {"long": WaitingRequest(5.0, 60.0), "asked": WaitingRequest(2.0, 2.0, is_urgent=True)}
     places = Placement({"m": MachineLoad(1, 1.0)}, chains)
     assert list(placed(places)) == ["asked"]
 
 
 def test_the_fastest_machine_has_what_most_hangs_on() -> None:
-    chains = {"short": Waiting(5.0, 5.0), "long": Waiting(5.0, 60.0)}
+    chains = {"short": WaitingRequest(5.0, 5.0), "long": WaitingRequest(5.0, 60.0)}
     places = Placement({"slow": MachineLoad(1, 2.0), "fast": MachineLoad(1, 1.0)}, chains)
     assert placed(places, MUCH) == {"long": "fast", "short": "slow"}
 
@@ -71,35 +75,35 @@ def test_whoever_waits_for_a_fast_machine_is_waited_for_in_turn() -> None:
 
 
 def test_a_longest_chain_is_not_passed_over_by_what_has_time() -> None:
-    chains = {"urgent": Waiting(10.0, 80.0), "short": Waiting(10.0, 10.0)}
+    chains = {"urgent": WaitingRequest(10.0, 80.0), "short": WaitingRequest(10.0, 10.0)}
     places = Placement({"m": MachineLoad(2, 1.0)}, chains)
-    first = next(places.placed(0.0, 0.0))
+    first = next(places.place_requests(0.0, 0.0))
     assert first == ("urgent", "m")
 
 
 def test_an_urgent_chain_waits_for_the_fast_machine() -> None:
-    chains = {"urgent": Waiting(10.0, 80.0), "short": Waiting(5.0, 5.0)}
+    chains = {"urgent": WaitingRequest(10.0, 80.0), "short": WaitingRequest(5.0, 5.0)}
     places = Placement({"slow": MachineLoad(1, 4.0), "fast": full(1, 1.0, 5.0)}, chains)
     assert placed(places) == {"short": "slow"}
 
 
 @pytest.mark.parametrize(("near", "first"), [("m", "1"), ("other", "0")])
 def test_of_equals_a_machine_has_what_it_has_the_beginning_of(near: str, first: str) -> None:
-    chains = {"0": Waiting(5.0, 50.0), "1": Waiting(5.0, 48.0, near=near)}
+    chains = {"0": WaitingRequest(5.0, 50.0), "1": WaitingRequest(5.0, 48.0, origin=near)}
     places = Placement({"m": MachineLoad(1, 1.0)}, chains)
     assert placed(places, MUCH) == {first: "m"}
 
 
 def test_a_near_machine_does_not_make_a_chain_longer() -> None:
-    chains = {"0": Waiting(5.0, 50.0), "1": Waiting(5.0, 20.0, near="m")}
+    chains = {"0": WaitingRequest(5.0, 50.0), "1": WaitingRequest(5.0, 20.0, origin="m")}
     places = Placement({"m": MachineLoad(1, 1.0)}, chains)
     assert placed(places, MUCH) == {"0": "m"}
 
 
 def test_a_slot_that_is_soon_free_has_its_next_on_the_way() -> None:
     places = Placement({"m": full(1, 1.0, 10.0)}, waiting(5.0, 5.0))
-    assert placed(places, MUCH, now=10.0 - LEAD - 0.1) == {}
-    assert placed(places, MUCH, now=10.0 - LEAD + 0.1) == {"0": "m"}
+    assert placed(places, MUCH, now=10.0 - LEAD_SECONDS - 0.1) == {}
+    assert placed(places, MUCH, now=10.0 - LEAD_SECONDS + 0.1) == {"0": "m"}
     assert placed(places, MUCH, now=10.0) == {}
 
 
@@ -107,7 +111,7 @@ def test_no_machine_has_more_than_twice_its_slots() -> None:
     places = Placement({"m": MachineLoad(2, 1.0)}, waiting(*[5.0] * 9))
     for now in range(0, 100, 10):
         placed(places, MUCH, float(now))
-    assert len(places.machines["m"].flying) == 4
+    assert len(places.machines["m"].in_flight) == 4
 
 
 def test_a_machine_whose_pace_is_unknown_has_no_more_than_its_slots() -> None:
@@ -117,33 +121,35 @@ def test_a_machine_whose_pace_is_unknown_has_no_more_than_its_slots() -> None:
 
 
 def test_what_waits_at_a_machine_begins_when_a_slot_is_free() -> None:
-    machine = MachineLoad(1, 1.0, flying={"a": (0.0, 10.0), "b": (9.5, 10.0)})
+    machine = MachineLoad(1, 1.0, in_flight={"a": (0.0, 10.0), "b": (9.5, 10.0)})
     places = Placement({"m": machine}, waiting(5.0))
     assert placed(places, MUCH, now=15.0) == {}  # b may end at 25 at the earliest
-    machine.ended("a", 18.0)
-    assert machine.flying == {"b": (18.0, 10.0)}
+    machine.remove("a", 18.0)
+    assert machine.in_flight == {"b": (18.0, 10.0)}
     assert placed(places, MUCH, now=26.5) == {}
     assert placed(places, MUCH, now=27.5) == {"0": "m"}
 
 
 def test_what_ends_while_slots_are_left_moves_nobody() -> None:
-    machine = MachineLoad(3, 1.0, flying={"a": (0.0, 10.0), "b": (1.0, 10.0)})
-    machine.ended("a", 5.0)
-    machine.ended("unknown", 5.0)
-    assert machine.flying == {"b": (1.0, 10.0)}
+    machine = MachineLoad(3, 1.0, in_flight={"a": (0.0, 10.0), "b": (1.0, 10.0)})
+    machine.remove("a", 5.0)
+    machine.remove("unknown", 5.0)
+    assert machine.in_flight == {"b": (1.0, 10.0)}
 
 
 def test_an_unknown_pace_is_what_others_have() -> None:
     """So a new machine is as good as the mean of those that are known."""
     machines = {"new": MachineLoad(1), "fast": MachineLoad(1, 1.0), "slow": MachineLoad(1, 5.0)}
-    chains = {name: Waiting(5.0, chain) for name, chain in (("a", 50.0), ("b", 40.0), ("c", 30.0))}
+    chains = {
+        name: WaitingRequest(5.0, chain) for name, chain in (("a", 50.0), ("b", 40.0), ("c", 30.0))
+    }
     assert placed(Placement(machines, chains), MUCH) == {"a": "fast", "b": "new", "c": "slow"}
 
 
 def test_a_new_machine_that_is_slow_is_known_before_its_first_take() -> None:
-    new = MachineLoad(2, flying={"first": (0.0, 5.0)})
+    new = MachineLoad(2, in_flight={"first": (0.0, 5.0)})
     places = Placement({"new": new, "fast": full(1, 1.0, 0.0)}, waiting(5.0))
-    places.machines["fast"].flying = {"old": (36.0, 9.0)}
+    places.machines["fast"].in_flight = {"old": (36.0, 9.0)}
     assert placed(places, now=40.0) == {}  # eight seconds for each at least, and five on fast
 
 
@@ -171,19 +177,19 @@ def simulated(chains: list[list[float]], speeds: tuple[float, ...], slots: int) 
         taken = 0.0
         while ready and len(places.waiting) < places.slots:
             key = ready.pop(0)
-            places.waiting[key] = Waiting(left[key][0], sum(left[key]))
+            places.waiting[key] = WaitingRequest(left[key][0], sum(left[key]))
             taken += left[key][0]
         return taken
 
     while ready or ends or places.waiting:
         unseen -= fill(ready)
-        for key, name in list(places.placed(now, unseen)):
+        for key, name in list(places.place_requests(now, unseen)):
             began = max(now, heapq.heappop(free[name]))
             end = began + left[key][0] / speeds[int(name)]
             heapq.heappush(free[name], end)
             heapq.heappush(ends, (end, key, name, end - began))
         now, key, name, took = heapq.heappop(ends)
-        places.machines[name].ended(key, now)
+        places.machines[name].remove(key, now)
         places.machines[name].learn(left[key].pop(0), took)
         if left[key]:
             ready = sorted([*ready, key], key=lambda key: -sum(left[key]))

@@ -11,7 +11,7 @@ import pytest
 
 from narrator.engines import Ahead, Outcome, Prompt, Request, Speech
 from narrator.engines.cluster import parcels
-from narrator.engines.cluster.session import MOST_FAULTS, ClusterPatience, ClusterSession
+from narrator.engines.cluster.session import MAX_FAULTS, ClusterPatience, ClusterSession
 from narrator.errors import EngineFailure, EngineUnavailable
 from tests.clusters import FakeCluster, FakeMachine, reference, request
 from tests.fakes import HumEngine, hum
@@ -58,7 +58,7 @@ class Client:
 
     @property
     def again(self) -> int:
-        return self.session.again
+        return self.session.resent_count
 
     def count(self, word: str) -> int:
         return sum(word in one for one in self.told)
@@ -161,7 +161,7 @@ def test_who_leaves_drops_what_is_out():
 def test_a_machine_that_cannot_speak_as_planned_is_refused_in_words_once(
     machine: FakeMachine, why: str
 ):
-    client = of(machine, FakeMachine("studio"), again=10.0)
+    client = of(machine, FakeMachine("studio"), retry_refused=10.0)
     client.said(*several())
     client.rest(60)
     assert not machine.texts
@@ -214,7 +214,7 @@ def test_what_a_machine_had_that_goes_is_sent_again_and_counted():
     client.cluster.come(studio)
     client.until(lambda: len(client.outcomes) == 2)
     assert keys_of(client.outcomes) == {"0", "1"}
-    assert (client.again, client.session.twice) == (2, 0)
+    assert (client.again, client.session.duplicate_count) == (2, 0)
     assert client.count("mini has gone") == 1
     assert ", 2 sent again: " in client.session.note
 
@@ -222,7 +222,7 @@ def test_what_a_machine_had_that_goes_is_sent_again_and_counted():
 def silent_with(count: int, **more: Any) -> tuple[Client, FakeMachine, FakeMachine]:
     """A machine that fell silent with so many requests, and one that speaks them."""
     mini, studio = FakeMachine("mini", works=False, **more), FakeMachine("studio")
-    client = of(mini, silent=20.0)
+    client = of(mini, silence=20.0)
     client.add(*several(count))
     client.until(lambda: len(mini.waiting) == count)
     client.cluster.come(studio)
@@ -252,7 +252,7 @@ def test_of_two_takes_the_first_is_taken_and_the_second_is_counted():
     client.cluster.work(mini)
     client.rest(2)
     assert len(client.outcomes) == 2
-    assert client.session.twice == 2
+    assert client.session.duplicate_count == 2
 
 
 def test_a_silent_machine_may_be_first_all_the_same():
@@ -264,7 +264,7 @@ def test_a_silent_machine_may_be_first_all_the_same():
     client.until(lambda: len(client.outcomes) == 2)
     client.cluster.work(studio)
     client.rest(2)
-    assert client.session.twice == 2
+    assert client.session.duplicate_count == 2
 
 
 def test_a_take_that_came_second_leaves_no_slot_taken():
@@ -293,7 +293,7 @@ def test_a_machine_that_comes_back_speaks_again():
 
 
 def test_a_request_at_which_many_machines_die_fails():
-    client = of(deaths=3)
+    client = of(max_deaths=3)
     client.add(request())
     for n in range(3):
         mini = FakeMachine(f"mini{n}", works=False)
@@ -353,7 +353,7 @@ def test_no_machine_is_to_blame_for_a_scheduler_that_goes():
     ],
 )
 def test_nobody_for_long_ends_it_with_the_reason(machines: list[FakeMachine], away: bool, why: str):
-    client = of(*machines, nobody=120.0)
+    client = of(*machines, no_machine=120.0)
     client.cluster.away = away
     client.add(request())
     with pytest.raises(EngineUnavailable) as caught:
@@ -378,27 +378,27 @@ def test_an_answer_that_is_none_is_asked_for_again(answer: bytes | str):
 def test_faults_that_are_not_in_a_row_are_no_reason_to_refuse():
     mini = FakeMachine("mini", slots=1)
     client = of(mini)
-    for one in several(2 * MOST_FAULTS):
+    for one in several(2 * MAX_FAULTS):
         mini.answers = [DAMAGED]
         client.said(one)
     assert not client.count("refused")
 
 
 def test_faults_in_a_row_refuse_a_machine_that_is_asked_again_later():
-    mini, studio = FakeMachine("mini", slots=1, answers=[DAMAGED] * MOST_FAULTS), FakeMachine("b")
+    mini, studio = FakeMachine("mini", slots=1, answers=[DAMAGED] * MAX_FAULTS), FakeMachine("b")
     client = of(mini)
     client.add(request())
     client.until(lambda: client.count("mini is refused: what it is asked fails"))
     client.cluster.come(studio)
     client.until(lambda: client.outcomes)
-    assert len(mini.texts) == MOST_FAULTS
+    assert len(mini.texts) == MAX_FAULTS
     client.cluster.go(studio)
     client.said(*several(2))
-    assert len(mini.texts) == MOST_FAULTS + 2
+    assert len(mini.texts) == MAX_FAULTS + 2
 
 
 def test_what_a_machine_refuses_while_it_speaks_others_speak():
-    mini = FakeMachine("mini", answers=[parcels.packed({"refused": "its GPU is gone"})])
+    mini = FakeMachine("mini", answers=[parcels.pack_parcel({"refused": "its GPU is gone"})])
     client = of(mini)
     client.add(request())
     client.until(lambda: client.count("mini is refused: its GPU is gone"))

@@ -22,7 +22,7 @@ from narrator.engines.cosyvoice2 import loaded as loading
 from narrator.engines.cosyvoice2.engine import CosyVoice2Engine
 from narrator.engines.cosyvoice2.loaded import LoadedCosyVoice2
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings, CosyVoice2Voice
-from narrator.engines.mlx.loaded import keep, kept
+from narrator.engines.mlx.loaded import load_arrays, save_arrays
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure, EngineUnavailable
 from tests.effort import quick
@@ -172,7 +172,7 @@ def test_each_mode_gives_the_model_its_sequence(make: Make) -> None:
         ),
     ]
     for asked, (text, prefix, instruction, speaker) in cases:
-        given = model.asked(asked, print)
+        given = model.model_request(asked, print)
         tokens = None if given.prefix_tokens is None else given.prefix_tokens.tolist()
         assert (given.prompt_text, tokens) == (text, prefix), asked
         assert (given.instruction, given.speaker) == (instruction, speaker), asked
@@ -185,15 +185,17 @@ def test_each_mode_gives_the_model_its_sequence(make: Make) -> None:
 
 def test_lengths_and_seed_come_with_the_request(make: Make) -> None:
     model = loaded(make(earliest_stop=0.5))
-    first = model.asked(request(voice=CY, expected=3.0), print)
+    first = model.model_request(request(voice=CY, expected=3.0), print)
     own = {"earliest_stop": 0.1}
-    second = model.asked(request(voice=CY, expected=3.0, attempt=1, parameters=own), print)
+    second = model.model_request(request(voice=CY, expected=3.0, attempt=1, parameters=own), print)
     assert (first.min_len, first.max_len) == (37, 225)
     assert second.min_len == 7
     assert first.seed != second.seed
     long = Prompt("Long.", BEFORE.samples, np.zeros(600, np.int32))
     asked = request(voice=CY, mode="continuation", prompt=long, expected=10.0)
-    assert model.asked(asked, print).max_len == 350  # 29 s are not to be had, but 14 s are needed
+    assert (
+        model.model_request(asked, print).max_len == 350
+    )  # 29 s are not to be had, but 14 s are needed
 
 
 @pytest.mark.parametrize(
@@ -207,13 +209,13 @@ def test_lengths_and_seed_come_with_the_request(make: Make) -> None:
 )
 def test_what_a_mode_lacks_is_the_requests_failure(make: Make, asked: Request) -> None:
     with pytest.raises(EngineFailure, match="lacks its reference or prompt"):
-        loaded(make()).asked(asked, print)
+        loaded(make()).model_request(asked, print)
 
 
 def test_a_stored_speaker_that_is_not_there_ends_the_run(make: Make) -> None:
     nobody = replace(CY, own={"cosyvoice2": CosyVoice2Voice(speaker="nobody")})
     with pytest.raises(EngineUnavailable, match=r"Cy: no speaker 'nobody'.*there are: 'tiny_spk'"):
-        loaded(make()).asked(request(voice=nobody), print)
+        loaded(make()).model_request(request(voice=nobody), print)
 
 
 def test_a_stored_speaker_that_is_not_there_is_a_problem_before_anything_is_loaded(
@@ -248,10 +250,10 @@ def test_a_clip_is_encoded_once(
     monkeypatch.setattr(cosyvoice2.CosyVoice2, "reference", counted)
     told: list[str] = []
     first = loaded(make())
-    heard = first.heard(clip(), told.append)
+    heard = first.encode_clip(clip(), told.append)
     assert told == ["encoding a voice …"]
-    assert first.heard(clip()) is heard
-    again = loaded(make()).heard(clip())
+    assert first.encode_clip(clip()) is heard
+    again = loaded(make()).encode_clip(clip())
     assert all(
         np.array_equal(getattr(again, part), getattr(heard, part))
         for part in ("tokens", "mel", "speaker")
@@ -261,7 +263,7 @@ def test_a_clip_is_encoded_once(
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    assert np.array_equal(loaded(make()).heard(clip()).mel, heard.mel)
+    assert np.array_equal(loaded(make()).encode_clip(clip()).mel, heard.mel)
     assert len(calls) == 2
 
 
@@ -271,7 +273,7 @@ def test_a_preset_brings_its_encoding(make: Make, tmp_path: Path) -> None:
     assert sorted(name.rpartition(".")[2] for name in own) == ["mel", "speaker", "tokens"]
     shutil.rmtree(tmp_path / "voices")
     theirs = {name: array + 1 if name.endswith("speaker") else array for name, array in own.items()}
-    heard = loaded(make()).heard(replace(clip(), latents=theirs))
+    heard = loaded(make()).encode_clip(replace(clip(), latents=theirs))
     speaker = next(array for name, array in theirs.items() if name.endswith("speaker"))
     assert np.array_equal(heard.speaker, speaker)
     assert not (tmp_path / "voices").exists()
@@ -299,7 +301,7 @@ WRONG: dict[str, Callable[[str, np.ndarray], np.ndarray]] = {
 def test_an_encoding_that_is_not_of_the_sound_is_told_and_made_anew(make: Make, how: str) -> None:
     own, told = make().encode_reference(clip()), list[str]()
     wrong = {name: WRONG[how](name.rpartition(".")[2], array) for name, array in own.items()}
-    heard = loaded(make()).heard(replace(clip(), latents=wrong), told.append)
+    heard = loaded(make()).encode_clip(replace(clip(), latents=wrong), told.append)
     assert any("not of its sound" in line for line in told)
     assert {f"{name.rpartition('.')[0]}.mel" for name in own} <= own.keys()
     assert any(np.array_equal(heard.mel, array) for array in own.values())
@@ -308,16 +310,16 @@ def test_an_encoding_that_is_not_of_the_sound_is_told_and_made_anew(make: Make, 
 def test_what_was_kept_with_tokens_that_the_model_has_not_is_made_anew(
     make: Make, tmp_path: Path
 ) -> None:
-    own = loaded(make()).heard(clip())
+    own = loaded(make()).encode_clip(clip())
     path = next((tmp_path / "voices").glob("*.npz"))
-    keep(path, {**kept(path), "tokens": own.tokens.astype(np.float32) + 9000})
-    assert np.array_equal(loaded(make()).heard(clip()).tokens, own.tokens)
+    save_arrays(path, {**load_arrays(path), "tokens": own.tokens.astype(np.float32) + 9000})
+    assert np.array_equal(loaded(make()).encode_clip(clip()).tokens, own.tokens)
 
 
 def test_a_clip_that_is_too_long_is_refused_but_for_a_pause_at_its_end(make: Make) -> None:
     model = loaded(make())
     with pytest.raises(EngineFailure, match=r"hears 30 s of a reference.*has 31.0: cut it"):
-        model.heard(clip(31.0, "long"))
+        model.encode_clip(clip(31.0, "long"))
     assert len(model._audible(clip(30.3))) == 30 * 48_000
 
 
@@ -330,16 +332,16 @@ def became(tokens: np.ndarray) -> cosyvoice2.Speech:
 
 def test_a_take_has_its_tokens_and_what_they_show_to_be_wrong(make: Make) -> None:
     model = loaded(make())
-    asked = model.asked(request(voice=CY, mode="continuation", prompt=BEFORE), print)
+    asked = model.model_request(request(voice=CY, mode="continuation", prompt=BEFORE), print)
     said = np.random.default_rng(0).integers(0, 700, 100).astype(np.int32)
-    speech = model.said(asked, became(said))
+    speech = model.to_speech(asked, became(said))
     assert (speech.patches, speech.wrong) == (100, "")
     assert speech.state is not None
     assert np.array_equal(speech.state, said)
-    assert "of the prompt" in model.said(asked, became(np.append(STATE, said))).wrong
-    assert "second time" in model.said(asked, became(np.append(said, said))).wrong
+    assert "of the prompt" in model.to_speech(asked, became(np.append(STATE, said))).wrong
+    assert "second time" in model.to_speech(asked, became(np.append(said, said))).wrong
     with pytest.raises(EngineFailure, match="said nothing"):
-        model.said(asked, became(said[:0]))
+        model.to_speech(asked, became(said[:0]))
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from narrator.engines.draft import espeak
 from narrator.engines.draft.espeak import DraftEngine, DraftProgram
 from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
-from narrator.engines.workers import AHEAD, Worker, WorkerSession
+from narrator.engines.workers import REQUESTS_PER_WORKER, Worker, WorkerSession
 from narrator.errors import EngineUnavailable
 from narrator.speech import checks
 from tests.effort import quick
@@ -502,5 +502,5 @@ def test_a_full_session_keeps_every_worker_busy() -> None:
     with closing(DraftEngine(workers=2).start()) as session:
         for number in range(session.slots):
             session.add(request("Yes.", key=str(number)))
-        assert all(len(worker.requests) == AHEAD for worker in session._workers)
+        assert all(len(worker.requests) == REQUESTS_PER_WORKER for worker in session._workers)
         assert len(run_added(session, session.slots)) == session.slots

@@ -28,8 +28,8 @@ import pytest
 
 from narrator.engines import Outcome, Prompt, Request, Speech, speak
 from narrator.engines.mlx import apart, worker
-from narrator.engines.mlx.apart import Died, ModelProcess, ModelProcesses, SessionApart
-from narrator.engines.mlx.loaded import Corrupt, Loading
+from narrator.engines.mlx.apart import ModelProcess, ModelProcesses, ProcessDied, ProcessSession
+from narrator.engines.mlx.loaded import CorruptProcess, Loading
 from narrator.engines.voice import Reference, Voice
 from narrator.engines.voxcpm2.loaded import LoadingVoxCPM2
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
@@ -143,7 +143,7 @@ class Thread(threading.Thread):
             worker.serve(self, self.receive, hummer)  # type: ignore[arg-type]
         except (Killed, EOFError, OSError):
             self.code = -signal.SIGKILL
-        except Corrupt as error:
+        except CorruptProcess as error:
             self.said.write(f"{error}\n".encode())
             self.code = 1
         self.connection.close()
@@ -188,7 +188,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
         machine.processes.append(Thread(machine, theirs, said))
         return ours, machine.processes[-1]
 
-    monkeypatch.setattr(apart, "started", started)
+    monkeypatch.setattr(apart, "start_process", started)
     yield machine
     gc.collect()  # what a test caught holds on to the frames that it came through
     for process in machine.processes:
@@ -207,7 +207,7 @@ def spoken(
     texts: tuple[str, ...] = TEXTS, tell: Callable[[str], None] = lambda what: None
 ) -> dict[str, Outcome]:
     """All of them by a session, each once."""
-    session = SessionApart(ModelProcesses(LOADING, Path("slots.json")), tell)
+    session = ProcessSession(ModelProcesses(LOADING, Path("slots.json")), tell)
     found: dict[str, Outcome] = {}
     try:
         for asked, outcome in speak(session, map(request, texts)):
@@ -262,7 +262,7 @@ def test_a_process_that_hangs_is_ended_and_costs_no_take(
     undisturbed, told = takes(spoken()), list[str]()
     machine.messages.clear()
     machine.die = lambda number, name: "hangs" if number == 6 else None
-    monkeypatch.setattr(apart, "SILENCE", 0.2)
+    monkeypatch.setattr(apart, "ANSWER_TIMEOUT", 0.2)
     assert takes(spoken(tell=told.append)) == undisturbed
     assert "the model's process has not answered for 0 s; a new one goes on" in told
 
@@ -293,7 +293,7 @@ def test_process_after_process_that_dies_is_the_machines(machine: Machine, name:
     machine.die = lambda number, what: "after" if what == name else None
     with pytest.raises(EngineUnavailable, match=r"SIGKILL.*5 in a row.*narrator doctor"):
         spoken()
-    assert len(machine.processes) == apart.MOST_DEATHS
+    assert len(machine.processes) == apart.MAX_DEATHS
 
 
 def test_a_take_between_two_deaths_begins_the_count_anew(machine: Machine) -> None:
@@ -307,7 +307,7 @@ def test_a_take_between_two_deaths_begins_the_count_anew(machine: Machine) -> No
 
     machine.die = after_each_take
     assert len(takes(spoken(tuple(f"{n}." for n in range(12))))) == 12
-    assert len(machine.processes) > apart.MOST_DEATHS
+    assert len(machine.processes) > apart.MAX_DEATHS
 
 
 @pytest.mark.parametrize("error", [EngineUnavailable("no room\nat all"), StorageError("full")])
@@ -365,7 +365,7 @@ def test_what_cannot_go_on_there_goes_on_in_another_process(machine: Machine) ->
 
     def thrashing(asked: Request) -> NarratorError | None:
         failed.append(asked.key)
-        return Corrupt("Cache thrashing is happening") if len(failed) == 3 else None
+        return CorruptProcess("Cache thrashing is happening") if len(failed) == 3 else None
 
     machine.fault = thrashing
     assert len(takes(spoken(tell=told.append))) == 5
@@ -373,7 +373,7 @@ def test_what_cannot_go_on_there_goes_on_in_another_process(machine: Machine) ->
 
 
 def test_slots_and_notes_are_the_other_sides_and_tell_of_deaths(machine: Machine) -> None:
-    session = SessionApart(ModelProcesses(LOADING, Path("slots.json")))
+    session = ProcessSession(ModelProcesses(LOADING, Path("slots.json")))
     assert (session.slots, session.busy, session.note) == (2, 0.5, "2 slots")
     machine.die = lambda number, name: "after" if number == 3 else None
     session.add(request("One."))
@@ -391,7 +391,7 @@ def test_all_of_a_request_goes_there_but_what_stays_with_its_owner(machine: Mach
         reference=clip,
         prompt=Prompt("Before.", lambda: np.ones(5, np.float32), latents),
     )
-    session = SessionApart(ModelProcesses(LOADING, Path("slots.json")))
+    session = ProcessSession(ModelProcesses(LOADING, Path("slots.json")))
     session.add(asked)
     while not session.advance():
         pass
@@ -413,14 +413,14 @@ def test_sessions_and_encodings_share_a_process_and_its_death(machine: Machine) 
         Reference("c", np.ones(9), 48_000, "Said"),
     )
     for _ in range(2):
-        session = SessionApart(shared)
+        session = ProcessSession(shared)
         session.add(request("One."))
         assert "e1" in shared.encoded(clip)
         while not session.advance():
             pass
         session.close()
     assert len(machine.processes) == 1
-    session = SessionApart(shared)
+    session = ProcessSession(shared)
     session.add(request("One."))
     died = len(machine.messages) + 1
     machine.die = lambda number, name: "before" if number == died else None
@@ -447,8 +447,8 @@ def test_a_process_that_was_left_in_the_middle_is_not_asked_again(machine: Machi
 
     shared = ModelProcesses(LOADING, Path("slots.json"))
     with pytest.raises(KeyboardInterrupt):
-        SessionApart(shared, interrupted)
-    session = SessionApart(shared)
+        ProcessSession(shared, interrupted)
+    session = ProcessSession(shared)
     session.close()
     assert len(machine.processes) == 2
 
@@ -471,9 +471,11 @@ LoadingVoxCPM2.load = load
 main(int"""
     monkeypatch.setattr(apart, "_START", apart._START.replace("main(int", thrashing))
     process = ModelProcess()
-    with pytest.raises(Died, match="ended with code 1: RuntimeError: Cache thrashing is happening"):
+    with pytest.raises(
+        ProcessDied, match="ended with code 1: RuntimeError: Cache thrashing is happening"
+    ):
         process.call("load", LOADING)
-    assert not process.alive
+    assert not process.is_alive
 
 
 class Unreadable:
@@ -492,9 +494,9 @@ class Unreadable:
 )
 def test_a_mistake_of_ours_is_no_endless_wait(name: str, given: object, said: str) -> None:
     process = ModelProcess()
-    with pytest.raises(Died, match=f"ended with code 1: {said}"):
+    with pytest.raises(ProcessDied, match=f"ended with code 1: {said}"):
         process.call(name, given)
-    with pytest.raises(Died, match=f"ended with code 1: {said}"):
+    with pytest.raises(ProcessDied, match=f"ended with code 1: {said}"):
         process.call("load", LOADING)
 
 

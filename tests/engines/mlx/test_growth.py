@@ -31,7 +31,7 @@ def test_slots_double_until_they_do_not_pay() -> None:
 def test_what_pays_for_ever_ends_at_the_most() -> None:
     growth = Growth(2, False, always)
     run(growth, lambda rows: 1.0)
-    assert (growth.slots, growth.settled) == (Growth.MOST, True)
+    assert (growth.slots, growth.settled) == (Growth.MAX_SLOTS, True)
 
 
 def test_memory_ends_it() -> None:
@@ -56,9 +56,9 @@ def test_steps_with_empty_slots_say_nothing() -> None:
 
 def test_a_hiccup_decides_nothing() -> None:
     growth = Growth(2, False, always)
-    for _ in range(Growth.WARM + Growth.STEPS):
+    for _ in range(Growth.WARM_UP_STEPS + Growth.MEASURED_STEPS):
         growth.step(2, 1.0)
-    for count in range(Growth.WARM + Growth.STEPS):
+    for count in range(Growth.WARM_UP_STEPS + Growth.MEASURED_STEPS):
         growth.step(4, 50.0 if count % 3 == 0 else 1.0)
     assert growth.slots == 8
 
@@ -80,7 +80,7 @@ def test_what_was_found_is_kept(tmp_path: Path) -> None:
     found = recall(tmp_path / "slots.json", "this", always)
     assert (found.slots, found.settled) == (8, True)
     other = recall(tmp_path / "slots.json", "another", always)
-    assert (other.slots, other.settled) == (Growth.FIRST, False)
+    assert (other.slots, other.settled) == (Growth.FIRST_SLOTS, False)
 
 
 def test_where_the_first_slots_do_not_fit_there_is_one(tmp_path: Path) -> None:
@@ -92,12 +92,12 @@ def test_where_the_first_slots_do_not_fit_there_is_one(tmp_path: Path) -> None:
 
     found = recall(tmp_path / "slots.json", "this", fits)
     assert (found.slots, found.settled) == (1, False)
-    assert asked == [(0, Growth.FIRST)]
+    assert asked == [(0, Growth.FIRST_SLOTS)]
 
 
 def test_an_unfinished_search_goes_on_from_what_it_knew(tmp_path: Path) -> None:
     growth = Growth(2, False, always)
-    run(growth, lambda rows: 1.0, 2 * (Growth.WARM + Growth.STEPS) + 1)
+    run(growth, lambda rows: 1.0, 2 * (Growth.WARM_UP_STEPS + Growth.MEASURED_STEPS) + 1)
     assert growth.slots == 8
     remember(tmp_path / "slots.json", "this", growth)
     found = recall(tmp_path / "slots.json", "this", always)
@@ -118,7 +118,7 @@ def test_what_memory_did_not_hold_may_be_tried_again(tmp_path: Path) -> None:
 def test_a_torn_file_costs_finding_it_again(tmp_path: Path, torn: str) -> None:
     path = tmp_path / "slots.json"
     path.write_text(torn, "latin-1")
-    assert recall(path, "this", always).slots == Growth.FIRST
+    assert recall(path, "this", always).slots == Growth.FIRST_SLOTS
     remember(path, "this", Growth(8, True, always))
     assert recall(path, "this", always).slots == 8
 

@@ -19,7 +19,7 @@ import pytest
 from narrator.engines import Outcome, Prompt, Request, speak
 from narrator.engines.server.engine import ServerEngine
 from narrator.engines.server.meeting import Patience
-from narrator.engines.server.session import Bearing, ServerSession
+from narrator.engines.server.session import ConcurrencyLimit, ServerSession
 from narrator.engines.server.settings import ServerSettings, ServerVoice
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineUnavailable
@@ -28,7 +28,7 @@ from tests.effort import quick
 from tests.engines.server import standins
 from tests.engines.server.standins import Answering, StandIn, serving
 
-QUICK = Patience(first=0.01, most=0.05, gone=1.5)
+QUICK = Patience(first=0.01, max_pause=0.05, gone=1.5)
 KEY = "sk-Not-A-Real-Key-0123456789"
 DIALECTS = ("openai", "vllm-omni", "nano-vllm-voxcpm")
 VOICE = Voice("narrator", own={"server": ServerVoice(voice="alloy")})
@@ -566,21 +566,21 @@ def test_a_server_that_bears_more_is_given_more(faulty: Faulty, tmp_path: Path):
 
 
 def test_what_a_server_bears_is_grown_by_one_and_halved():
-    bearing = Bearing(16)
+    bearing = ConcurrencyLimit(16)
     for _ in range(6):
-        bearing.well(full=True)
+        bearing.record_success(was_full=True)
     assert bearing.limit == 8
-    bearing.well(full=False)
+    bearing.record_success(was_full=False)
     assert bearing.limit == 8
     bearing.lower(1.0, "429")
     assert bearing.limit == 4
     bearing.lower(1.0, "429")  # it was out at the same time
     assert bearing.limit == 4
     for _ in range(4):
-        bearing.well(full=True)
+        bearing.record_success(was_full=True)
     assert bearing.limit == 5
     for _ in range(200):
-        bearing.well(full=True)
+        bearing.record_success(was_full=True)
     assert bearing.limit == 16
 
 

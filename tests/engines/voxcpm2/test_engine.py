@@ -21,11 +21,11 @@ import pytest
 import voxcpm2
 from narrator import engines, files
 from narrator.engines import Outcome, Prompt, Request, Speech, machine
-from narrator.engines.asking import lengths, noise_seed
+from narrator.engines.asking import noise_seed, step_limits
 from narrator.engines.mlx import engine as engine_module
 from narrator.engines.mlx import memory as mlx_memory
 from narrator.engines.mlx import session as room
-from narrator.engines.mlx.apart import SessionApart
+from narrator.engines.mlx.apart import ProcessSession
 from narrator.engines.mlx.loaded import Tell
 from narrator.engines.mlx.session import ModelSession
 from narrator.engines.voice import Reference, Voice
@@ -318,11 +318,11 @@ def test_solver_guards_and_seed_come_with_the_request(make: Make) -> None:
 
 
 def test_lengths_follow_the_text_and_the_horizon() -> None:
-    assert lengths(10.0, 0.25, 0.0, PATCH) == (15, 166)
-    least, most = lengths(10.0, 0.25, 15.0, PATCH)
+    assert step_limits(10.0, 0.25, 0.0, PATCH) == (15, 166)
+    least, most = step_limits(10.0, 0.25, 15.0, PATCH)
     assert (least, most) == (15, 88)  # 29 s less 15, not 26.5 s
-    assert lengths(10.0, 0.25, 28.0, PATCH)[1] == 88  # never less than the text needs
-    least, most = lengths(0.1, 0.0, 0.0, PATCH)
+    assert step_limits(10.0, 0.25, 28.0, PATCH)[1] == 88  # never less than the text needs
+    least, most = step_limits(0.1, 0.0, 0.0, PATCH)
     assert least == 2
     assert most >= 4
 
@@ -425,7 +425,7 @@ def test_a_take_is_what_the_model_says(make: Make, alone: dict[str, Outcome]) ->
     assert asked.reference is not None
     assert asked.prompt is not None
     session = engine.start()
-    least, most = lengths(asked.expected, 0.25, 3 * PATCH, PATCH)
+    least, most = step_limits(asked.expected, 0.25, 3 * PATCH, PATCH)
     speech = session._model.generate(
         "Nobody knew.",
         reference=latents_of(engine, asked.reference),
@@ -666,7 +666,7 @@ def test_takes_that_are_decoded_count_as_rows_that_ran(
 ) -> None:
     failing(monkeypatch, lambda number: number == 1)
     session = make(slots=8).start()
-    monkeypatch.setattr(loaded, "lengths", lambda *_: (3, 3))  # all of them end with one step
+    monkeypatch.setattr(loaded, "step_limits", lambda *_: (3, 3))  # all of them end with one step
     assert len(speak(session, [request(f"{n}.") for n in range(8)])) == 8
     assert session.slots == 4  # half of eight that were decoded, while no row ran
     session.close()
@@ -848,7 +848,7 @@ def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
     error: str,
 ) -> None:
     """Once in a run of two takes of three patches, at every call of it."""
-    monkeypatch.setattr(loaded, "lengths", lambda *_: (2, 3))
+    monkeypatch.setattr(loaded, "step_limits", lambda *_: (2, 3))
     arm = failing_once(monkeypatch, place, name, error, late=late)
     engine = make(slots=1)
 
@@ -870,7 +870,7 @@ def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
 def test_out_of_memory_at_any_step_of_several_rows_loses_nothing(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loaded, "lengths", lambda *_: (2, 4))
+    monkeypatch.setattr(loaded, "step_limits", lambda *_: (2, 4))
     arm = failing_once(monkeypatch, generate.Batch, "step", OUT, late=True)
     engine = make(slots=2)
     undisturbed, many, first = dict[str, Outcome](), 1, 0
@@ -971,7 +971,7 @@ def test_a_process_that_is_killed_costs_no_take(
 ) -> None:
     engine, told, killed = make(slots=1, process="own"), list[str](), list[int]()
     session = engine.start(told.append)
-    assert isinstance(session, SessionApart)
+    assert isinstance(session, ProcessSession)
 
     def kill() -> None:
         process = session._process._process
@@ -1091,10 +1091,10 @@ def test_one_model_serves_all_sessions(make: Make, monkeypatch: pytest.MonkeyPat
 def test_auto_finds_the_slots_while_it_works_and_keeps_them(
     make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room.Growth, "WARM", 0)
-    monkeypatch.setattr(room.Growth, "STEPS", 2)
-    monkeypatch.setattr(room.Growth, "GAIN", 0.0)
-    monkeypatch.setattr(room.Growth, "MOST", 4)
+    monkeypatch.setattr(room.Growth, "WARM_UP_STEPS", 0)
+    monkeypatch.setattr(room.Growth, "MEASURED_STEPS", 2)
+    monkeypatch.setattr(room.Growth, "MIN_GAIN", 0.0)
+    monkeypatch.setattr(room.Growth, "MAX_SLOTS", 4)
     engine = make(slots="auto")
     session = engine.start()
     assert (session.slots, session.note) == (2, "2 slots so far")
@@ -1115,7 +1115,7 @@ def test_the_first_slots_are_those_that_memory_is_known_to_hold(
     model = engine._load(print).model
     one, two = model.needs(1), model.needs(2)
     limit = mx.get_active_memory() + one + (two - one) * (rows - 1)
-    monkeypatch.setattr(room, "room", lambda: limit)
+    monkeypatch.setattr(room, "usable_memory", lambda: limit)
     session = engine.start()
     assert session.slots == slots
     session.close()
@@ -1128,7 +1128,7 @@ def test_what_a_doubling_needs_is_known_before_it_has_happened(
     engine = make(slots="auto")
     model = engine._load(print).model
     monkeypatch.setattr(mx, "get_peak_memory", mx.get_active_memory)
-    monkeypatch.setattr(room, "room", lambda: mx.get_active_memory() + model.needs(4) - 1)
+    monkeypatch.setattr(room, "usable_memory", lambda: mx.get_active_memory() + model.needs(4) - 1)
     session = engine.start()
     assert session._growth._fits(2, 3)
     assert not session._growth._fits(2, 4)
@@ -1140,7 +1140,7 @@ def test_room_is_left_to_others_and_to_what_hears(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(mlx_memory, "device_memory", lambda total=total: int(total))
         found = object() if hears else None
         monkeypatch.setattr("importlib.util.find_spec", lambda name, found=found: found)
-        assert mlx_memory.room() == left
+        assert mlx_memory.usable_memory() == left
 
 
 def test_a_fine_tuned_voice_is_named_and_heard(make: Make, tmp_path: Path) -> None:
