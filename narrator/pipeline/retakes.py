@@ -217,7 +217,7 @@ class Retaking:
     steps: Sequence[Step]
     requests: Sequence[Request]
     _found: Mapping[str, _Found]
-    _usual: Mapping[str, render.Usual]
+    _usual: Mapping[str, render.SpeakerStats]
     _ear: Ear | None
 
     @classmethod
@@ -247,7 +247,7 @@ class Retaking:
             for request in _requests(book, step, count, seed, parameters, tell)
         ]
         found = {step.key: _Found([], []) for step in steps}
-        usual = render.usual_of(book.steps, book.takes.current)
+        usual = render.collect_stats(book.steps, book.takes.current)
         ear = choosing.ear_of(book.project.manifest.checks, book.project.root)
         return cls(book, steps, requests, found, usual, ear)
 
@@ -258,7 +258,7 @@ class Retaking:
             kept.failures.append(str(outcome.failure))
             return ()
         checks, engine = self.book.project.manifest.checks, self.engine_of(request)
-        medians = self._usual.get(request.voice.speaker, render.Usual()).medians()
+        medians = self._usual.get(request.voice.speaker, render.SpeakerStats()).medians()
         rules = Rules(checks.tries, checks.loudness)
         verdict = examined(speech, request, engine, rules, *medians)
         if self._ear and not verdict.faults:

@@ -31,12 +31,12 @@ class Seen:
 
 def of(book: BookPlan, steps: Sequence[Step]) -> Mapping[str, Seen]:
     """What is there of the steps of a chapter, by their ids. Raises StorageError."""
-    wanted = {step.key for step in steps} | {step.parent for step in steps if step.parent}
-    takes = {key: take for key in wanted if (take := book.store.find(key))}
-    return {step.id: _seen(book, step, takes) for step in steps}
+    step_keys = {step.key for step in steps} | {step.parent for step in steps if step.parent}
+    takes = {key: take for key in step_keys if (take := book.store.find(key))}
+    return {step.id: _chunk_state(book, step, takes) for step in steps}
 
 
-def _seen(book: BookPlan, step: Step, takes: Mapping[str, Record]) -> Seen:
+def _chunk_state(book: BookPlan, step: Step, takes: Mapping[str, Record]) -> Seen:
     take = takes.get(step.key)
     if take is None:
         flag = book.store.flag(step.key)

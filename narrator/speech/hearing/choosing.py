@@ -34,28 +34,32 @@ _PACKAGES = ("faster-whisper", "pocketsphinx", "mlx-qwen3-asr")
 
 def named(spec: str) -> str:
     """The hub id of what people call `recogniser`, small.en or qwen3-0.6b; others as they are."""
-    return NAMES.get(_usual() if spec == "recogniser" else spec, spec)
+    return NAMES.get(_default_name() if spec == "recogniser" else spec, spec)
 
 
 def find(spec: str, root: Path | None = None, tell: Tell = models.quiet) -> Model:
     """Where what listens is: auto, a name, a hub id, or a folder."""
     spec = named("recogniser" if spec == "auto" else spec)
     for layout in LAYOUTS:
-        found = models.find_as(layout, spec, root=root, tell=tell)
-        if found.path is not None:
-            return found
+        model = models.find_as(layout, spec, root=root, tell=tell)
+        if model.path is not None:
+            return model
     place = models.place_of(spec)
-    layout = next((one for one in LAYOUTS if place and one.is_one(place)), whisper.LAYOUT)
-    found = models.find_as(layout, spec, root=root, tell=tell)
+    layout = next(
+        (candidate for candidate in LAYOUTS if place and candidate.is_one(place)), whisper.LAYOUT
+    )
+    model = models.find_as(layout, spec, root=root, tell=tell)
     if place is None and spec in NAMES.values():
-        name = next(name for name, own in NAMES.items() if own == spec)
-        return replace(found, note=f"{spec} is not here; `narrator models pull {name}` fetches it")
-    return found
+        name = next(name for name, hub_id in NAMES.items() if hub_id == spec)
+        return replace(model, note=f"{spec} is not here; `narrator models pull {name}` fetches it")
+    return model
 
 
 def listed(tell: Tell = models.quiet) -> list[tuple[str, Model]]:
     """What listens and is here, with its kind."""
-    return [(kind, one) for kind, layout in _KINDS.items() for one in models.cached(layout, tell)]
+    return [
+        (kind, model) for kind, layout in _KINDS.items() for model in models.cached(layout, tell)
+    ]
 
 
 def is_one(path: Path) -> bool:
@@ -65,16 +69,16 @@ def is_one(path: Path) -> bool:
 
 def version() -> str:
     """What listens here, with versions; "" where nothing is installed."""
-    found = []
+    versions = []
     for name in _PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
-            found.append(f"{name} {importlib.metadata.version(name)}")
-    return ", ".join(found)
+            versions.append(f"{name} {importlib.metadata.version(name)}")
+    return ", ".join(versions)
 
 
-def _usual() -> str:
+def _default_name() -> str:
     total = machine.memory().total
-    return next(name for least, name in DEFAULTS if total >= least)
+    return next(name for min_memory, name in DEFAULTS if total >= min_memory)
 
 
 def ear_for(
@@ -82,30 +86,32 @@ def ear_for(
 ) -> Ear:
     """What takes are heard and timed by, in place of what a manifest says by `model`; with `align`
     timed alone. Raises EngineUnavailable."""
-    found = find(model or checks.recogniser, root)
-    exact = _exact()
-    if align and exact and (found.path is None or not whisper.is_here()):
-        return Ear(None, exact)
-    recogniser = _recogniser(found)
-    aligners: list[Aligner] = [*exact, recogniser] if isinstance(recogniser, Whisper) else exact
+    chosen_model = find(model or checks.recogniser, root)
+    exact_aligners = _exact_aligners()
+    if align and exact_aligners and (chosen_model.path is None or not whisper.is_here()):
+        return Ear(None, exact_aligners)
+    recogniser = _load_recogniser(chosen_model)
+    aligners: list[Aligner] = (
+        [*exact_aligners, recogniser] if isinstance(recogniser, Whisper) else exact_aligners
+    )
     return Ear(None if align else recogniser, aligners, error=checks.text_error)
 
 
 @lru_cache(maxsize=1)
-def _recogniser(found: Model) -> Whisper | QwenRecogniser:
+def _load_recogniser(model: Model) -> Whisper | QwenRecogniser:
     """Loaded once: a retake beside a render has the same. Raises EngineUnavailable."""
-    is_qwen = found.path is not None and qwen3.LAYOUT.is_one(found.path)
-    return QwenRecogniser(found) if is_qwen else Whisper(found)
+    is_qwen = model.path is not None and qwen3.LAYOUT.is_one(model.path)
+    return QwenRecogniser(model) if is_qwen else Whisper(model)
 
 
-def _exact() -> list[Aligner]:
+def _exact_aligners() -> list[Aligner]:
     """Those that only time words, and are here: the most exact first."""
-    found: list[Aligner] = []
+    aligners: list[Aligner] = []
     if sphinx.is_here():
-        found.append(Sphinx())
+        aligners.append(Sphinx())
     if qwen3.is_here() and (model := find("qwen3-aligner")).path is not None:
-        found.append(QwenAligner(model))
-    return found
+        aligners.append(QwenAligner(model))
+    return aligners
 
 
 def ear_of(checks: Checks, root: Path | None = None) -> Ear | None:
