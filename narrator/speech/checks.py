@@ -694,7 +694,7 @@ _MIN_LETTER_DISTANCE = 4
 
 
 def _best_alignment(gains: Floats, min_distance: int) -> float:
-    """Returns the best sum of gains of a passage and its repeat, at least `min_distance` rows later.
+    """Returns the best sum of gains of a passage and its repeat, `min_distance` or more rows on.
 
     Local alignment (Smith and Waterman) whose steps may be one row or column longer.
     """

@@ -1,7 +1,7 @@
-"""What is done with the book by whoever owns it: asked for here, and what is heard of it.
+"""Submits jobs to the project's job server (its owner), and follows their events.
 
-Follows an owner that is there, a render in a terminal too; starts one where something is asked for
-and none is. Knows nothing of how jobs are done.
+Follows a running owner, also a render in a terminal; starts one if a job needs it. Knows nothing of
+how jobs are done.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from narrator.pipeline.owning.joining import Link
 from narrator.studio.desk import Desk
 
 _OWNER_POLL = 1.0
-"""Seconds after which somebody who owns the project is looked for again."""
+"""Seconds between two searches for an owner of the project."""
 _NOTICE_INTERVAL = 0.7
-"""Seconds between two words on new takes of a chapter."""
+"""Seconds between two notices of new takes in chapters."""
 
 
 class Jobs:
-    """A link to the project's owner, and what it has said."""
+    """A link to the project's owner, and the state of its jobs."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._mutex = threading.RLock()
-        """Of what is known."""
+        """Guards the state of the jobs."""
         self._link_lock = threading.Lock()
-        """Held while an owner is looked for, or started, which takes a moment; it is taken before
-        `_mutex`, never after it. A link has a lock of its own, which takes no other."""
+        """Held while an owner is found or started, which takes a moment. Taken before `_mutex`,
+        never after it. A link has its own lock, under which no other is taken."""
         self._link: Link | None = None
         self._closing, self._link_ready = threading.Event(), threading.Event()
         self._running: Mapping[str, Any] | None = None
         self._concurrent: list[Mapping[str, Any]] = []
-        """What is done between the turns of what runs."""
+        """Jobs that run concurrently with the main one."""
         self._queue: list[Mapping[str, Any]] = []
         self._progress: Mapping[str, Any] | None = None
         self._last: Mapping[str, Any] | None = None
         self._touched_chapters: set[int] = set()
         self._last_notice = 0.0
         self._other_ids: set[str] = set()
-        """Ids of jobs of another manifest in the project's folder: what they say is not of this
-        book, and nobody here stops them."""
+        """Ids of jobs of other manifests in the project's folder: their events are ignored, and
+        they are not stopped from here."""
         self._thread = threading.Thread(target=self._follow, name="jobs", daemon=True)
 
     def start(self) -> None:
-        """Follow whoever owns the project."""
+        """Starts the thread that follows the owner."""
         self._thread.start()
 
     def close(self) -> None:
-        """Leave: what was started for the studio ends, after what is in flight is stored."""
+        """Closes the link; an owner started for the studio ends once takes in flight are stored."""
         self._closing.set()
         self._link_ready.set()
         with self._link_lock:
@@ -65,7 +65,7 @@ class Jobs:
             self._thread.join(10.0)
 
     def submit(self, job: Job, id: str = "") -> Mapping[str, Any]:
-        """Ask for a job, by an id that it has had before if any; it as events have it.
+        """Submits a job, under its earlier id if it has one; returns its row as in events.
 
         Raises EnvironmentFailed.
         """
@@ -77,11 +77,11 @@ class Jobs:
             try:
                 return self._add_to_queue(link, row(link.submit(job, id), job, time.time()))
             except BrokenPipeError:
-                self._drop(link)  # it went this moment: another one does it
+                self._drop(link)  # the owner has just ended: another takes the job
         raise EnvironmentFailed("whoever works on the project ends again and again; see its log")
 
     def _add_to_queue(self, link: Link, job: Mapping[str, Any]) -> Mapping[str, Any]:
-        """It waits from now on for who asks, before the owner has said so; it as it is."""
+        """Lists a job as waiting, before the owner confirms it; returns the job."""
         with self._mutex:
             known_ids = {queued_job["id"] for queued_job in (*self._queue, *self._started_jobs)}
             if job["id"] in link.unfinished and job["id"] not in known_ids:
@@ -89,7 +89,7 @@ class Jobs:
         return job
 
     def _open_link(self, *, start: bool) -> Link | None:
-        """The link to the owner there is; with `start` to one of our own, if there is none.
+        """Returns the link to the owner, if any; with `start`, starts an owner if there is none.
 
         Raises EnvironmentFailed.
         """
@@ -107,11 +107,11 @@ class Jobs:
 
     @property
     def _started_jobs(self) -> list[Mapping[str, Any]]:
-        """What is done beside what runs comes before it: it waits for its own turn else."""
+        """The jobs in progress, concurrent ones first."""
         return [*self._concurrent, *([self._running] if self._running else [])]
 
     def stop(self) -> None:
-        """Stop what runs and what is done beside it, and drop what waits."""
+        """Stops all running jobs, and drops the waiting ones."""
         with self._mutex:
             link = self._link
             job_ids = [str(job["id"]) for job in (*self._queue, *self._started_jobs)]
@@ -120,7 +120,7 @@ class Jobs:
                 link.stop(job_id)
 
     def state(self) -> dict[str, Any]:
-        """What runs, what waits, how far it is, and how the last one ended."""
+        """Returns the running and waiting jobs, the progress, and the outcome of the last job."""
         with self._mutex:
             return {
                 "running": self._running,
@@ -129,10 +129,10 @@ class Jobs:
                 "last": self._last,
             }
 
-    # -- hearing -----------------------------------------------------------------------------------
+    # -- events of the owner -----------------------------------------------------------------------
 
     def _follow(self) -> None:
-        """In a thread of its own; nothing that an owner says or does ends it."""
+        """Follows owners until closed, whatever they send. Runs in its own thread."""
         while not self._closing.is_set():
             link = self._open_link(start=False)
             if link is None:
@@ -155,8 +155,10 @@ class Jobs:
                 self._queue, self._concurrent = [], []
 
     def _handle_owner_end(self, link: Link) -> None:
-        """The owner has ended: what waits is done by another one, under the ids that pages know;
-        what was begun is lost, and not done again."""
+        """Submits waiting jobs to another owner, under the ids that pages know.
+
+        Jobs in progress are lost, and not repeated.
+        """
         with self._mutex:
             started_jobs, waiting_jobs = (
                 self._started_jobs if self._link is link else [],
@@ -222,7 +224,7 @@ class Jobs:
         self._send_event(event)
 
     def _is_other_manifest(self, job: object) -> bool:
-        """Whether a job, or the id of one, is of another manifest."""
+        """Whether a job, given as a row or an id, belongs to another manifest."""
         if isinstance(job, str):
             return job in self._other_ids
         book = job.get("book") if isinstance(job, Mapping) else None
@@ -232,7 +234,7 @@ class Jobs:
         return False
 
     def _remove_waiting(self, job_id: str) -> None:
-        """A job waits no more, nor is it done beside another."""
+        """Removes a job from the waiting and concurrent ones."""
         self._queue = [job for job in self._queue if job["id"] != job_id]
         self._concurrent = [job for job in self._concurrent if job["id"] != job_id]
 
@@ -255,7 +257,7 @@ class Jobs:
             self._touched_chapters.add(step.chapter)
 
     def _send_touched(self) -> None:
-        """Say which chapters have new takes, now and then."""
+        """Sends notices of chapters with new takes, at intervals."""
         if self._touched_chapters and time.monotonic() - self._last_notice >= _NOTICE_INTERVAL:
             chapters, self._touched_chapters = self._touched_chapters, set()
             self._last_notice = time.monotonic()
@@ -267,7 +269,7 @@ class Jobs:
 
 
 def _summarize_job(summary: Mapping[str, Any]) -> str:
-    """How a job ended, in a line."""
+    """Summarises the outcome of a job in a line."""
     if "retaken" in summary:
         good = sum(row.get("pinned") is not None for row in summary["retaken"])
         return f"a good take for {good} of {len(summary['retaken'])}"
@@ -287,7 +289,7 @@ def _summarize_job(summary: Mapping[str, Any]) -> str:
 
 
 def _project_folder(file: str) -> str:
-    """Where a finished file lies, from the project's own folder on."""
+    """Returns the folder of a finished file, relative to the project's parent."""
     parts = Path(file).parts[:-1]
     if "build" in parts:
         parts = parts[max(0, parts.index("build") - 1) :]

@@ -1,7 +1,6 @@
-"""What a person changes from the page: jobs, edits, notes, lists of pickups. Routes, thin.
+"""Thin routes for changes from the page: jobs, edits, notes, lists of pickups.
 
-Edits read text, and so are errands of the main thread; notes are written at once, whatever is read
-meanwhile.
+Edits read text, so they run in the main thread; notes are written at once, from any thread.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ from narrator.web import bodies
 
 _T = TypeVar("_T")
 PickupsPage = Callable[[BookPlan, Sequence[Pickup]], bytes]
-"""A list as a page to print, which another room makes."""
+"""Renders a list of pickups as a page to print; provided by another room."""
 
 _PRINT_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 }
-"""That page has its looks in it, and nothing else."""
+"""Headers of that page, which contains its own styles and loads nothing."""
 
 
 class Mending:
-    """What is changed."""
+    """Routes that change the book or its notes."""
 
     def __init__(self, desk: Desk, jobs: Jobs, print_pickups: PickupsPage | None) -> None:
         self.desk, self.jobs, self._print = desk, jobs, print_pickups
@@ -76,7 +75,7 @@ class Mending:
     # -- jobs --------------------------------------------------------------------------------------
 
     async def job(self, request: Request) -> Response:
-        """Something to be done by whoever owns the project."""
+        """Submits a job to the project's owner."""
         body = await bodies.asked(request)
         try:
             job_fields = {"draft": self.desk.view.draft, **body, "book": ""}
@@ -95,7 +94,7 @@ class Mending:
     # -- edits -------------------------------------------------------------------------------------
 
     async def edit(self, request: Request) -> Response:
-        """A change of the project's own files, which can be undone."""
+        """Edits the project's files; the edit can be undone."""
         body = await bodies.asked(request)
         kind = bodies.text(body, "kind", 20)
         if kind not in (*_EDITS, _QUOTATION):
@@ -133,7 +132,7 @@ class Mending:
         return ways(edits.history(self.desk.view.project))
 
     def _edit_response(self, description: str, undo_state: Ways) -> Response:
-        """The page hears later when the new reading is there: the ways from here it hears now."""
+        """Answers with the new undo and redo; the new reading is announced later, as an event."""
         version = self.desk.view.version
         self.desk.later("reading the manuscript", self.desk.look)
         return JSONResponse({"what": description, "version": version, **undo_state})
@@ -141,7 +140,7 @@ class Mending:
     # -- who says what -----------------------------------------------------------------------------
 
     async def doubts(self, request: Request) -> Response:
-        """Quotations that a person should look at."""
+        """Lists the quotations that a person should review."""
 
         def question_rows() -> list[dict[str, Any]]:
             proposal = self._current_proposal()
@@ -154,7 +153,7 @@ class Mending:
         return JSONResponse({"quotations": quotations[:_MAX_QUESTIONS], "total": len(quotations)})
 
     def _current_proposal(self) -> Proposal:
-        """In the main thread: it reads the texts."""
+        """Returns the proposal for the current texts. Runs in the main thread: it reads text."""
         stamp = self.desk.stamp()
         if self._proposal is None or self._proposal[0] != stamp:
             self._proposal = stamp, attribution.propose(self.desk.view.project)
@@ -212,7 +211,7 @@ class Mending:
         return JSONResponse({"done": ticked_count})
 
     async def unflag(self, request: Request) -> Response:
-        """Flags that were made by mistake, or in a list that was: they go without a trace."""
+        """Removes flags that were made by mistake, without a trace."""
         body = await bodies.asked(request)
         rows = body.get("flags")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -230,7 +229,7 @@ class Mending:
         return JSONResponse({"gone": removed_count})
 
     def _change_pickups(self, change: Callable[[], _T]) -> _T:
-        """The list of pickups, changed by one at a time."""
+        """Changes the list of pickups, one request at a time."""
         with self._pickups_lock:
             outcome = change()
         self.desk.note()
@@ -245,7 +244,7 @@ class Mending:
         )
 
     async def brought(self, request: Request) -> Response:
-        """A list of somebody's, added to ours."""
+        """Adds an uploaded list of pickups."""
         list_bytes = await bodies.whole(request, bodies.LIST_MOST)
         chapter = request.query_params.get("chapter")
 
@@ -280,7 +279,7 @@ class Mending:
         return Response(await run_in_threadpool(make_page), 200, _PRINT_HEADERS, "text/html")
 
     async def labels(self, request: Request) -> Response:
-        """The pickups of a chapter, as an audio editor takes them."""
+        """Returns the pickups of a chapter as labels for an audio editor."""
 
         def make_labels() -> str:
             view = self.desk.view
@@ -294,7 +293,7 @@ class Mending:
 # -- edits by kind ---------------------------------------------------------------------------------
 
 _MAX_QUESTIONS = 500
-"""That are sent at once; the page asks again when they are answered."""
+"""Most questions in one answer; the page asks again when these are answered."""
 
 
 def _text_edit(view: View, body: Mapping[str, Any]) -> Edit:

@@ -1,4 +1,4 @@
-"""A reading of the book as JSON: its chapters, their chunks, one chunk with its tries.
+"""Turns a reading of the book into JSON: its chapters, their chunks, one chunk with its tries.
 
 Knows no requests; changes nothing.
 """
@@ -32,11 +32,11 @@ Row = dict[str, Any]
 
 
 Takes = Callable[[int], Mapping[str, Seen]]
-"""What is there of a chapter, counted from 0."""
+"""Returns the state of a chapter's chunks; the chapter is counted from 0."""
 
 
 def book(view: View, takes: Takes) -> Row:
-    """What a page shows of the whole book."""
+    """Returns the row of the whole book."""
     plan, manifest = view.book, view.project.manifest
     facts = view.project.facts
     return {
@@ -83,13 +83,15 @@ def _chapter_line(view: View, number: int, chunk_states: Mapping[str, Seen]) -> 
 
 
 def _length(step: Step, take: Record | None) -> float:
-    """Seconds of a chunk; what is expected, where there is none yet."""
+    """Returns the seconds of a chunk; the expected ones while it has no take."""
     return take.seconds if take else step.expected
 
 
 def speakers(plan: BookPlan) -> list[Row]:
-    """The cast, but for voices that say nothing but what others say with them; those who say most
-    have the first colours, whoever narrates the very first."""
+    """Returns rows of the speakers, except those who only speak in unison with others.
+
+    The narrator has the first colour; then those who speak most.
+    """
     counts: dict[str, list[float]] = {name: [0, 0.0, 0] for name in plan.cast}
     for step in plan.steps:
         row = counts[step.chunk.speaker]
@@ -120,12 +122,12 @@ def speakers(plan: BookPlan) -> list[Row]:
 
 
 def _colour(rank: int) -> int:
-    """The first is whoever narrates, and nobody else's."""
+    """Returns a colour by rank; the narrator's is nobody else's."""
     return 1 + (rank - 1) % (COLOURS - 1) if rank else 0
 
 
 def voice_description(plan: BookPlan, name: str) -> str:
-    """A speaker's voice in words, with the engine where there are several."""
+    """Describes a speaker's voice, with the engine where there are several."""
     description = _describe_voice(plan, name)
     return f"{description} ({plan.engines[name].name})" if len(plan.speaking) > 1 else description
 
@@ -141,7 +143,7 @@ def _describe_voice(plan: BookPlan, name: str) -> str:
 
 
 def _pending_row(plan: BookPlan, takes: Takes) -> Row:
-    """What a render would speak, without what was spoken since the plan was made."""
+    """Summarises what a render would speak, without the takes made since planning."""
     steps = [s for s in plan.todo if takes(s.chapter)[s.id].state not in RENDERED]
     seconds = sum(step.expected for step in steps)
     wall = wall_of(shares_of(plan, steps))
@@ -191,7 +193,7 @@ _STATE_ORDER = ("missing", "given up", "stale", "doubtful", "good")
 def chapter(
     view: View, number: int, sound: PlayedChapter | None, chunk_states: Mapping[str, Seen]
 ) -> Row:
-    """A chapter with its chunks; those in unison are one row."""
+    """Returns the row of a chapter with its chunks; those in unison are one row."""
     steps = view.chapters.get(number, ())
     times = _cue_times(sound.timeline) if sound else {}
     certainties = sure_of(view.project, number, steps)
@@ -224,7 +226,7 @@ def _path_of(step: Step) -> Path:
 
 
 def sound_line(view: View, number: int, sound: PlayedChapter | None) -> Row:
-    """What is heard of a chapter, in words."""
+    """Describes the sound of a chapter."""
     voice_label = "the draft voice" if view.draft else f"the model ({view.book.engine_names})"
     if sound is None:
         return {"kind": "none", "url": None, "label": f"nothing is rendered yet with {voice_label}"}
@@ -277,7 +279,7 @@ def _chunk_line(
 
 
 def _time_span(times: Sequence[tuple[float, float]]) -> Row:
-    """When all of it is heard, in seconds; None where nothing is."""
+    """Returns start and stop over all times, in seconds; None without any."""
     if not times:
         return {"start": None, "stop": None}
     starts, stops = zip(*times, strict=True)
@@ -285,7 +287,7 @@ def _time_span(times: Sequence[tuple[float, float]]) -> Row:
 
 
 def render_reason(plan: BookPlan, step: Step, state: str) -> str:
-    """Why a render would speak it again; empty where it would not."""
+    """Returns why a render would speak a step again; empty where it would not."""
     if state in RENDERED:
         return ""
     reason = plan.why[step.key]
@@ -296,7 +298,7 @@ def render_reason(plan: BookPlan, step: Step, state: str) -> str:
 
 
 def chunk(view: View, step: Step, chunk_state: Seen) -> Row:
-    """One chunk with its tries. Raises StorageError."""
+    """Returns the row of a chunk with its tries. Raises StorageError."""
     plan = view.book
     line = step.chunk.pieces[0].line
     pin = plan.pins.get(step.key)

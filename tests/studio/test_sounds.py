@@ -200,7 +200,7 @@ def test_only_what_overlaps_is_decoded(taken: Opened, monkeypatch: pytest.Monkey
 
 
 def test_a_cache_forgets_what_it_has_no_room_for() -> None:
-    cache = Cache(most=1000)
+    cache = Cache(max_bytes=1000)
     for number in range(5):
         cache.keep((number,), np.zeros(100, np.float32))
     assert [cache.find((number,)) is not None for number in range(5)] == [False] * 3 + [True] * 2

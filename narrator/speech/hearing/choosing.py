@@ -1,4 +1,4 @@
-"""Which recogniser and which aligner a manifest means, and what of them is here."""
+"""Finds the recogniser and the aligners that a manifest asks for."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from narrator.speech.hearing.sphinx import Sphinx
 from narrator.speech.hearing.whisper import Whisper
 
 NAMES: Mapping[str, str] = {**whisper.NAMES, **qwen3.NAMES}
-"""Hub ids of what people call models that listen."""
+"""Hub ids of recognisers and aligners by their short names."""
 DEFAULTS = ((14e9, "large-v3-turbo"), (0.0, "small"))
-"""Bytes of memory from which a model is what `auto` stands for: 1.6 and 0.5 GB."""
+"""Least bytes of memory for each model that `auto` may choose: of 1.6 and 0.5 GB."""
 _KINDS: Mapping[str, Layout] = {
     "whisper": whisper.LAYOUT,
     "qwen3": qwen3.LAYOUT,
     "qwen3 aligner": qwen3.ALIGNER_LAYOUT,
 }
 LAYOUTS: Sequence[Layout] = tuple(_KINDS.values())
-"""Of all models that listen."""
+"""Layouts of all recognisers and aligners."""
 _PACKAGES = ("faster-whisper", "pocketsphinx", "mlx-qwen3-asr")
 
 
 def named(spec: str) -> str:
-    """The hub id of what people call `recogniser`, small.en or qwen3-0.6b; others as they are."""
+    """Returns the hub id of `recogniser`, small.en or qwen3-0.6b; other specs unchanged."""
     return NAMES.get(_default_name() if spec == "recogniser" else spec, spec)
 
 
 def find(spec: str, root: Path | None = None, tell: Tell = models.quiet) -> Model:
-    """Where what listens is: auto, a name, a hub id, or a folder."""
+    """Finds a recogniser or aligner by auto, a name, a hub id, or a folder."""
     spec = named("recogniser" if spec == "auto" else spec)
     for layout in LAYOUTS:
         model = models.find_as(layout, spec, root=root, tell=tell)
@@ -56,19 +56,19 @@ def find(spec: str, root: Path | None = None, tell: Tell = models.quiet) -> Mode
 
 
 def listed(tell: Tell = models.quiet) -> list[tuple[str, Model]]:
-    """What listens and is here, with its kind."""
+    """Lists the local recognisers and aligners, with their kinds."""
     return [
         (kind, model) for kind, layout in _KINDS.items() for model in models.cached(layout, tell)
     ]
 
 
 def is_one(path: Path) -> bool:
-    """Whether a folder holds a model that listens."""
+    """Whether a folder contains a recogniser or aligner."""
     return any(layout.is_one(path) for layout in LAYOUTS)
 
 
 def version() -> str:
-    """What listens here, with versions; "" where nothing is installed."""
+    """Lists the installed recognition packages with their versions; "" for none."""
     versions = []
     for name in _PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -84,8 +84,10 @@ def _default_name() -> str:
 def ear_for(
     checks: Checks, root: Path | None = None, *, model: str | None = None, align: bool = False
 ) -> Ear:
-    """What takes are heard and timed by, in place of what a manifest says by `model`; with `align`
-    timed alone. Raises EngineUnavailable."""
+    """Makes the ear of a manifest's checks; `model` replaces their recogniser.
+
+    With `align` it only times words. Raises EngineUnavailable.
+    """
     chosen_model = find(model or checks.recogniser, root)
     exact_aligners = _exact_aligners()
     if align and exact_aligners and (chosen_model.path is None or not whisper.is_here()):
@@ -99,13 +101,13 @@ def ear_for(
 
 @lru_cache(maxsize=1)
 def _load_recogniser(model: Model) -> Whisper | QwenRecogniser:
-    """Loaded once: a retake beside a render has the same. Raises EngineUnavailable."""
+    """Loads a recogniser, once for renders and retakes alike. Raises EngineUnavailable."""
     is_qwen = model.path is not None and qwen3.LAYOUT.is_one(model.path)
     return QwenRecogniser(model) if is_qwen else Whisper(model)
 
 
 def _exact_aligners() -> list[Aligner]:
-    """Those that only time words, and are here: the most exact first."""
+    """Returns the available aligners that do not recognise, the most exact first."""
     aligners: list[Aligner] = []
     if sphinx.is_here():
         aligners.append(Sphinx())
@@ -115,8 +117,10 @@ def _exact_aligners() -> list[Aligner]:
 
 
 def ear_of(checks: Checks, root: Path | None = None) -> Ear | None:
-    """What a render's takes are heard by; None where the manifest wants none heard. Raises
-    EngineUnavailable."""
+    """Makes the ear of a render; None where the manifest turns recognition off.
+
+    Raises EngineUnavailable.
+    """
     if checks.recognition == "never":
         return None
     return replace(ear_for(checks, root), mode=checks.recognition)

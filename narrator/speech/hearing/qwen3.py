@@ -1,7 +1,7 @@
 """Qwen3 in MLX, on Macs: recogniser and aligner (mlx-qwen3-asr, an extra).
 
-Models by folder, as their makers publish them (Apache-2.0). MLX is used on the thread that calls,
-one sound at a time; imported when first asked for. Knows nothing of takes. Calls follow
+Models are folders, as their makers publish them (Apache-2.0). MLX runs on the calling thread, one
+sound at a time. Imported on first use. Knows nothing of takes. Calls follow
 mlx-qwen3-asr 0.4; tried on Linux with networks of noise, never with the published weights.
 """
 
@@ -42,11 +42,11 @@ _LANGUAGE_NAMES: Mapping[str, str] = {
     "zh": "Chinese",
 }  # fmt: skip
 HEARS = frozenset(_LANGUAGE_NAMES) - {"yue"}
-"""Those that the package knows by name."""
+"""Languages that the package knows by name."""
 ALIGNS = frozenset("cmn de en es fr it pt ru yue zh".split())
-"""Those that the aligner was made for and the package divides by itself."""
+"""Languages of the aligner that the package segments without help."""
 _SEGMENTERS: Mapping[str, str] = {"ja": "nagisa", "ko": "soynlp"}
-"""Those that it divides where another package is installed."""
+"""Languages that need another package for segmentation."""
 _TOKENIZER = ("vocab.json", "merges.txt", "tokenizer_config.json")
 _T = TypeVar("_T")
 
@@ -100,7 +100,7 @@ class QwenRecogniser:
         self._session: Session | None = None
 
     def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
-        """What is said in each; it cannot say how surely."""
+        """Transcribes each sound, without doubts, which the model does not provide."""
         return [Transcript(_translate_errors(self._text, sound)) for sound in sounds]
 
     def _text(self, sound: SpokenSound) -> str:
@@ -115,7 +115,7 @@ class QwenRecogniser:
 
 
 class QwenAligner:
-    """Likewise."""
+    """Loaded by the first call. Raises EngineUnavailable where package or model is missing."""
 
     name = "qwen3"
     batch = 1
@@ -134,7 +134,7 @@ class QwenAligner:
         return ALIGNS.union(extra_languages)
 
     def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
-        """When each word is heard, in steps of 80 ms."""
+        """Times each word, in steps of 80 ms."""
         return [_translate_errors(self._words, sound) for sound in sounds]
 
     def _words(self, sound: SpokenSound) -> tuple[TimedWord, ...] | None:
@@ -154,7 +154,7 @@ class QwenAligner:
         )
         if (
             not timed_words or timed_words[-1].stop <= timed_words[0].start
-        ):  # it has put all in one place
+        ):  # all words at one time: alignment failed
             return None
         text_words = told.map_to_words(
             sound.text, sound.language, timed_words, sound.samples, sound.rate
@@ -165,7 +165,7 @@ class QwenAligner:
 def _locate_words(
     text: str, aligned_words: Sequence[tuple[str, float, float]], end: float
 ) -> Iterator[TimedWord]:
-    """Its words, which are letters and figures alone, where they stand in the text."""
+    """Locates the aligner's words, which are letters and figures alone, in the text."""
     position = 0
     for word, start, stop in aligned_words:
         first = last = -1
@@ -193,7 +193,7 @@ def is_here() -> bool:
 
 
 def _path(model: Model) -> Path:
-    """Where a model is. Raises EngineUnavailable where it is not, and without the package."""
+    """Returns the folder of a model. Raises EngineUnavailable without it or the package."""
     if not is_here():
         raise EngineUnavailable(
             "this model needs the package mlx-qwen3-asr, for Macs only: " + install_command("qwen3")
@@ -204,7 +204,7 @@ def _path(model: Model) -> Path:
 
 
 def _translate_errors(work: Callable[[SpokenSound], _T], sound: SpokenSound) -> _T:
-    """What the package raises for files that it cannot use, and MLX without memory, in a line."""
+    """Turns the errors of the package, and MLX's when out of memory, into EngineUnavailable."""
     try:
         return work(sound)
     except (OSError, ValueError, KeyError, RuntimeError, MemoryError) as error:

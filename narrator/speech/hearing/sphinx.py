@@ -1,7 +1,7 @@
-"""pocketsphinx: finds the words of an English text in a sound (an extra that brings its model).
+"""pocketsphinx: locates the words of an English text in a sound (an extra with its model).
 
-Each word's sounds follow one another, with silence between as there is; its dictionary has 135,000
-words, and what it lacks is sounded out. Steps of 10 ms. Imported when first asked for. Knows
+The sounds of the words follow one another, with optional silence between; its dictionary has
+135,000 words, others are sounded out. Steps of 10 ms. Imported on first use. Knows
 nothing of takes. Calls follow pocketsphinx 5.0 and 5.1; there is none for Python 3.14.
 """
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from pocketsphinx import Decoder
 
 RATE, FRAME = 16_000, 0.01
-"""Hz that it hears, seconds of its steps."""
+"""Sample rate in Hz, and seconds of a frame."""
 LEAST = 0.1
-"""Seconds below which no word is looked for."""
+"""Seconds of the shortest sound that is aligned."""
 VERSION = 1
-"""Raised when the same sound would be given other times with the same package."""
+"""Increased when the same package would give other times for the same sound."""
 _WORD_RUN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*['’]?")
 
 
@@ -68,7 +68,7 @@ class Sphinx:
         pcm = (np.clip(np.nan_to_num(resampled), -1, 1) * 32767).astype("<i2").tobytes()
         try:
             times = self._time_pieces([piece for *_, piece in pieces], pcm)
-        except RuntimeError:  # all that it raises; it may be left in the middle of a sound
+        except RuntimeError:  # its only error; the decoder may be left in the middle of a sound
             self._cached_decoder = None
             return None
         if times is None:
@@ -83,13 +83,12 @@ class Sphinx:
         return snapped(text_words, sound.samples, sound.rate)
 
     def _time_pieces(self, pieces: Sequence[str], pcm: bytes) -> list[tuple[float, float]] | None:
-        """Seconds from and to which each is heard; None where the sound does not go through all of
-        them."""
+        """Returns start and stop of each piece in seconds; None where not all are in the sound."""
         decoder = self._decoder
         for piece in pieces:
             if decoder.lookup_word(piece) is None:
                 decoder.add_word(piece, letters.sounds(piece, decoder.lookup_word), False)
-        decoder.reinit_feat()  # else it begins with what it remembers of the sound before
+        decoder.reinit_feat()  # forgets the sound before
         decoder.set_align_text(" ".join(pieces))
         decoder.start_utt()
         decoder.process_raw(pcm, full_utt=True)
@@ -116,7 +115,7 @@ class Sphinx:
 
 
 def _split_pieces(text: str) -> Iterator[tuple[int, int, str]]:
-    """What is looked for, one after the other, and where in the text it stands."""
+    """Yields the pieces to locate, each with the span of its word in the text."""
     for run in _WORD_RUN.finditer(text):
         for piece in letters.spelled(run.group()):
             yield *run.span(), piece

@@ -1,9 +1,9 @@
 """Whisper in CTranslate2: recogniser and aligner on every machine (faster-whisper, an extra).
 
-One pass of its encoder serves both: what it hears by itself, and how it takes the text that was to
-be said (the probability of each word, and by its cross-attention when each is heard). It computes
-on the CPU's cores or an NVIDIA GPU, so on a Mac it leaves the GPU to what speaks. Imported when
-first asked for. Knows nothing of takes. Calls follow faster-whisper 1.2.1 and CTranslate2 4.8.
+One pass of its encoder serves both: the free transcript, and the forced reading of the expected
+text (the probability of each word, and its time by cross-attention). It runs on the CPU or an
+NVIDIA GPU, so on a Mac it leaves the GPU to the speaking engine. Imported on first use. Knows
+nothing of takes. Calls follow faster-whisper 1.2.1 and CTranslate2 4.8.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ if TYPE_CHECKING:
     from faster_whisper.tokenizer import Tokenizer
 
 MULTILINGUAL = 51_865
-"""Tokens from which a vocabulary is that of many languages, as CTranslate2 has it."""
+"""Least size of a multilingual vocabulary, as in CTranslate2."""
 RATE, HOP = 16_000, 160
 """Hz that it hears, and samples of a frame of its spectrum."""
 LONGEST = 30 * RATE
 """Samples of its window."""
 STEP = 0.02
-"""Seconds of a place in its encoder's output."""
+"""Seconds of one position in its encoder's output."""
 LAG = 0.1
-"""Seconds by which its attention comes to a word late: measured of tiny.en with two voices (0.09
-and 0.11, tests/bench/wordtimes.py, 2026-11-23)."""
+"""Seconds by which its attention lags behind a word: measured with tiny.en and two voices (0.09 and
+0.11, tests/bench/wordtimes.py, 2026-11-23)."""
 BEAM = 5
 LONGEST_TEXT = 400
 """Tokens; its memory has 448, those of its prompt too."""
 SURE = 1e-9
-"""No probability counts as less."""
+"""Floor of all probabilities."""
 
 LANGUAGES = frozenset(
     """
@@ -70,7 +70,7 @@ _LANGUAGE_ALIASES: Mapping[str, str] = {
     "nn": "no",
 }
 _SCRIPT_PROMPTS: Mapping[bool, str] = {False: "以下是普通话的句子。", True: "以下是普通話的句子。"}
-"""What makes Whisper write Chinese in simplified or traditional characters."""
+"""Prompts that make Whisper write Chinese in simplified or traditional characters."""
 _TRADITIONAL_TAGS = frozenset(("hant", "tw", "hk", "mo"))
 
 
@@ -117,7 +117,7 @@ class Whisper:
     is_apart = True
 
     def __init__(self, model: Model, *, threads: int = 0) -> None:
-        """`threads` of the CPU; 0: as many as it has, up to four: more wait for one another."""
+        """`threads` of the CPU; 0: all, up to four, since more wait for one another."""
         if not is_here():
             raise EngineUnavailable(
                 f"recognition needs the package faster-whisper: {install_command('recognition')}; "
@@ -130,16 +130,16 @@ class Whisper:
         self.identity = f"whisper 1 {model.weights}"
         self._loaded: WhisperModel | None = None
         self._last: tuple[Sequence[SpokenSound], _EncodedSounds] | None = None
-        """What was heard is aligned next."""
+        """The last encoded sounds: a transcript is usually followed by an alignment."""
 
     @property
     def languages(self) -> frozenset[str]:
-        """As its vocabulary has them: nothing is loaded for it."""
+        """The languages of its vocabulary; loads no model."""
         is_multilingual = _vocabulary_size(self._path) >= MULTILINGUAL
         return LANGUAGES | _LANGUAGE_ALIASES.keys() if is_multilingual else frozenset(("en",))
 
     def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
-        """What is said in each, in one batch, and how surely what was to be said is not."""
+        """Transcribes sounds, a batch per language, with the doubts of their expected words."""
         model, transcripts = self._model, dict[int, Transcript]()
         for language, indices in _group_by_language(sounds).items():
             encoded = self._encode([sounds[index] for index in indices])
@@ -162,7 +162,7 @@ class Whisper:
         return [transcripts[index] for index in range(len(sounds))]
 
     def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
-        """When each word is heard: in steps of 20 ms, less `LAG`, and set right by the pauses."""
+        """Times each word in steps of 20 ms, less `LAG`, and corrects the times by the pauses."""
         word_times: dict[int, tuple[TimedWord, ...] | None] = {}
         for language, indices in _group_by_language(sounds).items():
             encoded = self._encode([sounds[index] for index in indices])
@@ -173,8 +173,7 @@ class Whisper:
         return [word_times[index] for index in range(len(sounds))]
 
     def _read(self, encoded: _EncodedSounds, tokenizer: Tokenizer) -> list[list[_ReadWord]]:
-        """How the model takes the texts that were to be said, word by word: once for what is heard
-        and then aligned."""
+        """Returns times and doubts of the expected words; computed once for each batch."""
         if encoded.read is None:
             encoded.read = self._compute_words(encoded, tokenizer)
         return encoded.read
@@ -182,8 +181,11 @@ class Whisper:
     def _compute_words(
         self, encoded: _EncodedSounds, tokenizer: Tokenizer
     ) -> list[list[_ReadWord]]:
-        """Nothing of a sound that is longer than its window or shorter than a frame, or of a text
-        that is longer than its memory."""
+        """Aligns the expected texts.
+
+        No words for a sound longer than the window or shorter than a frame, or for a text longer
+        than the model's memory.
+        """
         spans = [words(sound.text, sound.language) for sound in encoded.sounds]
         pieces = [
             [tokenizer.encode(_word_with_space(sound, first, last)) for first, last in parts]
@@ -196,7 +198,7 @@ class Whisper:
         ]
         if not any(fits):
             return [[] for _ in fits]
-        # what does not fit is asked for one token, and not read
+        # what does not fit gets a dummy token, and its result is ignored
         requested_texts = [
             text if fit else [tokenizer.eot] for text, fit in zip(texts, fits, strict=True)
         ]
@@ -250,7 +252,7 @@ class Whisper:
 
 
 def _load(path: str, threads: int) -> WhisperModel:
-    """On an NVIDIA GPU where its libraries work, else on the CPU."""
+    """Loads a model on an NVIDIA GPU if its libraries work, else on the CPU."""
     import ctranslate2
     from faster_whisper import WhisperModel
 
@@ -270,9 +272,9 @@ class _EncodedSounds:
     features: Any
     """The encoder's output."""
     frames: Sequence[int]
-    """Of each sound, without the silence after it."""
+    """Number of frames of each sound, without the padding."""
     read: list[list[_ReadWord]] | None = None
-    """How their texts were taken, once that is known."""
+    """Times and doubts of the expected words, once computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +303,7 @@ def _read_words(
 
 
 def _short_name(spec: str) -> str:
-    """ "Systran/faster-whisper-small.en" as people call it."""
+    """Shortens "Systran/faster-whisper-small.en" to "small.en"."""
     return spec.rstrip("/").rpartition("/")[2].removeprefix("faster-whisper-")
 
 
@@ -313,7 +315,7 @@ def _group_by_language(sounds: Sequence[SpokenSound]) -> dict[str, list[int]]:
 
 
 def _word_with_space(sound: SpokenSound, first: int, last: int) -> str:
-    """A word as its tokens have it: with the space before, where the language has spaces."""
+    """Returns a word with the space before it, as in its tokens, if the language has spaces."""
     return sound.text[first:last] if is_lettered(sound.language) else " " + sound.text[first:last]
 
 
@@ -328,7 +330,7 @@ def _script_prompt(tokenizer: Tokenizer, language: str) -> list[int]:
 
 @functools.lru_cache(maxsize=4)
 def _vocabulary_size(path: Path) -> int:
-    """Tokens of a model's vocabulary; 0 where it cannot be read, as loading will say."""
+    """Returns the size of a model's vocabulary; 0 if unreadable, which loading will report."""
     with contextlib.suppress(OSError, ValueError):
         for file in path.glob("vocabulary.*"):
             text = file.read_text("utf-8")
