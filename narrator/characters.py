@@ -39,8 +39,8 @@ def shown(text: str) -> str:
     return _UNSAFE.sub(_code, text)
 
 
-def _code(found: re.Match[str]) -> str:
-    wide = found[0].encode("utf-16-be", "surrogatepass").hex()
+def _code(match: re.Match[str]) -> str:
+    wide = match[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{wide[i : i + 4]}" for i in range(0, len(wide), 4))
 
 

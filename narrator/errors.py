@@ -35,10 +35,10 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        where = "" if self.path is None else f"{self.path}:"
+        location = "" if self.path is None else f"{self.path}:"
         if self.line is not None:
-            where += f"{self.line}:"
-        return f"{where} {self.message}".strip()
+            location += f"{self.line}:"
+        return f"{location} {self.message}".strip()
 
 
 class NarratorError(Exception):
@@ -83,8 +83,10 @@ class Changed(UserError):
     def __init__(self, path: Path, there: str, wanted: str) -> None:
         self.path, self.there, self.wanted = path, there, wanted
         """The lines concerned as they are now, and as the edit would have them."""
-        gone = "" if there else ", and what was to be changed is gone"
-        super().__init__(Problem(path, None, f"has changed meanwhile{gone}: nothing was written"))
+        gone_note = "" if there else ", and what was to be changed is gone"
+        super().__init__(
+            Problem(path, None, f"has changed meanwhile{gone_note}: nothing was written")
+        )
 
 
 class EnvironmentFailed(NarratorError):
@@ -130,10 +132,10 @@ def nearest(word: str, choices: Sequence[str]) -> str | None:
     word, size = word.casefold(), len(word)
     if size > _LONGEST_NAME:
         return None
-    begun = [choice for choice in choices if choice.casefold().startswith(word)]
-    if len(begun) == 1 and size > 2:
-        return begun[0]
-    alike = (c for c in choices if 3 * len(c) <= 7 * size and 3 * size <= 7 * len(c))
-    folded = {choice.casefold(): choice for choice in alike}
-    found = difflib.get_close_matches(word, folded, n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
+    prefixed = [choice for choice in choices if choice.casefold().startswith(word)]
+    if len(prefixed) == 1 and size > 2:
+        return prefixed[0]
+    similar_length = (c for c in choices if 3 * len(c) <= 7 * size and 3 * size <= 7 * len(c))
+    folded = {choice.casefold(): choice for choice in similar_length}
+    matches = difflib.get_close_matches(word, folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None

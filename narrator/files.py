@@ -132,19 +132,19 @@ def read_whole(path: Path, most: int) -> bytes:
 
     Raises OSError, TooLarge.
     """
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
         kind = not_a_file(path)
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, f"it is {kind}", str(path))
         raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
-    if found.st_size > most:
+    if status.st_size > most:
         raise TooLarge
     with path.open("rb") as file:
-        data = file.read(most + 1)
-    if len(data) > most:
+        content = file.read(most + 1)
+    if len(content) > most:
         raise TooLarge
-    return data
+    return content
 
 
 def sweep(folder: Path) -> None:
@@ -229,11 +229,11 @@ def load_json(path: Path, default: Any) -> Any:
 def read_json(path: Path) -> Any:
     """What `save_json` wrote, or a file from before there were seals. Raises Altered, OSError."""
     try:
-        data = json.loads(path.read_bytes())
-        if not isinstance(data, dict) or not data.keys() & _SEALED:
-            return data
-        if data.keys() == _SEALED and data["seal"] == keys.seal(data["value"]):
-            return data["value"]
+        document = json.loads(path.read_bytes())
+        if not isinstance(document, dict) or not document.keys() & _SEALED:
+            return document
+        if document.keys() == _SEALED and document["seal"] == keys.seal(document["value"]):
+            return document["value"]
     except (ValueError, RecursionError):
         raise Altered("it is torn") from None
     raise Altered("it was altered since it was written")
@@ -265,17 +265,17 @@ _SEAL = re.compile(rb',"seal":"([0-9a-f]{40})"\}\Z')
 def sealed_row(row: Mapping[str, Any]) -> bytes:
     """A line of a journal: JSON that ends in a hash of what stands before. Raises ValueError on
     NaN and infinities."""
-    data = keys.canonical(row)
-    seal = keys.content_of(data)[:40].encode()
-    return data[:-1] + b',"seal":"' + seal + b'"}\n'
+    row_bytes = keys.canonical(row)
+    seal = keys.content_of(row_bytes)[:40].encode()
+    return row_bytes[:-1] + b',"seal":"' + seal + b'"}\n'
 
 
 def is_sealed_row(line: bytes) -> bool:
     """Whether a line is what `sealed_row` gave; by its bytes, since there may be thousands."""
-    found = _SEAL.search(line)
-    if found is None:
+    match = _SEAL.search(line)
+    if match is None:
         return False
-    return keys.content_of(line[: found.start()] + b"}")[:40].encode() == found[1]
+    return keys.content_of(line[: match.start()] + b"}")[:40].encode() == match[1]
 
 
 def _open_no_link(path: str, flags: int) -> int:

@@ -51,10 +51,10 @@ def file_content(path: Path, but: int = 0) -> str:
     """SHA-256 of a file's bytes, `but` for so many at its end, read in blocks. Raises OSError."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
-        left = max(0, os.fstat(file.fileno()).st_size - but)
-        while left and (block := file.read(min(left, 1 << 20))):
+        remaining_bytes = max(0, os.fstat(file.fileno()).st_size - but)
+        while remaining_bytes and (block := file.read(min(remaining_bytes, 1 << 20))):
             digest.update(block)
-            left -= len(block)
+            remaining_bytes -= len(block)
     return digest.hexdigest()
 
 

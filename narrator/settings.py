@@ -57,25 +57,25 @@ class Described(GenerateJsonSchema):
 
     def model_schema(self, schema: Any) -> dict[str, Any]:
         described = super().model_schema(schema)
-        for name, said in _docstrings(schema["cls"]).items():
-            described["properties"][name].setdefault("description", said)
+        for name, docstring in _docstrings(schema["cls"]).items():
+            described["properties"][name].setdefault("description", docstring)
         return described
 
 
 def _docstrings(model: type[BaseModel]) -> dict[str, str]:
     """What follows each setting of a model and of those it is built on: of bases that do not know
     each other, what each says."""
-    found: dict[str, tuple[type, str]] = {}
+    docstrings: dict[str, tuple[type, str]] = {}
     for base in reversed(model.__mro__[: model.__mro__.index(Strict)]):
-        for setting, said in pairwise(_body_of(base)):
-            match setting, said:
+        for setting, docstring_node in pairwise(_body_of(base)):
+            match setting, docstring_node:
                 case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                     text = inspect.cleandoc(text)
-                    other, before = found.get(name, (base, text))
-                    if not issubclass(base, other) and before != text:
-                        text = f"{text} {before}"
-                    found[name] = (base, text)
-    return {name: text for name, (_, text) in found.items()}
+                    owner, earlier_text = docstrings.get(name, (base, text))
+                    if not issubclass(base, owner) and earlier_text != text:
+                        text = f"{text} {earlier_text}"
+                    docstrings[name] = (base, text)
+    return {name: text for name, (_, text) in docstrings.items()}
 
 
 def _body_of(model: type) -> Sequence[ast.stmt]:

@@ -102,8 +102,8 @@ def main() -> None:
             sys.exit(UserError.exit_code)
         if not files.is_refusal(error):
             _fail(error)
-        where = f"{error.filename}: " if error.filename else ""
-        err.print(f"error: {where}{files.reason(error)}")
+        location = f"{error.filename}: " if error.filename else ""
+        err.print(f"error: {location}{files.reason(error)}")
         sys.exit(EnvironmentFailed.exit_code)
     except Exception as error:
         _fail(error)
@@ -122,8 +122,8 @@ def _fail(error: Exception) -> NoReturn:
     sys.exit(70)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_wanted: bool) -> None:
+    if is_wanted:
         out.print(f"narrator {__version__}")
         raise typer.Exit
 

@@ -67,26 +67,26 @@ def find_cast(
     voices: list[Description] = []
     styles: list[Style] = []
     with reading(model, project) if model else contextlib.nullcontext() as reader:
-        proposal = _proposed(project, find, write, reader)
+        proposal = _make_proposal(project, find, write, reader)
         if describe and reader is not None:
             voices, styles = reader.proposals(project.manifest.language)
     tell("warning", proposal.warnings)
     if as_json:
-        more = proposals_json(voices, styles) if describe else {}
-        out.print_json(data={**_json(proposal), **more})
+        proposal_fields = proposals_json(voices, styles) if describe else {}
+        out.print_json(data={**_json(proposal), **proposal_fields})
         return
     if review:
         asking.review(proposal, in_order=in_order)
         return
-    most = None if every else LISTED
-    _print_cast(proposal, most)
-    _print_doubtful(proposal, most)
+    max_rows = None if every else LISTED
+    _print_cast(proposal, max_rows)
+    _print_doubtful(proposal, max_rows)
     if describe:
         print_proposals(proposal, voices, styles)
     _print_next(proposal, book, write, project)
 
 
-def _proposed(project: Project, find: bool, write: bool, model: Refine | None) -> Proposal:
+def _make_proposal(project: Project, find: bool, write: bool, model: Refine | None) -> Proposal:
     """Who says what, written if that is wanted. A model is asked once the cast is what it will
     be."""
     from narrator.pipeline import attribution, newcomers
@@ -94,21 +94,30 @@ def _proposed(project: Project, find: bool, write: bool, model: Refine | None) -
 
     with stage(err, "finding who speaks"):
         proposal = attribution.propose(project, find=find)
-    if write and (grown := newcomers.with_newcomers(proposal)) is not None:
-        more = len(attribution.characters(grown)) - len(attribution.characters(project))
-        err.print(f"{near(project.path)}: {counted(more, 'character')} more under speakers")
+    if write and (extended_project := newcomers.with_newcomers(proposal)) is not None:
+        new_count = len(attribution.characters(extended_project)) - len(
+            attribution.characters(project)
+        )
+        err.print(f"{near(project.path)}: {counted(new_count, 'character')} more under speakers")
         with stage(err, "finding who speaks"):  # as every run after this one does
-            proposal = attribution.propose(grown)
+            proposal = attribution.propose(extended_project)
     if model is not None:
         proposal = attribution.refined(proposal, model)
     if not write:
         return proposal
-    written = attribution.write(proposal)
-    err.print(f"written: {counted(len(written), 'file')} of speakers" if written else "unchanged")
-    changed = [one for one in proposal.quotes if one.was and not one.row.goes_on]
-    for one in changed[:LISTED]:
-        who = names_in(one.row.speaker)
-        err.print(f"{near(one.path)}:{one.number}: {short(one.quoted.text)}  {one.was} -> {who}")
+    written_files = attribution.write(proposal)
+    err.print(
+        f"written: {counted(len(written_files), 'file')} of speakers"
+        if written_files
+        else "unchanged"
+    )
+    changed = [quote for quote in proposal.quotes if quote.was and not quote.row.goes_on]
+    for quote in changed[:LISTED]:
+        speaker_names = names_in(quote.row.speaker)
+        err.print(
+            f"{near(quote.path)}:{quote.number}: {short(quote.quoted.text)}  "
+            f"{quote.was} -> {speaker_names}"
+        )
     if changed:
         hidden = f", {len(changed) - LISTED:,} of them not shown" * (len(changed) > LISTED)
         count = counted(len(changed), "decision")
@@ -116,10 +125,10 @@ def _proposed(project: Project, find: bool, write: bool, model: Refine | None) -
     return proposal
 
 
-def _print_cast(proposal: Proposal, most: int | None) -> None:
+def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
     quotes, lines = proposal.quotes, proposal.lines
     speaking = sorted(
-        (one for one in proposal.characters if lines[one.name]),
+        (character for character in proposal.characters if lines[character.name]),
         key=lambda one: -lines[one.name],
     )
     title = proposal.project.manifest.title
@@ -128,45 +137,49 @@ def _print_cast(proposal: Proposal, most: int | None) -> None:
     )
     if speaking:
         table = Table("character", "", "lines", "share", "voice of", "also called", box=None)
-        for one in speaking[:most]:
-            table.add_row(*_speaking(one, proposal))
+        for character in speaking[:max_rows]:
+            table.add_row(*_character_row(character, proposal))
         out.print(table)
-    if rest := speaking[most:] if most else []:
-        out.print(f"and {counted(len(rest), 'character')} more; --all lists them")
-    given = proposal.given
-    if given:
-        shown = ", ".join(f"{name} {count:,}" for name, count in given.most_common())
-        out.print(cut(f"by labels and in braces: {shown}", 300))
-    quiet = [one.name for one in proposal.characters if not (lines[one.name] or given[one.name])]
-    if quiet:
-        out.print(cut(f"without a line: {', '.join(quiet)}", 300))
-    out.print(_how_sure(quotes))
+    if hidden_characters := speaking[max_rows:] if max_rows else []:
+        out.print(f"and {counted(len(hidden_characters), 'character')} more; --all lists them")
+    label_counts = proposal.given
+    if label_counts:
+        label_list = ", ".join(f"{name} {count:,}" for name, count in label_counts.most_common())
+        out.print(cut(f"by labels and in braces: {label_list}", 300))
+    silent_names = [
+        character.name
+        for character in proposal.characters
+        if not (lines[character.name] or label_counts[character.name])
+    ]
+    if silent_names:
+        out.print(cut(f"without a line: {', '.join(silent_names)}", 300))
+    out.print(_summarize_certainty(quotes))
 
 
-def _speaking(one: Character, proposal: Proposal) -> tuple[str, ...]:
+def _character_row(character: Character, proposal: Proposal) -> tuple[str, ...]:
     """A character's row: lines, their share, whose voice they are in, other names."""
-    lines, voice = proposal.lines[one.name], proposal.project.voice_of(one.name)
+    lines, voice = proposal.lines[character.name], proposal.project.voice_of(character.name)
     share = f"{lines / max(1, len(proposal.quotes)):.1%}"
-    others = short(", ".join(name for name in one.aliases if name != one.name), 40)
-    shared = "" if voice == one.name else voice
-    return one.name, one.pronoun or "", f"{lines:,}", share, shared, others
+    others = short(", ".join(name for name in character.aliases if name != character.name), 40)
+    shared = "" if voice == character.name else voice
+    return character.name, character.pronoun or "", f"{lines:,}", share, shared, others
 
 
-def _how_sure(quotes: Sequence[Quote]) -> str:
+def _summarize_certainty(quotes: Sequence[Quote]) -> str:
     """One line: how many are decided, and by whom."""
     from narrator.pipeline.attribution import SURE
     from narrator.text.decided import NOBODY, UNKNOWN
 
-    yours = sum(one.row.is_yours for one in quotes)
-    printed = sum(one.row.by == "print" for one in quotes)
-    rest = [one.row for one in quotes if one.row.by in ("rule", "model")]
-    nobody = sum(row.speaker == NOBODY for row in rest)
-    unknown = sum(row.speaker == UNKNOWN for row in rest)
-    sure = sum(row.sure >= SURE for row in rest if row.speaker not in (NOBODY, UNKNOWN))
-    doubtful = len(rest) - nobody - unknown - sure
+    yours = sum(quote.row.is_yours for quote in quotes)
+    printed = sum(quote.row.by == "print" for quote in quotes)
+    attributed_rows = [quote.row for quote in quotes if quote.row.by in ("rule", "model")]
+    nobody = sum(row.speaker == NOBODY for row in attributed_rows)
+    unknown = sum(row.speaker == UNKNOWN for row in attributed_rows)
+    sure = sum(row.sure >= SURE for row in attributed_rows if row.speaker not in (NOBODY, UNKNOWN))
+    doubtful = len(attributed_rows) - nobody - unknown - sure
     parts = [
-        f"{number:,} {what}"
-        for number, what in (
+        f"{number:,} {label}"
+        for number, label in (
             (yours, "by you"),
             (printed, "by print"),
             (sure, "sure"),
@@ -174,44 +187,48 @@ def _how_sure(quotes: Sequence[Quote]) -> str:
             (unknown, "unknown"),
             (nobody, "nobody's speech"),
         )
-        if number or what in ("sure", "doubtful")
+        if number or label in ("sure", "doubtful")
     ]
     return ", ".join(parts)
 
 
-def _print_doubtful(proposal: Proposal, most: int | None) -> None:
+def _print_doubtful(proposal: Proposal, max_rows: int | None) -> None:
     groups = proposal.doubtful
-    for group in groups[:most]:
-        out.print(_doubt(group[0]))
-    if most is not None and len(groups) > most:
-        out.print(f"and {len(groups) - most:,} more, surer ones; --all lists them")
+    for group in groups[:max_rows]:
+        out.print(_describe_doubt(group[0]))
+    if max_rows is not None and len(groups) > max_rows:
+        out.print(f"and {len(groups) - max_rows:,} more, surer ones; --all lists them")
 
 
-def _doubt(one: Quote) -> str:
+def _describe_doubt(quote: Quote) -> str:
     """What a person should look at, in a line."""
     from narrator.text.decided import UNKNOWN, names_in
 
-    who = "nobody known" if one.row.speaker == UNKNOWN else names_in(one.row.speaker)
-    said = f"{who} {one.row.sure:.2f}" if one.row.speaker != UNKNOWN else who
-    others = [name for name, _ in one.others[:1]]
-    where = f"{near(one.path)}:{one.number}"
-    return f"{where}: {short(one.quoted.text)}  {', or '.join([said, *others])}"
+    speaker_names = "nobody known" if quote.row.speaker == UNKNOWN else names_in(quote.row.speaker)
+    best_guess = (
+        f"{speaker_names} {quote.row.sure:.2f}" if quote.row.speaker != UNKNOWN else speaker_names
+    )
+    others = [name for name, _ in quote.others[:1]]
+    location = f"{near(quote.path)}:{quote.number}"
+    return f"{location}: {short(quote.quoted.text)}  {', or '.join([best_guess, *others])}"
 
 
-def _print_next(proposal: Proposal, book: Path, written: bool, project: Project) -> None:
+def _print_next(proposal: Proposal, book: Path, is_written: bool, project: Project) -> None:
     from narrator.pipeline.bookengines import absent_models
 
-    named = "" if book == Path("book.yaml") else f" {book}"
+    book_argument = "" if book == Path("book.yaml") else f" {book}"
     if not proposal.quotes:
         out.print("no quotation in its narration: nobody else speaks there")
-    elif not written:
-        what = "puts the cast into book.yaml and who says what into a file beside each text"
-        out.print(f"Next: narrator cast{named} --write    {what}")
+    elif not is_written:
+        explanation = "puts the cast into book.yaml and who says what into a file beside each text"
+        out.print(f"Next: narrator cast{book_argument} --write    {explanation}")
     else:
         if doubtful := len(proposal.doubtful):
-            out.print(f"Next: narrator cast{named} --review    asks about {doubtful:,} of them")
+            out.print(
+                f"Next: narrator cast{book_argument} --review    asks about {doubtful:,} of them"
+            )
         draft = " --draft" if absent_models(project, draft=False) else ""
-        out.print(f"{'then' if doubtful else 'Next'}: narrator render{named}{draft}")
+        out.print(f"{'then' if doubtful else 'Next'}: narrator render{book_argument}{draft}")
 
 
 def _json(proposal: Proposal) -> dict[str, object]:

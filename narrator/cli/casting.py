@@ -63,28 +63,28 @@ def design(
     root = root_of(project)
     new = NewVoice(presets.checked(name), None if library else root, replacing)
     new.check()
-    spoken = language_of(root, language)
+    spoken_language = language_of(root, language)
     engine = _caster(root, draft)
     _check_clones(engine, "design a voice")
     voice = Voice(new.name, description=" ".join(description.split()), seed=seed, style=style)
-    _check_problems(engine, voice, spoken)
-    if note := auditions.text_for(spoken).note:
+    _check_problems(engine, voice, spoken_language)
+    if note := auditions.text_for(spoken_language).note:
         err.print(f"warning: {note}")
     with closing(engine.start(err.print)) as session:
         candidates = auditions.cast(
-            session, engine, voice, spoken, count=count,
+            session, engine, voice, spoken_language, count=count,
             on_progress=lambda done, total: err.print(f"{done} of {counted(total, 'candidate')}"),
         )  # fmt: skip
     for candidate in candidates:
         out.print(str(candidate))
     if listen is not None:
-        _write_candidates(candidates, listen, voice, spoken, engine.sample_rate)
+        _write_candidates(candidates, listen, voice, spoken_language, engine.sample_rate)
     chosen = auditions.choose(candidates) if choose is None else candidates[choose - 1]
     if not chosen.usable:
         raise UserError(f"candidate {choose} cannot be used: {'; '.join(chosen.trouble)}")
     out.print(f"kept candidate {chosen.number}, " + (
         "the best" if choose is None else "as you chose"))  # fmt: skip
-    preset = auditions.preset_of(chosen, voice, spoken, new.name)
+    preset = auditions.preset_of(chosen, voice, spoken_language, new.name)
     new.keep(auditions.encoded(preset, engine))
 
 
@@ -130,11 +130,15 @@ def audition(
     replaceable(target, b"WAVE", "WAV file")
     engine = engine_for(root, draft)
     _check_clones(engine, "speak in a voice of yours")
-    said = auditions.text_for(preset.language).text if text is None else _spoken(text, preset)
+    spoken_text = (
+        auditions.text_for(preset.language).text if text is None else _spoken_text(text, preset)
+    )
     voice = Voice(preset.name, reference=path, content=preset.content, style=style or preset.style)
     _check_problems(engine, voice, preset.language)
-    own = parameters_of(engine, speech_of(root).engine.model_dump())
-    line = auditions.line(voice, said, preset.language, own, preset.to_reference())
+    engine_parameters = parameters_of(engine, speech_of(root).engine.model_dump())
+    line = auditions.line(
+        voice, spoken_text, preset.language, engine_parameters, preset.to_reference()
+    )
     audition = auditions.Audition(engine, line)
     auditions.speak_line(audition, err.print)
     speech, faults = audition.heard()
@@ -144,7 +148,7 @@ def audition(
     out.print(f"{len(speech.samples) / engine.sample_rate:.1f} s -> {near(target)}")
 
 
-def _spoken(text: str, preset: Preset) -> str:
+def _spoken_text(text: str, preset: Preset) -> str:
     from narrator.text.normalize import Lexicon, normalize
 
     return normalize(
@@ -156,11 +160,11 @@ def _caster(root: Path | None, draft: bool) -> Engine:
     """The engine that designs: the project's, or the default one where that casts nobody."""
     from narrator.engines.registry import ENGINES
 
-    own, usual = ENGINES[speech_of(root).engine.name], next(iter(ENGINES.values()))
-    if draft or own.can_design_voices:
+    book_spec, default_spec = ENGINES[speech_of(root).engine.name], next(iter(ENGINES.values()))
+    if draft or book_spec.can_design_voices:
         return engine_for(root, draft)
-    err.print(f"{own.name} speaks after a clip: {usual.name} casts the voice")
-    return _made(usual, usual.settings(), root)
+    err.print(f"{book_spec.name} speaks after a clip: {default_spec.name} casts the voice")
+    return _make_engine(default_spec, default_spec.settings(), root)
 
 
 def engine_for(root: Path | None, draft: bool) -> Engine:
@@ -168,21 +172,21 @@ def engine_for(root: Path | None, draft: bool) -> Engine:
     from narrator.engines.registry import ENGINES
 
     settings = ENGINES["draft"].settings() if draft else speech_of(root).engine
-    return _made(ENGINES[settings.name], settings, root)
+    return _make_engine(ENGINES[settings.name], settings, root)
 
 
-def _made(kind: EngineSpec, settings: EngineSettings, root: Path | None) -> Engine:
+def _make_engine(spec: EngineSpec, settings: EngineSettings, root: Path | None) -> Engine:
     from narrator import files
     from narrator.engines.spec import EngineContext
 
     home = files.library() if root is None else root
-    return kind.make(settings, EngineContext(home, home / "build" / "voices"), err.print)
+    return spec.make(settings, EngineContext(home, home / "build" / "voices"), err.print)
 
 
-def _check_clones(engine: Engine, what: str) -> None:
+def _check_clones(engine: Engine, purpose: str) -> None:
     if not engine.clones:
         raise UsageError(
-            f"the {engine.name} engine cannot {what}: it has voices of its own alone; "
+            f"the {engine.name} engine cannot {purpose}: it has voices of its own alone; "
             "this needs VoxCPM2 (no --draft, and no `engine: draft` in the manifest)"
         )
 

@@ -91,11 +91,11 @@ def worker(
     if place is None:
         raise UsageError("which scheduler? narrator worker tls://host:8786")
     able = hosting.can_speak()
-    for wanted in engine or ():
-        if wanted not in able:
-            guess = nearest(wanted, able)
+    for engine_name in engine or ():
+        if engine_name not in able:
+            guess = nearest(engine_name, able)
             hint = f"did you mean '{guess}'?" if guess else f"it has {', '.join(able) or 'none'}"
-            raise UsageError(f"this machine has no engine {wanted}; {hint}")
+            raise UsageError(f"this machine has no engine {engine_name}; {hint}")
     if model is not None:
         far.MACHINE.here["model"] = str(Path(model).absolute()) if Path(model).exists() else model
     if slots is not None:
@@ -124,43 +124,44 @@ class ClusterThere:
     @property
     def speed(self) -> float | None:
         """Seconds of speech a second; None where not all of its machines know theirs."""
-        speeds = [one.booth(self.engine.name).get("speed") for one in self.machines]
-        known = [speed for speed in speeds if speed is not None]
-        return sum(known) if speeds and len(known) == len(speeds) else None
+        speeds = [machine.booth(self.engine.name).get("speed") for machine in self.machines]
+        known_speeds = [speed for speed in speeds if speed is not None]
+        return sum(known_speeds) if speeds and len(known_speeds) == len(speeds) else None
 
 
 def who_is_there(engines: Iterable[Engine]) -> list[ClusterThere]:
     """Of the engines that a cluster speaks with."""
     from narrator.engines.cluster.engine import ClusterEngine
 
-    found: list[ClusterThere] = []
+    clusters: list[ClusterThere] = []
     for engine in engines:
         if not isinstance(engine, ClusterEngine):
             continue
         from narrator.engines.cluster import meeting
 
         try:
-            seen = meeting.machines(engine.place).values()
+            machines = meeting.machines(engine.place).values()
         except EngineUnavailable as error:
-            found.append(ClusterThere(engine, (), str(error)))
+            clusters.append(ClusterThere(engine, (), str(error)))
         else:
             able = sorted(
-                (one for one in seen if engine.name in one.engines), key=attrgetter("name")
+                (machine for machine in machines if engine.name in machine.engines),
+                key=attrgetter("name"),
             )
-            found.append(ClusterThere(engine, able))
-    return found
+            clusters.append(ClusterThere(engine, able))
+    return clusters
 
 
-def print_machines(there: Iterable[ClusterThere]) -> None:
+def print_machines(clusters: Iterable[ClusterThere]) -> None:
     """Each machine with what it has and how fast it is."""
-    for one in there:
-        where, name = one.engine.place.address, one.engine.name
-        if one.trouble or not one.machines:
-            mend = f"no machine has the engine {name}: `narrator worker {where}` on each"
-            err.print(f"warning: {one.trouble or f'{where}: {mend}'}")
+    for cluster in clusters:
+        address, name = cluster.engine.place.address, cluster.engine.name
+        if cluster.trouble or not cluster.machines:
+            mend = f"no machine has the engine {name}: `narrator worker {address}` on each"
+            err.print(f"warning: {cluster.trouble or f'{address}: {mend}'}")
             continue
-        table = Table(where, "", name, "speed", "at work", box=None)
-        for machine in one.machines:
+        table = Table(address, "", name, "speed", "at work", box=None)
+        for machine in cluster.machines:
             booth = machine.booth(name)
             slots, speed = booth.get("slots"), booth.get("speed")
             table.add_row(
@@ -173,22 +174,22 @@ def print_machines(there: Iterable[ClusterThere]) -> None:
         out.print(table)
 
 
-def machines_json(there: Iterable[ClusterThere]) -> list[dict[str, object]]:
+def machines_json(clusters: Iterable[ClusterThere]) -> list[dict[str, object]]:
     return [
         {
-            "cluster": one.engine.place.address,
-            "engine": one.engine.name,
-            "trouble": one.trouble or None,
+            "cluster": cluster.engine.place.address,
+            "engine": cluster.engine.name,
+            "trouble": cluster.trouble or None,
             "machines": [
                 {
                     "name": machine.name,
                     "system": machine.facts["system"],
-                    "slots": machine.booth(one.engine.name).get("slots", 0),
-                    "speed": machine.booth(one.engine.name).get("speed"),
-                    "at_work": machine.booth(one.engine.name).get("at_work", 0),
+                    "slots": machine.booth(cluster.engine.name).get("slots", 0),
+                    "speed": machine.booth(cluster.engine.name).get("speed"),
+                    "at_work": machine.booth(cluster.engine.name).get("at_work", 0),
                 }
-                for machine in one.machines
+                for machine in cluster.machines
             ],
         }
-        for one in there
+        for cluster in clusters
     ]

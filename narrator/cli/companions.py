@@ -90,9 +90,11 @@ def _note(path: Path) -> None:
 
 
 def _nothing(folder: Path, chapters: bool, draft: bool) -> UsageError:
-    what, other = ("chapters", "without") if chapters else ("books", "with")
+    wanted_kind, other_kind = ("chapters", "without") if chapters else ("books", "with")
     drafts = "" if draft else "; a draft's with --draft"
-    return UsageError(f"{near(folder)} holds no finished {what}; try {other} --chapters{drafts}")
+    return UsageError(
+        f"{near(folder)} holds no finished {wanted_kind}; try {other_kind} --chapters{drafts}"
+    )
 
 
 def _print_lacks(show: Show, episodes: Sequence[Episode]) -> None:

@@ -38,21 +38,21 @@ def verify(
     twice, or of another book. Exit code 1: something fails; 2: a file cannot be read."""
     from narrator.delivery import inspection
 
-    wanted = _profile(profile, book)
+    chosen_profile = _profile(profile, book)
     places = inspection.places([_build_of(path) for path in files])
     with contextlib.nullcontext() if as_json else StageLine(err) as line:
-        what = f"measuring {counted(len(places.files), 'file')}"
-        seen = places.inspect(wanted, partial(line, what) if line else None)
+        progress_label = f"measuring {counted(len(places.files), 'file')}"
+        report = places.inspect(chosen_profile, partial(line, progress_label) if line else None)
     if as_json:
-        _print_json(seen, wanted)
+        _print_json(report, chosen_profile)
     else:
-        brief = wanted is not None and len(seen.held) > 1 and not whole
-        _print_files(seen, brief)
-        against = f" against {wanted.name}" if wanted else ""
-        out.print(f"{counted(len(places.files), 'file')}{against}: {_verdict(seen)}")
-    if seen.unreadable:
+        brief = chosen_profile is not None and len(report.held) > 1 and not whole
+        _print_files(report, brief)
+        against = f" against {chosen_profile.name}" if chosen_profile else ""
+        out.print(f"{counted(len(places.files), 'file')}{against}: {_verdict(report)}")
+    if report.unreadable:
         raise typer.Exit(2)
-    if seen.findings or seen.failed:
+    if report.findings or report.failed:
         raise typer.Exit(1)
 
 
@@ -65,30 +65,31 @@ def _build_of(path: Path) -> Path:
     return path if build == path / "build" else build
 
 
-def _print_json(seen: Inspection, profile: Profile | None) -> None:
+def _print_json(inspection: Inspection, profile: Profile | None) -> None:
     from narrator.delivery import inventory, verify
 
-    rows = [verify.as_json(file.figures, file.checks) for file in seen.held]
+    rows = [verify.as_json(file.figures, file.checks) for file in inspection.held]
     rows += [
-        {"file": str(path), "ok": False, "error": str(error)} for path, error in seen.unreadable
+        {"file": str(path), "ok": False, "error": str(error)}
+        for path, error in inspection.unreadable
     ]
-    folders = [inventory.as_json(finding) for finding in seen.findings]
+    folders = [inventory.as_json(finding) for finding in inspection.findings]
     name = profile.name if profile else None
     out.print_json(data={"profile": name, "files": rows, "folders": folders})
 
 
-def _print_files(seen: Inspection, brief: bool) -> None:
+def _print_files(inspection: Inspection, brief: bool) -> None:
     """Files, `brief`: only what fails of each; what is wrong with folders; what cannot be read."""
-    for file in seen.held:
+    for file in inspection.held:
         path = near(file.figures.path)
         if brief and not file.failed:
             out.print(f"{path}: ok")
         else:
             out.print(_table(str(path), file.failed if brief else file.checks))
-    for finding in seen.findings:
+    for finding in inspection.findings:
         place = near(finding.file or finding.folder)
         out.print(f"FAIL {place}: {finding.what}; {finding.mend}")
-    for _, error in seen.unreadable:
+    for _, error in inspection.unreadable:
         err.print(f"error: {error}")
 
 
@@ -101,12 +102,12 @@ def _table(title: str, checks: Sequence[Check]) -> Table:
     return table
 
 
-def _verdict(seen: Inspection) -> str:
-    faults = [f"{counted(seen.failed, 'check')} failed"] if seen.failed else []
-    if seen.findings:
-        faults.append(f"{counted(len(seen.findings), 'fault')} of folders")
-    if seen.unreadable:
-        faults.append(f"{len(seen.unreadable)} cannot be read")
+def _verdict(inspection: Inspection) -> str:
+    faults = [f"{counted(inspection.failed, 'check')} failed"] if inspection.failed else []
+    if inspection.findings:
+        faults.append(f"{counted(len(inspection.findings), 'fault')} of folders")
+    if inspection.unreadable:
+        faults.append(f"{len(inspection.unreadable)} cannot be read")
     return ", ".join(faults) or "ok"
 
 
@@ -121,8 +122,10 @@ def _profile(name: str | None, book: Path | None) -> Profile | None:
             raise UsageError("--book says where a profile is; name it with --profile")
         return None
     project = load.load(book) if book else None
-    known = [*PROFILES, *(project.manifest.profiles if project else ())]
-    if name in known:
+    profile_names = [*PROFILES, *(project.manifest.profiles if project else ())]
+    if name in profile_names:
         return project.profile(name) if project else PROFILES[name]
-    own = "your own go under `profiles` in it" if project else "for one of your own give --book"
-    raise UsageError(load.unknown_profile(name, known, own))
+    own_profiles_hint = (
+        "your own go under `profiles` in it" if project else "for one of your own give --book"
+    )
+    raise UsageError(load.unknown_profile(name, profile_names, own_profiles_hint))

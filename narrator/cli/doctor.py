@@ -105,13 +105,13 @@ def doctor(
             for check in checks
             if check.name in (*engines, ENGINE)
         )
-        what = " and ".join(dict.fromkeys(names))
-        out.print(f"a render with {what} can run" if fit else f"not ready for {what}")
+        summary = " and ".join(dict.fromkeys(names))
+        out.print(f"a render with {summary} can run" if fit else f"not ready for {summary}")
     if not fit:
         raise typer.Exit(EnvironmentFailed.exit_code)
 
 
-def _unsaid(what: str) -> None:
+def _unsaid(message: str) -> None:
     pass
 
 
@@ -127,10 +127,10 @@ def examine(book: Path | None, tell: Tell, wish: ClusterWish) -> Iterator[Diagno
         try:
             manuscript = read(book)
         except NarratorError as error:
-            said = str(error.problems[0])
-            more = len(error.problems) - 1
-            said += f" and {counted(more, 'problem')} more" if more else ""
-            yield Diagnosis("book", "fail", said, f"`narrator check {near(book)}` lists all")
+            message = str(error.problems[0])
+            other_count = len(error.problems) - 1
+            message += f" and {counted(other_count, 'problem')} more" if other_count else ""
+            yield Diagnosis("book", "fail", message, f"`narrator check {near(book)}` lists all")
     root = manuscript.project.root if manuscript else None
     used = _engines(manuscript)
     servers = [settings for settings in used if settings.name == "server"]
@@ -169,18 +169,18 @@ def _program() -> Diagnosis:
     if sys.platform == "darwin":
         release = platform.mac_ver()[0]
         system = f"macOS {release} {platform.machine()}"
-        known = platform.machine() == "arm64" and int(release.split(".")[0] or 0) >= 14
+        is_supported = platform.machine() == "arm64" and int(release.split(".")[0] or 0) >= 14
     else:
         library, release = platform.libc_ver()
         system += f", {library} {release}" if library else ""
         numbers = tuple(map(int, re.findall(r"\d+", release)))
-        known = sys.platform == "linux" and library == "glibc" and numbers >= (2, 35)
-        known = known and platform.machine() in ("x86_64", "aarch64")
-    said = f"narrator {__version__}, Python {platform.python_version()}, {system}"
-    if known:
-        return Diagnosis("program", "ok", said)
+        is_supported = sys.platform == "linux" and library == "glibc" and numbers >= (2, 35)
+        is_supported = is_supported and platform.machine() in ("x86_64", "aarch64")
+    message = f"narrator {__version__}, Python {platform.python_version()}, {system}"
+    if is_supported:
+        return Diagnosis("program", "ok", message)
     todo = "made for macOS 14 or later on Apple silicon, and Linux with glibc 2.35 or later"
-    return Diagnosis("program", "warn", said, todo)
+    return Diagnosis("program", "warn", message, todo)
 
 
 def _server(settings: EngineSettings) -> Diagnosis:
@@ -200,8 +200,8 @@ def _cluster_of(
     try:
         return wish.place() if models else None
     except NarratorError as error:
-        said, _, todo = str(error.problems[0]).partition("\n")
-        return Diagnosis(CLUSTER, "fail", said, todo)
+        message, _, todo = str(error.problems[0]).partition("\n")
+        return Diagnosis(CLUSTER, "fail", message, todo)
 
 
 def _cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Iterator[Diagnosis]:
@@ -213,15 +213,20 @@ def _cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Iterator[
         credentials.require()
         from narrator.engines.cluster import meeting
 
-        for own in models:
-            settings = parcels.of_settings(own, ENGINES[own.name], ())
+        for engine_settings in models:
+            settings = parcels.of_settings(engine_settings, ENGINES[engine_settings.name], ())
             unable = meeting.unable_there(place, settings)
             able = sorted(name for name, why in unable.items() if not why)
-            said = f"{place.address}: {', '.join(able) or 'no machine'} for {own.name}"
+            message = (
+                f"{place.address}: {', '.join(able) or 'no machine'} for {engine_settings.name}"
+            )
             todo = "; ".join(f"{name}: {why}" for name, why in unable.items() if why)
             if not unable:
-                todo = f"`narrator worker {place.address}` on a machine that has {own.name}"
-            yield Diagnosis(CLUSTER, "ok" if able else "fail", said, todo)
+                todo = (
+                    f"`narrator worker {place.address}` on a machine that has "
+                    f"{engine_settings.name}"
+                )
+            yield Diagnosis(CLUSTER, "ok" if able else "fail", message, todo)
     except EngineUnavailable as error:
         yield Diagnosis(CLUSTER, "fail", str(error), "without it: `--cluster none`")
 
@@ -232,12 +237,12 @@ def _engines(manuscript: Manuscript | None) -> list[EngineSettings]:
     from narrator.engines.registry import ENGINES
     from narrator.pipeline import bookengines
 
-    found: dict[EngineSettings, EngineSettings] = {}
+    settings_seen: dict[EngineSettings, EngineSettings] = {}
     if manuscript is not None:
-        for own in bookengines.settings_of(manuscript.project, draft=False).values():
-            plain = dict.fromkeys(ENGINES[own.name].chapter_settings)
-            found.setdefault(own.model_copy(update=plain), own)
-    return list(found.values())
+        for engine_settings in bookengines.settings_of(manuscript.project, draft=False).values():
+            plain = dict.fromkeys(ENGINES[engine_settings.name].chapter_settings)
+            settings_seen.setdefault(engine_settings.model_copy(update=plain), engine_settings)
+    return list(settings_seen.values())
 
 
 def _model_here(
@@ -255,22 +260,22 @@ def _model_here(
     root = manuscript.project.root if manuscript else None
     hears = manuscript is not None and manuscript.project.manifest.checks.recognition != "never"
     yield _device(device)
-    known: list[tuple[EngineModel, Model]] = []
+    local_models: list[tuple[EngineModel, Model]] = []
     kinds = [kind for kind in ENGINES.values() if kind.model is not None]
     usual = next((kind for kind in kinds if kind.name == other_engine.chosen()), kinds[0])
-    for own in settings or [usual.settings()]:
-        kind = ENGINES[own.name]
+    for engine_settings in settings or [usual.settings()]:
+        kind = ENGINES[engine_settings.name]
         engine = kind.model
         assert engine is not None
-        lacking = kind.missing_packages(own)
+        lacking = kind.missing_packages(engine_settings)
         yield Diagnosis(ENGINE, "fail" if lacking else "ok", kind.title, lacking)
-        for name, model in engine.find(own, root, tell):
+        for name, model in engine.find(engine_settings, root, tell):
             yield _model(name, model, engine.family.pull)
             if name == "model":
-                known.append((engine, model))
+                local_models.append((engine, model))
                 if kind.cpu_seconds and model.path is not None and not lacking:
-                    yield _speed(kind, own, root, tell)
-    engine, model = max(known, key=lambda pair: pair[1].bytes)
+                    yield _speed(kind, engine_settings, root, tell)
+    engine, model = max(local_models, key=lambda pair: pair[1].bytes)
     yield _memory(machine.memory(), device, model, hears, engine.family.pull)
     if device.kind in ("Metal", "CUDA") and model.path is not None and engine.time_step is not None:
         tell("running a step of the model's sizes")
@@ -291,9 +296,9 @@ def _speed(kind: EngineSpec, settings: EngineSettings, root: Path | None, tell: 
         return Diagnosis("speed", "fail", str(error).splitlines()[0])
     try:
         speed = measure.speed(session, engine.sample_rate)
-        said = f"{speed:.1f} x real time" if speed else "it spoke nothing"
+        message = f"{speed:.1f} x real time" if speed else "it spoke nothing"
         note = f" ({session.note})" if session.note else ""
-        return Diagnosis("speed", "ok" if speed else "fail", said + note)
+        return Diagnosis("speed", "ok" if speed else "fail", message + note)
     finally:
         session.close()
 
@@ -305,20 +310,20 @@ def _device(device: Device) -> Diagnosis:
             todo += f" (with an NVIDIA GPU: {install_command('cuda')}, or `cuda13`)"
         return Diagnosis("MLX", "fail", device.problem, todo)
     size = f", {sized(device.memory)}" if device.memory else ""
-    said = f"{device.mlx} on {device.kind}: {device.name}{size}"
+    message = f"{device.mlx} on {device.kind}: {device.name}{size}"
     if device.kind != "CPU":
-        return Diagnosis("MLX", "ok", said)
+        return Diagnosis("MLX", "ok", message)
     todo = "without a GPU large models are slow; `--engine kokoro` and `--draft` need none"
-    return Diagnosis("MLX", "warn", said, todo)
+    return Diagnosis("MLX", "warn", message, todo)
 
 
 def _model(name: str, model: Model, pull: str) -> Diagnosis:
     if model.path is None:
         ways = f"ways on: `{pull}`; engine.model in the manifest, a directory; or --draft"
         return Diagnosis(name, "fail", model.note, ways if name == "model" else "")
-    known = f"commit {model.revision[:12]}" if model.revision else f"weights {model.weights[:12]}"
-    where = "" if model.spec == str(model.path) else str(near(model.path))
-    facts = ", ".join(filter(None, (sized(model.bytes), model.precision, known, where)))
+    version = f"commit {model.revision[:12]}" if model.revision else f"weights {model.weights[:12]}"
+    location = "" if model.spec == str(model.path) else str(near(model.path))
+    facts = ", ".join(filter(None, (sized(model.bytes), model.precision, version, location)))
     return Diagnosis(name, "ok", f"{model.spec}: {facts}")
 
 
@@ -326,23 +331,29 @@ def _memory(memory: Memory, device: Device, model: Model, hears: bool, pull: str
     from narrator.engines.mlx.memory import RECOGNISER, WORK
 
     free = "" if memory.available is None else f", {sized(memory.available)} available"
-    said = f"{sized(memory.total)}{free}"
+    message = f"{sized(memory.total)}{free}"
     if model.path is None:
-        return Diagnosis("memory", "ok", said)
+        return Diagnosis("memory", "ok", message)
     # on a CPU the network computes in float32
     double = device.kind == "CPU" and model.precision in ("bfloat16", "float16")
-    wanted = model.bytes * (2 if double else 1) + WORK
+    needed_bytes = model.bytes * (2 if double else 1) + WORK
     room = min(memory.total, device.memory or memory.total)
-    said += f"; the model wants about {sized(wanted)}"
-    less = f"`{pull} --8bit` makes a smaller model"
-    if wanted > room:
-        return Diagnosis("memory", "fail", f"{said}, {sized(room)} can be had", less)
-    if hears and wanted + RECOGNISER > room:
-        said += f", what hears takes {sized(RECOGNISER)} more: {sized(room)} can be had"
-        return Diagnosis("memory", "warn", said, f"`checks: {{recognition: never}}`; or {less}")
-    if device.kind != "CUDA" and memory.available is not None and wanted > memory.available:
-        return Diagnosis("memory", "warn", said, f"close other programs; or {less}")
-    return Diagnosis("memory", "ok", said)
+    message += f"; the model wants about {sized(needed_bytes)}"
+    smaller_model_hint = f"`{pull} --8bit` makes a smaller model"
+    if needed_bytes > room:
+        return Diagnosis(
+            "memory", "fail", f"{message}, {sized(room)} can be had", smaller_model_hint
+        )
+    if hears and needed_bytes + RECOGNISER > room:
+        message += f", what hears takes {sized(RECOGNISER)} more: {sized(room)} can be had"
+        return Diagnosis(
+            "memory", "warn", message, f"`checks: {{recognition: never}}`; or {smaller_model_hint}"
+        )
+    if device.kind != "CUDA" and memory.available is not None and needed_bytes > memory.available:
+        return Diagnosis(
+            "memory", "warn", message, f"close other programs; or {smaller_model_hint}"
+        )
+    return Diagnosis("memory", "ok", message)
 
 
 def _step(time_step: Callable[[Path], float], path: Path) -> Iterator[Diagnosis]:
@@ -353,9 +364,9 @@ def _step(time_step: Callable[[Path], float], path: Path) -> Iterator[Diagnosis]
     try:
         time_step(path)
     except Exception as error:
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        message = (str(error).strip().splitlines() or [type(error).__name__])[0]
         todo = "a driver or MLX that does not fit: install both anew, or render with --draft"
-        yield Diagnosis("a step", "fail", f"the model does not run here: {said}", todo)
+        yield Diagnosis("a step", "fail", f"the model does not run here: {message}", todo)
 
 
 def _encoders() -> Diagnosis:
@@ -368,11 +379,11 @@ def _encoders() -> Diagnosis:
         except ValueError:
             missing.append(f"{name} ({format})")
     release = ".".join(map(str, av.library_versions["libavcodec"]))
-    said = f"PyAV {av.__version__}, libavcodec {release}"
+    message = f"PyAV {av.__version__}, libavcodec {release}"
     if missing:
         todo = "install PyAV's own wheels: pip install --force-reinstall --only-binary av av"
-        return Diagnosis("FFmpeg", "fail", f"{said}; lacks {', '.join(missing)}", todo)
-    return Diagnosis("FFmpeg", "ok", f"{said}: {', '.join(ENCODERS.values())}")
+        return Diagnosis("FFmpeg", "fail", f"{message}; lacks {', '.join(missing)}", todo)
+    return Diagnosis("FFmpeg", "ok", f"{message}: {', '.join(ENCODERS.values())}")
 
 
 def _draft(is_needed: bool) -> Diagnosis:
@@ -390,12 +401,12 @@ def _casting(tell: Tell) -> Diagnosis:
 
     name, version = "language model", reader.version()
     if not version:
-        said = "not installed; `narrator cast` goes by rules alone"
-        return Diagnosis(name, "none", said, f"to ask one: {install_command('casting')}")
-    found = models.find_language(tell=tell)
-    if found.path is None:
-        return Diagnosis(name, "none", f"mlx-lm {version}; {found.note}")
-    return Diagnosis(name, "ok", f"mlx-lm {version}; {found.spec}: {sized(found.bytes)}")
+        message = "not installed; `narrator cast` goes by rules alone"
+        return Diagnosis(name, "none", message, f"to ask one: {install_command('casting')}")
+    model = models.find_language(tell=tell)
+    if model.path is None:
+        return Diagnosis(name, "none", f"mlx-lm {version}; {model.note}")
+    return Diagnosis(name, "ok", f"mlx-lm {version}; {model.spec}: {sized(model.bytes)}")
 
 
 def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
@@ -412,12 +423,12 @@ def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
         todo = f"to have takes heard and words timed: {install_command('recognition')}"
         return Diagnosis(name, absent, "not installed", todo)
     root = manuscript.project.root if manuscript else None
-    found = choosing.find(checks.recogniser, root, tell)
-    if found.path is None:
-        return Diagnosis(name, absent, f"{version}; {found.note}")
-    said = f"{version}; {found.spec}: {sized(found.bytes)}"
+    model = choosing.find(checks.recogniser, root, tell)
+    if model.path is None:
+        return Diagnosis(name, absent, f"{version}; {model.note}")
+    message = f"{version}; {model.spec}: {sized(model.bytes)}"
     unknown = next(checking.unheard(manuscript), None) if manuscript else None
-    return Diagnosis(name, "warn" if unknown else "ok", said, unknown.message if unknown else "")
+    return Diagnosis(name, "warn" if unknown else "ok", message, unknown.message if unknown else "")
 
 
 def _folders(root: Path | None) -> Iterator[Diagnosis]:
@@ -435,18 +446,18 @@ def _folders(root: Path | None) -> Iterator[Diagnosis]:
         except OSError as error:
             yield Diagnosis(name, "fail", f"{path}: {error.strerror}")
             continue
-        said = f"{path}, {sized(free)} free"
+        message = f"{path}, {sized(free)} free"
         if not os.access(_existing(path), os.W_OK | os.X_OK):
             todo = "give yourself the right to write there, or use another folder"
             todo += " (NARRATOR_HOME)" if name == "library" else ""
             todo += " (TMPDIR)" if name == "temporary files" else ""
             yield Diagnosis(name, "fail", f"{path} cannot be written", todo)
         elif free < NONE:
-            yield Diagnosis(name, "fail", said, "make room on that disk")
+            yield Diagnosis(name, "fail", message, "make room on that disk")
         elif free < TIGHT and name != "temporary files":
-            yield Diagnosis(name, "warn", said, "a book takes some 300 MB an hour; make room")
+            yield Diagnosis(name, "warn", message, "a book takes some 300 MB an hour; make room")
         else:
-            yield Diagnosis(name, "ok", said)
+            yield Diagnosis(name, "ok", message)
 
 
 def _existing(path: Path) -> Path:
@@ -463,20 +474,20 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterWish)
     try:
         cost = _cost(manuscript, device, tell, wish)
     except NarratorError as error:
-        said, _, todo = str(error.problems[0]).partition("\n")
-        return Diagnosis("book", "fail", said, todo)
+        message, _, todo = str(error.problems[0]).partition("\n")
+        return Diagnosis("book", "fail", message, todo)
     title = manuscript.project.manifest.title
-    said = f"{title}: {clock(cost.speech)} of speech to render"
+    message = f"{title}: {clock(cost.speech)} of speech to render"
     if cost.basis == "measured" and cost.wall is not None:
-        said += f", about {clock(cost.wall)} (measured in this project)"
+        message += f", about {clock(cost.wall)} (measured in this project)"
     elif cost.wall is not None:
-        said += (
+        message += (
             f", {clock(cost.wall)} at the very best (arithmetic for {device.name}, not measured)"
         )
     else:
-        said += "; how long that takes was not measured here yet"
-    said += "" if cost.disk is None else f"; {sized(cost.disk)} of disk"
-    return Diagnosis("book", "ok", said, cost=cost)
+        message += "; how long that takes was not measured here yet"
+    message += "" if cost.disk is None else f"; {sized(cost.disk)} of disk"
+    return Diagnosis("book", "ok", message, cost=cost)
 
 
 def _cost(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterWish) -> Cost:

@@ -84,8 +84,8 @@ def hear(
     if recordings.are_there(book):
         if draft or chapter or speaker:
             raise UsageError("--draft, --chapter and --speaker are for a book, not for recordings")
-        asked = _OfRecordings(text, language, model, align, times)
-        _hear_recordings(book, asked, cancel, as_json)
+        recording_options = _RecordingOptions(text, language, model, align, times)
+        _hear_recordings(book, recording_options, cancel, as_json)
     elif text or language or times:
         raise UsageError("--text, --language and --out are for recordings, not for a book")
     else:
@@ -112,70 +112,82 @@ def _hear_book(
         selection = bookplan.select(manuscript, chapters, speakers, False)
         engines = bookengines.engines_for(project, draft=draft)
     ear = choosing.ear_for(project.manifest.checks, project.root, model=model, align=align)
-    what = "timing words" if align else "listening"
+    activity = "timing words" if align else "listening"
     with awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
         if line:
             line(f"loading {ear.recogniser.title if ear.recogniser else 'the aligner'}", 0.0)
-        shown = partial(line, what) if line else _unsaid
-        planned, found = hearing.hear(
-            manuscript, engines, selection, ear, tell=shown, cancel=cancel
+        on_progress = partial(line, activity) if line else _ignore_progress
+        planned, hearing_report = hearing.hear(
+            manuscript, engines, selection, ear, tell=on_progress, cancel=cancel
         )
     if as_json:
-        out.print_json(data=_json(found))
+        out.print_json(data=_json(hearing_report))
     else:
-        _print(planned, found, ear.recogniser.title if ear.recogniser else "")
-    if found.cancelled:
+        _print(planned, hearing_report, ear.recogniser.title if ear.recogniser else "")
+    if hearing_report.cancelled:
         raise typer.Exit(STOPPED)
-    if any(not one.is_accepted for one in found.misheard):
+    if any(not misheard_take.is_accepted for misheard_take in hearing_report.misheard):
         raise typer.Exit(1)
 
 
-def _unsaid(share: float) -> None:
+def _ignore_progress(share: float) -> None:
     pass
 
 
-def _print(book: BookPlan, found: BookHearing, by: str) -> None:
-    _print_misheard(found)
-    said = f"{counted(found.takes, 'take')}, {found.fresh} of them listened to now"
-    said += f" ({clock(found.seconds)})" if found.fresh else ""
-    out.print(said + (f", by {by}" if by else ""))
-    if found.missing:
-        _print_missing(book, found)
-    if found.unknown:
-        out.print(f"{counted(found.unknown, 'take')} unheard: {by} does not know their language")
-    _print_times(found)
-    if found.forgotten:
-        rows = counted(found.forgotten, "damaged row")
+def _print(book: BookPlan, hearing_report: BookHearing, recogniser: str) -> None:
+    _print_misheard(hearing_report)
+    summary = (
+        f"{counted(hearing_report.takes, 'take')}, {hearing_report.fresh} of them listened to now"
+    )
+    summary += f" ({clock(hearing_report.seconds)})" if hearing_report.fresh else ""
+    out.print(summary + (f", by {recogniser}" if recogniser else ""))
+    if hearing_report.missing:
+        _print_missing(book, hearing_report)
+    if hearing_report.unknown:
+        out.print(
+            f"{counted(hearing_report.unknown, 'take')} unheard: "
+            f"{recogniser} does not know their language"
+        )
+    _print_times(hearing_report)
+    if hearing_report.forgotten:
+        rows = counted(hearing_report.forgotten, "damaged row")
         out.print(f"{rows} of what was heard before removed")
-    if found.relieved:
-        out.print(f"{counted(found.relieved, 'take')} no longer doubtful")
-    doubtful = [one for one in found.misheard if not one.is_accepted]
-    if found.cancelled:
+    if hearing_report.relieved:
+        out.print(f"{counted(hearing_report.relieved, 'take')} no longer doubtful")
+    doubtful = [
+        misheard_take for misheard_take in hearing_report.misheard if not misheard_take.is_accepted
+    ]
+    if hearing_report.cancelled:
         out.print("stopped; run the same command to go on")
     if doubtful:
-        steps = [one.step for one in doubtful[:NAMED]]
-        said = mends(book, steps, one="one", every="them")
-        out.print(f"{counted(len(doubtful), 'take')} doubtful: {said}")
-    elif found.takes > found.unknown and by and not found.misheard and not found.cancelled:
+        steps = [misheard_take.step for misheard_take in doubtful[:NAMED]]
+        summary = mends(book, steps, pronoun="one", every="them")
+        out.print(f"{counted(len(doubtful), 'take')} doubtful: {summary}")
+    elif (
+        hearing_report.takes > hearing_report.unknown
+        and recogniser
+        and not hearing_report.misheard
+        and not hearing_report.cancelled
+    ):
         out.print("every take that was heard says its text")
 
 
-def _print_missing(book: BookPlan, found: BookHearing) -> None:
-    does = f"`narrator render{book.folders.option}` does it"
-    if not found.takes and _has_draft(book):
-        does += "; the draft voice's are heard with `--draft`"
-    out.print(f"{counted(found.missing, 'chunk')} not rendered yet: {does}")
+def _print_missing(book: BookPlan, hearing_report: BookHearing) -> None:
+    hint = f"`narrator render{book.folders.option}` does it"
+    if not hearing_report.takes and _has_draft(book):
+        hint += "; the draft voice's are heard with `--draft`"
+    out.print(f"{counted(hearing_report.missing, 'chunk')} not rendered yet: {hint}")
 
 
-def _print_misheard(found: BookHearing) -> None:
-    for one in found.misheard[:LISTED]:
-        step = one.step
-        mark = "otherwise, and accepted" if one.is_accepted else "doubtful"
+def _print_misheard(hearing_report: BookHearing) -> None:
+    for misheard_take in hearing_report.misheard[:LISTED]:
+        step = misheard_take.step
+        mark = "otherwise, and accepted" if misheard_take.is_accepted else "doubtful"
         err.print(f"{mark}: {step.id} {source(step.chunk)}: {short(step.chunk.text)}")
-        err.print(f"    {'; '.join(one.faults)}")
-        err.print(f"    heard: {short(one.heard, 200) or 'nothing'}")
-    if (more := len(found.misheard) - LISTED) > 0:
-        err.print(f"doubtful: {more} more; `--json` and `narrator report` have all")
+        err.print(f"    {'; '.join(misheard_take.faults)}")
+        err.print(f"    heard: {short(misheard_take.heard, 200) or 'nothing'}")
+    if (hidden_count := len(hearing_report.misheard) - LISTED) > 0:
+        err.print(f"doubtful: {hidden_count} more; `--json` and `narrator report` have all")
 
 
 def _has_draft(book: BookPlan) -> bool:
@@ -184,35 +196,35 @@ def _has_draft(book: BookPlan) -> bool:
     return draft != book.folders and bool(draft.sounds())
 
 
-def _print_times(found: BookHearing) -> None:
-    for by, count in sorted(found.timed.items()):
-        if by:
-            out.print(f"words of {counted(count, 'take')} timed by {by}")
+def _print_times(hearing_report: BookHearing) -> None:
+    for listener, count in sorted(hearing_report.timed.items()):
+        if listener:
+            out.print(f"words of {counted(count, 'take')} timed by {listener}")
         else:
             out.print(f"words of {counted(count, 'take')} not found; their times are estimated")
 
 
-def _json(found: BookHearing) -> dict[str, object]:
+def _json(hearing_report: BookHearing) -> dict[str, object]:
     return {
-        "takes": found.takes,
-        "missing": found.missing,
-        "unknown_language": found.unknown,
-        "heard_now": found.fresh,
-        "seconds_heard": round(found.seconds, 1),
-        "timed": dict(found.timed),
-        "relieved": found.relieved,
-        "damaged_rows_removed": found.forgotten,
-        "cancelled": found.cancelled,
+        "takes": hearing_report.takes,
+        "missing": hearing_report.missing,
+        "unknown_language": hearing_report.unknown,
+        "heard_now": hearing_report.fresh,
+        "seconds_heard": round(hearing_report.seconds, 1),
+        "timed": dict(hearing_report.timed),
+        "relieved": hearing_report.relieved,
+        "damaged_rows_removed": hearing_report.forgotten,
+        "cancelled": hearing_report.cancelled,
         "misheard": [
             {
-                "chunk": one.step.id,
-                "source": source(one.step.chunk),
-                "text": one.step.text,
-                "heard": one.heard,
-                "faults": list(one.faults),
-                "accepted": one.is_accepted,
+                "chunk": misheard_take.step.id,
+                "source": source(misheard_take.step.chunk),
+                "text": misheard_take.step.text,
+                "heard": misheard_take.heard,
+                "faults": list(misheard_take.faults),
+                "accepted": misheard_take.is_accepted,
             }
-            for one in found.misheard
+            for misheard_take in hearing_report.misheard
         ],
     }
 
@@ -221,7 +233,7 @@ def _json(found: BookHearing) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class _OfRecordings:
+class _RecordingOptions:
     """What is asked of recordings."""
 
     text: Path | None
@@ -232,70 +244,83 @@ class _OfRecordings:
 
 
 def _hear_recordings(
-    place: Path, asked: _OfRecordings, cancel: threading.Event, as_json: bool
+    place: Path, options: _RecordingOptions, cancel: threading.Event, as_json: bool
 ) -> None:
     from narrator.pipeline import recordings
     from narrator.project.schema import Checks
     from narrator.speech.hearing import choosing
 
-    found, alone = recordings.recitals(place, asked.text)
-    ear = choosing.ear_for(Checks(), Path.cwd(), model=asked.model)
-    if asked.times is not None:
-        with files.storage(asked.times):
-            asked.times.mkdir(parents=True, exist_ok=True)
-    for path in () if as_json else alone:
+    recitals, unmatched_files = recordings.recitals(place, options.text)
+    ear = choosing.ear_for(Checks(), Path.cwd(), model=options.model)
+    if options.times is not None:
+        with files.storage(options.times):
+            options.times.mkdir(parents=True, exist_ok=True)
+    for path in () if as_json else unmatched_files:
         err.print(f"{near(path)}: left out: no text of its name beside it")
-    heard: list[RecitalHeard] = []
+    heard_recitals: list[RecitalHeard] = []
     unreadable: list[UserError] = []
     with awake():
-        for recital in found:
+        for recital in recitals:
             try:
-                one = _hear_one(recital, ear, asked, cancel, as_json)
+                heard_recital = _hear_one(recital, ear, options, cancel, as_json)
             except UserError as error:  # the others may be heard
                 unreadable.append(error)
                 continue
-            if one is None:
+            if heard_recital is None:
                 break
-            heard.append(one)
+            heard_recitals.append(heard_recital)
     if as_json:
-        out.print_json(data=[recordings.as_json(one, words=asked.align) for one in heard])
+        out.print_json(
+            data=[
+                recordings.as_json(heard_recital, words=options.align)
+                for heard_recital in heard_recitals
+            ]
+        )
     elif cancel.is_set():
-        out.print(f"stopped: {len(heard)} of {counted(len(found), 'recording')} heard")
+        out.print(f"stopped: {len(heard_recitals)} of {counted(len(recitals), 'recording')} heard")
     tell("error", unreadable)
-    wrong = not asked.align and any(one.wrong for one in heard)
+    wrong = not options.align and any(heard_recital.wrong for heard_recital in heard_recitals)
     if code := STOPPED if cancel.is_set() else UserError.exit_code if unreadable else int(wrong):
         raise typer.Exit(code)
 
 
 def _hear_one(
-    recital: Recital, ear: Ear, asked: _OfRecordings, cancel: threading.Event, as_json: bool
+    recital: Recital, ear: Ear, options: _RecordingOptions, cancel: threading.Event, as_json: bool
 ) -> RecitalHeard | None:
     """Listen to one recording, and say what came of it; None where it was stopped."""
     from narrator.pipeline import recordings
 
     with contextlib.nullcontext() if as_json else StageLine(err) as line:
-        shown = partial(line, f"listening to {recital.sound.name}") if line else _unsaid
-        shown(0.0)
-        one = recordings.hear(recital, ear, language=asked.language, tell=shown, cancel=cancel)
-    if one is not None and asked.times is not None:
-        recordings.write_times(one, asked.times)
-    if one is not None and not as_json:
-        _print_recording(one, asked)
-    return one
+        on_progress = (
+            partial(line, f"listening to {recital.sound.name}") if line else _ignore_progress
+        )
+        on_progress(0.0)
+        heard_recital = recordings.hear(
+            recital, ear, language=options.language, tell=on_progress, cancel=cancel
+        )
+    if heard_recital is not None and options.times is not None:
+        recordings.write_times(heard_recital, options.times)
+    if heard_recital is not None and not as_json:
+        _print_recording(heard_recital, options)
+    return heard_recital
 
 
-def _print_recording(one: RecitalHeard, asked: _OfRecordings) -> None:
+def _print_recording(heard_recital: RecitalHeard, options: _RecordingOptions) -> None:
     from narrator.speech.hearing.judging import told
 
-    name, timed = near(one.recital.sound), f"{counted(len(one.words), 'word')} timed"
-    if asked.align:
-        out.print(f"{name}: {clock(one.seconds)}, {timed}")
+    name, timed = (
+        near(heard_recital.recital.sound),
+        f"{counted(len(heard_recital.words), 'word')} timed",
+    )
+    if options.align:
+        out.print(f"{name}: {clock(heard_recital.seconds)}, {timed}")
         return
-    for passage in one.wrong:
+    for passage in heard_recital.wrong:
         err.print(f"{name} {fine_clock(passage.start)}: {told(passage.difference)}")
-    if one.error > ANOTHER:
-        err.print(f"{name}: hardly says {near(one.recital.text)}; is this its text?")
-    wrong = counted(len(one.wrong), "passage")
+    if heard_recital.error > ANOTHER:
+        err.print(f"{name}: hardly says {near(heard_recital.recital.text)}; is this its text?")
+    wrong = counted(len(heard_recital.wrong), "passage")
     out.print(
-        f"{name}: {clock(one.seconds)}, {one.error:.1%} heard otherwise, {wrong} wrong, {timed}"
+        f"{name}: {clock(heard_recital.seconds)}, {heard_recital.error:.1%} heard otherwise, "
+        f"{wrong} wrong, {timed}"
     )

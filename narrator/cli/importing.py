@@ -90,16 +90,16 @@ def new(
         book = (importers.import_isolated(source, choices) if source
                 else importers.starter(folder, choices))  # fmt: skip
         original = source if book.format == "EPUB" else None
-        written = importers.write_project(book, folder, original)
+        written_project = importers.write_project(book, folder, original)
     if as_json:
-        out.print_json(data=_as_json(book, written))
+        out.print_json(data=_as_json(book, written_project))
         return
-    _print_found(book, written)
+    _print_found(book, written_project)
     if source:
         _print_notes(book, choices.notes)
         _print_left_out(book)
-        _print_odd(book, written)
-    _print_next(book, written)
+        _print_odd(book, written_project)
+    _print_next(book, written_project)
 
 
 def _choices(
@@ -120,8 +120,11 @@ def _choices(
         "--encoding": [encoding],
         "--chapter-heading": [heading],
     }
-    for option, values in texts.items():
-        if any(value and re.search("[\ud800-\udfff]", value) for value in values):
+    for option, option_texts in texts.items():
+        if any(
+            option_text and re.search("[\ud800-\udfff]", option_text)
+            for option_text in option_texts
+        ):
             raise UsageError(f"{option}: has bytes that are not UTF-8: type it in UTF-8")
     if heading is not None and not heading.strip():
         raise UsageError("--chapter-heading is empty: give what headings begin with, as Kapitel")
@@ -156,10 +159,10 @@ def _treated(
         raise UsageError(f"--as {reading}: script or prose")
     if notes not in ("in-place", "end", "omit"):
         raise UsageError(f"--notes {notes}: in-place, end or omit")
-    said = {"directions": directions, "pictures": pictures, "tables": tables, "code": code}
-    for name, value in said.items():
-        if value not in ("read", "omit", None):
-            raise UsageError(f"--{name} {value}: read or omit")
+    treatments = {"directions": directions, "pictures": pictures, "tables": tables, "code": code}
+    for name, treatment in treatments.items():
+        if treatment not in ("read", "omit", None):
+            raise UsageError(f"--{name} {treatment}: read or omit")
     return replace(
         choices,
         reading=cast("Reading | None", reading),
@@ -178,41 +181,46 @@ _NAMED = 120
 """Characters of a title, or of authors, that are shown."""
 
 
-def _print_found(book: ImportedBook, written: Written) -> None:
+def _print_found(book: ImportedBook, written_project: Written) -> None:
     """What was made of a source; of a second import also what became of the files of the first."""
     from narrator.importers import shapes_of
 
-    manifest = written.root / written.kept.get("book.yaml", "book.yaml")
+    manifest = written_project.root / written_project.kept.get("book.yaml", "book.yaml")
     if not book.source:
         out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {near(manifest)}")
         return
     shapes = shapes_of(book)
     by = short(", ".join(book.authors), _NAMED)
-    said = [counted(len(shapes), "chapter"), f"{book.words_kept:,} words"]
-    said += [f"about {clock(sum(shape.seconds for shape in shapes))}"]
+    parts = [counted(len(shapes), "chapter"), f"{book.words_kept:,} words"]
+    parts += [f"about {clock(sum(shape.seconds for shape in shapes))}"]
     if len(shapes) > 1:
         shortest, *_, longest = sorted(shapes, key=lambda shape: shape.seconds)
-        ends = (f"“{short(one.title, 40)}” {clock(one.seconds)}" for one in (shortest, longest))
-        said.append("shortest {}, longest {}".format(*ends))
-    said += [book.dialogue] if book.dialogue else []
+        ends = (
+            f"“{short(edge_shape.title, 40)}” {clock(edge_shape.seconds)}"
+            for edge_shape in (shortest, longest)
+        )
+        parts.append("shortest {}, longest {}".format(*ends))
+    parts += [book.dialogue] if book.dialogue else []
     out.print(f"{short(book.title, _NAMED)}, by {by}, {book.language}, from {book.format}: "
-              f"{', '.join(said)} -> {near(manifest)}")  # fmt: skip
-    for line in _again_lines(written):
+              f"{', '.join(parts)} -> {near(manifest)}")  # fmt: skip
+    for line in _again_lines(written_project):
         out.print(line)
 
 
-def _again_lines(written: Written) -> Iterator[str]:
+def _again_lines(written_project: Written) -> Iterator[str]:
     """What became of the files of an import before."""
     from narrator.importers.project import FRESH_MEND, UNNAMED_MEND
 
-    if written.replaced:
-        yield f"replaced: {counted(written.replaced, 'file')} of the import before, unchanged"
-    for name, fresh in written.kept.items():
+    if written_project.replaced:
+        replaced = counted(written_project.replaced, "file")
+        yield f"replaced: {replaced} of the import before, unchanged"
+    for name, fresh in written_project.kept.items():
         yield f"kept: {name}, changed since it was imported; the new one is {fresh}"
-    if written.kept:
+    if written_project.kept:
         yield f"Files with .new in their names are not read: {FRESH_MEND}."
-    if written.unnamed:
-        yield f"{', '.join(written.unnamed)}: not in the book.yaml that is kept; {UNNAMED_MEND}."
+    if written_project.unnamed:
+        names = ", ".join(written_project.unnamed)
+        yield f"{names}: not in the book.yaml that is kept; {UNNAMED_MEND}."
 
 
 _REFERENCE = re.compile(r"(?<!\\)\[\^[^\]\s]+\](?!:)")
@@ -220,16 +228,18 @@ _REFERENCE = re.compile(r"(?<!\\)\[\^[^\]\s]+\](?!:)")
 
 
 def _print_notes(book: ImportedBook, notes: Notes) -> None:
-    count = sum(item.count for item in book.left_out if item.reason == "reference to a note")
+    count = sum(
+        left_out.count for left_out in book.left_out if left_out.reason == "reference to a note"
+    )
     count += sum(len(_REFERENCE.findall(chapter.markdown)) for chapter in book.chapters)
-    where = {"in-place": "after their paragraph", "end": "after the chapter"}
+    places = {"in-place": "after their paragraph", "end": "after the chapter"}
     if not count:
         out.print("notes: none")
     elif notes == "omit":
         mend = "--notes in-place speaks them after their paragraph, --notes end after the chapter"
         out.print(f"notes: {counted(count, 'reference')}, left out; {mend}")
     else:
-        out.print(f"notes: {counted(count, 'reference')}, spoken {where[notes]}")
+        out.print(f"notes: {counted(count, 'reference')}, spoken {places[notes]}")
 
 
 _REASONS = 6
@@ -239,17 +249,17 @@ _REASONS = 6
 def _print_left_out(book: ImportedBook) -> None:
     words: Counter[str] = Counter()
     places: Counter[str] = Counter()
-    for item in book.left_out:
-        reason = item.reason.partition(": “")[0]
-        words[reason] += item.words
-        places[reason] += item.count
-    said = [
+    for left_out in book.left_out:
+        reason = left_out.reason.partition(": “")[0]
+        words[reason] += left_out.words
+        places[reason] += left_out.count
+    reasons = [
         f"{reason} ({_places(places[reason])}{counted(count, 'word')})"
         for reason, count in words.most_common(_REASONS)
     ]
-    if (more := len(words) - _REASONS) > 0:
-        said.append(f"{counted(more, 'more kind')}")
-    out.print(f"left out: {'; '.join(said) if said else 'nothing'}")
+    if (hidden_count := len(words) - _REASONS) > 0:
+        reasons.append(f"{counted(hidden_count, 'more kind')}")
+    out.print(f"left out: {'; '.join(reasons) if reasons else 'nothing'}")
 
 
 def _places(count: int) -> str:
@@ -259,24 +269,27 @@ def _places(count: int) -> str:
 _ODDITIES = 3
 
 
-def _print_odd(book: ImportedBook, written: Written) -> None:
+def _print_odd(book: ImportedBook, written_project: Written) -> None:
     """What to look at, the gravest first, and where all of it stands."""
     from narrator.importers import doubts_of
     from narrator.importers.doubts import MEND
 
     doubts = [doubt.removesuffix(f" {MEND}") for doubt in doubts_of(book)]
     odd = [*doubts[:-1], *(f"{doubt} {MEND}" for doubt in doubts[-1:]), *book.remarks]
-    said = [one if one[-1] in ".?" else f"{one}." for one in map(cut, odd[:_ODDITIES])]
-    if (more := len(odd) - len(said)) > 0:
-        said.append(f"{more} more.")
-    report = near(written.report) if written.report else ""
-    out.print(f"to know: {' '.join(said) or 'nothing odd.'} All of it: {report}")
+    sentences = [
+        sentence if sentence[-1] in ".?" else f"{sentence}."
+        for sentence in map(cut, odd[:_ODDITIES])
+    ]
+    if (hidden_count := len(odd) - len(sentences)) > 0:
+        sentences.append(f"{hidden_count} more.")
+    report = near(written_project.report) if written_project.report else ""
+    out.print(f"to know: {' '.join(sentences) or 'nothing odd.'} All of it: {report}")
 
 
-def _print_next(book: ImportedBook, written: Written) -> None:
+def _print_next(book: ImportedBook, written_project: Written) -> None:
     from narrator.importers import quotations_in
 
-    manifest = shlex.quote(str(near(written.manifest)))
+    manifest = shlex.quote(str(near(written_project.manifest)))
     steps = [f"narrator check {manifest}"]
     quoted = quotations_in(book) if book.source and not book.speakers else 0
     if quoted >= MANY_QUOTATIONS:
@@ -285,11 +298,11 @@ def _print_next(book: ImportedBook, written: Written) -> None:
     out.print(f"next: {', then '.join(steps)}")
 
 
-def _as_json(book: ImportedBook, written: Written) -> dict[str, object]:
+def _as_json(book: ImportedBook, written_project: Written) -> dict[str, object]:
     from narrator.importers import doubts_of
 
     return {
-        "manifest": str(written.manifest),
+        "manifest": str(written_project.manifest),
         "format": book.format,
         "title": book.title,
         "authors": list(book.authors),
@@ -307,9 +320,9 @@ def _as_json(book: ImportedBook, written: Written) -> dict[str, object]:
             }
             for i in book.left_out
         ],
-        "kept": dict(written.kept),
-        "replaced": written.replaced,
-        "unnamed": list(written.unnamed),
+        "kept": dict(written_project.kept),
+        "replaced": written_project.replaced,
+        "unnamed": list(written_project.unnamed),
         "remarks": list(book.remarks),
         "warnings": doubts_of(book) if book.source else [],
         "lost": book.characters - book.characters_kept - book.characters_left_out,

@@ -47,25 +47,25 @@ def list_(as_json: AsJson = False) -> None:
     from narrator.engines.registry import FAMILIES
     from narrator.speech.hearing import choosing
 
-    here = [(family.engine, model) for family, model in models.listed(FAMILIES, _say)]
-    here += [(kind, model) for kind, model in choosing.listed(_say)]
+    local_models = [(family.engine, model) for family, model in models.listed(FAMILIES, _say)]
+    local_models += [(kind, model) for kind, model in choosing.listed(_say)]
     usual = [models.find(family).spec for family in FAMILIES]
     if as_json:
         rows = (
             {**_facts(model), "engine": kind, "default": model.spec in usual}
-            for kind, model in here
+            for kind, model in local_models
         )
         out.print_json(data=list(rows))
         return
-    for kind, model in here:
+    for kind, model in local_models:
         mark = "*" if model.spec in usual else " "
         if model.path is None:
             out.print(f"{mark} {model.note}")
             continue
         facts = (kind, sized(model.bytes), model.precision, _short(model))
-        said = ", ".join(filter(None, facts))
-        out.print(f"{mark} {_name(model)}  {said}\n    {near(model.path)}")
-    if not any(choosing.is_one(model.path) for _, model in here if model.path):
+        description = ", ".join(filter(None, facts))
+        out.print(f"{mark} {_name(model)}  {description}\n    {near(model.path)}")
+    if not any(choosing.is_one(model.path) for _, model in local_models if model.path):
         out.print(f"  what listens, for `narrator hear`: {choosing.find('auto').note}")
     out.print("* what `engine.model: auto` means on this machine")
 
@@ -107,8 +107,8 @@ def _short(model: Model) -> str:
     return f"commit {model.revision[:12]}" if model.revision else model.weights[:12]
 
 
-def _say(what: str) -> None:
-    err.print(what)
+def _say(message: str) -> None:
+    err.print(message)
 
 
 @models_app.command()
@@ -125,7 +125,7 @@ def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
         model = models.find(family, spec, tell=_say)
     if model.path is None and spec != "auto":
         others = (choosing.find(spec, tell=_say), models.find_language(spec, tell=_say))
-        model = next((one for one in others if one.path is not None), model)
+        model = next((other_model for other_model in others if other_model.path is not None), model)
     if as_json:
         out.print_json(data=_facts(model))
     elif model.path is not None:
@@ -162,8 +162,8 @@ def pull(
     from narrator.speech.hearing import choosing
 
     disable_progress_bars()  # ours is the one
-    asked = spec
-    family, spec = _meant(choosing.named(asked))
+    requested_spec = spec
+    family, spec = _meant(choosing.named(requested_spec))
     spec = family.hub if spec == "auto" else spec
     if source is not None:
         _assemble(family, source)
@@ -172,9 +172,12 @@ def pull(
         look = models.look_up(spec, FAMILIES, choosing.LAYOUTS)
     small = bool(family.small) and spec == family.hub != models.default(family)
     if look.missing and small and models.origin(models.converted(look.repo)) == look.commit:
-        less = models.find(family, tell=_say)  # made of it, and the original removed since
-        if less.path is not None:
-            out.print(f"in 8 bits: {sized(less.bytes)}, of commit {look.commit}\n{less.path}")
+        small_model = models.find(family, tell=_say)  # made of it, and the original removed since
+        if small_model.path is not None:
+            out.print(
+                f"in 8 bits: {sized(small_model.bytes)}, of commit {look.commit}\n"
+                f"{small_model.path}"
+            )
             return
     if look.missing:
         err.print(f"{look.repo} at {look.commit[:12]}: {sized(look.missing)} to fetch")
@@ -185,7 +188,9 @@ def pull(
     out.print(str(model.path))
     if model.path is not None and choosing.is_one(model.path):
         usual = choosing.find("auto").spec == model.spec
-        out.print(f"it listens: `narrator hear BOOK{'' if usual else f' --model {asked}'}`")
+        out.print(
+            f"it listens: `narrator hear BOOK{'' if usual else f' --model {requested_spec}'}`"
+        )
     elif model.path is not None and models.is_language(model.path):
         if eight:
             raise UsageError(f"{spec} is a language model: one in fewer bits has a name of its own")
@@ -233,13 +238,13 @@ def _print_speaking(model: Model, look: Download, shrink: bool, small: bool) -> 
         out.print(f"to hear a book with it: `narrator render BOOK --engine {family.engine}`")
         return
     with _working("converting the language models to 8 bits, a minute or more"):
-        less = models.shrink(family, model)
-    out.print(f"in 8 bits: {sized(less.bytes)}\n{less.path}")
+        small_model = models.shrink(family, model)
+    out.print(f"in 8 bits: {sized(small_model.bytes)}\n{small_model.path}")
     if small:
         freed = f"`hf cache rm model/{look.repo}` frees {sized(model.bytes)}"
         out.print(f"the original is no longer needed: {freed}")
     else:
-        out.print(f"in the manifest: `{_setting(family, str(less.path))}`")
+        out.print(f"in the manifest: `{_setting(family, str(small_model.path))}`")
 
 
 @models_app.command()
@@ -264,11 +269,11 @@ def convert(
     if model.path is None:
         raise EngineUnavailable(model.note)
     with _working("converting"):
-        made = models.convert(
+        converted_model = models.convert(
             family, model.path, target, bits=None if bits == 16 else bits, dtype=dtype
         )
-    model = models.find(family, str(made.resolve()), tell=_say)
-    out.print(f"{near(made)}  {sized(model.bytes)}, {model.precision}")
+    model = models.find(family, str(converted_model.resolve()), tell=_say)
+    out.print(f"{near(converted_model)}  {sized(model.bytes)}, {model.precision}")
 
 
 @models_app.command()
@@ -342,21 +347,21 @@ def _engine(spec: str) -> tuple[EngineSpec, Engine]:
 
 
 @contextlib.contextmanager
-def _working(what: str) -> Iterator[None]:
+def _working(activity: str) -> Iterator[None]:
     """A sign of life where nothing can be counted."""
     if not err.is_terminal:
-        err.print(what)
-    with stage(err, what):
+        err.print(activity)
+    with stage(err, activity):
         yield
 
 
 @contextlib.contextmanager
-def bar(what: str, counts: ProgressColumn) -> Iterator[Callable[[int, int], None]]:
+def bar(activity: str, counts: ProgressColumn) -> Iterator[Callable[[int, int], None]]:
     """A bar that shows how far something is; a log gets its line at times."""
     if not err.is_terminal:
         with StageLine(err) as line:
-            yield lambda done, total: line(what, done / max(1, total))
-        err.print(f"{what}: 100 %")
+            yield lambda done, total: line(activity, done / max(1, total))
+        err.print(f"{activity}: 100 %")
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -365,5 +370,5 @@ def bar(what: str, counts: ProgressColumn) -> Iterator[Callable[[int, int], None
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=err, transient=True) as bars:
-        task = bars.add_task(what, total=None)
+        task = bars.add_task(activity, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)

@@ -24,19 +24,19 @@ def own(book: Book = Path("book.yaml")) -> None:
     from narrator.project.place import manifest_at
 
     root = manifest_at(book).parent
-    if there := wire.reached(root / "build"):
-        there.close()
+    if address := wire.reached(root / "build"):
+        address.close()
         return  # whoever it is does what is asked
-    owner, kept = Owner(root / "build"), doing.BetweenJobs()
+    owner, memory = Owner(root / "build"), doing.BetweenJobs()
     try:
         _ends_with_input(owner)
         out.print("listening")
         for ticket in owner.waiting():
             try:
                 with awake():
-                    doing.do(owner, ticket, root, kept, JsonProgress(err))
+                    doing.do(owner, ticket, root, memory, JsonProgress(err))
             except EngineUnavailable:
-                kept.forget_engines()
+                memory.forget_engines()
             except NarratorError:
                 pass  # they were told
             except Exception as error:

@@ -58,7 +58,7 @@ def flag(
         raise UsageError(
             "what is wrong there? Say it with --note, as in: --note '“bow” as in arrow'"
         )
-    planned, passages = _named(words, book, draft)
+    planned, passages = _named_passages(words, book, draft)
     chunks = [passage.chunk for passage in passages]
     if done:
         settled = pickups.settle(planned, chunks)
@@ -71,13 +71,13 @@ def flag(
     out.print(f"on the list: {near(pickups.path_of(planned.project))}")
 
 
-def _named(
+def _named_passages(
     words: Sequence[str], option: Path | None, draft: bool
 ) -> tuple[BookPlan, list[Passage]]:
     """A book, and what is named in it."""
-    if found := at_time(words, option, draft):
-        planned, _, heard = found
-        return planned, [one.passage for one in heard]
+    if timed := at_time(words, option, draft):
+        planned, _, passages = timed
+        return planned, [one.passage for one in passages]
     chunks, place = parted(words, option)
     if not chunks:
         raise UsageError("which place? A chunk, 3.12, or a chapter and a time, 3 12:34")

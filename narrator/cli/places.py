@@ -49,8 +49,8 @@ def where(
     as_json: AsJson = False,
 ) -> None:
     """Say what is spoken at a time, and where it is written; or when chunks are heard."""
-    if found := at_time(words, book, draft):
-        _print_heard(*found, as_json)
+    if timed := at_time(words, book, draft):
+        _print_heard(*timed, as_json)
         return
     chunks, place = parted(words, book)
     if not chunks:
@@ -93,19 +93,25 @@ def one_chapter(book: BookPlan, name: str) -> int:
 
 def _chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | None, Path]:
     """What stands beside a time. Raises UsageError where it cannot be told which is which."""
-    rest = list(words)
+    remaining_words = list(words)
     books = [option] if option else []
     if not books:
         # a chapter's number may be a folder's name, too, where a book is named beside it
-        there = [word for word in rest if Path(word).exists()]
-        there = there if len(there) < 2 else [word for word in there if not word.isdecimal()]
-        if len(there) == 1 and not (there[0].isdecimal() and Path("book.yaml").exists()):
-            rest.remove(there[0])
-            books = [Path(there[0])]
-    if len(rest) > 1:
-        names = " or ".join(rest)
+        existing_paths = [word for word in remaining_words if Path(word).exists()]
+        existing_paths = (
+            existing_paths
+            if len(existing_paths) < 2
+            else [word for word in existing_paths if not word.isdecimal()]
+        )
+        if len(existing_paths) == 1 and not (
+            existing_paths[0].isdecimal() and Path("book.yaml").exists()
+        ):
+            remaining_words.remove(existing_paths[0])
+            books = [Path(existing_paths[0])]
+    if len(remaining_words) > 1:
+        names = " or ".join(remaining_words)
         raise UsageError(f"which is the chapter, {names}? As in: narrator where my-book 3 12:34")
-    return rest[0] if rest else None, books[0] if books else Path("book.yaml")
+    return remaining_words[0] if remaining_words else None, books[0] if books else Path("book.yaml")
 
 
 def _heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[str, list[HeardAt]]:
@@ -122,21 +128,21 @@ def _heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[s
     return "", places.HeardChapter(book, one_chapter(book, chapter)).at(seconds)
 
 
-def _print_heard(book: BookPlan, looked: str, found: Sequence[HeardAt], as_json: bool) -> None:
+def _print_heard(book: BookPlan, looked: str, places: Sequence[HeardAt], as_json: bool) -> None:
     if as_json:
-        rows = [{**_row(one.passage), "current": one.is_current, "pause": one.is_pause,
-                 "word": one.word, "timed_by": one.timed_by} for one in found]  # fmt: skip
+        rows = [{**_row(place.passage), "current": place.is_current, "pause": place.is_pause,
+                 "word": place.word, "timed_by": place.timed_by} for place in places]  # fmt: skip
         out.print_json(data=rows)
         return
     if looked:
         out.print(looked)
-    for one in found:
-        _print_passage(book, one.passage)
-        if one.is_pause:
+    for place in places:
+        _print_passage(book, place.passage)
+        if place.is_pause:
             out.print("  the time lies in the pause beside it")
-        if one.word:
-            out.print(f"  the word there is {one.word} (timed by {one.timed_by})")
-    if any(not one.is_current for one in found):
+        if place.word:
+            out.print(f"  the word there is {place.word} (timed by {place.timed_by})")
+    if any(not place.is_current for place in places):
         out.print("  as it was when the chapter was made: its text or voice has changed since, and "
                   f"`narrator render{book.folders.option}` makes it anew")  # fmt: skip
 
@@ -206,34 +212,44 @@ def play(
     with tempfile.TemporaryDirectory(prefix="narrator-") as folder:
         for step in bookplan.find_steps(planned, names):
             tries = retakes.tries_of(planned, step)
-            wanted = [one for one in tries if one.in_use or number is not None]
-            wanted = [one for one in wanted if number is None or one.number == number]
-            if not wanted:
-                there = ", ".join(str(one.number) for one in tries) or "none was kept"
-                what = f"no try {number}" if number is not None else "no take"
-                raise UsageError(f"chunk {step.id} has {what}; tries: {there}")
-            (path,) = retakes.write_sounds(planned, step, wanted, Path(folder))
+            chosen_tries = [
+                chunk_try for chunk_try in tries if chunk_try.in_use or number is not None
+            ]
+            chosen_tries = [
+                chunk_try
+                for chunk_try in chosen_tries
+                if number is None or chunk_try.number == number
+            ]
+            if not chosen_tries:
+                try_numbers = (
+                    ", ".join(str(chunk_try.number) for chunk_try in tries) or "none was kept"
+                )
+                missing_try = f"no try {number}" if number is not None else "no take"
+                raise UsageError(f"chunk {step.id} has {missing_try}; tries: {try_numbers}")
+            (path,) = retakes.write_sounds(planned, step, chosen_tries, Path(folder))
             err.print(f"{step.id}  {step.chunk.speaker}: {short(step.chunk.text)}")
-            _played(player, path)
+            _play_file(player, path)
 
 
 def _player() -> list[str]:
     """Raises UsageError where nothing plays sounds."""
-    known = _PLAYERS.get(sys.platform, ())
-    for command in known:
-        if found := shutil.which(command[0]):
-            return [found, *command[1:]]
-    names = ", ".join(command[0] for command in known) or "none is known for this system"
+    players = _PLAYERS.get(sys.platform, ())
+    for command in players:
+        if program := shutil.which(command[0]):
+            return [program, *command[1:]]
+    names = ", ".join(command[0] for command in players) or "none is known for this system"
     raise UsageError(
         f"no program to play sounds was found ({names}); `narrator takes CHUNK --out FOLDER` "
         "writes them as files"
     )
 
 
-def _played(player: Sequence[str], path: Path) -> None:
+def _play_file(player: Sequence[str], path: Path) -> None:
     """Raises UsageError where the player fails, as where there is no device."""
-    done = subprocess.run([*player, str(path)], stdin=subprocess.DEVNULL, capture_output=True)
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
+    process = subprocess.run([*player, str(path)], stdin=subprocess.DEVNULL, capture_output=True)
+    if process.returncode:
+        messages = process.stderr.decode(errors="replace").strip().splitlines()
         name = Path(player[0]).name
-        raise UsageError(f"{name} could not play it: {said[-1] if said else 'it did not say why'}")
+        raise UsageError(
+            f"{name} could not play it: {messages[-1] if messages else 'it did not say why'}"
+        )

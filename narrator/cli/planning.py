@@ -99,14 +99,19 @@ def plan_of(
 def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     from narrator.pipeline import bookengines, checking, estimate
 
-    there = who_is_there(book.speaking)
+    clusters = who_is_there(book.speaking)
     costs = estimate.estimate(
-        book, {estimate.kept_as(one.engine): one.speed for one in there if one.speed is not None}
+        book,
+        {
+            estimate.kept_as(cluster.engine): cluster.speed
+            for cluster in clusters
+            if cluster.speed is not None
+        },
     )
     if as_json:
         rows = {"chunks": [asdict(row) for row in _chunk_rows(book)]} if chunks else {}
-        whole = {**_plan_json(book, costs), "clusters": machines_json(there), **rows}
-        out.print_json(data=whole)
+        plan_fields = {**_plan_json(book, costs), "clusters": machines_json(clusters), **rows}
+        out.print_json(data=plan_fields)
         return
     if chunks:
         _print_chunks(_chunk_rows(book))
@@ -117,15 +122,15 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     out.print(table)
     several = len(book.speaking) > 1
     cast = Table("speaker", "chunks", "audio", *["engine"] * several, box=None)
-    for one in _speaker_rows(book):
-        engine = [one.engine] * several
-        cast.add_row(one.speaker, str(one.chunks), clock(one.seconds), *engine)
+    for cluster in _speaker_rows(book):
+        engine = [cluster.engine] * several
+        cast.add_row(cluster.speaker, str(cluster.chunks), clock(cluster.seconds), *engine)
     out.print(cast)
     _print_reasons(book)
     print_lost(book)
-    print_machines(there)
+    print_machines(clusters)
     _print_costs(costs)
-    if book.todo and not there:
+    if book.todo and not clusters:
         for note in bookengines.absent_models(book.project, draft=book.folders.draft):
             out.print(f"missing: {note}")
     _print_outdated(book)
@@ -140,9 +145,11 @@ def _print_costs(costs: Estimate) -> None:
     out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
               f"disk: {sized(costs.disk)} of {sized(costs.free)} free; "
               f"finished files: about {sized(costs.files)}")  # fmt: skip
-    for own in costs.engines if len(costs.engines) > 1 else ():
-        took = "not measured yet" if own.wall is None else f"about {clock(own.wall)}"
-        out.print(f"  {own.engine}: {clock(own.seconds)} of speech; time: {took}")
+    for engine_cost in costs.engines if len(costs.engines) > 1 else ():
+        took = (
+            "not measured yet" if engine_cost.wall is None else f"about {clock(engine_cost.wall)}"
+        )
+        out.print(f"  {engine_cost.engine}: {clock(engine_cost.seconds)} of speech; time: {took}")
     if costs.sent is not None:
         price = f", {costs.price}" if costs.price else ""
         out.print(f"to send: {costs.sent:,} characters{price}; chunks that are tried again are "
@@ -155,8 +162,8 @@ def _print_outdated(book: BookPlan) -> None:
     paths = products.outdated(book, book.selection.chapters)
     for path in paths[:LISTED]:
         out.print(f"made anew: {near(path)}")
-    if (more := len(paths) - LISTED) > 0:
-        out.print(f"made anew: {more} more; `--json` has all")
+    if (hidden_count := len(paths) - LISTED) > 0:
+        out.print(f"made anew: {hidden_count} more; `--json` has all")
 
 
 def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
@@ -173,11 +180,13 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "expected_wall_seconds": None if costs.wall is None else round(costs.wall, 1),
         "by_engine": [
             {
-                "engine": own.engine,
-                "seconds_to_render": round(own.seconds, 1),
-                "expected_wall_seconds": None if own.wall is None else round(own.wall, 1),
+                "engine": engine_cost.engine,
+                "seconds_to_render": round(engine_cost.seconds, 1),
+                "expected_wall_seconds": None
+                if engine_cost.wall is None
+                else round(engine_cost.wall, 1),
             }
-            for own in costs.engines
+            for engine_cost in costs.engines
         ],
         "disk_bytes": costs.disk,
         "finished_bytes": costs.files,
@@ -259,9 +268,11 @@ def _chunk_rows(book: BookPlan) -> list[_ChunkRow]:
 def _print_chunks(rows: Sequence[_ChunkRow]) -> None:
     """Lines in columns: a table of rich takes a second for each thousand of them."""
     wide = max((len(row.id) for row in rows), default=0)
-    named = max((len(row.speaker) for row in rows), default=0)
+    name_width = max((len(row.speaker) for row in rows), default=0)
     for row in rows:
-        out.print(f"{row.id:>{wide}}  {row.speaker:{named}}  {row.reason:8}  {short(row.text)}")
+        out.print(
+            f"{row.id:>{wide}}  {row.speaker:{name_width}}  {row.reason:8}  {short(row.text)}"
+        )
 
 
 def _chapter_rows(book: BookPlan) -> list[_ChapterRow]:
@@ -269,8 +280,10 @@ def _chapter_rows(book: BookPlan) -> list[_ChapterRow]:
     from narrator.text.chunks import together
 
     rows = []
-    for number, own in groupby(book.steps, key=lambda step: step.chapter):
-        groups = [[step for step in steps if step in book.selection] for steps in together(own)]
+    for number, chapter_steps in groupby(book.steps, key=lambda step: step.chapter):
+        groups = [
+            [step for step in steps if step in book.selection] for steps in together(chapter_steps)
+        ]
         chosen = [step for steps in groups for step in steps]
         if not chosen:
             continue
@@ -353,11 +366,11 @@ def _print_status(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> 
     from narrator.pipeline.losses import losses_of
 
     rows, doubtful, given_up = _chapter_rows(book), book.doubtful, _given_up(book)
-    held = {step.chapter + 1 for step in doubtful} if book.takes.strict else set()
+    withheld_chapters = {step.chapter + 1 for step in doubtful} if book.takes.strict else set()
     for row in rows:
-        out.print(f"{row.number:4}  {_state(row, row.number in held):>9}  {row.title}")
-    done, chunks = sum(row.cached for row in rows), sum(row.chunks for row in rows)
-    out.print(f"{done} of {chunks} chunks ({book.engine_names})")
+        out.print(f"{row.number:4}  {_state(row, row.number in withheld_chapters):>9}  {row.title}")
+    cached_count, chunks = sum(row.cached for row in rows), sum(row.chunks for row in rows)
+    out.print(f"{cached_count} of {chunks} chunks ({book.engine_names})")
     for step, faults in given_up:
         out.print(f"given up: {step.id} {source(step.chunk)}: {'; '.join(faults)}")
     if given_up:
@@ -367,8 +380,8 @@ def _print_status(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> 
     print_lost(book)
     warn_of_unspoken(book)
     for path, note in products.listed(book):
-        said = f"  {note}" if note else ""
-        out.print(f"{near(path)}  {sized(path.stat().st_size)}{said}")
+        note_text = f"  {note}" if note else ""
+        out.print(f"{near(path)}  {sized(path.stat().st_size)}{note_text}")
     for message in losses_of(book).messages():
         out.print(message)
     for path, note in products.faulty(book):
@@ -419,8 +432,8 @@ def why(
     """Say why a chunk will or will not be rendered, and what went into it."""
     from narrator.pipeline import bookplan
 
-    name, where = one_chunk(chunk, book)
-    planned = plan_of(where, draft)
+    name, book_path = one_chunk(chunk, book)
+    planned = plan_of(book_path, draft)
     step = bookplan.find_step(planned, name)
     reason, record = planned.why[step.key], planned.store.find(step.key)
     if as_json:
@@ -489,11 +502,11 @@ def print_doubtful(book: BookPlan, steps: Sequence[Step], say: Callable[[str], N
         + mends(book, steps[:1]))  # fmt: skip
 
 
-def mends(book: BookPlan, steps: Sequence[Step], one: str = "it", every: str = "it") -> str:
-    """What to do about doubtful takes: words for `one` of them, and for `every` one."""
+def mends(book: BookPlan, steps: Sequence[Step], pronoun: str = "it", every: str = "it") -> str:
+    """What to do about doubtful takes: words for `pronoun` of them, and for `every` one."""
     first, draft = steps[0], book.folders.option
     names = " ".join(step.id for step in steps)
-    said = [f"`narrator takes {first.id}{draft} --out listen` to hear {one}"]
+    hints = [f"`narrator takes {first.id}{draft} --out listen` to hear {pronoun}"]
     if "seed" in book.engines[first.chunk.speaker].sound_parameters:
-        said.append(f"`narrator retake {names}{draft}` to speak {every} anew")
-    return ", ".join([*said, f"`narrator pin {first.id} 0{draft}` to accept {one}"])
+        hints.append(f"`narrator retake {names}{draft}` to speak {every} anew")
+    return ", ".join([*hints, f"`narrator pin {first.id} 0{draft}` to accept {pronoun}"])

@@ -29,18 +29,21 @@ _said_by: list[Callable[[], str]] = []
 
 
 def beat(
-    console: Console, command: str, wait: Callable[[float], bool], now: Clock = time.monotonic
+    console: Console,
+    command: str,
+    wait: Callable[[float], bool],
+    read_clock: Clock = time.monotonic,
 ) -> None:
     """Say every ten seconds how far what is at work is, until `wait` is told to end.
 
     What says nothing of itself is said to be at work, where nobody sees it on a terminal.
     """
-    began = now()
+    began = read_clock()
     while not wait(EVERY):
         if _said_by:
             line = _said_by[-1]()
         else:
-            line = "" if console.is_terminal else f"{command}: {clock(now() - began)} so far"
+            line = "" if console.is_terminal else f"{command}: {clock(read_clock() - began)} so far"
         if line:
             console.print(line)
 
@@ -59,15 +62,15 @@ def beating(console: Console, command: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def stage(console: Console, what: str, now: Clock = time.monotonic) -> Iterator[None]:
+def stage(console: Console, activity: str, read_clock: Clock = time.monotonic) -> Iterator[None]:
     """Something of which only the time that it takes can be said."""
-    began = now()
+    began = read_clock()
 
     def line() -> str:
-        return f"{what}: {clock(now() - began)} so far"
+        return f"{activity}: {clock(read_clock() - began)} so far"
 
     if console.is_terminal:
-        with console.status(what):
+        with console.status(activity):
             yield
         return
     _said_by.append(line)
@@ -91,7 +94,7 @@ def silence() -> Iterator[None]:
         _said_by.remove(line)
 
 
-def _left(seconds: float | None) -> str:
+def _format_remaining(seconds: float | None) -> str:
     """The time left of something, once it can be said."""
     return "" if seconds is None else f", {clock(seconds)} left"
 
@@ -107,8 +110,8 @@ def _fitted(title: str, room: int) -> str:
 class _Progress(Tally):
     """What every kind of progress counts, and says of it."""
 
-    def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
-        super().__init__(now)
+    def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
+        super().__init__(clock)
         self.console = console
 
     def __enter__(self) -> Self:
@@ -128,24 +131,26 @@ class _Progress(Tally):
     def tick(self) -> None:
         pass
 
-    def far(self, what: str, done: int, total: int) -> str:
+    def describe_stage(self, activity: str, done_count: int, total: int) -> str:
         """How far the files are, with the time left; encoding counts seconds of sound."""
         line = (
-            f"{clock(done)} of {clock(total)}"
-            if what in ("encode", "check")
-            else f"{done} of {total}"
+            f"{clock(done_count)} of {clock(total)}"
+            if activity in ("encode", "check")
+            else f"{done_count} of {total}"
         )
-        return line + _left(self.making_left(done, total))
+        return line + _format_remaining(self.making_left(done_count, total))
 
-    def whole(self) -> str:
+    def describe_total(self) -> str:
         """One line on the whole run."""
-        done, total = self.done.total(), self.total.total()
-        line = f"{done}/{total}  {self.factor:.1f} x real time"
-        if (left := self.remaining) is not None:
-            line += f"  {clock(left)} left"
-            if left > 120:
-                end = datetime.now() + timedelta(seconds=left)
-                line += f", until {end:%H:%M}" if left < 43200 else f", until {end:%a %H:%M}"
+        done_seconds, total = self.done.total(), self.total.total()
+        line = f"{done_seconds}/{total}  {self.factor:.1f} x real time"
+        if (seconds_left := self.remaining) is not None:
+            line += f"  {clock(seconds_left)} left"
+            if seconds_left > 120:
+                end = datetime.now() + timedelta(seconds=seconds_left)
+                line += (
+                    f", until {end:%H:%M}" if seconds_left < 43200 else f", until {end:%a %H:%M}"
+                )
         if self.note:
             line += f"  {self.note}, {self.busy:.0%} busy"
         retries = self.retries.total()
@@ -179,19 +184,19 @@ class _InLog:
 class LineProgress(_InLog, _Progress):
     """For a log or a pipe: a line a chapter, a stage of the files, and at times one for it all."""
 
-    def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
-        super().__init__(console, now)
+    def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
+        super().__init__(console, clock)
         self._started = ("", self.began)
-        self._far = ("", 0, 0)
+        self._stage_progress = ("", 0, 0)
 
     def line(self) -> str:
         if self.making:
-            what, done, total = self._far
-            return f"{what}: {self.far(what, done, total)}"
+            activity, done_count, total = self._stage_progress
+            return f"{activity}: {self.describe_stage(activity, done_count, total)}"
         if self.done or (self.total and self.busy):
-            return self.whole()
-        what, since = self._started
-        return f"{what or 'planning'}: {clock(self.now() - since)} so far"
+            return self.describe_total()
+        activity, since = self._started
+        return f"{activity or 'planning'}: {clock(self.now() - since)} so far"
 
     def rendered(self, chunk: Spoken) -> None:
         super().rendered(chunk)
@@ -217,9 +222,9 @@ class LineProgress(_InLog, _Progress):
 
     def exporting(self, what: str, done: int, total: int) -> None:
         super().exporting(what, done, total)
-        if (what, done, total) != self._far and done == total:
-            self.console.print(f"{what}: {self.far(what, done, total)}")
-        self._far = (what, done, total)
+        if (what, done, total) != self._stage_progress and done == total:
+            self.console.print(f"{what}: {self.describe_stage(what, done, total)}")
+        self._stage_progress = (what, done, total)
 
 
 class LiveProgress(_Progress):
@@ -297,25 +302,25 @@ class LiveProgress(_Progress):
 
     def tick(self) -> None:
         if self.book is not None:
-            self.bars.update(self.book, completed=self.done.total(), note=self.whole())
+            self.bars.update(self.book, completed=self.done.total(), note=self.describe_total())
 
     def exporting(self, what: str, done: int, total: int) -> None:
         super().exporting(what, done, total)
         self.tick()
         if what not in self.export:
             self.export[what] = self.bars.add_task(what, total=total, note="")
-        note = self.far(what, done, total)
+        note = self.describe_stage(what, done, total)
         self.bars.update(self.export[what], completed=done, total=total, note=note)
 
 
 class StageLine(_InLog):
     """How far a share of something is: a line that changes on a terminal; in a log one at times."""
 
-    def __init__(self, console: Console, now: Clock = time.monotonic) -> None:
-        self._now = now
+    def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
         self._status = console.status("") if console.is_terminal else None
         self._stage = ""
-        self._first = self._latest = (now(), 0.0)
+        self._first = self._latest = (clock(), 0.0)
         """When the stage reported first and last, and the share that was done then."""
 
     def __enter__(self) -> Self:
@@ -334,7 +339,7 @@ class StageLine(_InLog):
             self._status.stop()
 
     def __call__(self, what: str, share: float) -> None:
-        self._latest = (self._now(), share)
+        self._latest = (self._clock(), share)
         if what != self._stage:
             self._stage, self._first = what, self._latest
         if self._status:
@@ -345,8 +350,8 @@ class StageLine(_InLog):
             return ""
         share = self._latest[1]
         if not share:
-            return f"{self._stage}: {clock(self._now() - self._first[0])} so far"
-        return f"{self._stage}: {share:.0%}{_left(self._seconds_left())}"
+            return f"{self._stage}: {clock(self._clock() - self._first[0])} so far"
+        return f"{self._stage}: {share:.0%}{_format_remaining(self._seconds_left())}"
 
     def _seconds_left(self) -> float | None:
         """By the rate between the first report of the stage and the last, so that it counts down
@@ -354,7 +359,7 @@ class StageLine(_InLog):
         (began, before), (reported, share) = self._first, self._latest
         if before == 1:
             return None
-        left = left_of((share - before) / (1 - before), reported - began)
-        if left is None or left <= (passed := self._now() - reported):
+        seconds_left = left_of((share - before) / (1 - before), reported - began)
+        if seconds_left is None or seconds_left <= (passed := self._clock() - reported):
             return None
-        return left - passed
+        return seconds_left - passed

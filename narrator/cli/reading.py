@@ -33,14 +33,14 @@ class Asking:
     said: Attribution | None = None
     texts: Sequence[Sequence[str]] = field(default_factory=tuple)
 
-    def __call__(self, found: Attribution, texts: Sequence[Sequence[str]]) -> Attribution:
+    def __call__(self, attribution: Attribution, texts: Sequence[Sequence[str]]) -> Attribution:
         from narrator.text.speakers import asking
 
         before = self.model.read
         with bar(f"asking {self.model.name}", MofNCompleteColumn()) as tell:
-            self.said = asking.ask(texts, found, self.model, answers=self.answers, tell=tell)
+            self.said = asking.ask(texts, attribution, self.model, answers=self.answers, tell=tell)
         self.texts = texts
-        decided = sum(one.by.startswith(asking.MODEL) for one in self.said.said)
+        decided = sum(answer.by.startswith(asking.MODEL) for answer in self.said.said)
         tokens = self.model.read - before
         err.print(f"{self.model.name}: {counted(decided, 'quotation')}, {tokens:,} tokens read")
         return self.said
@@ -69,24 +69,24 @@ def reading(spec: str, project: Project) -> Iterator[Asking]:
     from narrator.engines import models, reader
     from narrator.text.speakers.answers import Answers
 
-    found = models.find_language(spec, root=project.root, tell=err.print)
-    with reader.load(found, err.print) as model:
+    language_model = models.find_language(spec, root=project.root, tell=err.print)
+    with reader.load(language_model, err.print) as model:
         yield Asking(model, Answers(project.build / "cast" / "answers.jsonl"))
 
 
 def proposals_json(voices: Sequence[Description], styles: Sequence[Style]) -> dict[str, object]:
     """The same for programs."""
     return {
-        "voices": [{"name": one.name, "description": one.line} for one in voices],
+        "voices": [{"name": proposal.name, "description": proposal.line} for proposal in voices],
         "styles": [
             {
-                "chapter": one.said.chapter + 1,
-                "paragraph": one.said.quotation.paragraph + 1,
-                "speaker": one.said.speaker,
-                "style": one.style,
-                "sure": round(one.sure, 4),
+                "chapter": proposal.said.chapter + 1,
+                "paragraph": proposal.said.quotation.paragraph + 1,
+                "speaker": proposal.said.speaker,
+                "style": proposal.style,
+                "sure": round(proposal.sure, 4),
             }
-            for one in styles
+            for proposal in styles
         ],
     }
 
@@ -110,7 +110,7 @@ def print_proposals(
         if line is None:
             continue
         words = short(line.text[place.start : place.stop])
-        where = f"{near(line.path)}:{line.number_at(place.start)}"
-        out.print(f"  {where}: {style.said.speaker} ({style.style}) {style.sure:.2f}: {words}")
+        location = f"{near(line.path)}:{line.number_at(place.start)}"
+        out.print(f"  {location}: {style.said.speaker} ({style.style}) {style.sure:.2f}: {words}")
     if not voices and not styles:
         out.print("the model proposes no voices and no styles")

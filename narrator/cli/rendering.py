@@ -113,29 +113,29 @@ def _run(
         tell("warning", list(checking.without_sound(reading.manuscript, draft=draft)))
     job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
               force=force, cluster=wish.address, tls=wish.tls, insecure=wish.insecure)  # fmt: skip
-    shown = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
+    progress_class = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
     with (
         awake(),
-        shown(err) as progress,
-        joining.engage(project, job, progress, cancel, joined) as own,
+        progress_class(err) as progress,
+        joining.engage(project, job, progress, cancel, joined) as owner,
     ):
-        if isinstance(own, joining.Answer):
-            done: Report | joining.Answer = own
+        if isinstance(owner, joining.Answer):
+            outcome: Report | joining.Answer = owner
         else:
-            ticket = own.own(job, cancel)
-            with own.doing(ticket), naming_alternatives(reading.manuscript, draft):
-                done = doing.render(own, ticket, reading, selection, engines, progress)
-    if isinstance(done, joining.Answer):
-        print_answer(done, as_json)
+            ticket = owner.own(job, cancel)
+            with owner.doing(ticket), naming_alternatives(reading.manuscript, draft):
+                outcome = doing.render(owner, ticket, reading, selection, engines, progress)
+    if isinstance(outcome, joining.Answer):
+        print_answer(outcome, as_json)
         return
     if as_json:
-        out.print_json(data=run.summary(done))
+        out.print_json(data=run.summary(outcome))
     else:
-        _print_report(done, time.monotonic() - began)
-    if done.failures:
-        raise ExportError(done.failures)
-    if done.exit_code:
-        raise typer.Exit(done.exit_code)
+        _print_report(outcome, time.monotonic() - began)
+    if outcome.failures:
+        raise ExportError(outcome.failures)
+    if outcome.exit_code:
+        raise typer.Exit(outcome.exit_code)
 
 
 @contextlib.contextmanager
@@ -204,10 +204,10 @@ def _print_summary(pid: int, summary: Mapping[str, Any]) -> None:
     if rendered:
         out.print(f"process {pid} rendered {counted(rendered, 'chunk')}, "
                   f"{clock(summary.get('speech_seconds', 0))} of speech")  # fmt: skip
-    for what, rows in (("given up", "given_up"), ("doubtful", "doubtful")):
+    for label, rows in (("given up", "given_up"), ("doubtful", "doubtful")):
         for row in summary.get(rows, [])[:LISTED]:
             faults = "; ".join(row["faults"])
-            err.print(f"{what}: {row['chunk']} {row['source']}: {short(row['text'])} ({faults})")
+            err.print(f"{label}: {row['chunk']} {row['source']}: {short(row['text'])} ({faults})")
     for name in summary.get("files", []):
         out.print(str(near(Path(name))))
     for message in summary.get("losses", []):
@@ -285,8 +285,8 @@ def _print_files(finished: Finished) -> None:
 
 def _print_superseded(report: Report) -> None:
     """What a run moved out of the folder of finished files, once."""
-    moved, made = report.superseded, report.finished
-    delivered = {*made.files, *made.companions} if made else set()
+    moved, finished_files = report.superseded, report.finished
+    delivered = {*finished_files.files, *finished_files.companions} if finished_files else set()
     for old, new in moved[:LISTED]:
         if old in delivered:
             kind = "link" if new.is_symlink() else "altered file"
@@ -316,8 +316,8 @@ def _print_end(report: Report, wall: float) -> None:
 def _why_incomplete(report: Report) -> str:
     from narrator.pipeline import run
 
-    said = f"{run.chapters_lack(report.incomplete)} takes"
+    reason = f"{run.chapters_lack(report.incomplete)} takes"
     if not report.lacking:
-        return f"{said} of other speakers"
-    held = report.plan.takes.strict and report.doubtful
-    return f"{said}, or `checks: {{strict: true}}` holds takes back" if held else said
+        return f"{reason} of other speakers"
+    has_withheld = report.plan.takes.strict and report.doubtful
+    return f"{reason}, or `checks: {{strict: true}}` holds takes back" if has_withheld else reason

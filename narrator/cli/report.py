@@ -52,8 +52,8 @@ def report(
     if spectrograms:
         chosen = frozenset(range(len(manuscript.chapters)))
     path = to or reports.path_of(planned)
-    with StageLine(err) as told:
-        facts = reports.write(planned, path, spectrograms=chosen, on_progress=told)
+    with StageLine(err) as on_progress:
+        facts = reports.write(planned, path, spectrograms=chosen, on_progress=on_progress)
     out.print(f"{near(path)}  {sized(path.stat().st_size)}")
     if facts.missing:
         err.print(f"{counted(facts.missing, 'chunk')} missing; the page says which chapters")

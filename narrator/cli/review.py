@@ -49,9 +49,13 @@ def review(proposal: Proposal, *, in_order: bool = False) -> None:
     if newcomers(proposal):
         raise UsageError("the cast is not in book.yaml yet: narrator cast --write, then --review")
     with keys_of(sys.stdin.fileno()) as keys:
-        answers, left = Review(proposal, keys, out, in_order=in_order).run()
-    said = f"{counted(answers, 'answer')} written"
-    out.print(f"{said}; {left:,} left" if left else f"{said}; nothing is left to ask")
+        answers, remaining_count = Review(proposal, keys, out, in_order=in_order).run()
+    summary = f"{counted(answers, 'answer')} written"
+    out.print(
+        f"{summary}; {remaining_count:,} left"
+        if remaining_count
+        else f"{summary}; nothing is left to ask"
+    )
 
 
 @contextlib.contextmanager
@@ -63,35 +67,37 @@ def keys_of(stream: int) -> Iterator[Keys]:
     before = termios.tcgetattr(stream)
 
     def read() -> str:
-        data = os.read(stream, 1)
-        while data == b"\x1b" and select.select([stream], [], [], _SOON)[0]:
-            data = _after_function_key(stream)
-        more = max(0, f"{data[0]:08b}".find("0") - 1) if data else 0  # of a letter in UTF-8
-        if more:
-            data += os.read(stream, more)
-        return data.decode("utf-8", "replace")
+        key_bytes = os.read(stream, 1)
+        while key_bytes == b"\x1b" and select.select([stream], [], [], _SOON)[0]:
+            key_bytes = _after_function_key(stream)
+        missing_count = (
+            max(0, f"{key_bytes[0]:08b}".find("0") - 1) if key_bytes else 0
+        )  # of a letter in UTF-8
+        if missing_count:
+            key_bytes += os.read(stream, missing_count)
+        return key_bytes.decode("utf-8", "replace")
 
     def stop(number: int, frame: object) -> NoReturn:
         sys.exit(128 + number)
 
-    held = {name: signal.signal(name, stop) for name in (signal.SIGTERM, signal.SIGHUP)}
+    old_handlers = {name: signal.signal(name, stop) for name in (signal.SIGTERM, signal.SIGHUP)}
     try:
         tty.setcbreak(stream)
         yield read
     finally:
         termios.tcsetattr(stream, termios.TCSADRAIN, before)
-        for name, handler in held.items():
+        for name, handler in old_handlers.items():
             signal.signal(name, handler)
 
 
 def _after_function_key(stream: int) -> bytes:
     """What follows a key that sends several characters after Escape, which answers nothing."""
-    data = os.read(stream, 1)
-    if data not in (b"[", b"O"):  # with Alt
+    next_byte = os.read(stream, 1)
+    if next_byte not in (b"[", b"O"):  # with Alt
         return os.read(stream, 1)
-    while (data := os.read(stream, 1)) and not 0x40 <= data[0] <= 0x7E:
+    while (next_byte := os.read(stream, 1)) and not 0x40 <= next_byte[0] <= 0x7E:
         pass
-    return os.read(stream, 1) if data else data
+    return os.read(stream, 1) if next_byte else next_byte
 
 
 class Review:
@@ -110,19 +116,21 @@ class Review:
 
     def run(self) -> tuple[int, int]:
         """Ask until the last question or the wish to quit: how many answers, how many are left."""
-        at = 0
-        while at < len(self.questions):
-            question = self.questions[at]
-            self._show(at, question)
+        index = 0
+        while index < len(self.questions):
+            question = self.questions[index]
+            self._show(index, question)
             answer = self._answer(question.choices)
             if answer is None:
                 break
             if answer in (_SKIP, _BACK):
-                at = max(0, at - 1) if answer == _BACK else at + 1
+                index = max(0, index - 1) if answer == _BACK else index + 1
                 continue
             self._write(question, answer)
-            at += 1
-        return self.answers, sum(not one.group[0].row.is_yours for one in self.questions)
+            index += 1
+        return self.answers, sum(
+            not asked_question.group[0].row.is_yours for asked_question in self.questions
+        )
 
     def _write(self, question: Question, speaker: str) -> None:
         from narrator.pipeline import attribution
@@ -162,13 +170,13 @@ class Review:
         typed = ""
         while True:
             fitting = self._fitting(typed)
-            shown = ", ".join(fitting[:5]) + (" …" if len(fitting) > 5 else "")
-            self.console.print(f"name: {typed}    {shown or 'nobody of the cast'}")
+            candidates = ", ".join(fitting[:5]) + (" …" if len(fitting) > 5 else "")
+            self.console.print(f"name: {typed}    {candidates or 'nobody of the cast'}")
             key = self.keys()
             if not key or key in _ESCAPE + "\x04":
                 return None
             if key in _ENTER + _TAB:
-                if key in _ENTER and (exact := self._called(typed)):
+                if key in _ENTER and (exact := self._find_name(typed)):
                     return exact
                 if len(fitting) == 1 or (typed and fitting and key in _ENTER):
                     return fitting[0]
@@ -178,20 +186,24 @@ class Review:
             elif key.isprintable():
                 typed += key
 
-    def _called(self, typed: str) -> str | None:
+    def _find_name(self, typed: str) -> str | None:
         """Who is called just so, by name rather than by an alias."""
         cast = self.proposal.characters
-        names = {alias.casefold(): one.name for one in reversed(cast) for alias in one.aliases}
-        names |= {one.name.casefold(): one.name for one in reversed(cast)}
+        names = {
+            alias.casefold(): character.name
+            for character in reversed(cast)
+            for alias in character.aliases
+        }
+        names |= {character.name.casefold(): character.name for character in reversed(cast)}
         return names.get(typed.strip().casefold())
 
     def _fitting(self, typed: str) -> list[str]:
         """Names that begin so, then names with a word or an alias that does."""
         start = typed.casefold()
         lines = self.proposal.lines
-        cast = [one.name for one in self.proposal.characters]
+        cast = [character.name for character in self.proposal.characters]
         cast.sort(key=lambda name: -lines[name])
-        aliases = {one.name: one.aliases for one in self.proposal.characters}
+        aliases = {character.name: character.aliases for character in self.proposal.characters}
         first = [name for name in cast if name.casefold().startswith(start)]
         return first + [
             name
@@ -199,17 +211,19 @@ class Review:
             if name not in first
             and any(
                 part.casefold().startswith(start)
-                for called in (name, *aliases[name])
-                for part in (called, *called.split())
+                for known_name in (name, *aliases[name])
+                for part in (known_name, *known_name.split())
             )
         ]
 
     # -- showing
 
-    def _show(self, at: int, question: Question) -> None:
-        one = question.group[0]
-        title = self.proposal.chapters[one.chapter].title
-        place = f"{at + 1:,} of {len(self.questions):,}  {near(one.path)}:{one.number}  {title}"
+    def _show(self, index: int, question: Question) -> None:
+        quote = question.group[0]
+        title = self.proposal.chapters[quote.chapter].title
+        place = (
+            f"{index + 1:,} of {len(self.questions):,}  {near(quote.path)}:{quote.number}  {title}"
+        )
         self.console.print(Text(f"\n{place}", style="bold"))
         if question.before:
             self._say(Text(question.before, style="dim"))
@@ -218,8 +232,8 @@ class Review:
             self._say(Text(question.after, style="dim"))
         for number, (name, sure) in enumerate(question.choices, 1):
             self._say(Text(f" {number} {name}" + (f"  {sure:.0%}" if sure is not None else "")))
-        if one.row.is_yours:
-            self._say(Text(f"you said: {one.row.speaker}"))
+        if quote.row.is_yours:
+            self._say(Text(f"you said: {quote.row.speaker}"))
         self._say(Text(_HELP, style="dim"))
 
     def _say(self, text: Text) -> None:
@@ -230,25 +244,25 @@ class Review:
         text, spans = question.paragraph, question.spans
         begin = max(0, spans[0][0] - _CONTEXT)
         end = min(len(text), spans[-1][1] + _CONTEXT)
-        shown = Text("… " if begin else "")
+        paragraph = Text("… " if begin else "")
         plain = self.console.color_system is None or self.console.no_color
-        at = begin
+        position = begin
         for start, stop in spans:
-            shown.append(text[at:start])
+            paragraph.append(text[position:start])
             words = text[start:stop]
-            shown.append(f">>{words}<<" if plain else words, None if plain else "reverse")
-            at = stop
-        shown.append(text[at:end])
-        return shown.append(" …") if end < len(text) else shown
+            paragraph.append(f">>{words}<<" if plain else words, None if plain else "reverse")
+            position = stop
+        paragraph.append(text[position:end])
+        return paragraph.append(" …") if end < len(text) else paragraph
 
 
 def _shared(typed: str, names: Sequence[str]) -> str:
     """What is typed, with the letters that all names go on with."""
     while True:
         following = {name[: len(typed) + 1].casefold() for name in names}
-        if len(following) != 1 or len(found := following.pop()) <= len(typed):
+        if len(following) != 1 or len(next_letters := following.pop()) <= len(typed):
             return typed
-        typed = found
+        typed = next_letters
 
 
 _SKIP, _BACK = "skip", "back"

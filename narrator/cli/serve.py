@@ -74,9 +74,9 @@ def serve(
     token = _token()
     ports = (servers.PORT, 0) if port is None else (port,)
     with contextlib.closing(listening.listen(listen, ports)) as place:
-        shown = None
+        shown_token = None
         if token is None and not place.is_local:
-            token = shown = secrets.token_urlsafe(24)
+            token = shown_token = secrets.token_urlsafe(24)
         server = _server(book, draft, language, longest, minutes, most)
         terms = Terms(Hosts(place.address, place.port), token, tuple(cors or ()))
 
@@ -85,8 +85,8 @@ def serve(
             if port is None and place.port != servers.PORT:
                 err.print(f"port {servers.PORT} is in use, so it is another; --port names one "
                           "that stays")  # fmt: skip
-            if shown is not None:
-                out.print(f"token: {shown}")
+            if shown_token is not None:
+                out.print(f"token: {shown_token}")
                 err.print("who has the token may ask from the network, and nothing that is sent is "
                           f"encrypted; {TOKEN} sets one that stays")  # fmt: skip
             err.print("ctrl-C ends it once what is being spoken is said")
@@ -115,18 +115,22 @@ def _server(
     settings = speech_of(None).engine if book is None else book.engine
     if book is not None and not draft:
         _tell_of_others(book)
-    spoken = language_of(book.root if book else None, language)
-    voices = VoiceBook(engine, spoken, book)
+    spoken_language = language_of(book.root if book else None, language)
+    voices = VoiceBook(engine, spoken_language, book)
     if voices.uncast:
         missing = ", ".join(voices.uncast)
         err.print(f"without a voice yet, and not to be had here: {missing}; a render casts them")
-    own = [entry for entry in voices.entries() if entry.place != "usual"]
-    if engine.clones and not own:
+    voice_entries = [entry for entry in voices.entries() if entry.place != "usual"]
+    if engine.clones and not voice_entries:
         raise UsageError(
             "there is no voice to speak with: make one with `narrator voices add` or `narrator "
             "voices design`, name a book with --project, or hear the draft voice with --draft"
         )
-    names = f"{counted(len(own), 'voice')} and OpenAI's names" if own else "OpenAI's names"
+    names = (
+        f"{counted(len(voice_entries), 'voice')} and OpenAI's names"
+        if voice_entries
+        else "OpenAI's names"
+    )
     err.print(f"{names}, spoken by {engine.name}")
     return SpeechServer(
         Hall(Switchboard(engine, most), _say),
@@ -155,8 +159,8 @@ def _check_origin(origin: str) -> None:
         )
 
 
-def _say(what: str) -> None:
-    err.print(f"{time.strftime('%H:%M:%S')} {what}")
+def _say(message: str) -> None:
+    err.print(f"{time.strftime('%H:%M:%S')} {message}")
 
 
 def _token() -> str | None:

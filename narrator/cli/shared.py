@@ -47,15 +47,15 @@ class _ByPurpose(TyperGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands and not args[0].startswith("-"):
             _refuse_path(Path(args[0]))
-        name, command, rest = super().resolve_command(ctx, args)
+        name, command, remaining_args = super().resolve_command(ctx, args)
         parameters = command.params if command else []
-        names = {one.name for one in parameters}
+        names = {parameter.name for parameter in parameters}
         if names & _PROJECT_PARAMETERS and "build" not in names:
             parameters += _project_options()
-        known = {option for one in parameters for option in one.opts}
-        if "book" in known and "--book" not in known:
-            rest = _without_flag(rest)
-        return name, command, rest
+        known_options = {option for parameter in parameters for option in parameter.opts}
+        if "book" in known_options and "--book" not in known_options:
+            remaining_args = _without_flag(remaining_args)
+        return name, command, remaining_args
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self.commands))
@@ -132,13 +132,13 @@ def _refuse_path(path: Path) -> None:
 
 def _without_flag(arguments: list[str]) -> list[str]:
     """`--book X` as `X`, of commands to which it is an argument."""
-    left: list[str] = []
+    remaining_args: list[str] = []
     for argument in arguments:
         if argument.startswith("--book="):
-            left.append(argument.removeprefix("--book="))
+            remaining_args.append(argument.removeprefix("--book="))
         elif argument not in ("--book", "-b"):
-            left.append(argument)
-    return left
+            remaining_args.append(argument)
+    return remaining_args
 
 
 app = typer.Typer(
@@ -198,11 +198,11 @@ class _Console(Console):
 
     def print_json(self, *, data: object) -> None:  # type: ignore[override]
         """One JSON value, whatever the terminal's encoding is; numbers that are none are null."""
-        whole = not str(self.encoding).lower().startswith("utf")
+        is_ascii_only = not str(self.encoding).lower().startswith("utf")
         if self.is_terminal:  # in colours, whose layout takes a hundred bytes for each of its own
-            super().print_json(data=_finite(data), ensure_ascii=whole, allow_nan=False)
+            super().print_json(data=_finite(data), ensure_ascii=is_ascii_only, allow_nan=False)
             return
-        text = json.dumps(_finite(data), indent=2, ensure_ascii=whole, allow_nan=False)
+        text = json.dumps(_finite(data), indent=2, ensure_ascii=is_ascii_only, allow_nan=False)
         self.file.write(f"{shown(text)}\n")
         self.file.flush()
 
@@ -276,15 +276,15 @@ def parted(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
     chunks = [word for word in words if _CHUNK.fullmatch(word)]
     books = [word for word in words if word not in chunks]
     if not books and option is None and not Path("book.yaml").exists():
-        there = [word for word in chunks if Path(word).exists()]
-        if len(there) == 1:  # a folder that is called as chunks are
-            chunks.remove(there[0])
-            books = there
-    named = [*map(Path, books), *([option] if option else [])]
-    if len(named) > 1:
-        names = " or ".join(str(path) for path in named)
+        existing_paths = [word for word in chunks if Path(word).exists()]
+        if len(existing_paths) == 1:  # a folder that is called as chunks are
+            chunks.remove(existing_paths[0])
+            books = existing_paths
+    book_paths = [*map(Path, books), *([option] if option else [])]
+    if len(book_paths) > 1:
+        names = " or ".join(str(path) for path in book_paths)
         raise UsageError(f"which is the book, {names}? Chunks are named chapter.number, as 3.12")
-    return chunks, named[0] if named else Path("book.yaml")
+    return chunks, book_paths[0] if book_paths else Path("book.yaml")
 
 
 def some_chunks(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
@@ -299,9 +299,9 @@ def one_chunk(words: Sequence[str], option: Path | None) -> tuple[str, Path]:
     """A chunk and its book, as `parted`. Raises UsageError where it is none or several."""
     chunks, book = parted(words, option)
     if len(chunks) != 1:
-        what = f"which of {', '.join(chunks)}" if chunks else "which chunk"
-        where = "" if book == Path("book.yaml") else f" {book}"
-        raise UsageError(f"{what}? Name one, chapter.number, and its book: 3.12{where}")
+        question = f"which of {', '.join(chunks)}" if chunks else "which chunk"
+        book_argument = "" if book == Path("book.yaml") else f" {book}"
+        raise UsageError(f"{question}? Name one, chapter.number, and its book: 3.12{book_argument}")
     return chunks[0], book
 
 
@@ -309,16 +309,18 @@ MOST = 20
 """Problems or warnings that are said one by one; whoever has thousands mends the first ones."""
 
 
-def tell(kind: str, said: Sequence[object]) -> None:
+def tell(kind: str, messages: Sequence[object]) -> None:
     """Problems or warnings, a line each: the first ones, and how many there are."""
-    for what in said[:MOST]:
-        err.print(f"{kind}: {cut(str(what))}")
-    if (more := len(said) - MOST) > 0:
-        err.print(f"{kind}: … and {more:,} more, {len(said):,} in all; mend these first")
+    for message in messages[:MOST]:
+        err.print(f"{kind}: {cut(str(message))}")
+    if (hidden_count := len(messages) - MOST) > 0:
+        err.print(
+            f"{kind}: … and {hidden_count:,} more, {len(messages):,} in all; mend these first"
+        )
 
 
-def cut(text: str, most: int = 1500) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
+def cut(text: str, max_length: int = 1500) -> str:
+    return text if len(text) <= max_length else f"{text[:max_length]}…"
 
 
 def near(path: Path) -> Path:
@@ -335,13 +337,13 @@ def source(chunk: Chunk) -> str:
     return f"{near(line.path)}:{line.line}"
 
 
-def short(text: str, most: int = 60) -> str:
+def short(text: str, max_length: int = 60) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
-def counted(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def sized(number: float) -> str:
@@ -352,7 +354,7 @@ def sized(number: float) -> str:
     return f"{number:.1f} GB"
 
 
-def replaceable(path: Path, begins: bytes, what: str) -> None:
+def replaceable(path: Path, begins: bytes, description: str) -> None:
     """An output that was named by hand: what is there is replaced if it is of that kind.
 
     Its kind is known by words within its first bytes. Raises UsageError, StorageError.
@@ -365,7 +367,9 @@ def replaceable(path: Path, begins: bytes, what: str) -> None:
     except OSError as error:
         raise StorageError(f"{near(path)}: {error.strerror}") from error
     if begins not in head:
-        raise UsageError(f"{near(path)} is there and is no {what}: name another file, or remove it")
+        raise UsageError(
+            f"{near(path)} is there and is no {description}: name another file, or remove it"
+        )
 
 
 @contextlib.contextmanager
@@ -379,8 +383,8 @@ def awake() -> Iterator[None]:
     else:
         # Each by itself: who is not at the machine may be refused one of them. `cat` ends with us.
         ask = ["systemd-inhibit", "--who=narrator", "--why=a render", "--mode=block"]
-        commands = [[*ask, f"--what={what}", "cat"] for what in ("idle", "sleep")]
-    with contextlib.ExitStack() as held:
+        commands = [[*ask, f"--what={inhibition}", "cat"] for inhibition in ("idle", "sleep")]
+    with contextlib.ExitStack() as inhibitors:
         for command in commands:
             with contextlib.suppress(OSError):
                 asking = subprocess.Popen(
@@ -390,5 +394,5 @@ def awake() -> Iterator[None]:
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,  # no ctrl-C, and no terminal to ask for a password
                 )
-                held.callback(held.enter_context(asking).terminate)
+                inhibitors.callback(inhibitors.enter_context(asking).terminate)
         yield

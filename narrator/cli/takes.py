@@ -51,13 +51,13 @@ def list_takes(
     object for one chunk, a list of them for several."""
     from narrator.pipeline import bookplan, retakes
 
-    names, where = some_chunks(chunks, book)
-    planned = plan_of(where, draft)
+    names, book_path = some_chunks(chunks, book)
+    planned = plan_of(book_path, draft)
     steps = bookplan.find_steps(planned, names)
     tries = [(step, retakes.tries_of(planned, step)) for step in steps]
     if as_json:
         rows = [
-            {"id": step.id, "text": step.text, "tries": [_row(one) for one in of_step]}
+            {"id": step.id, "text": step.text, "tries": [_row(chunk_try) for chunk_try in of_step]}
             for step, of_step in tries
         ]
         out.print_json(data=rows if len(names) > 1 else rows[0])
@@ -70,19 +70,19 @@ def list_takes(
                 out.print(str(near(path)))
 
 
-def _row(one: Try) -> dict[str, object]:
-    record = one.record
+def _row(chunk_try: Try) -> dict[str, object]:
+    record = chunk_try.record
     return {
-        "number": one.number,
-        "in_use": one.in_use,
-        "pinned": one.pinned,
+        "number": chunk_try.number,
+        "in_use": chunk_try.in_use,
+        "pinned": chunk_try.pinned,
         "faults": list(record.faults),
         "seconds": round(record.seconds, 2),
         "level": record.level,
         "mode": record.mode,
         "seed": record.seed,
         "attempt": record.attempt,
-        "whole": one.whole,
+        "whole": chunk_try.whole,
         "parameters": dict(record.parameters),
         "figures": dict(record.figures),
     }
@@ -90,17 +90,17 @@ def _row(one: Try) -> dict[str, object]:
 
 def _table(tries: Sequence[Try]) -> Table:
     table = Table("try", "", "seconds", "of expected", "dB", "seed", "with", box=None)
-    for one in tries:
-        record = one.record
-        state = "pinned" if one.pinned else "in use" if one.in_use else ""
+    for chunk_try in tries:
+        record = chunk_try.record
+        state = "pinned" if chunk_try.pinned else "in use" if chunk_try.in_use else ""
         if record.faults:
             state = "; ".join(record.faults)
-        if not one.whole:
+        if not chunk_try.whole:
             state = f"a part of it: {state or 'good'}"
         ratio = record.figures.get("ratio", 0.0)
         settings = ", ".join(f"{name} {value}" for name, value in record.parameters.items())
         table.add_row(
-            str(one.number),
+            str(chunk_try.number),
             state,
             f"{record.seconds:.1f}",
             f"{ratio:.2f}" if ratio else "",
@@ -129,16 +129,16 @@ def retake(
     from narrator.pipeline.owning import doing, inputs
     from narrator.pipeline.owning.jobs import Job
 
-    names, where = some_chunks(chunks, book)
+    names, book_path = some_chunks(chunks, book)
     cancel = threading.Event()
     stop_on_signals(cancel)
-    reading = inputs.read(where)
+    reading = inputs.read(book_path)
     project = reading.manuscript.project
     parameters = bookengines.typed(reading.manuscript, names, settings or (), draft=draft)
     engines = bookengines.engines_for(project, draft=draft)
     job = Job(kind="retake", draft=draft, chunks=tuple(names), count=count, seed=seed,
               parameters=parameters)  # fmt: skip
-    rows = _done(
+    rows = _run_job(
         job, project, cancel,
         lambda owner, ticket, shown: doing.retake(owner, ticket, reading, engines, shown),
     ).get("retaken", [])  # fmt: skip
@@ -155,7 +155,7 @@ def retake(
         raise typer.Exit(1)
 
 
-def _done(
+def _run_job(
     job: Job,
     project: Project,
     cancel: threading.Event,
@@ -166,23 +166,26 @@ def _done(
 
     with (
         LineProgress(err) as progress,
-        joining.engage(project, job, progress, cancel, threading.Event()) as own,
+        joining.engage(project, job, progress, cancel, threading.Event()) as owner,
     ):
-        if not isinstance(own, joining.Answer):
-            ticket = own.own(job, cancel)
-            with own.doing(ticket):
-                do(own, ticket, progress)
+        if not isinstance(owner, joining.Answer):
+            ticket = owner.own(job, cancel)
+            with owner.doing(ticket):
+                do(owner, ticket, progress)
             return ticket.summary
-    if not own.summary:
-        print_answer(own)
-    return own.summary
+    if not owner.summary:
+        print_answer(owner)
+    return owner.summary
 
 
 def _print_retaken(row: Mapping[str, Any]) -> None:
-    for one in row["tries"]:
-        number = one["number"]
-        state = "; ".join(one["faults"]) or ("pinned" if number == row["pinned"] else "good")
-        out.print(f"{row['id']}  try {number}  {one['seconds']:.1f} s  seed {one['seed']}  {state}")
+    for try_row in row["tries"]:
+        number = try_row["number"]
+        state = "; ".join(try_row["faults"]) or ("pinned" if number == row["pinned"] else "good")
+        out.print(
+            f"{row['id']}  try {number}  {try_row['seconds']:.1f} s  "
+            f"seed {try_row['seed']}  {state}"
+        )
     for failure in row["failures"]:
         out.print(f"{row['id']}  no sound: {failure}")
 
@@ -203,25 +206,27 @@ def pin(
     from narrator.pipeline.owning.jobs import Job
 
     numbers = [word for word in chunk if word.isdecimal() and len(word) < 6]
-    name, where = one_chunk([word for word in chunk if word not in numbers], book)
+    name, book_path = one_chunk([word for word in chunk if word not in numbers], book)
     if len(numbers) != 1:
         raise UsageError(f"which try of {name}? Its number follows: narrator pin {name} 0")
     number = int(numbers[0])
-    made = _marked(Job(kind="pin", draft=draft, chunks=(name,), number=number), where)
-    out.print(f"{made['pinned']}: try {number} is pinned; `narrator render` makes the files anew")
+    outcome = _run_marking(Job(kind="pin", draft=draft, chunks=(name,), number=number), book_path)
+    out.print(
+        f"{outcome['pinned']}: try {number} is pinned; `narrator render` makes the files anew"
+    )
 
 
-def _marked(job: Job, where: Path) -> Mapping[str, Any]:
+def _run_marking(job: Job, book_path: Path) -> Mapping[str, Any]:
     from narrator.pipeline import bookengines
     from narrator.pipeline.owning import doing, inputs
 
     with stage(err, "reading the manuscript"):
-        reading = inputs.read(where)
+        reading = inputs.read(book_path)
     project = reading.manuscript.project
     engines = bookengines.engines_for(project, draft=job.draft)
     cancel = threading.Event()
     stop_on_signals(cancel)
-    return _done(
+    return _run_job(
         job, project, cancel,
         lambda owner, ticket, shown: doing.mark(ticket, reading, engines),
     )  # fmt: skip
@@ -244,13 +249,13 @@ def unpin(
     """Let the manifest decide again how chunks sound."""
     from narrator.pipeline.owning.jobs import Job
 
-    names, where = parted(chunks or (), book)
+    names, book_path = parted(chunks or (), book)
     if not (lost or names):
         raise UsageError("name the chunks to unpin, or --lost")
-    named = () if lost else tuple(dict.fromkeys(names))
-    made = _marked(Job(kind="unpin", draft=draft, chunks=named), where)
+    chunk_names = () if lost else tuple(dict.fromkeys(names))
+    outcome = _run_marking(Job(kind="unpin", draft=draft, chunks=chunk_names), book_path)
     if lost:
-        out.print(f"{counted(made['forgotten'], 'pin')} forgotten")
+        out.print(f"{counted(outcome['forgotten'], 'pin')} forgotten")
         return
-    for name, held in made["unpinned"].items():
-        out.print(f"{name}: {'no longer pinned' if held else 'was not pinned'}")
+    for name, is_removed in outcome["unpinned"].items():
+        out.print(f"{name}: {'no longer pinned' if is_removed else 'was not pinned'}")

@@ -62,7 +62,9 @@ def check(
         manuscript = checking.check(manuscript, warnings.append)
     finally:
         tell("warning", warnings)
-    left_out = [item for chapter in manuscript.chapters for item in chapter.left_out]
+    left_out = [
+        left_out_line for chapter in manuscript.chapters for left_out_line in chapter.left_out
+    ]
     if as_json:
         rows = {"names": _name_rows(manuscript)} if names else {}
         out.print_json(data={**_check_json(manuscript, left_out), **rows})
@@ -86,37 +88,37 @@ def _print_counts(manuscript: Manuscript) -> None:
 
     counts = source_and_left_out(manuscript)
     once = [u for u in manuscript.spoken if not u.with_before]  # what several say is read once
-    said = sum(characters(u.chunk.text) for u in once)
+    character_count = sum(characters(u.chunk.text) for u in once)
     words = sum(count_words(u.chunk.text) for u in once)
     seconds = sum(u.expected for u in once)
     speakers = {u.chunk.speaker for u in manuscript.spoken}
     cast = manuscript.project.speakers  # who plays others needs no lines of its own
-    silent = [name for name, who in cast.items() if name not in speakers and not who.plays]
+    silent = [name for name, speaker in cast.items() if name not in speakers and not speaker.plays]
     out.print(
         f"{manuscript.project.manifest.title}: "
         f"{counted(len(manuscript.chapters), 'chapter')}, {counted(len(speakers), 'speaker')}, "
         f"{counted(len(manuscript.spoken), 'chunk')}, about {clock(seconds)}"
     )
-    out.print(f"{words} words; of {counts['source']} characters {said} are spoken, "
+    out.print(f"{words} words; of {counts['source']} characters {character_count} are spoken, "
               f"{counts['left_out']} left out")  # fmt: skip
     if silent:
         out.print(f"without a line: {', '.join(silent)}")
     kinds = bookengines.kinds_of(manuscript.project, draft=False)
     if len({kinds[name].name for name in speakers}) > 1:
-        own = {name: kind for name, kind in kinds.items() if name in speakers}
-        out.print(f"spoken by {bookengines.engines_in_words(own)}")
+        speaker_kinds = {name: kind for name, kind in kinds.items() if name in speakers}
+        out.print(f"spoken by {bookengines.engines_in_words(speaker_kinds)}")
 
 
-def _print_left_out(items: Sequence[LeftOut]) -> None:
+def _print_left_out(left_out_lines: Sequence[LeftOut]) -> None:
     """A line for each reason: how many places, and the first; --json has them all."""
     reasons: dict[str, list[LeftOut]] = {}
-    for item in dict.fromkeys(items):  # a file may be two chapters
-        reasons.setdefault(item.reason, []).append(item)
+    for left_out_line in dict.fromkeys(left_out_lines):  # a file may be two chapters
+        reasons.setdefault(left_out_line.reason, []).append(left_out_line)
     for reason, alike in reasons.items():
         first, others = alike[0], len(alike) - 1
-        more = f" (and {counted(others, 'more place')}; --json lists all)" if others else ""
-        where = f"{near(first.path)}:{first.line}"
-        out.print(f"{where}: left out, {reason}{more}: {short(first.text)}")
+        hidden_note = f" (and {counted(others, 'more place')}; --json lists all)" if others else ""
+        location = f"{near(first.path)}:{first.line}"
+        out.print(f"{location}: left out, {reason}{hidden_note}: {short(first.text)}")
 
 
 def _print_changes(manuscript: Manuscript) -> None:
@@ -128,7 +130,11 @@ def _print_changes(manuscript: Manuscript) -> None:
     marks: Counter[str] = Counter()
     for group in together(manuscript.spoken):
         # what several say in unison counts once, and each of them may say a word in their own way
-        changes = {change: one for one in reversed(group) for change in one.spoken.changes}
+        changes = {
+            change: chunk_utterance
+            for chunk_utterance in reversed(group)
+            for change in chunk_utterance.spoken.changes
+        }
         for change, utterance in changes.items():
             if not _has_words(change):
                 marks["".join(change.written.split()) or "_"] += 1
@@ -136,39 +142,42 @@ def _print_changes(manuscript: Manuscript) -> None:
             replaced = (change.written.strip(), change.spoken.strip(), change.rule)
             words.setdefault(replaced, utterance)
             counts[replaced] += 1
-    for (written, said, rule), first in words.items():
-        often = counts[written, said, rule]
+    for (source_text, spoken_text, rule), first in words.items():
+        often = counts[source_text, spoken_text, rule]
         times = f", {often:,} times" if often > 1 else ""
-        out.print(f"{source(first.chunk)}: {first.id}  {written} -> {said} ({rule}){times}")
+        out.print(
+            f"{source(first.chunk)}: {first.id}  {source_text} -> {spoken_text} ({rule}){times}"
+        )
     if marks:
-        shown = (f"{mark} ×{n:,}" if n > 1 else mark for mark, n in marks.most_common())
-        out.print(f"marks: {' '.join(shown)}")
+        mark_counts = (f"{mark} ×{n:,}" if n > 1 else mark for mark, n in marks.most_common())
+        out.print(f"marks: {' '.join(mark_counts)}")
 
 
 def _print_names(manuscript: Manuscript) -> None:
     from narrator.pipeline.unknown import unknown
 
-    found, without = unknown(manuscript)
-    own = manuscript.project.manifest.language
-    for one in found:
-        tongue = "" if one.language == own else f" ({one.language})"
-        often = f"{one.count:,} times" if one.count > 1 else "once"
-        out.print(f"{one.word}{tongue}, {often}, {one.first.id} {source(one.first.chunk)}: "
-                  f"{_around(one)}")  # fmt: skip
-    if found:
-        manifest, word = manuscript.project.path.name, found[0].word
-        out.print(f"{counted(len(found), 'word')} that no list knows; in {manifest} "
+    unknown_words, without = unknown(manuscript)
+    book_language = manuscript.project.manifest.language
+    for unknown_word in unknown_words:
+        tongue = "" if unknown_word.language == book_language else f" ({unknown_word.language})"
+        often = f"{unknown_word.count:,} times" if unknown_word.count > 1 else "once"
+        first = unknown_word.first
+        out.print(f"{unknown_word.word}{tongue}, {often}, {first.id} {source(first.chunk)}: "
+                  f"{_around(unknown_word)}")  # fmt: skip
+    if unknown_words:
+        manifest, word = manuscript.project.path.name, unknown_words[0].word
+        out.print(f"{counted(len(unknown_words), 'word')} that no list knows; in {manifest} "
                   f"`lexicon: [{{word: {word}, say: …}}]` says how one is spoken")  # fmt: skip
-    elif len(without) < len({one.language for one in manuscript.spoken}):
+    elif len(without) < len({utterance.language for utterance in manuscript.spoken}):
         out.print("no word that the lists do not know")
     if without:
         out.print(f"no list of words for {', '.join(without)}")
 
 
-def _around(one: UnknownWord) -> str:
+def _around(unknown_word: UnknownWord) -> str:
     """A word with what stands beside it."""
-    text = one.first.chunk.text
-    begin, end = max(0, one.at - 25), one.at + len(one.word) + 25
+    text = unknown_word.first.chunk.text
+    begin, end = max(0, unknown_word.at - 25), unknown_word.at + len(unknown_word.word) + 25
     return " ".join(f"{'…' * (begin > 0)}{text[begin:end]}{'…' * (end < len(text))}".split())
 
 
@@ -177,13 +186,13 @@ def _name_rows(manuscript: Manuscript) -> list[dict[str, object]]:
 
     return [
         {
-            "word": one.word,
-            "language": one.language,
-            "count": one.count,
-            "chunk": one.first.id,
-            "source": source(one.first.chunk),
+            "word": unknown_word.word,
+            "language": unknown_word.language,
+            "count": unknown_word.count,
+            "chunk": unknown_word.first.id,
+            "source": source(unknown_word.first.chunk),
         }
-        for one in unknown(manuscript)[0]
+        for unknown_word in unknown(manuscript)[0]
     ]
 
 

@@ -30,12 +30,12 @@ class _ByVoice(TyperGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, command, rest = super().resolve_command(ctx, args)
-        if "--cut" in rest:
-            place = rest.index("--cut") + 1
-            if not re.fullmatch(r"[\d.]+", "".join(rest[place : place + 1])):
-                rest = [*rest[:place], _ANYWHERE, *rest[place:]]
-        return name, command, rest
+        name, command, remaining_args = super().resolve_command(ctx, args)
+        if "--cut" in remaining_args:
+            place = remaining_args.index("--cut") + 1
+            if not re.fullmatch(r"[\d.]+", "".join(remaining_args[place : place + 1])):
+                remaining_args = [*remaining_args[:place], _ANYWHERE, *remaining_args[place:]]
+        return name, command, remaining_args
 
 
 _ANYWHERE = "auto"
@@ -92,8 +92,8 @@ class NewVoice:
 
         self.check()
         presets.write(preset, self.path)
-        where = "the library, for all projects" if self.root is None else "this project"
-        out.print(f"{self.name} is in {where}: {near(self.path)}")
+        location = "the library, for all projects" if self.root is None else "this project"
+        out.print(f"{self.name} is in {location}: {near(self.path)}")
         out.print(f"Give it to a speaker in book.yaml: voice: {self.name}")
 
 
@@ -165,10 +165,10 @@ def add(
         preset = replace(presets.read(clip), name=voice.name)
         voice.keep(preset if style is None else replace(preset, style=style))
         return
-    said = _transcript(transcript, transcript_file)
-    spoken = language_of(root, language)
+    transcript_text = _transcript(transcript, transcript_file)
+    spoken_language = language_of(root, language)
     voice.check()
-    sound = clips.accepted(_prepared(voice.name, clip, said, spoken, cut), clip)
+    sound = clips.accepted(_prepared(voice.name, clip, transcript_text, spoken_language, cut), clip)
     for finding in sound.warnings:
         err.print(f"warning: {near(clip)}: {finding}")
     figures = sound.figures
@@ -177,10 +177,10 @@ def add(
         f"{clips.LEVEL:.0f} LUFS, {figures.noise:.0f} dB above its background"
     )
     source = f"clip {clip.name}"
-    voice.keep(presets.of_clip(voice.name, sound, spoken, style=style, source=source))
+    voice.keep(presets.of_clip(voice.name, sound, spoken_language, style=style, source=source))
 
 
-def _prepared(name: str, path: Path, said: str, language: str, cut: str | None) -> Clip:
+def _prepared(name: str, path: Path, transcript: str, language: str, cut: str | None) -> Clip:
     """A clip, or the part of it that is wanted or agreed to; what is cut is said.
 
     Raises UserError, UsageError where a cut is asked for and cannot be told.
@@ -190,54 +190,57 @@ def _prepared(name: str, path: Path, said: str, language: str, cut: str | None) 
     recording = clips.read(path)
     if cut is not None and cut != _ANYWHERE:
         recording = cuts.until(recording, _seconds(cut, len(recording.channels) / recording.rate))
-        return clips.prepare(recording, said, language)
-    whole = clips.prepare(recording, said, language)
-    if not clips.too_long(whole.figures.seconds):
-        return whole
-    found = cuts.find(recording, said, language)
-    if found is None:
+        return clips.prepare(recording, transcript, language)
+    full_clip = clips.prepare(recording, transcript, language)
+    if not clips.too_long(full_clip.figures.seconds):
+        return full_clip
+    best_cut = cuts.find(recording, transcript, language)
+    if best_cut is None:
         if cut is not None:
             raise UsageError(
                 f"{near(path)}: no pause at the end of a sentence in it after 5 to 10 s; listen "
                 'where one is, and say it: --cut SECONDS --transcript "what is said before"'
             )
-        return whole
-    place = f"cut at {found.seconds:g} s, after {found.speech:g} s of speech"
-    proposal = f"{place}: “{found.transcript}”"
+        return full_clip
+    place = f"cut at {best_cut.seconds:g} s, after {best_cut.speech:g} s of speech"
+    proposal = f"{place}: “{best_cut.transcript}”"
     command = (
-        f"narrator voices add {shlex.quote(name)} {shlex.quote(str(path))} --cut {found.seconds:g} "
-        f"--transcript {shlex.quote(found.transcript)}"
+        f"narrator voices add {shlex.quote(name)} {shlex.quote(str(path))} "
+        f"--cut {best_cut.seconds:g} "
+        f"--transcript {shlex.quote(best_cut.transcript)}"
     )
     if cut is None and sys.stdin.isatty() and err.is_terminal:
-        doubt = "" if found.sure else " (not sure: is this what is heard before it?)"
-        err.print(f"{near(path)}: {clips.too_long(whole.figures.seconds)}")
+        doubt = "" if best_cut.sure else " (not sure: is this what is heard before it?)"
+        err.print(f"{near(path)}: {clips.too_long(full_clip.figures.seconds)}")
         err.print(f"{proposal}{doubt}")
-        agreed = typer.confirm("Cut it there?", default=found.sure)
+        agreed = typer.confirm("Cut it there?", default=best_cut.sure)
     elif cut is None:
-        doubt = "" if found.sure else ", if these are the words that are heard before it"
+        doubt = "" if best_cut.sure else ", if these are the words that are heard before it"
         err.print(f"warning: {near(path)}: it can be cut{doubt}: {command}")
         agreed = False
-    elif not found.sure:
+    elif not best_cut.sure:
         raise UsageError(
             f"{near(path)}: several places come near, and a wrong transcript makes every take "
-            f"ramble: listen to it up to {found.seconds:g} s, mend the words, and say: {command}"
+            f"ramble: listen to it up to {best_cut.seconds:g} s, mend the words, and say: {command}"
         )
     else:
         agreed = True
     if not agreed:
-        return whole
+        return full_clip
     out.print(proposal)
-    return clips.prepare(cuts.until(recording, found.seconds), found.transcript, language)
+    return clips.prepare(cuts.until(recording, best_cut.seconds), best_cut.transcript, language)
 
 
-def _seconds(text: str, most: float) -> float:
+def _seconds(text: str, max_seconds: float) -> float:
     """Raises UsageError for what is no place within a clip."""
     try:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < most:
-        raise UsageError(f"--cut {text}: seconds from its beginning, less than its {most:.1f}")
+    if not 0 < seconds < max_seconds:
+        raise UsageError(
+            f"--cut {text}: seconds from its beginning, less than its {max_seconds:.1f}"
+        )
     return seconds
 
 
@@ -254,8 +257,8 @@ def show(name: Name, project: ProjectFolder = None, as_json: AsJson = False) -> 
         return
     for key, value in facts.items():
         if value not in (None, "", [], {}):
-            shown = ", ".join(value) if isinstance(value, list) else value
-            out.print(f"{key}: {shown}")
+            shown_text = ", ".join(value) if isinstance(value, list) else value
+            out.print(f"{key}: {shown_text}")
 
 
 @voices.command()
@@ -298,8 +301,8 @@ def copy(
     if target.exists() and not replacing:
         raise UsageError(f"{target}: is there already; --replace writes over it")
     with files.storage(path):
-        data = path.read_bytes()
-    files.write(target, data)
+        clip_bytes = path.read_bytes()
+    files.write(target, clip_bytes)
     out.print(f"{path.stem} -> {near(target)}")
 
 
@@ -313,25 +316,25 @@ def speech_of(root: Path | None) -> SpeechSettings:
     return load.load_speech(None if root is None else root / "book.yaml")
 
 
-def language_of(root: Path | None, given: str | None) -> str:
+def language_of(root: Path | None, option: str | None) -> str:
     """The language that was given, or the project's. Raises UsageError for what is no tag."""
-    if given is None:
+    if option is None:
         return speech_of(root).language
     from narrator.project import languages
 
     try:
-        return languages.checked(given)
+        return languages.checked(option)
     except ValueError as error:
         raise UsageError(f"--language: {error}") from None
 
 
-def root_of(given: Path | None) -> Path | None:
+def root_of(option: Path | None) -> Path | None:
     """The folder of the project that is meant, if one is. Raises UsageError."""
-    if given is None:
+    if option is None:
         return Path() if Path("book.yaml").is_file() else None
-    root = given if given.is_dir() else given.parent
+    root = option if option.is_dir() else option.parent
     if not (root / "book.yaml").is_file():
-        raise UsageError(f"{given}: no project there, for there is no book.yaml")
+        raise UsageError(f"{option}: no project there, for there is no book.yaml")
     return root
 
 

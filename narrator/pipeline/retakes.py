@@ -230,7 +230,7 @@ class RetakeJob:
     steps: Sequence[Step]
     requests: Sequence[Request]
     _tries_by_key: Mapping[str, _ChunkTries]
-    _speaker_stats: Mapping[str, render.Usual]
+    _speaker_stats: Mapping[str, render.SpeakerStats]
     _recogniser: Ear | None
 
     @classmethod
@@ -267,7 +267,7 @@ class RetakeJob:
             for request in _build_requests(book, step, count, seed, parameters, on_message)
         ]
         tries_by_key = {step.key: _ChunkTries([], []) for step in steps}
-        speaker_stats = render.usual_of(book.steps, book.takes.current)
+        speaker_stats = render.collect_stats(book.steps, book.takes.current)
         recogniser = choosing.ear_of(book.project.manifest.checks, book.project.root)
         return cls(book, steps, requests, tries_by_key, speaker_stats, recogniser)
 
@@ -278,7 +278,7 @@ class RetakeJob:
             chunk_tries.failures.append(str(outcome.failure))
             return ()
         checks, engine = self.book.project.manifest.checks, self.engine_of(request)
-        medians = self._speaker_stats.get(request.voice.speaker, render.Usual()).medians()
+        medians = self._speaker_stats.get(request.voice.speaker, render.SpeakerStats()).medians()
         rules = Rules(checks.tries, checks.loudness)
         verdict = examined(speech, request, engine, rules, *medians)
         if self._recogniser and not verdict.faults:

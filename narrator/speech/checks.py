@@ -1,4 +1,4 @@
-"""Is this take good? Signal and length alone; pure.
+"""Checks whether a take is good, by signal and length alone. Pure.
 
 `examine` measures a take and names every rule it breaks. Thresholds are wide on purpose: a check
 that cries wolf costs a retry of a good take, and what passes is still heard by the author.
@@ -63,7 +63,7 @@ speaker of a language whose pace is a guess may come to 1.8."""
 FASTEST = 0.4
 """Of the expected length, for texts of a second or more."""
 PACED, PACED_SPARE = (0.65, 1.5), 1.0
-"""The same against the speaker's own pace, for texts of `PACED_FROM` seconds or more."""
+"""The same relative to the speaker's own pace, for texts of `PACED_FROM` seconds or more."""
 PACED_FROM = 3.0
 CLIPPED = 8
 """Full-scale samples in a row."""
@@ -72,7 +72,7 @@ OFF_LEVEL = 8.0
 SWING = 12.0
 """dB between the loudest and the softest two seconds: a voice that fades or swells."""
 CUT = -15.0
-"""dB under speech: a take that is louder at its very end has no end."""
+"""dB under speech: a take that is louder at its very end was cut off."""
 ONSET = -7.0
 """`TakeFigures.onset` of a take that is cut at its start. Of 12,000 takes of the draft voice,
 which begin with the first sample, none exceeds -8.4."""
@@ -81,7 +81,7 @@ CLICK = 22.0
 TORN = -38.0
 """dB under speech: a breath that is louder where it is cut."""
 CHIRP = 0.04
-"""Seconds of a tone, or of a burst on its own, in front of the speech."""
+"""Seconds of a tone, or of an isolated burst, before the speech."""
 WHISTLE = 0.3
 """Seconds of a tone: feedback, a beep, a drone."""
 NOISE = 0.6
@@ -89,19 +89,19 @@ NOISE = 0.6
 TAIL = 0.4
 """Seconds of sound after the speech that trimming would keep."""
 REPEATED, REPEATED_BLIND = 0.7, 2.5
-"""Seconds of sound that comes twice, with and without a text that may repeat itself."""
+"""Seconds of repeated sound, with and without a known text (which may repeat itself)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A rule that a take broke, and the figure."""
+    """A rule that a take broke, with the figure."""
 
     kind: str
     """finite, silent, clipped, level, swing, long, short, gap, cut, onset, click, torn, chirp,
-    whistle, noise, tail, repeat, or engine: what that sees itself."""
+    whistle, noise, tail, repeat, or engine: a fault reported by the engine."""
     detail: str
     weight: float = 1.0
-    """How bad: grows with the figure, and with what a listener would lose."""
+    """Severity: grows with the figure and with the loss to a listener."""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.detail}"
@@ -109,12 +109,12 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class TakeFigures:
-    """What was measured of a take: finite numbers, for its record. Seconds unless said."""
+    """Measurements of a take: finite numbers, for its record. Seconds unless noted."""
 
     seconds: float = 0.0
     """From the first to the last sound."""
     ratio: float = 0.0
-    """Of these to the expected ones; 0 where nothing was expected."""
+    """Ratio of these seconds to the expected ones; 0 where nothing was expected."""
     level: float = audio.SILENCE
     """Loudness of active speech in dB full scale, as `audio.level`."""
     peak: float = audio.SILENCE
@@ -128,28 +128,28 @@ class TakeFigures:
     end: float = audio.SILENCE
     """dB of the last 20 ms, against the speech."""
     onset: float = audio.SILENCE
-    """dB by which a take begins abruptly, against the speech, where speech begins with the take."""
+    """dB, relative to the speech, of an abrupt start at the first sample."""
     click: float = 0.0
     """dB by which a click at an edge stands out."""
     torn: float = audio.SILENCE
     """dB of a breath that is cut at an edge, against the speech."""
     chirp: float = 0.0
-    """A tone, a hiss or a leftover of the prompt before the speech."""
+    """A tone, a hiss or a remnant of the prompt before the speech."""
     whistle: float = 0.0
-    """The longest tone that voices do not make, alone or through speech."""
+    """The longest tone that is no voice, alone or under speech."""
     noise: float = 0.0
-    """The longest stretch of noise that the rest of the take does not have."""
+    """The longest stretch of noise unlike the rest of the take."""
     tail: float = 0.0
-    """Sound after the speech that is none."""
+    """Sound after the speech that is not speech."""
     repeat: float = 0.0
-    """Sound that comes twice, as if the copy were exact, less what the text repeats."""
+    """Repeated sound, weighted as an exact copy, less the repetitions in the text."""
     per_token: float = 0.0
     """Patches per text token; 0 where unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was measured of a take, and the rules that it broke."""
+    """The measurements of a take, and the rules that it broke."""
 
     figures: TakeFigures
     faults: tuple[Fault, ...] = ()
@@ -174,56 +174,58 @@ def examine(
     text: str = "",
     spoken_until: float = 0.0,
 ) -> Verdict:
-    """All that is measured of, and wrong with, a take of mono samples.
+    """Measures a take of mono samples and lists its faults.
 
-    It should speak `text` for `expected` seconds. `latents`: (patches, frames, dim), where the
-    engine has them; of tokens (n,) only how many. `capped`: the engine was stopped at its length
-    limit. `wrong`: what is wrong with it as the engine sees it. `median`, `pace`: the
-    speaker's median `Figures.level` and `Figures.ratio`, or None before there are some; `spread`:
-    the dB that a take may lie from the first. `tokens`: of the text, 0 where unknown. Without the
-    text, a repeat of the text's own is not told from a fault until it is long. `spoken_until`:
-    seconds at which the engine ends its last word, where it knows: a long s is no tail.
+    The take should speak `text` for `expected` seconds. `latents`: (patches, frames, dim), where
+    the engine has them; tokens (n,) are only counted. `capped`: the engine was stopped at its
+    length limit. `wrong`: a fault reported by the engine. `median`, `pace`: the speaker's median
+    `TakeFigures.level` and `TakeFigures.ratio`, or None while unknown; `spread`: the dB that a
+    take may differ from `median`. `tokens`: those of the text, 0 where unknown. Without the text,
+    only long repeats count as faults, since the text may repeat itself. `spoken_until`: the second
+    at which the engine ends its last word, where known: a long s is no tail.
     """
     if not len(samples):
         return Verdict(TakeFigures(), (Fault("silent", "no samples", 100),))
-    bad = int((~np.isfinite(samples)).sum())
-    if bad or (latents is not None and not np.isfinite(latents).all()):
-        what = f"{bad} samples" if bad else "latents"
-        return Verdict(TakeFigures(), (Fault("finite", f"{what} are not numbers", 100),))
-    sound = _listen(samples, rate)
+    bad_count = int((~np.isfinite(samples)).sum())
+    if bad_count or (latents is not None and not np.isfinite(latents).all()):
+        bad_part = f"{bad_count} samples" if bad_count else "latents"
+        return Verdict(TakeFigures(), (Fault("finite", f"{bad_part} are not numbers", 100),))
+    frames = _analyse_frames(samples, rate)
     level, peak = audio.level(samples, rate)
-    loudest = float(sound.level.max())
-    if loudest < QUIET or not len(sound.islands):
+    loudest = float(frames.level.max())
+    if loudest < QUIET or not len(frames.islands):
         figures = TakeFigures(level=round(level, 2), peak=round(peak, 2))
         return Verdict(figures, (Fault("silent", f"loudest part at {loudest:.0f} dB", 100),))
-    islands = sound.islands
+    islands = frames.islands
     seconds = float(islands[-1, 1] - islands[0, 0]) * HOP
-    excused = max(0.0, _REPEATED_TEXT * _repeated(text, seconds) - _CHANCE) + _stammered(text)
-    repeat = _repeat(sound, latents) - excused
+    excused_repeat = max(
+        0.0, _SECONDS_PER_REPEATED * _repeated_text_seconds(text, seconds) - _CHANCE_SECONDS
+    ) + _doubled_word_seconds(text)
+    repeat = _repeat_seconds(frames, latents) - excused_repeat
     bounds = audio.speech_bounds(samples, rate)
-    heard = edges(samples, bounds, rate, sound.loud)
-    onset = _onset(samples, rate) - sound.loud
+    edge_figures = edges(samples, bounds, rate, frames.loud)
+    onset = _onset_level(samples, rate) - frames.loud
     figures = TakeFigures(
         seconds=round(seconds, 3),
         ratio=round(seconds / expected, 3) if expected > 0 else 0.0,
         level=round(level, 2),
         peak=round(peak, 2),
-        swing=round(_swing(sound), 2),
-        clipped=float(_longest(np.abs(samples) >= 0.999)),
+        swing=round(_level_swing(frames), 2),
+        clipped=float(_longest_run(np.abs(samples) >= 0.999)),
         gap=round(float((islands[1:, 0] - islands[:-1, 1]).max(initial=0)) * HOP, 3),
-        end=round(_end(samples, rate) - sound.loud, 2),
+        end=round(_end_level(samples, rate) - frames.loud, 2),
         onset=round(audio.SILENCE if bounds[0] else onset, 2),
-        click=round(heard.click, 2),
-        torn=round(heard.torn, 2),
-        chirp=round(_chirp(sound, onset, text), 3),
-        whistle=round(_whistle(sound), 3),
-        noise=round(_longest(sound.noisy) * POOL * HOP, 3),
-        tail=round(_tail(sound, spoken_until), 3),
+        click=round(edge_figures.click, 2),
+        torn=round(edge_figures.torn, 2),
+        chirp=round(_chirp_seconds(frames, onset, text), 3),
+        whistle=round(_tone_seconds(frames), 3),
+        noise=round(_longest_run(frames.noisy) * POOL * HOP, 3),
+        tail=round(_tail_seconds(frames, spoken_until), 3),
         repeat=round(max(0.0, repeat), 3),
         per_token=round(len(latents) / tokens, 3) if latents is not None and tokens else 0.0,
     )
-    limits = _Demands(expected, median, spread, pace, REPEATED if text else REPEATED_BLIND)
-    faults = tuple(_faults(figures, limits, capped))
+    limits = _Limits(expected, median, spread, pace, REPEATED if text else REPEATED_BLIND)
+    faults = tuple(_find_faults(figures, limits, capped))
     return Verdict(figures, (*faults, Fault("engine", wrong, 6)) if wrong else faults)
 
 
@@ -234,41 +236,41 @@ def unusual(
     pace: float | None,
     spread: float = OFF_LEVEL,
 ) -> tuple[Fault, ...]:
-    """What of a take that was good by itself is far from its speaker's others.
+    """Lists faults of a take that is good by itself but far from its speaker's other takes.
 
     `figures` as a record has them; the rest as for `examine`.
     """
-    known = TakeFigures(**figures)
-    expected = known.seconds / known.ratio if known.ratio else 0.0
-    limits = _Demands(expected, median, spread, pace, math.inf)
-    found = _faults(known, limits, capped=False)
-    return tuple(fault for fault in found if fault.kind in ("level", "long", "short"))
+    take_figures = TakeFigures(**figures)
+    expected = take_figures.seconds / take_figures.ratio if take_figures.ratio else 0.0
+    limits = _Limits(expected, median, spread, pace, math.inf)
+    faults = _find_faults(take_figures, limits, capped=False)
+    return tuple(fault for fault in faults if fault.kind in ("level", "long", "short"))
 
 
 def at_edge(fault: str) -> bool:
-    """Whether a fault, as it is said, is one that is heard where a take meets another."""
-    return _kind_of(fault) in ("cut", "onset", "click", "torn")
+    """Whether a fault, as text, is audible where a take meets the next one."""
+    return _fault_kind(fault) in ("cut", "onset", "click", "torn")
 
 
 def in_words(fault: str) -> bool:
-    """Whether a fault, as it is said, is one of what a take says: who listens found it."""
-    return _kind_of(fault) == "text"
+    """Whether a fault, as text, concerns the spoken words: found by recognition."""
+    return _fault_kind(fault) == "text"
 
 
-def _kind_of(fault: str) -> str:
+def _fault_kind(fault: str) -> str:
     return fault.partition(":")[0]
 
 
 def badness(verdict: Verdict) -> float:
-    """How bad a take is, to keep the best of several: 0 where it is good, more for worse."""
+    """Returns the severity of a take's faults, to keep the best of several; 0 for a good take."""
     return sum(fault.weight for fault in verdict.faults)
 
 
 def suspicious(figures: TakeFigures) -> bool:
-    """Whether a take that may be good lies near a limit, so that it is worth being heard."""
+    """Whether a take without faults lies near a limit, so that recognition is worthwhile."""
     f = figures
     return (
-        (f.ratio > 0 and not _USUAL[0] < f.ratio < _USUAL[1])
+        (f.ratio > 0 and not _COMMON_RATIOS[0] < f.ratio < _COMMON_RATIOS[1])
         or f.end > CUT - 10
         or f.swing > 0.6 * SWING
         or f.gap > 0.4 * LONGEST_GAP
@@ -280,13 +282,13 @@ def suspicious(figures: TakeFigures) -> bool:
     )
 
 
-_USUAL = (0.65, 1.4)
+_COMMON_RATIOS = (0.65, 1.4)
 """`Figures.ratio` of nearly all good takes."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Demands:
-    """What the text and the speaker ask of a take."""
+class _Limits:
+    """Limits that follow from the text and the speaker."""
 
     expected: float
     median: float | None
@@ -295,17 +297,20 @@ class _Demands:
     repeat: float
 
     def seconds(self) -> tuple[float, float, float]:
-        """How long the take should be, must be, may be."""
-        about = self.expected
-        least, most = FASTEST * about if about >= 1 else 0.0, SLOWEST * about + SPARE
+        """Returns the usual, the least and the greatest length."""
+        usual_seconds = self.expected
+        min_seconds, max_seconds = (
+            FASTEST * usual_seconds if usual_seconds >= 1 else 0.0,
+            SLOWEST * usual_seconds + SPARE,
+        )
         if self.pace is not None and self.expected >= PACED_FROM:
-            about *= self.pace
-            least = max(least, PACED[0] * about)
-            most = min(most, PACED[1] * about + PACED_SPARE)
-        return about, least, most
+            usual_seconds *= self.pace
+            min_seconds = max(min_seconds, PACED[0] * usual_seconds)
+            max_seconds = min(max_seconds, PACED[1] * usual_seconds + PACED_SPARE)
+        return usual_seconds, min_seconds, max_seconds
 
 
-def _faults(figures: TakeFigures, limits: _Demands, capped: bool) -> Iterator[Fault]:
+def _find_faults(figures: TakeFigures, limits: _Limits, capped: bool) -> Iterator[Fault]:
     f = figures
 
     def fault(kind: str, weight: float, figure: float, limit: float, detail: str) -> Fault:
@@ -316,27 +321,27 @@ def _faults(figures: TakeFigures, limits: _Demands, capped: bool) -> Iterator[Fa
         peak = audio.amplitude(f.peak)
         yield fault("clipped", 3, peak, 1, f"a peak of {peak:.2f}, beyond full scale")
     elif f.clipped >= CLIPPED:
-        what = f"{f.clipped:.0f} samples in a row at full scale"
-        yield fault("clipped", 3, f.clipped, CLIPPED, what)
-    if limits.median is not None and (off := abs(f.level - limits.median)) > limits.spread:
-        what = f"{f.level:.1f} dB where the speaker has {limits.median:.1f} dB"
-        yield fault("level", 2, off, limits.spread, what)
+        description = f"{f.clipped:.0f} samples in a row at full scale"
+        yield fault("clipped", 3, f.clipped, CLIPPED, description)
+    if limits.median is not None and (difference := abs(f.level - limits.median)) > limits.spread:
+        description = f"{f.level:.1f} dB where the speaker has {limits.median:.1f} dB"
+        yield fault("level", 2, difference, limits.spread, description)
     if f.swing > SWING:
         yield fault("swing", 2, f.swing, SWING, f"loudness changes by {f.swing:.0f} dB")
-    about, least, most = limits.seconds()
-    length = f"{f.seconds:.1f} s where about {about:.1f} s were expected"
-    if f.seconds > most:
-        yield fault("long", 6, f.seconds, most, length)
-    if f.seconds < least:
-        yield fault("short", 10, least, f.seconds, length)
+    usual_seconds, min_seconds, max_seconds = limits.seconds()
+    length = f"{f.seconds:.1f} s where about {usual_seconds:.1f} s were expected"
+    if f.seconds > max_seconds:
+        yield fault("long", 6, f.seconds, max_seconds, length)
+    if f.seconds < min_seconds:
+        yield fault("short", 10, min_seconds, f.seconds, length)
     if f.gap >= LONGEST_GAP:
         yield fault("gap", 8, f.gap, LONGEST_GAP, f"{f.gap:.1f} s of silence inside")
     if capped:
         yield Fault("cut", "stopped at its length limit", 8)
     elif f.end > CUT:
         yield Fault("cut", "ends in the middle of a sound", 6 + min(1.0, (f.end - CUT) / 20))
-    yield from _edge_faults(f)
-    for kind, weight, figure, limit, what in (
+    yield from _find_edge_faults(f)
+    for kind, weight, figure, limit, description in (
         ("chirp", 2, f.chirp, CHIRP, "of a sound before the speech"),
         ("whistle", 5, f.whistle, WHISTLE, "of a tone"),
         ("noise", 6, f.noise, NOISE, "of noise"),
@@ -344,10 +349,10 @@ def _faults(figures: TakeFigures, limits: _Demands, capped: bool) -> Iterator[Fa
         ("repeat", 6, f.repeat, limits.repeat, "are said twice"),
     ):
         if figure >= limit:
-            yield fault(kind, weight, figure, limit, f"{figure:.2f} s {what}")
+            yield fault(kind, weight, figure, limit, f"{figure:.2f} s {description}")
 
 
-def _edge_faults(figures: TakeFigures) -> Iterator[Fault]:
+def _find_edge_faults(figures: TakeFigures) -> Iterator[Fault]:
     f = figures
     if f.onset > ONSET and f.chirp < CHIRP:  # a leftover begins so too
         yield Fault(
@@ -361,7 +366,7 @@ def _edge_faults(figures: TakeFigures) -> Iterator[Fault]:
 
 # -- what a take sounds like -----------------------------------------------------------------------
 
-_CLOSURE = 3
+_CLOSURE_FRAMES = 3
 """Frames of silence that belong to a sound: a stop's closure, most of them."""
 _NOISE_FLATNESS = -5.0
 """dB of geometric to arithmetic mean power from 300 Hz to 7 kHz: vowels -25, [s] -8, noise -1."""
@@ -382,29 +387,29 @@ class _Frames:
     hertz: NDArray[np.float64]
     """Of each bin."""
     loud: float
-    """dB full scale of clear speech: nine tenths of what is heard are softer."""
+    """dB full scale of clear speech: nine tenths of the audible frames are softer."""
     quiet: float
-    """dB full scale, under which is silence."""
+    """dB full scale below which a frame is silent."""
     islands: NDArray[np.intp]
-    """(n, 2): the frames from and to which there is sound."""
+    """(n, 2): start and end frames of each stretch of sound."""
     flatness: NDArray[np.float32]
     """dB, of slow frames."""
     noisy: Flags
     """Slow frames that are noise."""
 
 
-def _listen(samples: Floats, rate: int) -> _Frames:
+def _analyse_frames(samples: Floats, rate: int) -> _Frames:
     hop = max(1, round(rate * HOP))
     count = max(1, len(samples) // hop)
     padded = np.zeros((count + 1) * hop, np.float32)
     padded[: min(len(samples), count * hop)] = samples[: count * hop]
     blocks = padded[: count * hop].reshape(count, hop)
     level = _decibels(np.square(blocks).mean(axis=1, dtype=np.float64))
-    heard = level[level >= level.max() - 60]
-    loud = float(np.percentile(heard, 90))
+    audible_level = level[level >= level.max() - 60]
+    loud = float(np.percentile(audible_level, 90))
     floor = min(float(np.percentile(level, 5)), loud - 25)
     quiet = max(loud + PAUSE, floor + OVER_NOISE)
-    islands = _islands(level > quiet, _CLOSURE)
+    islands = _islands(level > quiet, _CLOSURE_FRAMES)
     islands = islands[islands[:, 1] - islands[:, 0] > 1]  # a click is no sound
 
     size = 1 << (2 * hop - 1).bit_length()
@@ -412,22 +417,22 @@ def _listen(samples: Floats, rate: int) -> _Frames:
     spectrum = np.fft.rfft(frames * np.hanning(2 * hop).astype(np.float32), size)
     power: Floats = np.square(spectrum.real) + np.square(spectrum.imag)
     hertz = np.linspace(0, rate / 2, size // 2 + 1)
-    slow = _pooled(power)
+    slow = _pool_frames(power)
     band = slow[:, np.searchsorted(hertz, 300) : np.searchsorted(hertz, 7000)]
     band = band + (1e-9 * slow.max() + 1e-20)
     flatness = 10 / math.log(10) * (np.log(band).mean(axis=1) - np.log(band.mean(axis=1)))
-    strong = _pooled(level[:, None])[:, 0] > max(loud - 30, floor + 10)
-    usual = float(np.median(flatness[strong])) if strong.any() else 0.0
-    noisy = strong & (flatness > max(_NOISE_FLATNESS, usual + _OTHER_NOISE))
-    return _Frames(level, power, slow, hertz, loud, quiet, islands, flatness, noisy)
+    is_strong = _pool_frames(level[:, None])[:, 0] > max(loud - 30, floor + 10)
+    median_flatness = float(np.median(flatness[is_strong])) if is_strong.any() else 0.0
+    is_noisy = is_strong & (flatness > max(_NOISE_FLATNESS, median_flatness + _OTHER_NOISE))
+    return _Frames(level, power, slow, hertz, loud, quiet, islands, flatness, is_noisy)
 
 
 def _decibels(power: NDArray[np.float64]) -> NDArray[np.float64]:
     return 10.0 * np.log10(power + 1e-12)
 
 
-def _pooled(frames: NDArray[_Real]) -> NDArray[_Real]:
-    """Means of `POOL` rows; the last rows that fill no pool are dropped, unless they are all."""
+def _pool_frames(frames: NDArray[_Real]) -> NDArray[_Real]:
+    """Averages `POOL` rows at a time; drops an incomplete last pool, unless it is the only one."""
     count = len(frames) // POOL
     if not count:
         return frames.mean(axis=0, keepdims=True)
@@ -435,12 +440,12 @@ def _pooled(frames: NDArray[_Real]) -> NDArray[_Real]:
 
 
 def _runs(flags: Flags) -> NDArray[np.intp]:
-    """(n, 2): from and to which index values are true."""
+    """Returns (n, 2): start and end index of each run of true values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
     return np.stack([edges[::2], edges[1::2]], axis=1)
 
 
-def _longest(flags: Flags) -> int:
+def _longest_run(flags: Flags) -> int:
     runs = _runs(flags)
     return int((runs[:, 1] - runs[:, 0]).max(initial=0))
 
@@ -448,10 +453,13 @@ def _longest(flags: Flags) -> int:
 def _islands(flags: Flags, bridge: int) -> NDArray[np.intp]:
     """Runs of true values, with gaps of up to `bridge` false ones among them."""
     runs = _runs(flags)
-    apart = runs[1:, 0] - runs[:-1, 1] > bridge
+    is_wide_gap = runs[1:, 0] - runs[:-1, 1] > bridge
     starts, stops = runs[:, 0], runs[:, 1]
     return np.stack(
-        [starts[np.append(True, apart)[: len(runs)]], stops[np.append(apart, True)[: len(runs)]]],
+        [
+            starts[np.append(True, is_wide_gap)[: len(runs)]],
+            stops[np.append(is_wide_gap, True)[: len(runs)]],
+        ],
         axis=1,
     )
 
@@ -459,262 +467,266 @@ def _islands(flags: Flags, bridge: int) -> NDArray[np.intp]:
 # -- rules -----------------------------------------------------------------------------------------
 
 
-def _swing(sound: _Frames) -> float:
+def _level_swing(frames: _Frames) -> float:
     """dB between the loudest and the softest two seconds that are at least half speech."""
     width = round(2 / HOP)
-    if len(sound.level) <= width:
+    if len(frames.level) <= width:
         return 0.0
-    active = sound.level > sound.quiet
-    power = np.where(active, 10 ** (sound.level / 10), 0.0)
-    counts = np.convolve(active, np.ones(width), "valid")
+    is_active = frames.level > frames.quiet
+    power = np.where(is_active, 10 ** (frames.level / 10), 0.0)
+    counts = np.convolve(is_active, np.ones(width), "valid")
     sums = np.convolve(power, np.ones(width), "valid")
-    full = counts > width / 2
-    if not full.any():
+    is_half_speech = counts > width / 2
+    if not is_half_speech.any():
         return 0.0
-    levels = _decibels(sums[full] / counts[full])
+    levels = _decibels(sums[is_half_speech] / counts[is_half_speech])
     return float(levels.max() - levels.min())
 
 
-def _end(samples: Floats, rate: int) -> float:
+def _end_level(samples: Floats, rate: int) -> float:
     """dB full scale of the last 20 ms."""
-    return _power(samples[-max(1, round(2 * HOP * rate)) :])
+    return _mean_power_db(samples[-max(1, round(2 * HOP * rate)) :])
 
 
 _LOUD_START = 4.0
 """dB by which the first millisecond must exceed `ONSET` if the first sample does not."""
 
 
-def _onset(samples: Floats, rate: int) -> float:
+def _onset_level(samples: Floats, rate: int) -> float:
     """dB full scale of an abrupt start.
 
     A whole sound, however soon it is loud, begins near zero; a cut falls anywhere in the wave. So
     the first sample counts as much as the first millisecond.
     """
-    level = _power(samples[: max(1, round(0.001 * rate))])
-    return max((level + _power(samples[:1])) / 2, level - _LOUD_START)
+    level = _mean_power_db(samples[: max(1, round(0.001 * rate))])
+    return max((level + _mean_power_db(samples[:1])) / 2, level - _LOUD_START)
 
 
-def _power(samples: Floats) -> float:
+def _mean_power_db(samples: Floats) -> float:
     return 10 * math.log10(float(np.mean(samples.astype(np.float64) ** 2)) + 1e-12)
 
 
-_HEAD = 25
+_CHIRP_FRAMES = 25
 """Frames in which a chirp may lie, from the first sound on."""
-_BURST, _ALONE = 12, 15
+_MAX_BURST, _MIN_SILENCE_AFTER = 12, 15
 """Frames: at most so long a sound, with at least so long a silence after it."""
-_LEFTOVER, _AT_ONCE = 25, -20.0
+_MAX_LEFTOVER, _ABRUPT_LEVEL = 25, -20.0
 """Frames of a prompt's last syllable, and dB of its very first frame: it has no onset."""
-_WORD = 6
+_SHORT_WORD_LETTERS = 6
 """Letters of a word so short that it is spoken in the time of a leftover."""
 
 
-def _chirp(sound: _Frames, onset: float, text: str) -> float:
-    """Seconds of what sounds before the speech: a tone, a burst on its own, a leftover.
+def _chirp_seconds(frames: _Frames, onset: float, text: str) -> float:
+    """Returns the seconds of sound before the speech: a tone, an isolated burst, a remnant.
 
-    `onset` is that of `TakeFigures`, of the take's first sample whether or not speech begins there.
+    `onset` is measured at the first sample, whether or not speech begins there.
     """
-    (start, stop), after = sound.islands[0], sound.islands[1:2]
-    silence = int(after[0, 0] - stop) if len(after) else 0
-    count = _longest(_single(sound, 0.85)[start : start + _HEAD])
-    loudest = float(sound.level[start:stop].max()) - sound.loud
+    (start, stop), next_island = frames.islands[0], frames.islands[1:2]
+    silence = int(next_island[0, 0] - stop) if len(next_island) else 0
+    count = _longest_run(_is_single_tone(frames, 0.85)[start : start + _CHIRP_FRAMES])
+    loudest = float(frames.level[start:stop].max()) - frames.loud
     if silence and loudest > -25:
-        is_left = start == 0 and _is_leftover(sound, silence, onset, text)
-        if is_left or _is_burst(sound, silence):
+        is_leftover = start == 0 and _is_leftover(frames, silence, onset, text)
+        if is_leftover or _is_burst(frames, silence):
             count = max(count, int(stop - start))
     return count * HOP
 
 
-def _is_burst(sound: _Frames, silence: int) -> bool:
-    """Whether the first sound is high, short and alone: no voice."""
-    start, stop = sound.islands[0]
-    high = sound.power[start:stop, np.searchsorted(sound.hertz, 2000) :].sum()
-    is_high = bool(high > 0.5 * sound.power[start:stop].sum())
-    return is_high and silence >= _ALONE and bool(stop - start <= _BURST)
+def _is_burst(frames: _Frames, silence: int) -> bool:
+    """Whether the first sound is high, short and isolated, so no voice."""
+    start, stop = frames.islands[0]
+    high_power = frames.power[start:stop, np.searchsorted(frames.hertz, 2000) :].sum()
+    is_high = bool(high_power > 0.5 * frames.power[start:stop].sum())
+    return is_high and silence >= _MIN_SILENCE_AFTER and bool(stop - start <= _MAX_BURST)
 
 
-def _is_leftover(sound: _Frames, silence: int, onset: float, text: str) -> bool:
-    """Whether what sounds from the first sample on is the end of another sentence.
+def _is_leftover(frames: _Frames, silence: int, onset: float, text: str) -> bool:
+    """Whether the sound from the first sample on is the end of another sentence.
 
     It is short, and it has no onset, or it stands alone though the text has no such word: "Oh, how
     simple" begins with one.
     """
-    if sound.islands[0, 1] > _LEFTOVER:
+    if frames.islands[0, 1] > _MAX_LEFTOVER:
         return False
-    at_once = bool(sound.level[0] > sound.loud + _AT_ONCE)
-    return onset > ONSET or (at_once and silence >= _ALONE and not _alone_first(text))
+    starts_loud = bool(frames.level[0] > frames.loud + _ABRUPT_LEVEL)
+    return onset > ONSET or (
+        starts_loud and silence >= _MIN_SILENCE_AFTER and not _starts_with_short_word(text)
+    )
 
 
-def _alone_first(text: str) -> bool:
-    """Whether a text begins with a short word that a mark parts from the rest."""
-    first = re.match(r"[^\w]*(\w[\w'’]*)\s*[^\w\s'’]", text)
-    return first is not None and len(first[1]) <= _WORD
+def _starts_with_short_word(text: str) -> bool:
+    """Whether a text begins with a short word, followed by a punctuation mark."""
+    match = re.match(r"[^\w]*(\w[\w'’]*)\s*[^\w\s'’]", text)
+    return match is not None and len(match[1]) <= _SHORT_WORD_LETTERS
 
 
-def _single(sound: _Frames, share: float) -> Flags:
-    """Frames with nearly all their power within 250 Hz of one frequency above those of vowels."""
-    power, hertz = sound.power, sound.hertz
-    low = int(np.searchsorted(hertz, 1200))
-    half = max(1, round(250 / hertz[1]))
+def _is_single_tone(frames: _Frames, share: float) -> Flags:
+    """Marks frames with nearly all power within 250 Hz of one frequency above those of vowels."""
+    power, hertz = frames.power, frames.hertz
+    lowest_bin = int(np.searchsorted(hertz, 1200))
+    half_width = max(1, round(250 / hertz[1]))
     sums = np.cumsum(power, axis=1)
-    tops = power[:, low:].argmax(axis=1) + low
-    rows = np.arange(len(tops))
-    near = sums[rows, np.minimum(tops + half, len(hertz) - 1)]
-    near = near - sums[rows, np.maximum(tops - half - 1, 0)]
-    return (near > share * sums[:, -1]) & (sound.level > sound.loud - 30)
+    peak_bins = power[:, lowest_bin:].argmax(axis=1) + lowest_bin
+    rows = np.arange(len(peak_bins))
+    peak_power = sums[rows, np.minimum(peak_bins + half_width, len(hertz) - 1)]
+    peak_power = peak_power - sums[rows, np.maximum(peak_bins - half_width - 1, 0)]
+    return (peak_power > share * sums[:, -1]) & (frames.level > frames.loud - 30)
 
 
-_STEADY = 30.0
+_TONE_CONTRAST = 30.0
 """Times the power of its surroundings that a tone has."""
 
 
-def _whistle(sound: _Frames) -> float:
+def _tone_seconds(frames: _Frames) -> float:
     """Seconds of the longest tone, alone or steady through speech.
 
     Harmonics of a voice stand out as well, but none stays in its bin: pitch moves.
     """
-    alone = _longest(_single(sound, 0.8)) * HOP
-    slow, low = sound.slow, int(np.searchsorted(sound.hertz, 1000))
-    near = _spread(slow, 2)
-    around = (_spread(slow, 8) - near) / 12
-    least = 10**-4.5 * float(np.percentile(slow.sum(axis=1), 90))
-    tones = ((near / 3 > _STEADY * around) & (slow > least))[:, low:]
-    count = np.zeros(tones.shape[1], np.int32)
+    solo_seconds = _longest_run(_is_single_tone(frames, 0.8)) * HOP
+    slow, lowest_bin = frames.slow, int(np.searchsorted(frames.hertz, 1000))
+    peak_power = _sum_neighbours(slow, 2)
+    surrounding_power = (_sum_neighbours(slow, 8) - peak_power) / 12
+    min_power = 10**-4.5 * float(np.percentile(slow.sum(axis=1), 90))
+    is_tone = ((peak_power / 3 > _TONE_CONTRAST * surrounding_power) & (slow > min_power))[
+        :, lowest_bin:
+    ]
+    count = np.zeros(is_tone.shape[1], np.int32)
     longest = 0
-    for row in tones:
+    for row in is_tone:
         count = (count + 1) * row
         longest = max(longest, int(count.max(initial=0)))
-    return max(alone, longest * POOL * HOP)
+    return max(solo_seconds, longest * POOL * HOP)
 
 
-def _spread(power: Floats, reach: int) -> Floats:
-    """Of each bin, the sum of those up to `reach` bins away."""
+def _sum_neighbours(power: Floats, reach: int) -> Floats:
+    """Sums for each bin the bins up to `reach` away."""
     sums = np.cumsum(np.pad(power, ((0, 0), (reach + 1, reach))), axis=1, dtype=np.float64)
     return (sums[:, 2 * reach + 1 :] - sums[:, : -2 * reach - 1]).astype(np.float32)
 
 
-_REST = 20
+_TAIL_REST = 20
 """Frames of silence before a tail."""
 
 
-def _tail(sound: _Frames, spoken_until: float) -> float:
+def _tail_seconds(frames: _Frames, spoken_until: float) -> float:
     """Seconds of sound after the speech: soft or noise after a rest, or a murmur that goes on.
 
     What is softer than speech by 25 dB or more, after a rest, falls to trimming.
     """
-    parts = _islands(sound.level > sound.quiet, _REST)
+    parts = _islands(frames.level > frames.quiet, _TAIL_REST)
     start, stop = parts[-1].tolist()
-    loudest = float(sound.level[start:stop].max()) - sound.loud
+    loudest = float(frames.level[start:stop].max()) - frames.loud
     slow = slice(start // POOL, max(stop // POOL, start // POOL + 1))
-    is_noise = bool(sound.noisy[slow].mean() > 0.5) if len(sound.noisy[slow]) else False
+    is_noise = bool(frames.noisy[slow].mean() > 0.5) if len(frames.noisy[slow]) else False
     if len(parts) > 1 and loudest > -25 and (loudest < -10 or is_noise):
         return (stop - start) * HOP
-    clear = np.flatnonzero(sound.level > sound.loud - 25)
-    return max(0, stop - 1 - max(int(clear[-1]), int(spoken_until / HOP))) * HOP
+    clear_frames = np.flatnonzero(frames.level > frames.loud - 25)
+    return max(0, stop - 1 - max(int(clear_frames[-1]), int(spoken_until / HOP))) * HOP
 
 
-# -- what comes twice ------------------------------------------------------------------------------
+# -- repeated sound ------------------------------------------------------------------------------
 
-_ALIKE = 0.6
+_MIN_COSINE = 0.6
 """Cosine of two frames over which they count as the same sound."""
-_WARP = 0.15
-"""What it costs to go on one frame faster or slower."""
-_APART = 8
+_WARP_COST = 0.15
+"""Cost of advancing one frame faster or slower."""
+_MIN_REPEAT_DISTANCE = 8
 """Slow frames between a sound and its repeat, at least."""
-_REPEATED_TEXT = 1.3
+_SECONDS_PER_REPEATED = 1.3
 """Seconds of alike sound that a second of repeated text makes, at most."""
-_CHANCE = 0.35
+_CHANCE_SECONDS = 0.35
 """Seconds of repeated text that any text has by chance."""
-_NEVER = -10.0
-_MOST = 1500
+_FORBIDDEN = -10.0
+_MAX_COMPARED = 1500
 """Slow frames, or letters, that are compared with each other: a minute, in 10 MB."""
 
 
-def _repeat(sound: _Frames, latents: NDArray[Any] | None) -> float:
-    """Seconds that come twice: of the spectrum, or of the latents where they say more."""
-    shape = _mel(len(sound.hertz), float(sound.hertz[1]))
-    bands = np.einsum("ij,kj->ik", sound.slow, shape)
+def _repeat_seconds(take_frames: _Frames, latents: NDArray[Any] | None) -> float:
+    """Returns the repeated seconds, by the spectrum or the latents, whichever finds more."""
+    mel_filters = _mel_filters(len(take_frames.hertz), float(take_frames.hertz[1]))
+    bands = np.einsum("ij,kj->ik", take_frames.slow, mel_filters)
     logs = np.log(np.maximum(bands, 1e-5 * bands.max() + 1e-30))
-    heard = _pooled(sound.level[:, None])[:, 0] > sound.quiet
-    found = _twice(logs, heard)
+    is_audible = _pool_frames(take_frames.level[:, None])[:, 0] > take_frames.quiet
+    seconds = _repeated_passage_seconds(logs, is_audible)
     if latents is not None and latents.ndim == 3:
         frames = latents.reshape(-1, latents.shape[-1])
-        count = min(len(frames), len(heard))
-        found = max(found, _twice(frames[:count], heard[:count]))
-    return found
+        count = min(len(frames), len(is_audible))
+        seconds = max(seconds, _repeated_passage_seconds(frames[:count], is_audible[:count]))
+    return seconds
 
 
-def _twice(frames: Floats, heard: Flags) -> float:
-    """Seconds of the passage that comes twice, worth as many as an exact copy of that length."""
-    frames, heard = frames[:_MOST], heard[:_MOST]
-    if heard.sum() < 2 * _APART:
+def _repeated_passage_seconds(frames: Floats, is_audible: Flags) -> float:
+    """Returns the length of the best repeated passage, weighted as an exact copy."""
+    frames, is_audible = frames[:_MAX_COMPARED], is_audible[:_MAX_COMPARED]
+    if is_audible.sum() < 2 * _MIN_REPEAT_DISTANCE:
         return 0.0
-    vectors = frames - frames[heard].mean(axis=0)
-    vectors /= vectors[heard].std(axis=0) + 1e-6
+    vectors = frames - frames[is_audible].mean(axis=0)
+    vectors /= vectors[is_audible].std(axis=0) + 1e-6
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-6
     # not a BLAS product: its threads spin, and there are other takes
-    gains = np.einsum("ij,kj->ik", vectors, vectors) - np.float32(_ALIKE)
-    gains[~heard] = gains[:, ~heard] = -_ALIKE
-    gains[np.ix_(~heard, ~heard)] = -0.05  # a rest within a passage breaks no likeness
-    return _aligned(gains, _APART) / (1 - _ALIKE) * POOL * HOP
+    gains = np.einsum("ij,kj->ik", vectors, vectors) - np.float32(_MIN_COSINE)
+    gains[~is_audible] = gains[:, ~is_audible] = -_MIN_COSINE
+    gains[np.ix_(~is_audible, ~is_audible)] = -0.05  # a rest within a passage breaks no likeness
+    return _best_alignment(gains, _MIN_REPEAT_DISTANCE) / (1 - _MIN_COSINE) * POOL * HOP
 
 
-_WORD_ALONE = 0.6
+_LONE_WORD_SECONDS = 0.6
 """Seconds of a word that stands between marks ("You, you, you …"): far more than its letters'."""
 
 
-def _stammered(text: str) -> float:
-    """Seconds of words that a text says twice in a row."""
+def _doubled_word_seconds(text: str) -> float:
+    """Returns the seconds of words that stand twice in a row in a text."""
     words = re.findall(r"\w+", text.casefold())
-    return _WORD_ALONE * sum(a == b for a, b in pairwise(words))
+    return _LONE_WORD_SECONDS * sum(a == b for a, b in pairwise(words))
 
 
-def _repeated(text: str, seconds: float) -> float:
-    """Seconds of a text spoken in so many that say again what it has said before."""
+def _repeated_text_seconds(text: str, seconds: float) -> float:
+    """Returns the seconds, of `seconds` in all, in which a text repeats an earlier passage."""
     codes = np.array([ord(c) for c in text.casefold() if unicodedata.category(c)[0] in "LMN"])
-    codes = codes[:_MOST]
-    if len(codes) < _LETTERS_APART:
+    codes = codes[:_MAX_COMPARED]
+    if len(codes) < _MIN_LETTER_DISTANCE:
         return 0.0
     gains = np.where(codes[:, None] == codes, 0.5, -0.5).astype(np.float32)
-    return _aligned(gains, _LETTERS_APART) / 0.5 / len(codes) * seconds
+    return _best_alignment(gains, _MIN_LETTER_DISTANCE) / 0.5 / len(codes) * seconds
 
 
-_LETTERS_APART = 4
+_MIN_LETTER_DISTANCE = 4
 
 
-def _aligned(gains: Floats, apart: int) -> float:
-    """The best sum of gains over a passage and its like, at least `apart` rows later.
+def _best_alignment(gains: Floats, min_distance: int) -> float:
+    """Returns the best sum of gains of a passage and its repeat, `min_distance` or more rows on.
 
     Local alignment (Smith and Waterman) whose steps may be one row or column longer.
     """
     count = len(gains)
-    later = np.triu(np.ones((count, count), np.bool_), apart)
-    gains = np.where(later, gains, np.float32(_NEVER))
-    nothing = np.zeros(count + 2, np.float32)
-    before, last, best = nothing, nothing, 0.0
+    is_later = np.triu(np.ones((count, count), np.bool_), min_distance)
+    gains = np.where(is_later, gains, np.float32(_FORBIDDEN))
+    zeros = np.zeros(count + 2, np.float32)
+    two_back, one_back, best = zeros, zeros, 0.0
     for row in gains:
-        reached = np.maximum(before[1:-1], last[:-2])
-        reached -= _WARP
-        np.maximum(reached, last[1:-1], out=reached)
-        reached += row
-        now = nothing.copy()
-        np.maximum(reached, 0, out=now[2:])
-        best = max(best, float(now.max()))
-        before, last = last, now
+        row_scores = np.maximum(two_back[1:-1], one_back[:-2])
+        row_scores -= _WARP_COST
+        np.maximum(row_scores, one_back[1:-1], out=row_scores)
+        row_scores += row
+        scores = zeros.copy()
+        np.maximum(row_scores, 0, out=scores[2:])
+        best = max(best, float(scores.max()))
+        two_back, one_back = one_back, scores
     return best
 
 
 @functools.lru_cache(maxsize=4)
-def _mel(bins: int, width: float) -> Floats:
+def _mel_filters(bins: int, width: float) -> Floats:
     """(32, bins): triangles from 100 Hz to 7.5 kHz on the mel scale, each with a sum of 1."""
     hertz = np.arange(bins) * width
-    top = min(7500.0, float(hertz[-1]))
-    marks = np.linspace(_mels(100.0), _mels(top), 34)
+    highest = min(7500.0, float(hertz[-1]))
+    corners = np.linspace(_to_mel(100.0), _to_mel(highest), 34)
     mels = 2595 * np.log10(1 + hertz / 700)[:, None]
-    rising = (mels - marks[:-2]) / (marks[1:-1] - marks[:-2])
-    falling = (marks[2:] - mels) / (marks[2:] - marks[1:-1])
+    rising = (mels - corners[:-2]) / (corners[1:-1] - corners[:-2])
+    falling = (corners[2:] - mels) / (corners[2:] - corners[1:-1])
     shape = np.clip(np.minimum(rising, falling), 0, None)
     return np.ascontiguousarray((shape / np.maximum(shape.sum(axis=0), 1e-9)).T, np.float32)
 
 
-def _mels(hertz: float) -> float:
+def _to_mel(hertz: float) -> float:
     return 2595 * math.log10(1 + hertz / 700)

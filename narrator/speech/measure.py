@@ -1,8 +1,8 @@
-"""How early the model stops of itself: the lower guard, `engine.earliest_stop`, from figures.
+"""Measures how early a model stops by itself, to suggest `engine.earliest_stop`, its lower guard.
 
-A fixed list of sentences is spoken with several seeds and no guard at all; what is left is how the
-lengths spread about what their texts should take. Knows a session of any engine, nothing of how it
-speaks; hears nothing: that a take is whole it cannot tell.
+Speaks a fixed list of sentences with several seeds and without a guard, and measures how the
+lengths spread around the expected ones. Works with a session of any engine. Uses no recognition, so
+it cannot tell whether a take is complete.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ SENTENCES = (
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """One take: how long it became, and how long its text should take."""
+    """The actual and the expected length of one take."""
 
     text: str
     seed: int
@@ -94,13 +94,13 @@ class Stop:
 
     @property
     def share(self) -> float:
-        """Of the expected length."""
+        """Ratio of the actual to the expected length."""
         return self.seconds / self.expected
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Of one figure over all takes that ended by themselves."""
+    """The distribution of one figure over all takes that ended by themselves."""
 
     least: float
     first: float
@@ -112,7 +112,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """What was measured."""
+    """The figures of all takes."""
 
     takes: int
     capped: int
@@ -138,28 +138,30 @@ def measure(
     sentences: Sequence[str] = SENTENCES,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[Stop]:
-    """Every sentence with every seed, as they finish; `rate` is the engine's, in Hz.
+    """Speaks every sentence with every seed; yields takes as they finish. `rate` is in Hz.
 
     `parameters` are the engine's own (steps, cfg …), its guard taken off; `reference` is the voice
     of an engine that needs one.
     """
     requests = [_request(text, seed, parameters, reference) for seed in seeds for text in sentences]
-    for done, (request, outcome) in enumerate(speak(session, requests), start=1):
-        tell(done, len(requests))
-        yield _row(request, outcome, rate)
+    for done_count, (request, outcome) in enumerate(speak(session, requests), start=1):
+        tell(done_count, len(requests))
+        yield _make_row(request, outcome, rate)
 
 
 def speed(session: Session, rate: int) -> float | None:
-    """How many times faster than speech a session speaks, all its slots at work; None where it
-    fails. `rate` is the engine's, in Hz."""
+    """Returns the speed of a session with all slots busy, as a multiple of real time.
+
+    None where it fails. `rate` is the engine's, in Hz.
+    """
     count = session.slots
-    texts = [SENTENCES[18 + place % 6] for place in range(3 * count)]
+    texts = [SENTENCES[18 + index % 6] for index in range(3 * count)]
     requests = [_request(text, seed, {}, None) for seed, text in enumerate(texts)]
     list(speak(session, requests[:count]))  # the first of each slot loads and warms up
     began = time.monotonic()
     outcomes = [outcome for _, outcome in speak(session, requests[count:])]
     wall = time.monotonic() - began
-    samples = sum(len(one.speech.samples) for one in outcomes if one.speech is not None)
+    samples = sum(len(answer.speech.samples) for answer in outcomes if answer.speech is not None)
     return samples / rate / wall if samples else None
 
 
@@ -181,7 +183,7 @@ def _request(
     )
 
 
-def _row(request: Request, outcome: Outcome, rate: int) -> Stop:
+def _make_row(request: Request, outcome: Outcome, rate: int) -> Stop:
     speech = outcome.speech
     if speech is None:
         return Stop(request.text, request.seed, request.expected, 0.0, 0, 0, "failed")
@@ -197,29 +199,31 @@ def _row(request: Request, outcome: Outcome, rate: int) -> Stop:
 
 
 def summary(rows: Sequence[Stop]) -> Stops:
-    """Figures of the takes that ended by themselves. Raises UsageError where none did."""
+    """Summarises the takes that ended by themselves. Raises UsageError where none did."""
     ended = [row for row in rows if row.stop == "stop"]
     if not ended:
         raise UsageError(f"none of {len(rows)} takes ended by itself: there is nothing to measure")
-    share = _spread([row.share for row in ended])
+    share = _measure_spread([row.share for row in ended])
     counted = [row for row in ended if row.tokens]
     return Stops(
         takes=len(rows),
         capped=sum(row.stop == "cap" for row in rows),
         failed=sum(row.stop == "failed" for row in rows),
-        per_second=_spread([row.patches / row.expected for row in ended]),
-        per_token=_spread([row.patches / row.tokens for row in counted]) if counted else None,
+        per_second=_measure_spread([row.patches / row.expected for row in ended]),
+        per_token=_measure_spread([row.patches / row.tokens for row in counted])
+        if counted
+        else None,
         share=share,
-        suggestion=_suggestion(share),
+        suggestion=_suggest_share(share),
     )
 
 
-def _spread(values: Sequence[float]) -> Spread:
-    least, first, fifth, median = np.quantile(np.array(values), [0, 0.01, 0.05, 0.5])
-    return Spread(float(least), float(first), float(fifth), float(median))
+def _measure_spread(figures: Sequence[float]) -> Spread:
+    minimum, first, fifth, median = np.quantile(np.array(figures), [0, 0.01, 0.05, 0.5])
+    return Spread(float(minimum), float(first), float(fifth), float(median))
 
 
-def _suggestion(share: Spread) -> float:
+def _suggest_share(share: Spread) -> float:
     """A tenth below what 99 of 100 takes reach, in steps of 0.05, within what a manifest takes.
 
     Lower than the 1 % itself, since that hundredth may be whole: a fast reading is no fault.

@@ -1,8 +1,8 @@
-"""Chunks -> chains of steps, with the reason each will or will not be rendered; pure.
+"""Turns chunks into chains of steps, with the reason each will or will not be rendered. Pure.
 
-A step is one take to be had. Its key is the hash of its recipe: everything that can change its
+A step stands for one take. Its key is the hash of its recipe: everything that can change its
 samples, and its parent's key. File names, titles, positions, pauses and loudness are not in it.
-Starts no engine and knows no disk: it is given a way to look takes up.
+Starts no engine and reads no disk: takes are looked up through `TakeLookup`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from narrator.text.lines import Chapter, LeftOut, Scene
 from narrator.text.normalize import Lexicon, SpokenText, normalize
 
 SILENT = "nothing to speak"
-"""Why a line of marks alone is left out."""
+"""Reason for leaving out a line of punctuation alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A chunk in its place, with the text that an engine is to speak."""
+    """A chunk at its place in the book, with the text for the engine."""
 
     id: str
-    """Chapter and place in it, "3.12": for people; it changes when text is inserted."""
+    """Chapter and position in it, "3.12": for people; changes when text is inserted."""
     chapter: int
     scene: int
     """Counted through the book."""
@@ -56,7 +56,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One take to be had."""
+    """One take to render."""
 
     key: str
     utterance: Utterance
@@ -67,21 +67,21 @@ class Step:
     parameters: Mapping[str, Any]
     seed: int
     mode: Mode
-    """What the engine is given, as long as its parent's take is there."""
+    """What the engine is given, provided that the parent's take exists."""
     parent: str | None
-    """Key of the step whose take this one continues."""
+    """Key of the step whose take this take continues."""
     recipe: Mapping[str, Any]
-    """What the key is the hash of."""
+    """Everything that the key hashes."""
     place: str
-    """Names engine, speaker, spoken text and the text before it: what a pin holds."""
+    """Hash of engine, speaker, spoken text and the text before it. Pins refer to it."""
     words: str
-    """Likewise without the text before it: the place of what is said once in the book."""
+    """The same without the text before it: identifies text that occurs once in the book."""
     pinned: bool = False
-    """Its take was chosen by the author: the key names that take."""
+    """Whether the author chose the take; the key is then the key of that take."""
     after_pinned: bool = False
-    """So was its parent's."""
+    """Whether the author chose the parent's take."""
     take_speed: float = 1.0
-    """The part of the voice's speed that the engine speaks at."""
+    """The part of the voice's speed that the engine itself applies."""
 
     @property
     def id(self) -> str:
@@ -115,7 +115,7 @@ class Step:
 
     @property
     def stretch(self) -> float:
-        """How much faster than its take it is heard."""
+        """Factor by which the take is sped up for playback."""
         return self.voice.speed / self.take_speed
 
 
@@ -136,29 +136,29 @@ class EngineParameters:
 
 
 def parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EngineParameters:
-    """Those settings of an engine that change its sound."""
-    values = {name: settings[name] for name in engine.sound_parameters if name in settings}
-    seed = values.pop("seed", 0)
-    return EngineParameters(values, seed)
+    """Returns the settings of an engine that change its sound."""
+    sound_settings = {name: settings[name] for name in engine.sound_parameters if name in settings}
+    seed = sound_settings.pop("seed", 0)
+    return EngineParameters(sound_settings, seed)
 
 
 Divided = tuple[list["Utterance"], list[LeftOut]]
-"""What of a chapter is spoken, and what is left out."""
+"""The utterances of a chapter that are spoken, and the lines that are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutChapter:
-    """What the scenes of a chapter are spoken as."""
+    """The scenes of a chapter, cut into utterances."""
 
     scenes: tuple[Scene, ...]
-    """Those that the chunks were cut from, their lines the same objects."""
+    """The scenes that the chunks were cut from; the chunks refer to the same line objects."""
     spoken: Sequence[Utterance]
-    """Before they have ids and a chapter; their scenes are counted in the chapter."""
+    """Without ids and chapter numbers yet; scenes are counted within the chapter."""
     left_out: Sequence[LeftOut]
 
 
 class TooLong(UserError):
-    """A text takes more seconds to speak than may be."""
+    """The text would take more seconds to speak than allowed."""
 
 
 def utterances(
@@ -169,49 +169,57 @@ def utterances(
     kept: Kept[CutChapter] | None = None,
     longest: float = math.inf,
 ) -> tuple[tuple[Utterance, ...], tuple[Chapter, ...]]:
-    """All chunks of a book in reading order, with their spoken text; `apart` as in `chunks.cut`,
-    `kept` what equal scenes were cut to before.
+    """Returns all chunks of a book in reading order with their spoken text, and the chapters.
 
-    Second, the chapters that they were cut from, with those left out that have nothing to say ("…"
-    between two speakers).
+    `apart` is passed to `chunks.cut`; `kept` caches the cut of scenes seen before. The returned
+    chapters list the lines that are left out because they have nothing to say ("…" between two
+    speakers).
 
-    Raises TooLong for a chapter of more than `longest` seconds of speech, before all of it is
+    Raises TooLong for a chapter of more than `longest` seconds of speech, before it is fully
     normalised.
     """
-    found: list[Utterance] = []
-    whole: list[Chapter] = []
-    before = 0
+    book_utterances: list[Utterance] = []
+    book_chapters: list[Chapter] = []
+    scene_count = 0
     kept = Kept() if kept is None else kept
     for number, chapter in enumerate(chapters):
-        lasts = tuple(line.last for scene in chapter.scenes for line in scene.lines)
-        own = kept.get(
-            (chapter.scenes, lasts), partial(_cut, chapter.scenes, lexicon, apart, longest)
+        last_line_flags = tuple(line.last for scene in chapter.scenes for line in scene.lines)
+        cut_chapter = kept.get(
+            (chapter.scenes, last_line_flags),
+            partial(_cut_scenes, chapter.scenes, lexicon, apart, longest),
         )
-        found += (
-            replace(one, id=f"{number + 1}.{n}", chapter=number, scene=before + one.scene)
-            for n, one in enumerate(own.spoken, 1)
+        book_utterances += (
+            replace(
+                utterance,
+                id=f"{number + 1}.{n}",
+                chapter=number,
+                scene=scene_count + utterance.scene,
+            )
+            for n, utterance in enumerate(cut_chapter.spoken, 1)
         )
-        before += len(chapter.scenes)
-        left_out = (*chapter.left_out, *own.left_out)
-        whole.append(replace(chapter, scenes=own.scenes, left_out=left_out))
-    return tuple(found), tuple(whole)
+        scene_count += len(chapter.scenes)
+        left_out = (*chapter.left_out, *cut_chapter.left_out)
+        book_chapters.append(replace(chapter, scenes=cut_chapter.scenes, left_out=left_out))
+    return tuple(book_utterances), tuple(book_chapters)
 
 
-def _cut(scenes: tuple[Scene, ...], lexicon: Lexicon, apart: bool, longest: float) -> CutChapter:
-    own: list[Utterance] = []
+def _cut_scenes(
+    scenes: tuple[Scene, ...], lexicon: Lexicon, apart: bool, max_seconds: float
+) -> CutChapter:
+    scene_utterances: list[Utterance] = []
     seconds = 0.0
     for number, scene in enumerate(scenes):
         for chunk in chunks.cut(scene, apart=apart):
-            own.append(_utterance(number, chunk, lexicon))
-            seconds += own[-1].expected
-            if seconds > longest:
+            scene_utterances.append(_make_utterance(number, chunk, lexicon))
+            seconds += scene_utterances[-1].expected
+            if seconds > max_seconds:
                 raise TooLong("this would take too long to speak")
-    return CutChapter(scenes, *divided(own, _silent))
+    return CutChapter(scenes, *divided(scene_utterances, _silence_reason))
 
 
-def _utterance(scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
-    """A chunk with its spoken text, before it has an id and a chapter."""
-    spoken = normalize(
+def _make_utterance(scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
+    """Normalises a chunk; the utterance has no id and chapter yet."""
+    spoken_text = normalize(
         chunk.text,
         language=chunk.language,
         speaker=chunk.speaker,
@@ -219,47 +227,58 @@ def _utterance(scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
         says=[(say.start, say.stop, say.spoken) for say in chunk.says],
         heading=bool(chunk.pieces[0].line.heading),
     )
-    expected = pace.expected_seconds(spoken.text, chunk.language)
-    return Utterance("", 0, scene, chunk, spoken, expected)
+    expected = pace.expected_seconds(spoken_text.text, chunk.language)
+    return Utterance("", 0, scene, chunk, spoken_text, expected)
 
 
-def _silent(one: Utterance) -> str | None:
-    return None if any(map(str.isalnum, one.spoken.text)) else SILENT
+def _silence_reason(utterance: Utterance) -> str | None:
+    return None if any(map(str.isalnum, utterance.spoken.text)) else SILENT
 
 
-def divided(chapter: Sequence[Utterance], why: Callable[[Utterance], str | None]) -> Divided:
-    """What of a chapter is spoken, and what is left out for the reason that `why` gives."""
-    reasons = {place: reason for place, one in enumerate(chapter) if (reason := why(one))}
+def divided(chapter: Sequence[Utterance], reason_for: Callable[[Utterance], str | None]) -> Divided:
+    """Separates the utterances to speak from those left out, for the reason from `reason_for`."""
+    reasons = {
+        index: reason
+        for index, utterance in enumerate(chapter)
+        if (reason := reason_for(utterance))
+    }
     if not reasons:
         return list(chapter), []
-    spoken = [one for place, one in enumerate(chapter) if place not in reasons]
-    kept = chunks.without([one.chunk for one in chapter], reasons.keys())
-    own = [replace(one, chunk=chunk) for one, chunk in zip(spoken, kept, strict=True)]
-    return own, _left_out(chapter, reasons)
+    utterances_left = [utterance for index, utterance in enumerate(chapter) if index not in reasons]
+    chunks_left = chunks.without([utterance.chunk for utterance in chapter], reasons.keys())
+    rejoined = [
+        replace(utterance, chunk=chunk)
+        for utterance, chunk in zip(utterances_left, chunks_left, strict=True)
+    ]
+    return rejoined, _left_out_entries(chapter, reasons)
 
 
-def _left_out(chapter: Sequence[Utterance], reasons: Mapping[int, str]) -> list[LeftOut]:
-    """What is left out for these reasons, by places: what stands in a line together, and what
-    several were to say in unison once."""
-    found: dict[tuple[int, str], LeftOut] = {}
-    places = iter(range(len(chapter)))
+def _left_out_entries(chapter: Sequence[Utterance], reasons: Mapping[int, str]) -> list[LeftOut]:
+    """Returns an entry for each line and reason; `reasons` are by index of the utterance.
+
+    Text that several speakers say in unison is listed once.
+    """
+    entries: dict[tuple[int, str], LeftOut] = {}
+    indices = iter(range(len(chapter)))
     for group in chunks.together(chapter):
-        gone = [(one, why) for one in group if (why := reasons.get(next(places)))]
-        if len(gone) == len(group):
-            whole = "; ".join(dict.fromkeys(why for _, why in gone))
-            rows = [(group[0].chunk, whole)]
+        dropped = [(utterance, why) for utterance in group if (why := reasons.get(next(indices)))]
+        if len(dropped) == len(group):
+            group_reason = "; ".join(dict.fromkeys(why for _, why in dropped))
+            chunk_reasons = [(group[0].chunk, group_reason)]
         else:
-            rows = [
-                (one.chunk, f"{why} ({one.chunk.speaker}'s voice; others say it)")
-                for one, why in gone
+            chunk_reasons = [
+                (utterance.chunk, f"{why} ({utterance.chunk.speaker}'s voice; others say it)")
+                for utterance, why in dropped
             ]
-        for chunk, reason in rows:
+        for chunk, reason in chunk_reasons:
             for piece in chunk.pieces:
-                at, row = piece.line, (id(piece.line), reason)
-                text = found[row].text + piece.text if row in found else piece.text
-                in_part = len(gone) < len(group)
-                found[row] = LeftOut(at.path, at.line, text, reason, of_line=True, in_part=in_part)
-    return list(found.values())
+                line, entry_key = piece.line, (id(piece.line), reason)
+                text = entries[entry_key].text + piece.text if entry_key in entries else piece.text
+                is_partial = len(dropped) < len(group)
+                entries[entry_key] = LeftOut(
+                    line.path, line.line, text, reason, of_line=True, in_part=is_partial
+                )
+    return list(entries.values())
 
 
 def link(
@@ -271,77 +290,86 @@ def link(
     parameters: Callable[[int, str], EngineParameters],
     pins: Mapping[str, str],
 ) -> tuple[Step, ...]:
-    """Utterances -> steps, in chains.
+    """Links utterances into chains of steps.
 
-    `engines` go by speaker, `rules` and `parameters` by chapter and speaker; `pins` are keys of
-    chosen takes by `Step.place`, and by `Step.words` for what the book says once.
+    `engines` are by speaker, `rules` and `parameters` by chapter and speaker; `pins` are keys of
+    chosen takes, by `Step.place`, and by `Step.words` for text that occurs once in the book.
     """
-    said = Counter((utterance.chunk.speaker, utterance.spoken.text) for utterance in spoken)
-    once = frozenset(words for words, count in said.items() if count == 1)
-    linker = _Linker(cast, engines, rules, parameters, pins, once)
+    text_counts = Counter((utterance.chunk.speaker, utterance.spoken.text) for utterance in spoken)
+    unique_texts = frozenset(words for words, count in text_counts.items() if count == 1)
+    linker = _Linker(cast, engines, rules, parameters, pins, unique_texts)
     return tuple(
         step
         for _, scene in groupby(spoken, key=lambda utterance: utterance.scene)
-        for step in linker.scene(list(scene))
+        for step in linker.link_scene(list(scene))
     )
 
 
 @dataclass(slots=True)
 class _Linker:
-    """Makes the steps of a book, scene by scene."""
+    """Builds the steps of a book, scene by scene."""
 
     cast: Cast
     engines: Mapping[str, Engine]
     rules: Callable[[int, str], ChainRules]
     parameters: Callable[[int, str], EngineParameters]
     pins: Mapping[str, str]
-    once: Collection[tuple[str, str]]
-    """What a speaker says once in the book."""
-    identities: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    """Of each engine: two may be of one name."""
-    contents: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
-    places: Counter[str] = field(default_factory=Counter)
-    before: str = ""
-    """Text of the step before, whoever says it."""
-    beside: list[tuple[Any, ...]] = field(default_factory=list)
-    """What the voices are that say this in unison, as far as they come before."""
+    unique_texts: Collection[tuple[str, str]]
+    """Pairs of speaker and text that occur once in the book."""
+    engine_identities: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    """By the id of the engine object: two engines may share a name."""
+    voice_contents: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    place_counts: Counter[str] = field(default_factory=Counter)
+    previous_text: str = ""
+    """Text of the previous step, by any speaker."""
+    unison_voices: list[tuple[Any, ...]] = field(default_factory=list)
+    """The voices that came before in the current unison."""
 
-    def scene(self, scene: Sequence[Utterance]) -> Iterator[Step]:
-        own_rules = {u.chunk.speaker: self.rules(u.chapter, u.chunk.speaker) for u in scene}
-        heads = _chain_heads(scene, own_rules, self.engines)
-        last: dict[tuple[str, str], Step] = {}
-        seen: Counter[tuple[str, str | None, str]] = Counter()
+    def link_scene(self, scene: Sequence[Utterance]) -> Iterator[Step]:
+        rules_by_speaker = {u.chunk.speaker: self.rules(u.chapter, u.chunk.speaker) for u in scene}
+        chain_heads = _chain_heads(scene, rules_by_speaker, self.engines)
+        last_steps: dict[tuple[str, str], Step] = {}
+        occurrences: Counter[tuple[str, str | None, str]] = Counter()
         for number, utterance in enumerate(scene):
             speaker, text = utterance.chunk.speaker, utterance.spoken.text
             engine = self.engines[speaker]
-            tongue = speaker, utterance.language
-            parent = None if number in heads else last[tongue]
+            chain_key = speaker, utterance.language
+            parent = None if number in chain_heads else last_steps[chain_key]
             if parent and parent.expected + utterance.expected > engine.max_context_seconds:
                 parent = None
             style = None if parent else utterance.chunk.style or self.cast[speaker].style
-            seen[speaker, style, text] += 1 + self._alike(utterance)
-            mode = _mode(engine, own_rules[speaker], parent is not None, style)
-            last[tongue] = self._step(utterance, parent, style, mode, seen[speaker, style, text])
-            yield last[tongue]
+            occurrences[speaker, style, text] += 1 + self._alike(utterance)
+            mode = _choose_mode(engine, rules_by_speaker[speaker], parent is not None, style)
+            last_steps[chain_key] = self._step(
+                utterance, parent, style, mode, occurrences[speaker, style, text]
+            )
+            yield last_steps[chain_key]
 
     def _alike(self, utterance: Utterance) -> int:
-        """How many who say this with it, and come before, have the same voice: theirs is another
-        take of it, or several would sound as one."""
+        """Counts the earlier speakers of the same unison who have the same voice.
+
+        Each of them needs a take of its own, or several would sound as one.
+        """
         speaker = utterance.chunk.speaker
         engine = self.engines[speaker]
         voice = (id(engine), dict(self._voice(engine, speaker, utterance.language)))
         if not utterance.with_before:
-            self.beside.clear()
-        self.beside.append(voice)
-        return self.beside.count(voice) - 1
+            self.unison_voices.clear()
+        self.unison_voices.append(voice)
+        return self.unison_voices.count(voice) - 1
 
     def _step(
-        self, utterance: Utterance, parent: Step | None, style: str | None, mode: Mode, nth: int
+        self,
+        utterance: Utterance,
+        parent: Step | None,
+        style: str | None,
+        mode: Mode,
+        occurrence: int,
     ) -> Step:
-        """A step, the `nth` of its words in its scene."""
+        """Makes a step; `occurrence` counts the same text within the scene, from 1."""
         speaker, text = utterance.chunk.speaker, utterance.spoken.text
         engine, voice = self.engines[speaker], self.cast[speaker]
-        own = self.parameters(utterance.chapter, speaker)
+        engine_parameters = self.parameters(utterance.chapter, speaker)
         recipe: dict[str, Any] = {
             "format": 1,
             "engine": self._identity(engine),
@@ -349,9 +377,9 @@ class _Linker:
             "language": utterance.language.lower(),
             "style": style,
             "text": text,
-            "parameters": own.parameters,
-            "seed": own.seed,
-            "occurrence": nth,
+            "parameters": engine_parameters.parameters,
+            "seed": engine_parameters.seed,
+            "occurrence": occurrence,
             "parent": parent.key if parent else None,
         }
         recipe |= engine.text_content(
@@ -363,7 +391,7 @@ class _Linker:
                 recipe["cast_in"] = voice.language
         place, words = self._place(engine, speaker, text)
         pin = self.pins.get(place)
-        if pin is None and (speaker, text) in self.once:
+        if pin is None and (speaker, text) in self.unique_texts:
             pin = self.pins.get(words)
         if pin is not None:
             parent, recipe = None, {"format": 1, "pinned": pin}
@@ -373,8 +401,8 @@ class _Linker:
             engine=engine.name,
             voice=voice,
             style=style,
-            parameters=own.parameters,
-            seed=own.seed,
+            parameters=engine_parameters.parameters,
+            seed=engine_parameters.seed,
             mode=mode,
             parent=parent.key if parent else None,
             recipe=recipe,
@@ -386,29 +414,29 @@ class _Linker:
         )
 
     def _identity(self, engine: Engine) -> Mapping[str, Any]:
-        if id(engine) not in self.identities:
-            self.identities[id(engine)] = engine.identity()
-        return self.identities[id(engine)]
+        if id(engine) not in self.engine_identities:
+            self.engine_identities[id(engine)] = engine.identity()
+        return self.engine_identities[id(engine)]
 
     def _voice(self, engine: Engine, speaker: str, language: str) -> Mapping[str, Any]:
-        who = (speaker, language)
-        if who not in self.contents:
-            self.contents[who] = engine.voice_content(self.cast[speaker], language)
-        return self.contents[who]
+        cache_key = (speaker, language)
+        if cache_key not in self.voice_contents:
+            self.voice_contents[cache_key] = engine.voice_content(self.cast[speaker], language)
+        return self.voice_contents[cache_key]
 
     def _place(self, engine: Engine, speaker: str, text: str) -> tuple[str, str]:
-        """`Step.place` and `Step.words` of what is said next."""
-        where: dict[str, Any] = {"engine": engine.name, "speaker": speaker, "text": text}
-        words = keys.key(where)
-        self.places[words + self.before] += 1
-        nth = self.places[words + self.before]
-        place = keys.key({**where, "before": self.before, "nth": nth})
-        self.before = text
+        """Returns `Step.place` and `Step.words` of the next step."""
+        place_fields: dict[str, Any] = {"engine": engine.name, "speaker": speaker, "text": text}
+        words = keys.key(place_fields)
+        self.place_counts[words + self.previous_text] += 1
+        nth = self.place_counts[words + self.previous_text]
+        place = keys.key({**place_fields, "before": self.previous_text, "nth": nth})
+        self.previous_text = text
         return place, words
 
 
-def _mode(engine: Engine, rules: ChainRules, continues: bool, style: str | None) -> Mode:
-    """What a step is given. A style is read aloud in a continuation: its line has a reference."""
+def _choose_mode(engine: Engine, rules: ChainRules, continues: bool, style: str | None) -> Mode:
+    """Chooses the mode of a step; never continuation with a style, which would be read aloud."""
     if not engine.clones:
         return "continuation" if continues else "zero-shot"
     if rules.mode == "continuation" and style is None:
@@ -419,26 +447,28 @@ def _mode(engine: Engine, rules: ChainRules, continues: bool, style: str | None)
 def _chain_heads(
     scene: Sequence[Utterance], rules: Mapping[str, ChainRules], engines: Mapping[str, Engine]
 ) -> frozenset[int]:
-    """Places in a scene where a chain starts.
+    """Returns the indices of a scene's utterances that start a chain.
 
-    A chain is cut where the text says so, not where a count does: before a chunk whose hash is
-    lowest among its neighbours', and after `max_chunks` at the latest. So a paragraph that is
-    inserted moves no cut beyond its neighbourhood, and an edit stays small. What a speaker says in
-    another language is no part of it, and no prompt, whose accent would be copied.
+    The text decides where a chain is cut, not a count: before a chunk whose hash is the lowest
+    among its neighbours, and after `max_chunks` at the latest. So an inserted paragraph moves no
+    cut beyond its neighbourhood, and an edit stays small. Each language of a speaker has chains of
+    its own: a prompt in another language would pass on its accent.
     """
     heads: set[int] = set()
     chains: dict[tuple[str, str], list[int]] = {}
-    for place, one in enumerate(scene):
-        chains.setdefault((one.chunk.speaker, one.language), []).append(place)
-    for (speaker, _), places in chains.items():
+    for index, utterance in enumerate(scene):
+        chains.setdefault((utterance.chunk.speaker, utterance.language), []).append(index)
+    for (speaker, _), indices in chains.items():
         rule = rules[speaker]
-        alone = rule.mode == "reference" or not takes_prompt(engines[speaker], rule.mode)
-        most = 1 if alone else rule.max_chunks
-        lowest = _lowest([keys.number(scene[i].spoken.text) for i in places], max(1, most // 4))
-        styled = [bool(scene[i].chunk.style) for i in places]
+        is_unchained = rule.mode == "reference" or not takes_prompt(engines[speaker], rule.mode)
+        max_chunks = 1 if is_unchained else rule.max_chunks
+        is_lowest = _local_minima(
+            [keys.number(scene[i].spoken.text) for i in indices], max(1, max_chunks // 4)
+        )
+        has_style = [bool(scene[i].chunk.style) for i in indices]
         length = 0
-        for n, i in enumerate(places):
-            if n == 0 or styled[n] or styled[n - 1] or lowest[n] or length >= most:
+        for n, i in enumerate(indices):
+            if n == 0 or has_style[n] or has_style[n - 1] or is_lowest[n] or length >= max_chunks:
                 heads.add(i)
                 length = 0
             length += 1
@@ -446,17 +476,19 @@ def _chain_heads(
 
 
 def takes_prompt(engine: Engine, mode: str) -> bool:
-    """Whether an engine can be given the take before, with what else a mode gives. One that
-    imitates nobody has nothing else to be given."""
+    """Whether an engine can take the previous take as a prompt in this mode.
+
+    An engine that clones no voice is given nothing but the prompt.
+    """
     return engine.continues and (mode == "continuation" or engine.anchors or not engine.clones)
 
 
-def _lowest(weights: Sequence[int], reach: int) -> list[bool]:
-    """Of each weight, whether it is lower than those within reach of it."""
+def _local_minima(weights: Sequence[int], reach: int) -> list[bool]:
+    """Tells for each weight whether it is lower than all weights within `reach`."""
     return [
         all(
-            weight < other
-            for other in (*weights[max(0, n - reach) : n], *weights[n + 1 : n + 1 + reach])
+            weight < neighbour
+            for neighbour in (*weights[max(0, n - reach) : n], *weights[n + 1 : n + 1 + reach])
         )
         for n, weight in enumerate(weights)
     ]
@@ -493,19 +525,19 @@ EXPLAINED = {
     Reason.DOUBTFUL: "no try of it is free of faults; the least bad is used",
 }
 
-_RENDERED = frozenset((Reason.CACHED, Reason.PINNED, Reason.DOUBTFUL))
+_SETTLED_REASONS = frozenset((Reason.CACHED, Reason.PINNED, Reason.DOUBTFUL))
 
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """A reason, and what exactly changed where that is known."""
+    """A reason, with the exact changes where they are known."""
 
     reason: Reason
     changes: tuple[str, ...] = ()
 
     @property
     def render(self) -> bool:
-        return self.reason not in _RENDERED
+        return self.reason not in _SETTLED_REASONS
 
     def __str__(self) -> str:
         detail = "; ".join(self.changes)
@@ -513,7 +545,7 @@ class Why:
 
 
 class Take(Protocol):
-    """What a plan looks at in a take's record."""
+    """The fields of a take's record that planning needs."""
 
     @property
     def content(self) -> str: ...
@@ -539,40 +571,42 @@ def is_doubtful(take: Take, step: Step) -> bool:
 
 
 def prompting(step: Step, find: Find[_Take]) -> _Take | None:
-    """The take that a step continues; None where there is none yet, or a doubtful one: after that
-    a step begins as a chain does."""
+    """Returns the take that a step continues; None where it is missing or doubtful.
+
+    Without it the step starts like a chain.
+    """
     parent = find(step.parent) if step.parent else None
     return None if parent is None or (parent.faults and not step.after_pinned) else parent
 
 
 def fits(step: Step, find: Find[Take], voice: str | None) -> bool:
-    """Whether the take that is there is the one that its step would get now.
+    """Whether the stored take of a step is the one that a render would make now.
 
-    The parent's take must be the one that it continued, the reference the one that it heard: keys
-    name recipes, not sounds. `voice` is the content of the voice's reference, None where it is not
-    cast, or the engine imitates nobody.
+    Keys name recipes, not sounds, so the parent's take and the reference must also be those that
+    the take was made with. `voice` is the content of the voice's reference, None where it is not
+    cast or the engine clones no voice.
     """
     take = find(step.key)
     if take is None or step.pinned:
         return take is not None
     parent = prompting(step, find)
-    heard = voice is None or take.voiced_by == voice
-    return heard and take.prompted_by == (parent.content if parent else None)
+    has_current_voice = voice is None or take.voiced_by == voice
+    return has_current_voice and take.prompted_by == (parent.content if parent else None)
 
 
 class TakeLookup(Protocol):
-    """What a plan asks of the store."""
+    """The queries that planning makes to the store."""
 
     def take(self, key: str) -> Take | None: ...
 
     def voice(self, speaker: str) -> str | None:
-        """Content of the reference that a speaker has now; None where it is not cast yet."""
+        """Content of a speaker's current reference; None where it is not cast yet."""
         ...
 
     def is_damaged(self, key: str) -> bool: ...
 
     def faults(self, key: str) -> tuple[str, ...] | None:
-        """Why a step was given up, if it was."""
+        """The faults for which a step was given up, or None."""
         ...
 
 
@@ -583,85 +617,92 @@ Ledger = Sequence[Mapping[str, Any]]
 def survey(
     steps: Iterable[Step], takes: TakeLookup, ledger: Ledger, forced: Callable[[Step], bool]
 ) -> dict[str, Why]:
-    """The reason of every step, by key. Two steps with one key share one take."""
+    """Returns the reason of every step, by key. Two steps with the same key share a take."""
     steps = list(steps)
-    past = _Past(steps, ledger)
-    why: dict[str, Why] = {}
+    past = _LastRender(steps, ledger)
+    reasons: dict[str, Why] = {}
     for step in steps:
-        if step.key not in why or forced(step):
-            why[step.key] = _why(step, takes, why, past, forced)
-    return why
+        if step.key not in reasons or forced(step):
+            reasons[step.key] = _reason_for(step, takes, reasons, past, forced)
+    return reasons
 
 
-def _why(
+def _reason_for(
     step: Step,
     takes: TakeLookup,
-    known: Mapping[str, Why],
-    past: _Past,
+    reasons: Mapping[str, Why],
+    past: _LastRender,
     forced: Callable[[Step], bool],
 ) -> Why:
-    """The reason of one step, when those before it are known."""
+    """Returns the reason of one step; `reasons` holds those of the steps before it."""
     take = takes.take(step.key)
     if step.pinned and take:
         return Why(Reason.PINNED)
     if forced(step):
         return Why(Reason.FORCED)
     if take:
-        return _why_of(take, step, takes, known)
+        return _reason_with_take(take, step, takes, reasons)
     if takes.is_damaged(step.key):
         return Why(Reason.DAMAGED)
     if (faults := takes.faults(step.key)) is not None:
         return Why(Reason.RETRY, faults)
-    return Why(Reason.PENDING) if step.key in past.keys else _changed(step, past.counterpart(step))
+    return (
+        Why(Reason.PENDING)
+        if step.key in past.keys
+        else _explain_change(step, past.counterpart(step))
+    )
 
 
-def _why_of(take: Take, step: Step, takes: TakeLookup, known: Mapping[str, Why]) -> Why:
-    """The reason of a step that has a take, fitting or not."""
+def _reason_with_take(take: Take, step: Step, takes: TakeLookup, reasons: Mapping[str, Why]) -> Why:
+    """Returns the reason of a step that has a take, whether or not it fits."""
     voice = takes.voice(step.chunk.speaker)
     if not fits(step, takes.take, voice):
-        recast = voice not in (None, take.voiced_by)
-        return Why(Reason.CASCADE, ("its voice was cast anew",) if recast else ())
-    if step.parent and known[step.parent].render and takes.take(step.parent):
+        is_recast = voice not in (None, take.voiced_by)
+        return Why(Reason.CASCADE, ("its voice was cast anew",) if is_recast else ())
+    if step.parent and reasons[step.parent].render and takes.take(step.parent):
         return Why(Reason.CASCADE)
     return Why(Reason.DOUBTFUL, take.faults) if is_doubtful(take, step) else Why(Reason.CACHED)
 
 
-class _Past:
-    """The last render, as far as it is asked for."""
+class _LastRender:
+    """The ledger of the last render, matched with the present steps on demand."""
 
     def __init__(self, steps: Sequence[Step], ledger: Ledger) -> None:
         self._steps, self._ledger = steps, ledger
-        self._known: Mapping[str, Mapping[str, Any]] | None = None
+        self._matches: Mapping[str, Mapping[str, Any]] | None = None
         self.keys = frozenset(entry["key"] for entry in ledger)
 
     def counterpart(self, step: Step) -> Mapping[str, Any] | None:
-        """The entry that stood where a step stands now."""
-        if self._known is None:
-            self._known = _counterparts(self._steps, self._ledger)
-        return self._known.get(step.id)
+        """Returns the ledger's entry at the place of a step, if any."""
+        if self._matches is None:
+            self._matches = _match_entries(self._steps, self._ledger)
+        return self._matches.get(step.id)
 
 
-def _counterparts(steps: Sequence[Step], ledger: Ledger) -> dict[str, Mapping[str, Any]]:
-    """The entry of the last render that stood where a step stands now, by the step's id."""
+def _match_entries(steps: Sequence[Step], ledger: Ledger) -> dict[str, Mapping[str, Any]]:
+    """Matches the entries of the last render with the present steps, by step id."""
     old = [(entry["text"], entry["speaker"]) for entry in ledger]
     new = [(step.chunk.text, step.chunk.speaker) for step in steps]
-    most = min(len(old), len(new))
-    head = next((i for i in range(most) if old[i] != new[i]), most)
-    most -= head
-    tail = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
-    found = {steps[i].id: ledger[i] for i in range(head)}
-    found |= {steps[-1 - i].id: ledger[-1 - i] for i in range(tail)}
-    # What is equal at both ends is set aside: the matcher is slow on text that repeats itself.
+    max_equal = min(len(old), len(new))
+    head = next((i for i in range(max_equal) if old[i] != new[i]), max_equal)
+    max_equal -= head
+    tail = next((i for i in range(max_equal) if old[-1 - i] != new[-1 - i]), max_equal)
+    entries = {steps[i].id: ledger[i] for i in range(head)}
+    entries |= {steps[-1 - i].id: ledger[-1 - i] for i in range(tail)}
+    # Equal ends are set aside: the matcher is slow on text that repeats itself.
     middle = SequenceMatcher(
         None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False
     )
-    for kind, a, a_end, b, b_end in middle.get_opcodes():
-        if kind == "equal" or (kind == "replace" and a_end - a == b_end - b):
-            found |= {steps[head + b + i].id: ledger[head + a + i] for i in range(b_end - b)}
-    return found
+    for tag, old_start, old_stop, new_start, new_stop in middle.get_opcodes():
+        if tag == "equal" or (tag == "replace" and old_stop - old_start == new_stop - new_start):
+            entries |= {
+                steps[head + new_start + i].id: ledger[head + old_start + i]
+                for i in range(new_stop - new_start)
+            }
+    return entries
 
 
-def _changed(step: Step, entry: Mapping[str, Any] | None) -> Why:
+def _explain_change(step: Step, entry: Mapping[str, Any] | None) -> Why:
     if entry is None:
         return Why(Reason.NEW)
     old, new = entry["recipe"], step.recipe
@@ -669,27 +710,28 @@ def _changed(step: Step, entry: Mapping[str, Any] | None) -> Why:
         return Why(Reason.CHANGED, ("it was pinned",))
     changes = [
         change
-        for part in new
-        if part not in ("format", "parent", "occurrence") and old.get(part) != new[part]
-        for change in _differences(part, old.get(part), new[part])
+        for field_name in new
+        if field_name not in ("format", "parent", "occurrence")
+        and old.get(field_name) != new[field_name]
+        for change in _describe_differences(field_name, old.get(field_name), new[field_name])
     ]
     if changes:
         return Why(Reason.CHANGED, tuple(changes))
     return Why(Reason.CASCADE)
 
 
-def _differences(part: str, old: Any, new: Any) -> list[str]:
+def _describe_differences(field_name: str, old: Any, new: Any) -> list[str]:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         return [
-            f"{part} {name}: {old.get(name)!r} -> {new.get(name)!r}"
+            f"{field_name} {name}: {old.get(name)!r} -> {new.get(name)!r}"
             for name in sorted({*old, *new})
             if old.get(name) != new.get(name)
         ]
-    return [f"{part}: {old!r} -> {new!r}"]
+    return [f"{field_name}: {old!r} -> {new!r}"]
 
 
 def ledger_of(steps: Iterable[Step]) -> list[dict[str, Any]]:
-    """What the next `survey` needs to say what changed since."""
+    """Returns the entries from which the next `survey` can tell what has changed."""
     return [
         {
             "id": step.id,

@@ -1,10 +1,10 @@
-"""The loop: ready steps -> engine -> checks -> store.
+"""The render loop: ready steps -> engine -> checks -> store.
 
-Work that is not the engine's (checks, FLAC, disk) runs in threads beside it. A bad take is tried
-again under another attempt number, then its text is rendered in two halves, then the least bad of
-what was said is the take: a doubtful one, with its faults in its record, which prompts nobody. A
-step is given up, with a flag, where nothing of it can be heard. The run goes on; bad tries are kept
-as such. Knows nothing of chapters' audio or files for listeners.
+Checks, FLAC and disk run in threads beside the engine. A bad take is tried again under another
+attempt number; then its text is rendered in two halves; then the least bad try becomes the take: a
+doubtful one, with its faults in its record, which is never a prompt. A step without any audible try
+is given up, with a flag, and the run continues. Bad tries are kept as tries. Knows nothing of
+chapters' audio or files for listeners.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from narrator.speech.hearing import told
 from narrator.speech.hearing.listening import Ear, Listening, Opinion
 from narrator.speech.plan import Step, is_doubtful, prompting
 from narrator.speech.requests import (
-    Half,
+    FullAttempt,
+    PartialAttempt,
     Rules,
     StepJob,
-    Whole,
-    closed,
+    close_sentence,
     examined,
-    joined,
+    join_parts,
     keep_try,
-    places,
+    part_offsets,
     prompt_of,
+    prompt_state,
     record_of,
     request_for,
-    rested,
     sound_of,
 )
 from narrator.speech.scheduler import Scheduler, Task
@@ -51,19 +51,19 @@ from narrator.speech.store import Flag, Record
 from narrator.speech.takes import Takes
 from narrator.text.chunks import halve
 
-MOST_WAITING = 32
-"""Takes that may wait for their checks before the engine is given more."""
-ENOUGH = 5
-"""Takes of a speaker that make a median."""
-UNHEARD = frozenset(("finite", "silent"))
-"""Faults of what nobody can hear."""
+MAX_UNCHECKED = 32
+"""Takes that may wait for their checks before the engine gets more requests."""
+MIN_MEDIAN_TAKES = 5
+"""Takes of a speaker that are needed for a median."""
+INAUDIBLE_FAULTS = frozenset(("finite", "silent"))
+"""Kinds of faults that leave nothing to hear."""
 
 
 class RenderObserver(Protocol):
-    """Who is told of a render's progress."""
+    """Receives the progress of a render."""
 
     def rendered(self, step: Step, record: Record) -> None:
-        """A step has its take; one with faults is doubtful."""
+        """A step has its take; a take with faults is doubtful."""
         ...
 
     def retried(self, step: Step, faults: Sequence[str]) -> None: ...
@@ -71,11 +71,11 @@ class RenderObserver(Protocol):
     def flagged(self, step: Step, faults: Sequence[str]) -> None: ...
 
     def starting(self, what: str) -> None:
-        """Something that takes long before the first take: a model is loaded, a voice is cast."""
+        """Something slow begins before the first take: a model is loaded, a voice is cast."""
         ...
 
     def running(self, slots: int, busy: float, note: str) -> None:
-        """How the engine runs: its slots, and the share of its time in which it makes speech."""
+        """The engine's slots, the share of its time spent on speech, and its note."""
         ...
 
     def tick(self) -> None:
@@ -84,10 +84,10 @@ class RenderObserver(Protocol):
 
 
 class Aside(Protocol):
-    """What others have a running engine speak, between a render's own requests."""
+    """A source of foreign requests to a running engine, besides the render's own."""
 
     def request(self, engine: Engine) -> Request | None:
-        """The next, if there is any; its key is none of a step's."""
+        """Returns the next request, if any; its key is no step's."""
         ...
 
     def answered(self, request: Request, outcome: Outcome) -> None: ...
@@ -95,17 +95,17 @@ class Aside(Protocol):
 
 @dataclass(slots=True)
 class EngineWork:
-    """What engines of one name did in a render."""
+    """The work of all engines of one name in a render."""
 
     rendered: int = 0
     expected: float = 0.0
-    """Seconds of speech that the plan expected of it."""
+    """Seconds of speech that the plan expected."""
     wall: float = 0.0
 
 
 @dataclass(slots=True)
 class Result:
-    """What a render did."""
+    """The outcome of a render."""
 
     rendered: int = 0
     seconds: float = 0.0
@@ -117,26 +117,26 @@ class Result:
     flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Faults of the steps that were given up, by key."""
     renewed: set[str] = field(default_factory=set)
-    """Keys of the steps that were rendered: what is forced is forced once."""
+    """Keys of the steps that were rendered: a forced step is rendered once."""
     cancelled: bool = False
     slots: int = 0
     """Of the engine, at its end."""
     busy: float = 0.0
     """Share of its time in which the engine made speech."""
     note: str = ""
-    """What the engine says of how it ran; of several engines, what each says."""
+    """The engine's note on the run; of several engines, all notes."""
     work: dict[str, EngineWork] = field(default_factory=dict)
     """By the engine's name."""
 
 
 @dataclass(slots=True)
-class Usual:
-    """What a speaker's takes measure, as they come in."""
+class SpeakerStats:
+    """Levels and paces of a speaker's takes."""
 
     levels: list[float] = field(default_factory=list)
     """dB, sorted."""
     paces: list[float] = field(default_factory=list)
-    """Seconds of speech to those expected, sorted."""
+    """Ratios of seconds of speech to expected seconds, sorted."""
 
     def add(self, level: float, pace: float) -> None:
         insort(self.levels, level)
@@ -144,15 +144,15 @@ class Usual:
             insort(self.paces, pace)
 
     def medians(self) -> tuple[float | None, float | None]:
-        """Level and pace; None before there are enough."""
-        level = self.levels[len(self.levels) // 2] if len(self.levels) >= ENOUGH else None
-        pace = self.paces[len(self.paces) // 2] if len(self.paces) >= ENOUGH else None
+        """Returns the medians of level and pace; None while there are too few takes."""
+        level = self.levels[len(self.levels) // 2] if len(self.levels) >= MIN_MEDIAN_TAKES else None
+        pace = self.paces[len(self.paces) // 2] if len(self.paces) >= MIN_MEDIAN_TAKES else None
         return level, pace
 
 
 @dataclass(frozen=True, slots=True)
-class _Passed:
-    """A part that was examined."""
+class _ExaminedPart:
+    """An answer to a part's request, with the verdict of the signal checks."""
 
     job: StepJob
     request: Request
@@ -161,15 +161,19 @@ class _Passed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
-    """What the checks made of a part: faults, or the next part, or a whole take's record."""
+class _Judgement:
+    """The outcome of the checks of a part.
+
+    Either faults, or the record of a complete take, or a part that recognition must hear; none of
+    them where the next part can be requested.
+    """
 
     faults: tuple[str, ...] = ()
     record: Record | None = None
-    passed: _Passed | None = None
-    """What is yet to be heard."""
+    examined_part: _ExaminedPart | None = None
+    """A part that recognition must still hear."""
     answered: bool = True
-    """Whether the engine said anything."""
+    """Whether the engine produced any speech."""
 
 
 def render(
@@ -186,14 +190,14 @@ def render(
     ear: Ear | None = None,
     aside: Aside | None = None,
 ) -> None:
-    """Render what of `steps` has no fitting take, and add to `result`.
+    """Renders the `steps` without a fitting take, and adds to `result`.
 
-    `engines` go by speaker; they speak one after another, each what is its own: no step waits for
-    one of another. Where memory is short, what one has loaded is given back before the next. For
-    those that clone, `reference` gives each speaker's, which `takes` names by its content. Raises
-    EngineUnavailable, StorageError, UserError for a voice that is not there, and DamagedTake for a
-    prompt or a pinned take that is not what was stored. However it ends, every take that passed its
-    checks is in the store. What `aside` asks for goes before the steps, as long as there are any.
+    `engines` are by speaker. They run one after another, each for its own speakers; no step waits
+    for a step of another engine. Where memory is short, one engine is unloaded before the next is
+    loaded. For engines that clone, `reference` returns a speaker's reference, whose content must
+    match `takes`. Raises EngineUnavailable, StorageError, UserError for a missing voice, and
+    DamagedTake for a prompt or a pinned take that is not what was stored. However it ends, every
+    take that passed its checks is in the store. Requests of `aside` go first, while steps remain.
 
     Levels and paces are compared with the speaker's medians at the end, over all takes, so that
     neither order nor slots decide what is an outlier.
@@ -201,22 +205,22 @@ def render(
     began = time.monotonic()
     try:
         for engine in distinct(engines):
-            todo = {s.key: s for s in steps if engines[s.chunk.speaker] is engine}
-            if todo and not result.cancelled:
-                loop = _Loop(
-                    engine, takes, todo, reference, rules, forced, observer, cancel, ear, result,
+            pending = {s.key: s for s in steps if engines[s.chunk.speaker] is engine}
+            if pending and not result.cancelled:
+                loop = _RenderLoop(
+                    engine, takes, pending, reference, rules, forced, observer, cancel, ear, result,
                     aside,
                 )  # fmt: skip
-                loop.others = distinct(engines)
-                with _counted(result, engine.name):
+                loop.all_engines = distinct(engines)
+                with _count_work(result, engine.name):
                     loop.run()
     finally:
         result.wall += time.monotonic() - began
 
 
 @contextlib.contextmanager
-def _counted(result: Result, name: str) -> Iterator[None]:
-    """What is done meanwhile is work of the engine of a name."""
+def _count_work(result: Result, name: str) -> Iterator[None]:
+    """Counts the work done within the context for the engine of this name."""
     work, began = result.work.setdefault(name, EngineWork()), time.monotonic()
     rendered, expected, note = result.rendered, result.expected, result.note
     result.note = ""
@@ -229,15 +233,15 @@ def _counted(result: Result, name: str) -> Iterator[None]:
         result.note = "; ".join(dict.fromkeys(filter(None, (note, result.note))))
 
 
-class _Loop:
-    others: Sequence[Engine] = ()
+class _RenderLoop:
+    all_engines: Sequence[Engine] = ()
     """The engines of the book."""
 
     def __init__(
         self,
         engine: Engine,
         takes: Takes,
-        todo: Mapping[str, Step],
+        pending: Mapping[str, Step],
         reference: Callable[[str], Reference],
         rules: Rules,
         forced: Callable[[Step], bool],
@@ -247,28 +251,28 @@ class _Loop:
         result: Result,
         aside: Aside | None,
     ) -> None:
-        self.engine, self.takes, self.store, self.todo = engine, takes, takes.store, todo
-        self.scheduler = _scheduler(todo)
+        self.engine, self.takes, self.store, self.pending = engine, takes, takes.store, pending
+        self.scheduler = _make_scheduler(pending)
         self.reference, self.rules = reference, rules
         self.forced, self.observer, self.cancel, self.result = forced, observer, cancel, result
         self.aside = aside
         self.jobs: dict[str, StepJob] = {}
         self.in_engine = 0
-        self.judging: dict[Future[_Judged], StepJob] = {}
-        self.usual: dict[str, Usual] = {}
+        self.judging: dict[Future[_Judgement], StepJob] = {}
+        self.speaker_stats: dict[str, SpeakerStats] = {}
         """By speaker; empty until all takes are in."""
         self.session: Session | None = None
         self.varies = "seed" in engine.sound_parameters
-        """Whether the engine says the same text in another way when it is asked again."""
+        """Whether the engine speaks the same text differently on another attempt."""
         self.workers = ThreadPoolExecutor(2, "judge")
-        self.listening = Listening[_Passed](ear) if ear else None
+        self.listening = Listening[_ExaminedPart](ear) if ear else None
 
     def run(self) -> None:
         try:
-            self._pass()
+            self._run_pass()
             while not self.result.cancelled and self._reject_outliers():
-                self.scheduler = _scheduler(self.todo)
-                self._pass()
+                self.scheduler = _make_scheduler(self.pending)
+                self._run_pass()
         finally:
             self.workers.shutdown(wait=True)
             if self.listening:
@@ -276,15 +280,17 @@ class _Loop:
             if self.session:
                 self.session.close()
 
-    def _pass(self) -> None:
-        """Every step that has no fitting take, once through the engine and the checks."""
+    def _run_pass(self) -> None:
+        """Sends every step without a fitting take through the engine and the checks."""
         requests = self._requests()
         if (first := next(requests, None)) is not None:  # else all takes fit
             if self.session is None:
-                make_room(self.engine, self.others)
+                make_room(self.engine, self.all_engines)
                 self.session = self.engine.start(self.observer.starting)
-            asked = chain((first,), requests)
-            for request, outcome in speak(self.session, asked, tick=self._tick, cancel=self.cancel):
+            all_requests = chain((first,), requests)
+            for request, outcome in speak(
+                self.session, all_requests, tick=self._tick, cancel=self.cancel
+            ):
                 job = self.jobs.get(request.key)
                 if job is None:
                     assert self.aside is not None
@@ -293,21 +299,24 @@ class _Loop:
                 self.in_engine -= 1
                 self._submit(job, self._judge, job, request, outcome)
         self.result.cancelled = self.scheduler.left > 0
-        while self.judging or self._unheard:
+        while self.judging or self._unheard_count:
             self._collect(0.5)
 
     def _requests(self) -> Iterator[Request | None]:
-        """What the engine is to speak, until every step has ended; None while what is left waits
-        for takes, or for the judges: what waits for them fills memory."""
+        """Yields requests until every step has ended.
+
+        Yields None while all remaining steps wait for their parents' takes, or while too many
+        takes wait for checks, which fills memory.
+        """
         while not self.cancel.is_set():
-            if self.aside and (other := self.aside.request(self.engine)):
-                yield other
+            if self.aside and (foreign_request := self.aside.request(self.engine)):
+                yield foreign_request
                 continue
             if not self.scheduler.left:
                 return
             slots = self.session.slots if self.session else 0
-            waiting = len(self.judging) + self._unheard
-            job = self._next() if waiting < max(MOST_WAITING, slots) else None
+            waiting = len(self.judging) + self._unheard_count
+            job = self._next_job() if waiting < max(MAX_UNCHECKED, slots) else None
             if job is None:
                 yield None
                 continue
@@ -325,81 +334,87 @@ class _Loop:
         self.observer.tick()
 
     def _reject_outliers(self) -> bool:
-        """Takes of this run far from their speaker's medians become tries, and are tried again."""
+        """Turns takes of this run far from their speaker's medians into tries, to be tried again.
+
+        Returns whether there were any.
+        """
         if not self.varies:
             return False
-        self.usual = usual_of(self.todo.values(), self.takes.current)
-        found = False
-        for key in sorted(self.result.renewed & self.todo.keys() - self.result.flags.keys()):
-            step = self.todo[key]
-            record, usual = self.takes.current(step), self.usual.get(step.voice.speaker)
-            if record is None or record.faults or usual is None:
+        self.speaker_stats = collect_stats(self.pending.values(), self.takes.current)
+        has_rejected = False
+        for key in sorted(self.result.renewed & self.pending.keys() - self.result.flags.keys()):
+            step = self.pending[key]
+            record, speaker_stats = (
+                self.takes.current(step),
+                self.speaker_stats.get(step.voice.speaker),
+            )
+            if record is None or record.faults or speaker_stats is None:
                 continue
-            level, pace = usual.medians()
+            level, pace = speaker_stats.medians()
             faults = checks.unusual(
                 record.figures, median=level, spread=self.rules.loudness, pace=pace
             )
             if faults:
-                found = True
+                has_rejected = True
                 self._reject(step, record, faults)
-        return found
+        return has_rejected
 
     def _reject(self, step: Step, record: Record, faults: tuple[checks.Fault, ...]) -> None:
-        said = tuple(map(str, faults))
+        fault_texts = tuple(map(str, faults))
         self.result.seconds -= (record.stop - record.start) / record.sample_rate
         self.result.expected -= step.expected
-        number = self.store.reject(step.key, said)
-        job = self.jobs[step.key] = self._job(step)
-        job.first = self._lot(record)
+        number = self.store.reject(step.key, fault_texts)
+        job = self.jobs[step.key] = self._make_job(step)
+        job.first_attempt = self._first_attempt(record)
         job.attempt, job.tries = record.attempt + 1, record.tries
         badness = sum(fault.weight for fault in faults)
-        job.wholes.append(Whole(badness, number, record.prompted_by))
+        job.full_attempts.append(FullAttempt(badness, number, record.prompted_by))
         if record.halves > 1:  # the last resort already
-            job.faults += said
+            job.faults += fault_texts
             self._settle(job)
-        elif job.attempt < job.first + self.rules.tries:
-            self._retry(job, said)
+        elif job.attempt < job.first_attempt + self.rules.tries:
+            self._retry(job, fault_texts)
         else:
-            self._halve(job, said)
+            self._halve(job, fault_texts)
 
-    def _lot(self, record: Record) -> int:
-        """The attempt that the lot of a take's tries began with."""
+    def _first_attempt(self, record: Record) -> int:
+        """Returns the first attempt of the series of tries that a take belongs to."""
         return record.attempt - record.attempt % self.rules.tries
 
-    def _next(self) -> StepJob | None:
-        """The next step that the engine must speak; steps whose takes fit are done on the way."""
+    def _next_job(self) -> StepJob | None:
+        """Returns the next step for the engine; marks steps with fitting takes as done."""
         while (key := self.scheduler.take()) is not None:
-            step = self.todo[key]
-            if job := self.jobs.get(key):  # given back for another try
+            step = self.pending[key]
+            if job := self.jobs.get(key):  # put back for another try
                 # what it continues may have changed since it was made
-                return job if job.done else self._prompted(job)
+                return job if job.done else self._add_prompt(job)
             if key in self.result.flags:
                 self.scheduler.done(key)
                 continue
-            spared = step.pinned or not self.forced(step)
-            if spared and self.takes.current(step):
+            is_unforced = step.pinned or not self.forced(step)
+            if is_unforced and self.takes.current(step):
                 self.scheduler.done(key)
                 continue
             if step.pinned:
                 raise DamagedTake(f"the pinned take of chunk {step.id} has gone")
-            self.jobs[key] = self._job(step)
+            self.jobs[key] = self._make_job(step)
             return self.jobs[key]
         return None
 
-    def _job(self, step: Step) -> StepJob:
+    def _make_job(self, step: Step) -> StepJob:
         flag, take = self.store.flag(step.key), self.takes.current(step)
         first = flag.attempts if flag else 0
         if take and is_doubtful(take, step):  # forced: not the same again
-            first = self._lot(take) + self.rules.tries
-        job = StepJob(step, (step.text,), time.monotonic(), attempt=first, first=first)
+            first = self._first_attempt(take) + self.rules.tries
+        job = StepJob(step, (step.text,), time.monotonic(), attempt=first, first_attempt=first)
         speaker = step.chunk.speaker
         if speaker in self.takes.voices:
             job.reference = self.reference(speaker)
             if job.reference.content != self.takes.voice(speaker):
                 raise UserError(f"the voice of '{speaker}' changed meanwhile; render again")
-        return self._prompted(job)
+        return self._add_prompt(job)
 
-    def _prompted(self, job: StepJob) -> StepJob:
+    def _add_prompt(self, job: StepJob) -> StepJob:
         step = job.step
         parent = prompting(step, self.store.find)
         job.prompt = job.prompted_by = None
@@ -409,37 +424,39 @@ class _Loop:
             job.prompt = prompt_of(self.store, step.parent, parent, step.expected, self.engine)
         return job
 
-    def _submit(self, job: StepJob, work: Callable[..., _Judged], *arguments: object) -> None:
+    def _submit(self, job: StepJob, work: Callable[..., _Judgement], *arguments: object) -> None:
         self.judging[self.workers.submit(work, *arguments)] = job
 
-    def _judge(self, job: StepJob, request: Request, outcome: Outcome) -> _Judged:
-        """In a thread: the checks of one part."""
-        usual = self.usual.get(job.step.voice.speaker, Usual()).medians()
+    def _judge(self, job: StepJob, request: Request, outcome: Outcome) -> _Judgement:
+        """Checks one part. Runs in a thread."""
+        medians = self.speaker_stats.get(job.step.voice.speaker, SpeakerStats()).medians()
         if outcome.speech is None:
-            return _Judged((f"engine: {outcome.failure}",), answered=False)
+            return _Judgement((f"engine: {outcome.failure}",), answered=False)
         speech = outcome.speech
-        verdict = examined(speech, request, self.engine, self.rules, *usual)
-        passed = _Passed(job, request, speech, verdict)
+        verdict = examined(speech, request, self.engine, self.rules, *medians)
+        examined_part = _ExaminedPart(job, request, speech, verdict)
         if verdict.faults:
-            return self._refuse(passed, verdict)
+            return self._refuse(examined_part, verdict)
         if self.listening is None:
             return self._accept(job, speech, verdict)
-        return _Judged(passed=passed)
+        return _Judgement(examined_part=examined_part)
 
-    def _heard(self, passed: _Passed, opinion: Opinion) -> None:
-        """A part that says its text goes on to be stored; another is a bad one."""
-        job, verdict = passed.job, replace(passed.verdict, faults=opinion.faults)
+    def _handle_opinion(self, examined_part: _ExaminedPart, opinion: Opinion) -> None:
+        """Accepts a part that recognition found good; refuses it otherwise."""
+        job, verdict = examined_part.job, replace(examined_part.verdict, faults=opinion.faults)
         if verdict:
-            self._submit(job, self._accept, job, passed.speech, verdict, opinion)
+            self._submit(job, self._accept, job, examined_part.speech, verdict, opinion)
         else:
-            self._submit(job, self._refuse, passed, verdict, opinion)
+            self._submit(job, self._refuse, examined_part, verdict, opinion)
 
     def _refuse(
-        self, passed: _Passed, verdict: checks.Verdict, opinion: Opinion | None = None
-    ) -> _Judged:
-        """In a thread: one part will not do."""
-        self._keep_try(passed.job, passed.request, passed.speech, verdict, opinion)
-        return _Judged(tuple(map(str, verdict.faults)))
+        self, examined_part: _ExaminedPart, verdict: checks.Verdict, opinion: Opinion | None = None
+    ) -> _Judgement:
+        """Keeps a bad part as a try. Runs in a thread."""
+        self._keep_try(
+            examined_part.job, examined_part.request, examined_part.speech, verdict, opinion
+        )
+        return _Judgement(tuple(map(str, verdict.faults)))
 
     def _keep_try(
         self,
@@ -449,42 +466,42 @@ class _Loop:
         verdict: checks.Verdict,
         opinion: Opinion | None,
     ) -> None:
-        one = keep_try(self.store, request, speech, verdict, self.engine, job.prompted_by)
-        if one is None:
+        stored_try = keep_try(self.store, request, speech, verdict, self.engine, job.prompted_by)
+        if stored_try is None:
             return  # nothing that could be heard
-        number, _ = one
-        if any(fault.kind in UNHEARD for fault in verdict.faults):
+        number, _ = stored_try
+        if any(fault.kind in INAUDIBLE_FAULTS for fault in verdict.faults):
             return
         badness = checks.badness(verdict)
         if len(job.parts) == 1:
-            keep = partial(self._keep_heard, job, opinion)
-            job.wholes.append(Whole(badness, number, job.prompted_by, keep))
-        elif job.half is None or badness < job.half.badness:
-            job.half = Half(badness, request.attempt, speech, verdict)
+            keep_opinion = partial(self._keep_heard, job, opinion)
+            job.full_attempts.append(FullAttempt(badness, number, job.prompted_by, keep_opinion))
+        elif job.best_half is None or badness < job.best_half.badness:
+            job.best_half = PartialAttempt(badness, request.attempt, speech, verdict)
 
     def _accept(
         self, job: StepJob, speech: Speech, verdict: checks.Verdict, opinion: Opinion | None = None
-    ) -> _Judged:
-        """In a thread: one part will do; the last one makes the take."""
+    ) -> _Judgement:
+        """Accepts one part; the last part completes the take. Runs in a thread."""
         request, rate = request_for(job, self.engine), self.engine.sample_rate
         job.done.append(speech)
         job.badness += checks.badness(verdict)
         job.doubts += tuple(map(str, verdict.faults))
-        job.half = None
+        job.best_half = None
         if len(job.done) < len(job.parts):
-            return _Judged()
+            return _Judgement()
         record = record_of(job.step.key, request, speech, verdict, self.engine)
-        samples = np.clip(joined(job.done, rate), -1.0, 1.0)
+        samples = np.clip(join_parts(job.done, rate), -1.0, 1.0)
         start, stop = audio.speech_bounds(samples, rate)
         level, peak = audio.level(samples[start:stop], rate)
         figures, words = record.figures, record.words
         if len(job.parts) > 1:
-            parts = list(zip(job.parts, job.done, places(job.done, rate), strict=True))
+            parts = list(zip(job.parts, job.done, part_offsets(job.done, rate), strict=True))
             words = timing.packed(
                 told.spoken_words(job.step.text, job.step.language, parts, samples, rate)
             )
-            whole = checks.examine(samples, rate, job.step.expected, text=job.step.text)
-            figures = asdict(whole.figures)
+            full_verdict = checks.examine(samples, rate, job.step.expected, text=job.step.text)
+            figures = asdict(full_verdict.figures)
         record = replace(
             record,
             samples=len(samples),
@@ -502,13 +519,15 @@ class _Loop:
             wall=round(time.monotonic() - job.began, 3),
             words=words,
         )
-        keep = partial(self._keep_heard, job, opinion if len(job.parts) == 1 else None)
-        record = self.store.put(record, samples, rested(speech, self.engine), before=keep)
-        return _Judged(record=record)
+        keep_opinion = partial(self._keep_heard, job, opinion if len(job.parts) == 1 else None)
+        record = self.store.put(
+            record, samples, prompt_state(speech, self.engine), before=keep_opinion
+        )
+        return _Judgement(record=record)
 
     def _keep_heard(self, job: StepJob, opinion: Opinion | None, record: Record) -> None:
-        """Keeps what was heard in a take. It is written before the take: where the disk is full,
-        there is no take that passes for one that nobody heard."""
+        """Stores the transcript of a take. It is written before the take: if the disk is full, no
+        take remains that looks unheard."""
         if self.listening and opinion:
             step = job.step
             self.listening.ear.keep(
@@ -518,32 +537,32 @@ class _Loop:
     def _collect(self, timeout: float) -> None:
         hearing = self.listening.future if self.listening else None
         if self.judging or hearing:
-            waited: list[Future[Any]] = [*self.judging, *([hearing] if hearing else [])]
-            wait(waited, timeout=timeout, return_when=FIRST_COMPLETED)
-        for future in [one for one in self.judging if one.done()]:
-            self._judged(self.judging.pop(future), future.result())
-        for passed, opinion in self.listening.heard() if self.listening else ():
-            self._heard(passed, opinion)
+            futures: list[Future[Any]] = [*self.judging, *([hearing] if hearing else [])]
+            wait(futures, timeout=timeout, return_when=FIRST_COMPLETED)
+        for future in [pending_future for pending_future in self.judging if pending_future.done()]:
+            self._handle_judgement(self.judging.pop(future), future.result())
+        for examined_part, opinion in self.listening.heard() if self.listening else ():
+            self._handle_opinion(examined_part, opinion)
 
     @property
-    def _unheard(self) -> int:
+    def _unheard_count(self) -> int:
         return self.listening.waiting if self.listening else 0
 
-    def _judged(self, job: StepJob, judged: _Judged) -> None:
-        if judged.passed:
+    def _handle_judgement(self, job: StepJob, judged: _Judgement) -> None:
+        if judged.examined_part:
             assert self.listening is not None
-            passed = judged.passed
-            sound = sound_of(passed.speech, passed.request, self.engine)
-            self.listening.add(passed, sound, passed.verdict)
+            examined_part = judged.examined_part
+            sound = sound_of(examined_part.speech, examined_part.request, self.engine)
+            self.listening.add(examined_part, sound, examined_part.verdict)
         elif judged.record:
-            self._rendered(job, judged.record)
+            self._finish_rendered(job, judged.record)
         elif not judged.faults:
-            job.attempt = job.first
+            job.attempt = job.first_attempt
             self.scheduler.put_back(job.step.key)
         else:
-            self._again(job, judged)
+            self._try_again(job, judged)
 
-    def _rendered(self, job: StepJob, record: Record) -> None:
+    def _finish_rendered(self, job: StepJob, record: Record) -> None:
         self._finish(job)
         self.result.rendered += job.step.key not in self.result.renewed
         self.result.renewed.add(job.step.key)
@@ -551,14 +570,14 @@ class _Loop:
         self.result.expected += job.step.expected
         self.observer.rendered(job.step, record)
 
-    def _again(self, job: StepJob, judged: _Judged) -> None:
-        """Another try, then halves, then the least bad of what was said.
+    def _try_again(self, job: StepJob, judged: _Judgement) -> None:
+        """Tries again, then in halves, then settles for the least bad try.
 
-        An engine that says the same again is asked again only where it said nothing.
+        An engine that would repeat the same speech is tried again only if it produced none.
         """
         job.attempt += 1
-        more = self.varies or not judged.answered
-        if more and job.attempt < job.first + self.rules.tries:
+        may_vary = self.varies or not judged.answered
+        if may_vary and job.attempt < job.first_attempt + self.rules.tries:
             self._retry(job, judged.faults)
         elif len(job.parts) == 1:
             self._halve(job, judged.faults)
@@ -578,23 +597,22 @@ class _Loop:
             job.faults += faults
             self._settle(job)
             return
-        job.parts, job.attempt = (closed(halves[0]), halves[1]), job.first
+        job.parts, job.attempt = (close_sentence(halves[0]), halves[1]), job.first_attempt
         self._retry(job, faults)
 
     def _make_do(self, job: StepJob) -> None:
-        """The least bad try of a half will do, as long as both are better than any whole."""
-        half, whole = job.half, job.best()
-        if half and (whole is None or job.badness + half.badness < whole.badness):
+        """Accepts the least bad try of a half if both halves are better than any full attempt."""
+        half, best_full = job.best_half, job.best()
+        if half and (best_full is None or job.badness + half.badness < best_full.badness):
             job.attempt = half.attempt
             self._submit(job, self._accept, job, half.speech, half.verdict)
         else:
             self._settle(job)
 
     def _settle(self, job: StepJob) -> None:
-        """The least bad try is the take, unless a good one is there; without either the step is
-        given up."""
-        key, there = job.step.key, self.takes.current(job.step)
-        is_good = there is not None and not there.faults
+        """Makes the least bad try the take, unless a good take exists; else gives the step up."""
+        key, current_take = job.step.key, self.takes.current(job.step)
+        is_good = current_take is not None and not current_take.faults
         while not is_good and (best := job.best()):
             wall = round(time.monotonic() - job.began, 3)
             try:
@@ -602,11 +620,11 @@ class _Loop:
                     key, best.number, tries=job.tries, wall=wall, before=best.keep
                 )
             except DamagedTake:  # meanwhile, on disk
-                job.wholes.remove(best)
+                job.full_attempts.remove(best)
             else:
-                self._rendered(job, record)
+                self._finish_rendered(job, record)
                 return
-        attempts = job.first + self.rules.tries
+        attempts = job.first_attempt + self.rules.tries
         self.store.give_up(Flag(key, tuple(job.faults), attempts))
         self.result.flags[key] = tuple(job.faults)
         self._finish(job)
@@ -617,16 +635,18 @@ class _Loop:
         self.scheduler.done(job.step.key)
 
 
-def _scheduler(todo: Mapping[str, Step]) -> Scheduler:
+def _make_scheduler(todo: Mapping[str, Step]) -> Scheduler:
     return Scheduler({key: Task(key, step.parent, step.expected) for key, step in todo.items()})
 
 
-def usual_of(steps: Iterable[Step], current: Callable[[Step], Record | None]) -> dict[str, Usual]:
-    """What the current takes of each voice measure, those that are good."""
-    found: dict[str, Usual] = {}
+def collect_stats(
+    steps: Iterable[Step], current: Callable[[Step], Record | None]
+) -> dict[str, SpeakerStats]:
+    """Returns the levels and paces of the good current takes, by speaker."""
+    stats_by_speaker: dict[str, SpeakerStats] = {}
     for step in steps:
         record = current(step)
         if record and not record.faults:
-            usual = found.setdefault(step.voice.speaker, Usual())
-            usual.add(record.level, record.figures.get("ratio", 0.0))
-    return found
+            speaker_stats = stats_by_speaker.setdefault(step.voice.speaker, SpeakerStats())
+            speaker_stats.add(record.level, record.figures.get("ratio", 0.0))
+    return stats_by_speaker

@@ -1,4 +1,4 @@
-"""What an engine is asked for a step, and the record of what it answered."""
+"""Makes the requests to engines for a step, and the records of their answers."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ that ends in a long silence invites another."""
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a take must pass, and how often it is tried."""
+    """Limits of a take, and the number of tries."""
 
     tries: int = 3
-    """Of a whole chunk, and of each of its halves."""
+    """Tries of a whole chunk, and of each of its halves."""
     loudness: float = 8.0
     """dB that a take may lie from its speaker's median."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Whole:
-    """A try of a whole chunk that can be heard; the store has it."""
+class FullAttempt:
+    """An audible try of a whole chunk, kept in the store."""
 
     badness: float
     number: int
     prompted_by: str | None = field(compare=False)
     keep: Callable[[Record], None] = field(default=lambda record: None, compare=False)
-    """Keeps what was heard in it, if it becomes the take."""
+    """Stores its transcript, if it becomes the take."""
 
 
 @dataclass(frozen=True, slots=True)
-class Half:
-    """A try of a half that can be heard."""
+class PartialAttempt:
+    """An audible try of a part of a chunk."""
 
     badness: float
     attempt: int
@@ -57,39 +57,41 @@ class Half:
 
 @dataclass(slots=True)
 class StepJob:
-    """A step on its way: its parts (one, or two halves), and the part in the engine."""
+    """A step in progress: its parts (one, or two halves), and the state of the present part."""
 
     step: Step
     parts: tuple[str, ...]
     began: float
     attempt: int = 0
-    first: int = 0
-    """Attempt that it began with: one that was given up before draws other noise."""
+    first_attempt: int = 0
+    """The first attempt of this run: a step that was given up before needs other noise."""
     tries: int = 0
     prompted_by: str | None = None
     prompt: Prompt | None = None
     reference: Reference | None = None
     done: list[Speech] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    """Of all its tries."""
-    wholes: list[Whole] = field(default_factory=list)
-    half: Half | None = None
-    """The least bad try of the half that is in the engine."""
+    """Faults of all tries."""
+    full_attempts: list[FullAttempt] = field(default_factory=list)
+    best_half: PartialAttempt | None = None
+    """The least bad try of the present half."""
     badness: float = 0.0
-    """Of the halves that are done."""
+    """Severity of the faults of the finished halves."""
     doubts: tuple[str, ...] = ()
-    """Their faults."""
+    """Faults of the finished halves."""
 
-    def best(self) -> Whole | None:
-        """The least bad try of the whole; what continued a take that has gone does not count."""
-        fitting = (one for one in self.wholes if one.prompted_by == self.prompted_by)
+    def best(self) -> FullAttempt | None:
+        """Returns the least bad full attempt among those that continued the current prompt."""
+        fitting = (
+            attempt for attempt in self.full_attempts if attempt.prompted_by == self.prompted_by
+        )
         return min(fitting, default=None)
 
 
 def prompt_of(
     store: Store, key: str, take: Record, expected: float, engine: Engine
 ) -> Prompt | None:
-    """A take as prompt of the next chunk; None where both would outlast the engine's horizon.
+    """Makes a take the prompt of the next chunk; None where both exceed the engine's context.
 
     Raises DamagedTake.
     """
@@ -97,31 +99,33 @@ def prompt_of(
         return None
 
     def samples() -> audio.Samples:
-        sound, rate = store.read(key)
-        stop = min(len(sound), take.stop + round(PROMPT_REST * rate))
+        take_samples, rate = store.read(key)
+        stop = min(len(take_samples), take.stop + round(PROMPT_REST * rate))
         if not take.prompt_text:
-            return sound[:stop]
-        return sound[max(0, stop - round(take.prompt_seconds * rate)) : stop]  # its last half
+            return take_samples[:stop]
+        return take_samples[
+            max(0, stop - round(take.prompt_seconds * rate)) : stop
+        ]  # its last half
 
     return Prompt(take.prompt_text or take.text, samples, store.state(key))
 
 
 def request_for(job: StepJob, engine: Engine) -> Request:
-    step, part = job.step, len(job.done)
+    step, part_index = job.step, len(job.done)
     prompt, expected = job.prompt, step.expected
     if len(job.parts) > 1:
-        expected *= len(job.parts[part]) / max(1, sum(map(len, job.parts)))
-        if part and takes_prompt(engine, step.mode) and not job.doubts:
-            prompt = prompt_after(job.done[-1], job.parts[part - 1], engine)
+        expected *= len(job.parts[part_index]) / max(1, sum(map(len, job.parts)))
+        if part_index and takes_prompt(engine, step.mode) and not job.doubts:
+            prompt = prompt_after(job.done[-1], job.parts[part_index - 1], engine)
     return request_of(
-        step, engine, job.parts[part], expected, prompt, job.reference, attempt=job.attempt
+        step, engine, job.parts[part_index], expected, prompt, job.reference, attempt=job.attempt
     )
 
 
-def prompt_after(before: Speech, text: str, engine: Engine) -> Prompt:
-    """What was just said, as prompt of what comes after."""
-    sound = before.samples[: rest(before.samples, engine.sample_rate)]
-    return Prompt(text, lambda: sound, rested(before, engine))
+def prompt_after(speech: Speech, text: str, engine: Engine) -> Prompt:
+    """Makes an answer the prompt of the next part."""
+    prompt_samples = speech.samples[: prompt_end(speech.samples, engine.sample_rate)]
+    return Prompt(text, lambda: prompt_samples, prompt_state(speech, engine))
 
 
 def request_of(
@@ -136,11 +140,11 @@ def request_of(
     seed: int | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Request:
-    """What the engine is asked for: a step's text or a part of it, with what is there to go on.
+    """Makes the request for a step's text or a part of it, with its prompt and reference.
 
     `seed` and `parameters` stand in for the step's own.
     """
-    # a step whose parent was given up starts a chain of its own
+    # a step whose parent was given up starts a new chain
     style = None if prompt else step.style or step.chunk.style or step.voice.style
     return Request(
         key=step.key,
@@ -152,14 +156,14 @@ def request_of(
         seed=step.seed if seed is None else seed,
         attempt=attempt,
         expected=expected,
-        mode=_mode(step, engine, prompt, reference, style, expected),
+        mode=_choose_mode(step, engine, prompt, reference, style, expected),
         reference=reference,
         prompt=prompt,
         pronunciations=step.utterance.spoken.pronunciations,
     )
 
 
-def _mode(
+def _choose_mode(
     step: Step,
     engine: Engine,
     prompt: Prompt | None,
@@ -184,7 +188,7 @@ def examined(
     level: float | None = None,
     pace: float | None = None,
 ) -> checks.Verdict:
-    """What the checks say of an answer; `level` and `pace` are the speaker's medians."""
+    """Checks an answer; `level` and `pace` are the speaker's medians."""
     return checks.examine(
         speech.samples,
         engine.sample_rate,
@@ -202,20 +206,20 @@ def examined(
 
 
 def sound_of(speech: Speech, request: Request, engine: Engine) -> SpokenSound:
-    """An answer as who listens is given it."""
+    """Returns an answer in the form that recognition takes."""
     return SpokenSound(speech.samples, engine.sample_rate, request.text, request.language)
 
 
 def record_of(
     key: str, request: Request, speech: Speech, verdict: checks.Verdict, engine: Engine
 ) -> Record:
-    """The record of one answer to one request, as it is."""
+    """Returns the record of one unaltered answer."""
     rate = engine.sample_rate
     start, stop = audio.speech_bounds(speech.samples, rate)
-    state = rested(speech, engine)
-    held = len(speech.samples)
+    state = prompt_state(speech, engine)
+    prompt_length = len(speech.samples)
     if state is not None and speech.state is not None:
-        held = round(held * len(state) / max(1, len(speech.state)))
+        prompt_length = round(prompt_length * len(state) / max(1, len(speech.state)))
     reference = request.reference
     return Record(
         key=key,
@@ -236,7 +240,7 @@ def record_of(
         faults=tuple(map(str, verdict.faults)),
         engine=engine.name,
         text=request.text,
-        prompt_seconds=round(held / rate, 3),
+        prompt_seconds=round(prompt_length / rate, 3),
         words=timing.packed(
             told.spoken_words(
                 request.text,
@@ -257,7 +261,7 @@ def keep_try(
     engine: Engine,
     prompted_by: str | None = None,
 ) -> tuple[int, Record] | None:
-    """An answer kept as a try of its step, with its number; None where nobody could hear it.
+    """Stores an answer as a try; returns its number and record, or None for an inaudible answer.
 
     Raises StorageError.
     """
@@ -267,32 +271,32 @@ def keep_try(
         record_of(request.key, request, speech, verdict, engine), prompted_by=prompted_by
     )
     samples = np.clip(speech.samples, -1.0, 1.0)
-    return store.put_try(record, samples, rested(speech, engine)), record
+    return store.put_try(record, samples, prompt_state(speech, engine)), record
 
 
-def rested(speech: Speech, engine: Engine) -> State | None:
-    """A take's state as far as a prompt should go."""
+def prompt_state(speech: Speech, engine: Engine) -> State | None:
+    """Returns the part of a take's state that a prompt should contain."""
     if speech.state is None or not len(speech.state):
         return speech.state
     frame = len(speech.samples) / len(speech.state)
-    last = math.ceil(rest(speech.samples, engine.sample_rate) / frame)
+    last = math.ceil(prompt_end(speech.samples, engine.sample_rate) / frame)
     return speech.state[: max(1, last)]
 
 
-def rest(samples: audio.Samples, rate: int) -> int:
-    """Where a prompt ends: at a short rest after its speech."""
+def prompt_end(samples: audio.Samples, rate: int) -> int:
+    """Returns the sample at which a prompt ends: a short rest after its speech."""
     _, stop = audio.speech_bounds(samples, rate)
     return stop + round(PROMPT_REST * rate)
 
 
-def closed(text: str) -> str:
-    """A first half that broke off at a comma ends on a full stop: engines clip other endings."""
+def close_sentence(text: str) -> str:
+    """Ends a first half with a full stop: engines clip other endings."""
     text = text.rstrip(",;:，；：、، ")
     return text if text.endswith((".", "!", "?", "。", "！", "？", "…")) else f"{text}."
 
 
-def joined(parts: Sequence[Speech], rate: int) -> audio.Samples:
-    """One take from its halves, with a short silence between."""
+def join_parts(parts: Sequence[Speech], rate: int) -> audio.Samples:
+    """Joins the halves of a take, with a short silence between them."""
     if len(parts) == 1:
         return parts[0].samples
     gap = np.zeros(round(HALVES_GAP * rate), np.float32)
@@ -303,13 +307,13 @@ def joined(parts: Sequence[Speech], rate: int) -> audio.Samples:
     return np.concatenate(pieces[:-1])
 
 
-def places(parts: Sequence[Speech], rate: int) -> list[float]:
-    """By how many seconds each part lies later in their take than in itself; may be below 0."""
+def part_offsets(parts: Sequence[Speech], rate: int) -> list[float]:
+    """Returns the seconds to add to times within each part to get times in the take."""
     if len(parts) == 1:
         return [0.0]
-    found, at = [], 0
+    offsets, position = [], 0
     for part in parts:
         start, stop = audio.speech_bounds(part.samples, rate)
-        found.append((at - start) / rate)
-        at += stop - start + round(HALVES_GAP * rate)
-    return found
+        offsets.append((position - start) / rate)
+        position += stop - start + round(HALVES_GAP * rate)
+    return offsets

@@ -1,8 +1,7 @@
-"""Which steps are ready; no arrays, no I/O.
+"""Decides which steps are ready. No arrays, no I/O.
 
-Steps form chains (a step waits for its parent). Ready steps are given out by the longest speech
-that still hangs on them, so that a book does not end in one long chain; where nothing waits for
-anything, in reading order.
+Steps form chains (a step waits for its parent). The ready step with the longest remaining chain
+goes first, so that a book does not end in one long chain; without chains, in reading order.
 """
 
 from __future__ import annotations
@@ -31,46 +30,48 @@ class Scheduler:
         self._remaining: dict[str, float] = {}
         self._ready: list[tuple[float, int, str]] = []
         self._order = {key: i for i, key in enumerate(tasks)}
-        self._left = set(tasks)
+        self._unfinished = set(tasks)
         self._seconds = {key: task.seconds for key, task in tasks.items()}
-        self._unasked = sum(self._seconds.values())
+        self._unasked_seconds = sum(self._seconds.values())
         for task in tasks.values():
             if task.parent in tasks:
                 self._children.setdefault(task.parent or "", []).append(task.key)
         for key in reversed(list(tasks)):  # parents stand before their children
-            below = max((self._remaining[c] for c in self._children.get(key, ())), default=0.0)
-            self._remaining[key] = tasks[key].seconds + below
+            longest_child = max(
+                (self._remaining[c] for c in self._children.get(key, ())), default=0.0
+            )
+            self._remaining[key] = tasks[key].seconds + longest_child
         for task in tasks.values():
             if task.parent not in tasks:
                 self._push(task.key)
 
     def take(self) -> str | None:
-        """The next ready task, or None while all that is left waits for others."""
+        """Returns the next ready task, or None while all remaining tasks wait for others."""
         if not self._ready:
             return None
         key = heapq.heappop(self._ready)[2]
-        self._unasked -= self._seconds[key]
+        self._unasked_seconds -= self._seconds[key]
         return key
 
     def put_back(self, key: str) -> None:
-        """A task that was given out and must be given out again, before others."""
-        self._unasked += self._seconds[key]
+        """Puts a task back, to be given out again before all others."""
+        self._unasked_seconds += self._seconds[key]
         heapq.heappush(self._ready, (float("-inf"), self._order[key], key))
 
     def ahead(self, key: str) -> Ahead:
-        """What there is to do after a task that was given out."""
-        return Ahead(self._remaining[key] - self._seconds[key], max(0.0, self._unasked))
+        """Returns the work that remains after a task that was given out."""
+        return Ahead(self._remaining[key] - self._seconds[key], max(0.0, self._unasked_seconds))
 
     def done(self, key: str) -> None:
-        """A task has ended, well or given up: its children are ready."""
-        self._left.discard(key)
+        """Marks a task as finished or given up: its children become ready."""
+        self._unfinished.discard(key)
         for child in self._children.get(key, ()):
             self._push(child)
 
     @property
     def left(self) -> int:
         """Tasks that have not ended."""
-        return len(self._left)
+        return len(self._unfinished)
 
     def _push(self, key: str) -> None:
         weight = -self._remaining[key] if self._children else 0.0

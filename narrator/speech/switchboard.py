@@ -1,10 +1,10 @@
-"""One session for many who ask: their texts side by side, each one's takes in order.
+"""Serves many clients with one engine session: texts concurrently, takes of a text in order.
 
-An engine speaks in a thread of its own, chunks of all texts at a time. The next slot goes to the
-client who has waited longest, and among its texts to the one that has, so that nobody's long text
-holds up another's sentence. A faulty take is tried again as a render does: other noise, then in two
-halves, then the least bad of what was said. Nothing is stored. Texts and their takes ahead of who
-hears them are bounded. Knows nothing of projects, addresses and formats.
+The engine runs in its own thread and speaks chunks of all texts at once. The next slot goes to the
+client that has waited longest, and among its texts to the one that has waited longest, so that a
+long text never holds up another client's sentence. A faulty take is tried again as in a render:
+other noise, then two halves, then the least bad try. Nothing is stored. The number of texts, and of
+takes ahead of the listener, is bounded. Knows nothing of projects, addresses and formats.
 """
 
 from __future__ import annotations
@@ -27,50 +27,50 @@ from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
 from narrator.sound import audio
 from narrator.speech import checks
 from narrator.speech.plan import Step
-from narrator.speech.render import UNHEARD
+from narrator.speech.render import INAUDIBLE_FAULTS
 from narrator.speech.requests import (
-    Half,
+    PartialAttempt,
     Rules,
     StepJob,
-    closed,
+    close_sentence,
     examined,
-    joined,
+    join_parts,
     prompt_after,
     request_for,
 )
 from narrator.text.chunks import halve
 
 MOST = 128
-"""Texts that are spoken or wait at a time."""
+"""Texts that may be active or waiting at a time."""
 AHEAD = 4
-"""Chunks of a text that may be spoken, or ready, before who hears it has taken them."""
+"""Chunks of a text that may be in progress or ready before the listener has consumed them."""
 RETRY = 60.0
-"""Seconds after which somebody who was refused is asked to come back at the latest."""
+"""Most seconds after which a refused client is asked to come back."""
 
 
 class Full(Exception):
-    """Too many texts wait already."""
+    """Too many texts are waiting already."""
 
     def __init__(self, after: float) -> None:
         self.after = after
-        """Seconds in which there may be room."""
+        """Seconds until there may be room."""
 
 
 class Hearer(Protocol):
-    """Who hears a text; told in the engine's thread, and never to wait there."""
+    """Receives the speech of a text. Called in the engine's thread, and must not block."""
 
     def spoken(self, samples: audio.Samples, faults: Sequence[str]) -> None:
-        """The next chunk, from its first to its last sound, at the engine's rate; one with faults
-        is the least bad of its tries."""
+        """The next chunk, from its first to its last sound, at the engine's rate; a chunk with
+        faults is the least bad of its tries."""
         ...
 
     def ended(self, error: NarratorError | None) -> None:
-        """All is said, or what came in between. Nothing is told after."""
+        """The text is complete, or failed with an error. The last call."""
         ...
 
 
 class TextCall:
-    """A text that is being spoken, and how far it is."""
+    """A text in progress."""
 
     def __init__(
         self,
@@ -82,56 +82,55 @@ class TextCall:
     ) -> None:
         self.client, self.steps, self.reference = client, steps, reference
         self.hearer, self.board = hearer, board
-        self.since = time.monotonic()
-        self.turn = 0
-        """When it was its turn last."""
-        self.begun = self.told = self.taken = 0
-        """Chunks that were begun, told in order, and taken by who hears them."""
-        self.again: deque[_OnWay] = deque()
-        self.made: dict[int, tuple[audio.Samples, Sequence[str]] | NarratorError] = {}
-        """By place, what is ready before one of its own text's that comes first."""
+        self.started_at = time.monotonic()
+        self.last_turn = 0
+        """The clock's value at its last turn."""
+        self.begun_count = self.delivered_count = self.consumed_count = 0
+        """Chunks that were begun, delivered in order, and consumed by the listener."""
+        self.retries: deque[_ChunkJob] = deque()
+        self.ready_takes: dict[int, tuple[audio.Samples, Sequence[str]] | NarratorError] = {}
+        """Takes, or an error, by chunk, that are ready but wait for earlier chunks."""
         self.prompts: dict[int, Prompt | None] = {}
-        """By the place of the chunk that goes on from it."""
+        """Prompts by the index of the chunk that continues them."""
 
     def took(self) -> None:
-        """Who hears it has taken a chunk: another may be begun."""
-        with self.board.news:
-            self.taken += 1
-            self.board.news.notify()
+        """Notes that the listener has consumed a chunk, so another may be begun."""
+        with self.board.changed:
+            self.consumed_count += 1
+            self.board.changed.notify()
 
     def leave(self) -> None:
-        """Nobody hears it any more: what is not in the engine yet is not spoken, and what is, is
-        not told."""
+        """Cancels the text: chunks outside the engine are dropped, chunks in it not delivered."""
         self.board.drop(self)
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is anything of it that the engine could speak now."""
-        if self.again:
+        """Whether it has a chunk that the engine could speak now."""
+        if self.retries:
             return True
-        place = self.begun
-        if place >= len(self.steps) or place >= self.taken + AHEAD:
+        place = self.begun_count
+        if place >= len(self.steps) or place >= self.consumed_count + AHEAD:
             return False
         return self.steps[place].parent is None or place in self.prompts
 
 
 @dataclass(slots=True, eq=False)
-class _OnWay:
-    """A chunk between call and take."""
+class _ChunkJob:
+    """A chunk in progress."""
 
     call: TextCall
     place: int
     job: StepJob
     key: str
-    whole: Half | None = None
-    """The least bad try of all of it."""
+    best_full: PartialAttempt | None = None
+    """The least bad try of the whole chunk."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
-    """What the checks made of an answer."""
+class _CheckedAnswer:
+    """An answer of the engine with the verdict of the checks."""
 
-    chunk: _OnWay
+    chunk: _ChunkJob
     request: Request
     speech: Speech | None
     verdict: checks.Verdict | None
@@ -139,66 +138,66 @@ class _Tried:
 
 
 class Switchboard:
-    """The texts that are being spoken, and the thread of the engine that speaks them."""
+    """The texts in progress, and the thread of the engine that speaks them."""
 
     def __init__(self, engine: Engine, most: int = MOST) -> None:
         self.engine, self.most = engine, most
-        self.news = threading.Condition()
+        self.changed = threading.Condition()
         self._rules = Rules()
         self._calls: list[TextCall] = []
-        self._turns: dict[str, int] = {}
-        """When it was a client's turn last."""
+        self._last_turns: dict[str, int] = {}
+        """The clock's value at each client's last turn."""
         self._clock = self._number = 0
-        self._usual = 1.0
-        """Seconds that a text takes, as they have taken of late."""
-        self._flying: dict[str, _OnWay] = {}
-        self._judged: list[Future[_Tried]] = []
+        self._mean_seconds = 1.0
+        """Moving average of the seconds that a text takes."""
+        self._in_engine: dict[str, _ChunkJob] = {}
+        self._judged: list[Future[_CheckedAnswer]] = []
         self._stop = threading.Event()
-        self._trouble: EngineUnavailable | None = None
-        """Why the engine is not there."""
+        self._engine_error: EngineUnavailable | None = None
+        """The reason why the engine is unavailable."""
         self._varies = "seed" in engine.sound_parameters
-        self._up = threading.Event()
+        self._is_started = threading.Event()
         self._thread: threading.Thread | None = None
 
     # -- from any thread ---------------------------------------------------------------------------
 
     def start(self, tell: Callable[[str], None] = quiet) -> None:
-        """Load what speaking needs. Raises EngineUnavailable."""
+        """Loads the engine. Raises EngineUnavailable."""
         self._thread = threading.Thread(target=self._run, args=[tell], name="engine", daemon=True)
         self._thread.start()
-        self._up.wait()
-        if self._trouble:
-            raise self._trouble
+        self._is_started.wait()
+        if self._engine_error:
+            raise self._engine_error
 
     def say(
         self, client: str, steps: Sequence[Step], reference: Reference | None, hearer: Hearer
     ) -> TextCall:
-        """Have a text spoken for a client. Raises Full, EngineUnavailable."""
-        with self.news:
+        """Queues a text of a client. Raises Full, EngineUnavailable."""
+        with self.changed:
             if self._stop.is_set() or self._thread is None or not self._thread.is_alive():
-                raise self._trouble or EngineUnavailable("the engine has stopped")
+                raise self._engine_error or EngineUnavailable("the engine has stopped")
             if self.is_full:
                 raise Full(self.patience)
             call = TextCall(self, client, steps, reference, hearer)
-            self._turns.setdefault(client, 0)
+            self._last_turns.setdefault(client, 0)
             self._calls.append(call)
-            self.news.notify()
+            self.changed.notify()
         return call
 
     def drop(self, call: TextCall) -> bool:
-        """Whether a call was still there; it is gone then."""
-        with self.news:
+        """Removes a call; returns whether it was still present."""
+        with self.changed:
             if call not in self._calls:
                 return False
             self._calls.remove(call)
-            if all(other.client != call.client for other in self._calls):
-                del self._turns[call.client]
-            self.news.notify_all()
+            if all(remaining_call.client != call.client for remaining_call in self._calls):
+                del self._last_turns[call.client]
+            self.changed.notify_all()
             return True
 
     @property
     def count(self) -> int:
-        """Texts that are spoken or wait."""
+        """Number of texts in progress or waiting."""
         return len(self._calls)
 
     @property
@@ -207,21 +206,21 @@ class Switchboard:
 
     @property
     def patience(self) -> float:
-        """Seconds in which there may be room: what a text takes, of late."""
-        return min(max(1.0, self._usual), RETRY)
+        """Seconds until there may be room: the recent average of a text."""
+        return min(max(1.0, self._mean_seconds), RETRY)
 
     @property
     def state(self) -> str:
-        """ "ok", or what keeps it from speaking."""
+        """ "ok", or the reason why it cannot speak."""
         if self._thread is None or not self._thread.is_alive():
             return "stopped"
-        return "ok" if self._trouble is None else str(self._trouble)
+        return "ok" if self._engine_error is None else str(self._engine_error)
 
     def close(self) -> None:
-        """Stop at once; who still hears something is told."""
+        """Stops at once; remaining listeners get an error."""
         self._stop.set()
-        with self.news:
-            self.news.notify_all()
+        with self.changed:
+            self.changed.notify_all()
         if self._thread is not None:
             self._thread.join()
 
@@ -232,10 +231,10 @@ class Switchboard:
         try:
             while not self._stop.is_set():
                 try:
-                    self._serve(tell, judges)
+                    self._run_session(tell, judges)
                 except EngineUnavailable as error:
-                    self._trouble = error
-                    if not self._up.is_set():
+                    self._engine_error = error
+                    if not self._is_started.is_set():
                         return
                     self._end_all(error)
                     self._await_calls()  # then it is begun anew
@@ -243,56 +242,56 @@ class Switchboard:
             judges.shutdown(wait=True, cancel_futures=True)
             self._stop.set()
             self._end_all(EngineUnavailable("the engine has stopped"))
-            self._up.set()
+            self._is_started.set()
 
-    def _serve(self, tell: Callable[[str], None], judges: ThreadPoolExecutor) -> None:
-        """One session, as long as it lives."""
+    def _run_session(self, tell: Callable[[str], None], judges: ThreadPoolExecutor) -> None:
+        """Runs one session until it ends."""
         with closing(self.engine.start(tell)) as session:
-            self._trouble = None
-            self._up.set()
+            self._engine_error = None
+            self._is_started.set()
             for request, outcome in speak(
                 session, self._requests(), tick=self._tick, cancel=self._stop
             ):
-                chunk = self._flying.pop(request.key)
+                chunk = self._in_engine.pop(request.key)
                 judging = judges.submit(self._judge, chunk, request, outcome)
                 judging.add_done_callback(self._hand_back)
 
     def _await_calls(self) -> None:
-        with self.news:
-            self.news.wait_for(lambda: self._calls or self._stop.is_set())
+        with self.changed:
+            self.changed.wait_for(lambda: self._calls or self._stop.is_set())
 
     def _end_all(self, error: NarratorError) -> None:
-        self._flying.clear()
+        self._in_engine.clear()
         for call in list(self._calls):
             self._end(call, error)
 
     def _end(self, call: TextCall, error: NarratorError | None) -> None:
         if self.drop(call):
-            self._usual += 0.2 * (time.monotonic() - call.since - self._usual)
+            self._mean_seconds += 0.2 * (time.monotonic() - call.started_at - self._mean_seconds)
             call.hearer.ended(error)
 
     def _requests(self) -> Iterator[Request | None]:
         while True:
-            with self.news:
-                chunk = self._next()
+            with self.changed:
+                chunk = self._next_chunk()
             if chunk is None:
                 yield None
                 continue
-            self._flying[chunk.key] = chunk
+            self._in_engine[chunk.key] = chunk
             yield replace(request_for(chunk.job, self.engine), key=chunk.key)
 
-    def _next(self) -> _OnWay | None:
-        """Of whom it is the turn."""
+    def _next_chunk(self) -> _ChunkJob | None:
+        """Returns the next chunk of the call whose turn it is."""
         ready = [call for call in self._calls if call.is_ready]
         if not ready:
             return None
-        call = min(ready, key=lambda call: (self._turns[call.client], call.turn))
+        call = min(ready, key=lambda call: (self._last_turns[call.client], call.last_turn))
         self._clock += 1
-        self._turns[call.client] = call.turn = self._clock
-        if call.again:
-            return call.again.popleft()
-        place, step = call.begun, call.steps[call.begun]
-        call.begun += 1
+        self._last_turns[call.client] = call.last_turn = self._clock
+        if call.retries:
+            return call.retries.popleft()
+        place, step = call.begun_count, call.steps[call.begun_count]
+        call.begun_count += 1
         self._number += 1
         job = StepJob(
             step,
@@ -301,28 +300,28 @@ class Switchboard:
             prompt=call.prompts.pop(place, None),
             reference=call.reference,
         )
-        return _OnWay(call, place, job, f"said {self._number}")
+        return _ChunkJob(call, place, job, f"said {self._number}")
 
     def _tick(self) -> None:
-        """What was judged goes on; without anything to do, wait for it."""
-        with self.news:
-            self.news.wait_for(self._has_work)
+        """Handles checked answers; waits while there is nothing to do."""
+        with self.changed:
+            self.changed.wait_for(self._has_work)
             judged, self._judged = self._judged, []
-        for one in judged:
-            tried = one.result()
-            if tried.chunk.call in self._calls:
-                self._go_on(tried)
+        for future in judged:
+            checked = future.result()
+            if checked.chunk.call in self._calls:
+                self._handle_checked(checked)
 
     def _has_work(self) -> bool:
         return bool(
-            self._flying
+            self._in_engine
             or self._judged
             or self._stop.is_set()
             or any(call.is_ready for call in self._calls)
         )
 
-    def _go_on(self, tried: _Tried) -> None:
-        chunk, speech, verdict = tried.chunk, tried.speech, tried.verdict
+    def _handle_checked(self, checked: _CheckedAnswer) -> None:
+        chunk, speech, verdict = checked.chunk, checked.speech, checked.verdict
         if speech is not None and verdict is not None and not verdict.faults:
             self._accept(chunk, speech, verdict)
             return
@@ -330,106 +329,118 @@ class Switchboard:
             self._remember(chunk, speech, verdict)
             chunk.job.faults += map(str, verdict.faults)
         else:
-            chunk.job.faults.append(f"engine: {tried.failure}")
+            chunk.job.faults.append(f"engine: {checked.failure}")
         chunk.job.attempt += 1
         if (self._varies or speech is None) and chunk.job.attempt < self._rules.tries:
             self._put_back(chunk)
-        elif len(chunk.job.parts) == 1 and (halves := _halves(chunk.job.step)):
+        elif len(chunk.job.parts) == 1 and (halves := _split_halves(chunk.job.step)):
             chunk.job.parts, chunk.job.attempt = halves, 0
             self._put_back(chunk)
         else:
             self._make_do(chunk)
 
-    def _remember(self, chunk: _OnWay, speech: Speech, verdict: checks.Verdict) -> None:
-        """The least bad try that can be heard, of the whole or of this half."""
-        if any(fault.kind in UNHEARD for fault in verdict.faults):
+    def _remember(self, chunk: _ChunkJob, speech: Speech, verdict: checks.Verdict) -> None:
+        """Keeps the least bad audible try of the whole chunk, or of its present half."""
+        if any(fault.kind in INAUDIBLE_FAULTS for fault in verdict.faults):
             return
-        found = Half(checks.badness(verdict), chunk.job.attempt, speech, verdict)
+        attempt = PartialAttempt(checks.badness(verdict), chunk.job.attempt, speech, verdict)
         if len(chunk.job.parts) == 1:
-            chunk.whole = min(filter(None, (chunk.whole, found)), key=lambda one: one.badness)
+            chunk.best_full = min(
+                filter(None, (chunk.best_full, attempt)), key=lambda one: one.badness
+            )
         else:
-            others = filter(None, (chunk.job.half, found))
-            chunk.job.half = min(others, key=lambda one: one.badness)
+            attempts = filter(None, (chunk.job.best_half, attempt))
+            chunk.job.best_half = min(attempts, key=lambda one: one.badness)
 
-    def _make_do(self, chunk: _OnWay) -> None:
-        """As a render does: the least bad half, as long as both are better than any whole."""
-        job, half, whole = chunk.job, chunk.job.half, chunk.whole
-        if half and (whole is None or job.badness + half.badness < whole.badness):
-            self._accept(chunk, half.speech, half.verdict)
-        elif whole:
-            self._made(chunk, [whole.speech], [str(fault) for fault in whole.verdict.faults])
+    def _make_do(self, chunk: _ChunkJob) -> None:
+        """Settles as a render does: for halves if both are better than any full attempt."""
+        job, best_half, best_full = chunk.job, chunk.job.best_half, chunk.best_full
+        if best_half and (best_full is None or job.badness + best_half.badness < best_full.badness):
+            self._accept(chunk, best_half.speech, best_half.verdict)
+        elif best_full:
+            self._finish_chunk(
+                chunk, [best_full.speech], [str(fault) for fault in best_full.verdict.faults]
+            )
         else:
-            why = "; ".join(dict.fromkeys(job.faults))
-            chunk.call.made[chunk.place] = EngineFailure(f"this could not be spoken: {why}")
-            chunk.call.begun = len(chunk.call.steps)  # nothing after it is of use
-            self._tell(chunk.call)
+            reasons = "; ".join(dict.fromkeys(job.faults))
+            chunk.call.ready_takes[chunk.place] = EngineFailure(
+                f"this could not be spoken: {reasons}"
+            )
+            chunk.call.begun_count = len(chunk.call.steps)  # nothing after it is needed
+            self._deliver_ready(chunk.call)
 
-    def _accept(self, chunk: _OnWay, speech: Speech, verdict: checks.Verdict) -> None:
+    def _accept(self, chunk: _ChunkJob, speech: Speech, verdict: checks.Verdict) -> None:
         job = chunk.job
         job.done.append(speech)
         job.badness += checks.badness(verdict)
         job.doubts += tuple(map(str, verdict.faults))
-        job.half = None
+        job.best_half = None
         if len(job.done) < len(job.parts):
             job.attempt = 0
             self._put_back(chunk)
         else:
-            self._made(chunk, job.done, job.doubts)
+            self._finish_chunk(chunk, job.done, job.doubts)
 
-    def _put_back(self, chunk: _OnWay) -> None:
-        with self.news:
-            chunk.call.again.append(chunk)
+    def _put_back(self, chunk: _ChunkJob) -> None:
+        with self.changed:
+            chunk.call.retries.append(chunk)
 
-    def _made(self, chunk: _OnWay, parts: Sequence[Speech], faults: Sequence[str]) -> None:
-        """A chunk has its take: it is told when all before it are."""
+    def _finish_chunk(
+        self, chunk: _ChunkJob, parts: Sequence[Speech], faults: Sequence[str]
+    ) -> None:
+        """Stores a chunk's take, to be delivered after all earlier ones."""
         call, rate = chunk.call, self.engine.sample_rate
-        samples = np.clip(joined(parts, rate), -1.0, 1.0)
+        samples = np.clip(join_parts(parts, rate), -1.0, 1.0)
         start, stop = audio.speech_bounds(samples, rate)
         if len(parts) == 1:
             samples = samples[start:stop]
-        with self.news:
-            call.made[chunk.place] = (samples, tuple(dict.fromkeys(faults)))
-            self._prompt(chunk, parts[-1], faults)
-        self._tell(call)
+        with self.changed:
+            call.ready_takes[chunk.place] = (samples, tuple(dict.fromkeys(faults)))
+            self._set_next_prompt(chunk, parts[-1], faults)
+        self._deliver_ready(call)
 
-    def _tell(self, call: TextCall) -> None:
-        """What is ready, in order; an error in its place."""
-        while (ready := call.made.pop(call.told, None)) is not None:
+    def _deliver_ready(self, call: TextCall) -> None:
+        """Delivers the takes that are ready, in order; an error ends the call."""
+        while (ready := call.ready_takes.pop(call.delivered_count, None)) is not None:
             if isinstance(ready, NarratorError):
                 self._end(call, ready)
                 return
-            call.told += 1
+            call.delivered_count += 1
             call.hearer.spoken(*ready)
-        if call.told == len(call.steps):
+        if call.delivered_count == len(call.steps):
             self._end(call, None)
 
-    def _prompt(self, chunk: _OnWay, last: Speech, faults: Sequence[str]) -> None:
-        """What the chunk after goes on from; a doubtful take prompts nobody."""
-        call, after = chunk.call, chunk.place + 1
-        if after >= len(call.steps) or call.steps[after].parent is None:
+    def _set_next_prompt(
+        self, chunk: _ChunkJob, last_speech: Speech, faults: Sequence[str]
+    ) -> None:
+        """Sets the prompt of the next chunk; a doubtful take is no prompt."""
+        call, next_index = chunk.call, chunk.place + 1
+        if next_index >= len(call.steps) or call.steps[next_index].parent is None:
             return
         text = chunk.job.parts[-1] if len(chunk.job.done) > 1 else chunk.job.step.text
-        seconds = len(last.samples) / self.engine.sample_rate
-        fits = seconds + call.steps[after].expected <= self.engine.max_context_seconds
-        good = fits and not faults
-        call.prompts[after] = prompt_after(last, text, self.engine) if good else None
+        seconds = len(last_speech.samples) / self.engine.sample_rate
+        fits = seconds + call.steps[next_index].expected <= self.engine.max_context_seconds
+        is_usable = fits and not faults
+        call.prompts[next_index] = (
+            prompt_after(last_speech, text, self.engine) if is_usable else None
+        )
 
-    # -- in the judges' ----------------------------------------------------------------------------
+    # -- in the checking threads -------------------------------------------------------------------
 
-    def _judge(self, chunk: _OnWay, request: Request, outcome: Outcome) -> _Tried:
-        tried = partial(_Tried, chunk, request)
+    def _judge(self, chunk: _ChunkJob, request: Request, outcome: Outcome) -> _CheckedAnswer:
+        make_checked = partial(_CheckedAnswer, chunk, request)
         if outcome.speech is None:
-            return tried(None, None, outcome.failure)
+            return make_checked(None, None, outcome.failure)
         verdict = examined(outcome.speech, request, self.engine, self._rules)
-        return tried(outcome.speech, verdict, None)
+        return make_checked(outcome.speech, verdict, None)
 
-    def _hand_back(self, judged: Future[_Tried]) -> None:
-        if not judged.cancelled():
-            with self.news:
-                self._judged.append(judged)
-                self.news.notify()
+    def _hand_back(self, future: Future[_CheckedAnswer]) -> None:
+        if not future.cancelled():
+            with self.changed:
+                self._judged.append(future)
+                self.changed.notify()
 
 
-def _halves(step: Step) -> tuple[str, str] | None:
+def _split_halves(step: Step) -> tuple[str, str] | None:
     halves = halve(step.text, step.language)
-    return halves and (closed(halves[0]), halves[1])
+    return halves and (close_sentence(halves[0]), halves[1])

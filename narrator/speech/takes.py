@@ -1,4 +1,4 @@
-"""Which takes of the store belong to a book's steps now, and which of them may be delivered.
+"""Finds the takes in the store that fit a book's steps now, and may be delivered.
 
 Knows the store and what a plan says of its steps; nothing of engines and files.
 """
@@ -14,7 +14,7 @@ from narrator.speech.store import Record, Store
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """A book's takes, as they are in the store at every question."""
+    """A book's takes; every query reads the current state of the store."""
 
     store: Store
     voices: Mapping[str, str | None]
@@ -23,25 +23,25 @@ class Takes:
     """Whether a take that failed its checks is held back."""
 
     def current(self, step: Step) -> Record | None:
-        """The take that is there and fits, good or doubtful."""
+        """Returns the fitting take of a step, good or doubtful, or None."""
         voice = self.voice(step.chunk.speaker)
         return self.take(step.key) if fits(step, self.take, voice) else None
 
     def deliverable(self, step: Step) -> Record | None:
-        """The take that fits and may be delivered now."""
+        """Returns the fitting take of a step if it may be delivered."""
         take = self.current(step)
         return None if take is None or (self.strict and is_doubtful(take, step)) else take
 
     def is_doubtful(self, step: Step) -> bool:
-        """Whether the take failed its checks: it is the least bad of what was said."""
+        """Whether the current take failed its checks, being the least bad of all tries."""
         take = self.current(step)
         return take is not None and is_doubtful(take, step)
 
     def is_given_up(self, step: Step) -> bool:
-        """Whether a step that has nothing to deliver was spoken in vain, or is held back."""
+        """Whether a step with nothing to deliver was given up, or its take is withheld."""
         return self.store.flag(step.key) is not None or self.current(step) is not None
 
-    # -- what a plan asks --------------------------------------------------------------------------
+    # -- queries of a plan ------------------------------------------------------------------------
 
     def take(self, key: str) -> Record | None:
         return self.store.find(key)

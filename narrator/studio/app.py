@@ -27,7 +27,7 @@ from narrator.web.listening import Endpoint
 
 PORT = 4747
 """Taken where it is free, none was named, and the project had none before."""
-_KEPT = "studio.port"
+_PORT_FILE = "studio.port"
 """In `build`: the port of the last studio, so that a page that is open finds the next one."""
 
 
@@ -36,14 +36,14 @@ def listen(address: str, port: int | None, build: Path | None = None) -> Endpoin
 
     Raises UsageError where it cannot be had.
     """
-    return listening.listen(address, (*_last(build), PORT, 0) if port is None else (port,))
+    return listening.listen(address, (*_last_port(build), PORT, 0) if port is None else (port,))
 
 
-def _last(build: Path | None) -> Iterator[int]:
+def _last_port(build: Path | None) -> Iterator[int]:
     """The port of a project's last studio, if it had one that people's programs may have."""
     if build is not None:
         with contextlib.suppress(OSError, ValueError):
-            port = int((build / _KEPT).read_bytes()[:6])
+            port = int((build / _PORT_FILE).read_bytes()[:6])
             if 1024 <= port < 65536:
                 yield port
 
@@ -63,7 +63,7 @@ def served(studio: Studio) -> Iterator[None]:
     """The server at work in a thread, until the block ends."""
     desk, place = studio.desk, studio.place
     with contextlib.suppress(StorageError):
-        files.write(desk.view.project.build / _KEPT, str(place.port).encode())
+        files.write(desk.view.project.build / _PORT_FILE, str(place.port).encode())
     jobs = Jobs(desk)
     routes = [
         *Looking(desk, jobs).routes(),

@@ -14,7 +14,7 @@ from narrator.text import decided
 from narrator.text.decided import NOBODY, Row
 
 _MARKS = " “”‘’„\"'«»‹›「」『』,.;:!?…—–-"
-_LETTERS = 60
+_MAX_LETTERS = 60
 """Of the words that are looked for: rows give no more of a long quotation's beginning."""
 
 
@@ -25,32 +25,32 @@ def sure_of(project: Project, number: int, steps: Sequence[Step]) -> Mapping[str
     if name is None:
         return {}
     rows = decided.read(decided.place_of(project.root / name)).rows
-    return _found(rows, steps) if rows else {}
+    return _certainties(rows, steps) if rows else {}
 
 
-def _found(rows: Sequence[Row], steps: Sequence[Step]) -> dict[str, float]:
+def _certainties(rows: Sequence[Row], steps: Sequence[Step]) -> dict[str, float]:
     starts: list[tuple[int, str]] = []
     text = ""
     for step in steps:
         if not step.with_before:
             starts.append((len(text), step.id))
-            text += f"{_plain(step.chunk.text)} "
-    sure: dict[str, float] = {}
-    at = place = 0
+            text += f"{_collapse_spaces(step.chunk.text)} "
+    certainties: dict[str, float] = {}
+    position = index = 0
     for row in rows:
-        words = _plain(row.words.partition(" … ")[0])[:_LETTERS].strip(_MARKS)
-        found = text.find(words, at) if words else -1
-        if found < 0:
+        words = _collapse_spaces(row.words.partition(" … ")[0])[:_MAX_LETTERS].strip(_MARKS)
+        match_start = text.find(words, position) if words else -1
+        if match_start < 0:
             continue
-        at = found + len(words)
+        position = match_start + len(words)
         if row.by not in ("rule", "model") or row.speaker == NOBODY:
             continue
-        while place + 1 < len(starts) and starts[place + 1][0] <= found:
-            place += 1
-        chunk = starts[place][1]
-        sure[chunk] = min(row.sure, sure.get(chunk, 1.0))
-    return sure
+        while index + 1 < len(starts) and starts[index + 1][0] <= match_start:
+            index += 1
+        chunk = starts[index][1]
+        certainties[chunk] = min(row.sure, certainties.get(chunk, 1.0))
+    return certainties
 
 
-def _plain(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return re.sub(r"\s+", " ", text)

@@ -39,12 +39,12 @@ from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
 from narrator.web import bodies
 
-_SAMPLES = 3
-_SAMPLE = (3.0, 9.0)
+_MAX_SAMPLES = 3
+_SAMPLE_SECONDS = (3.0, 9.0)
 """Seconds of lines that a voice is tried on."""
-_LONGEST = 30.0
+_MAX_SECONDS = 30.0
 """Seconds that are said at once."""
-_MOST_NAMES = 2000
+_MAX_NAMES = 2000
 
 
 class Casting:
@@ -52,8 +52,8 @@ class Casting:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self._speaking, self._judging = threading.Lock(), threading.Lock()
-        self._said: OrderedDict[str, bytes] = OrderedDict()
+        self._speech_lock, self._clip_lock = threading.Lock(), threading.Lock()
+        self._cached_sounds: OrderedDict[str, bytes] = OrderedDict()
         self._names: tuple[Manuscript, dict[str, Any]] | None = None
 
     def routes(self) -> list[Route]:
@@ -70,35 +70,35 @@ class Casting:
     # -- who there is ------------------------------------------------------------------------------
 
     async def cast(self, request: Request) -> Response:
-        def told() -> dict[str, Any]:
+        def cast_row() -> dict[str, Any]:
             view = self.desk.view
             return {
                 "speakers": [
-                    {**line, **_speaker(view, str(line["name"]))}
+                    {**line, **_speaker_row(view, str(line["name"]))}
                     for line in rows.speakers(view.book)
                 ],
-                "presets": [_preset_line(one) for one in presets.list_all(view.project.root)],
+                "presets": [_preset_row(preset) for preset in presets.list_all(view.project.root)],
                 "roles": {
-                    name: list(who.plays)
-                    for name, who in view.project.manifest.speakers.items()
-                    if who.plays
+                    name: list(speaker.plays)
+                    for name, speaker in view.project.manifest.speakers.items()
+                    if speaker.plays
                 },
                 "clones": any(engine.clones for engine in view.book.speaking),
             }
 
-        return JSONResponse(await run_in_threadpool(told))
+        return JSONResponse(await run_in_threadpool(cast_row))
 
     async def preset(self, request: Request) -> Response:
         """A preset's own recording."""
 
-        def made() -> bytes:
+        def read_recording() -> bytes:
             try:
                 path = presets.find(request.path_params["name"], self.desk.view.project.root)
             except UsageError as error:
                 raise NotThere(str(error)) from None
             return sounds.wav(presets.read(path).samples, clips.RATE)
 
-        return Response(await run_in_threadpool(made), media_type="audio/wav")
+        return Response(await run_in_threadpool(read_recording), media_type="audio/wav")
 
     async def names(self, request: Request) -> Response:
         """Words that no list of words knows."""
@@ -109,21 +109,21 @@ class Casting:
         if self._names and self._names[0] is manuscript:
             return self._names[1]
         try:
-            found, without = unknown.unknown(manuscript)
+            unknown_words, missing_languages = unknown.unknown(manuscript)
         except EnvironmentFailed as error:
             return {"words": [], "note": str(error)}
         words = [
             {
-                "word": one.word,
-                "count": one.count,
-                "language": one.language,
-                "chunk": one.first.id,
-                "text": one.first.chunk.text,
-                "at": one.at,
+                "word": unknown_word.word,
+                "count": unknown_word.count,
+                "language": unknown_word.language,
+                "chunk": unknown_word.first.id,
+                "text": unknown_word.first.chunk.text,
+                "at": unknown_word.at,
             }
-            for one in found[:_MOST_NAMES]
+            for unknown_word in unknown_words[:_MAX_NAMES]
         ]
-        note = f"no list of words for {', '.join(without)}" if without else ""
+        note = f"no list of words for {', '.join(missing_languages)}" if missing_languages else ""
         self._names = manuscript, {"words": words, "note": note}
         return self._names[1]
 
@@ -131,34 +131,36 @@ class Casting:
 
     async def say(self, request: Request) -> Response:
         """A word in its sentence, said as it would be with a new entry of the lexicon."""
-        asked = await bodies.asked(request)
-        word, spoken = bodies.text(asked, "word", 200), bodies.text(asked, "spoken", 1000)
-        chunk = bodies.text_or_none(asked, "chunk", 40)
-        text = bodies.text_or_none(asked, "text", 2000)
+        body = await bodies.asked(request)
+        word, pronunciation = bodies.text(body, "word", 200), bodies.text(body, "spoken", 1000)
+        chunk = bodies.text_or_none(body, "chunk", 40)
+        text = bodies.text_or_none(body, "text", 2000)
 
-        def made() -> bytes:
+        def make_sound() -> bytes:
             view = self.desk.view
             step = view.step(chunk) if chunk else view.book.steps[0]
-            written = text or (_around(step, word) if chunk else word)
-            said = _spoken(written, step.language, step.chunk.speaker, word, spoken)
-            return self._at_once(view.book.cast[step.chunk.speaker], said, step.language)
+            sentence = text or (_sentence_around(step, word) if chunk else word)
+            spoken_text = _spoken_text(
+                sentence, step.language, step.chunk.speaker, word, pronunciation
+            )
+            return self._quick_sound(view.book.cast[step.chunk.speaker], spoken_text, step.language)
 
-        return Response(await run_in_threadpool(made), media_type="audio/wav")
+        return Response(await run_in_threadpool(make_sound), media_type="audio/wav")
 
     async def audition(self, request: Request) -> Response:
         """A line of the book as the quick voice of a speaker says it."""
-        asked = await bodies.asked(request)
-        name, text = bodies.text(asked, "speaker", 1000), bodies.text(asked, "text", 2000)
+        body = await bodies.asked(request)
+        name, text = bodies.text(body, "speaker", 1000), bodies.text(body, "text", 2000)
 
-        def made() -> bytes:
+        def make_sound() -> bytes:
             view = self.desk.view
             if name not in view.book.cast:
                 raise NotThere("there is no such speaker any more")
             voice = view.book.cast[name]
             language = voice.language or view.project.manifest.language
-            return self._at_once(voice, _spoken(text, language, name), language)
+            return self._quick_sound(voice, _spoken_text(text, language, name), language)
 
-        return Response(await run_in_threadpool(made), media_type="audio/wav")
+        return Response(await run_in_threadpool(make_sound), media_type="audio/wav")
 
     async def auditioned(self, request: Request) -> Response:
         """What the engine of the book said, by the name that its job ended with."""
@@ -172,18 +174,18 @@ class Casting:
 
         return Response(await run_in_threadpool(read), media_type="audio/wav")
 
-    def _at_once(self, voice: Voice, text: str, language: str) -> bytes:
+    def _quick_sound(self, voice: Voice, text: str, language: str) -> bytes:
         """Raises UsageError, UserError, EngineUnavailable."""
         expected = expected_seconds(text, language)
-        if not any(map(str.isalnum, text)) or expected > _LONGEST:
+        if not any(map(str.isalnum, text)) or expected > _MAX_SECONDS:
             raise UsageError("say a sentence or two: there is nothing in this, or too much")
         name = keys.key({"say": text, "voice": voice.speaker, "language": language})
-        with self._speaking:
-            if name not in self._said:
-                self._said[name] = _said_at_once(name, voice, text, language, expected)
-                while len(self._said) > 32:
-                    self._said.popitem(last=False)
-            return self._said[name]
+        with self._speech_lock:
+            if name not in self._cached_sounds:
+                self._cached_sounds[name] = _speak_quickly(name, voice, text, language, expected)
+                while len(self._cached_sounds) > 32:
+                    self._cached_sounds.popitem(last=False)
+            return self._cached_sounds[name]
 
     # -- clips -------------------------------------------------------------------------------------
 
@@ -193,104 +195,113 @@ class Casting:
             path = Path(folder) / "clip"
             await bodies.to_file(request, path, bodies.CLIP_MOST)
             name = request.path_params["name"]
-            return JSONResponse(asdict(await run_in_threadpool(self._kept, name, path)))
+            return JSONResponse(asdict(await run_in_threadpool(self._keep_clip, name, path)))
 
-    def _kept(self, name: str, path: Path) -> ClipAdded:
+    def _keep_clip(self, name: str, path: Path) -> ClipAdded:
         """One at a time: a recording may have ten minutes. Raises UserError, StorageError."""
-        with self._judging:
+        with self._clip_lock:
             return edits.clip_added(self.desk.view.project, name, path.read_bytes())
 
 
 def _quick_engine(language: str) -> tuple[EngineSpec, EngineSettings]:
     """The best engine that says a sentence at once on this machine."""
-    for kind in (ENGINES["kokoro"], ENGINES["draft"]):
-        slots = {"slots": 1} if "slots" in kind.settings.model_fields else {}
-        settings = kind.settings.model_validate(slots)
-        models = kind.model.find(settings, None, lambda what: None) if kind.model else ()
+    for spec in (ENGINES["kokoro"], ENGINES["draft"]):
+        raw_settings = {"slots": 1} if "slots" in spec.settings.model_fields else {}
+        settings = spec.settings.model_validate(raw_settings)
+        models = spec.model.find(settings, None, lambda what: None) if spec.model else ()
         is_here = all(model.path is not None for _, model in models)
-        if is_here and not kind.missing_packages(settings) and kind.speaks(language):
-            return kind, settings
+        if is_here and not spec.missing_packages(settings) and spec.speaks(language):
+            return spec, settings
     return ENGINES["draft"], ENGINES["draft"].settings()
 
 
-def _said_at_once(name: str, voice: Voice, text: str, language: str, expected: float) -> bytes:
-    kind, settings = _quick_engine(language)
-    engine = kind.make(settings, EngineContext(None, Path()), lambda what: None)
+def _speak_quickly(name: str, voice: Voice, text: str, language: str, expected: float) -> bytes:
+    spec, settings = _quick_engine(language)
+    engine = spec.make(settings, EngineContext(None, Path()), lambda what: None)
     if problems := engine.problems({voice.speaker: voice}, [language]):
         raise UserError(problems)
     request = Speaking(name, text, language, voice, None, {}, 0, 0, expected)
     with closing(engine.start()) as session:
         [(_, outcome)] = speak(session, [request])
     if outcome.speech is None:
-        raise UserError(f"{kind.title} could not say this: {outcome.failure}")
+        raise UserError(f"{spec.title} could not say this: {outcome.failure}")
     return sounds.wav(outcome.speech.samples, engine.sample_rate)
 
 
-def _around(step: Step, word: str) -> str:
+def _sentence_around(step: Step, word: str) -> str:
     """The sentence of a chunk that a word stands in."""
-    text, at = step.chunk.text, step.chunk.text.casefold().find(word.casefold())
-    if at < 0:
+    text, position = step.chunk.text, step.chunk.text.casefold().find(word.casefold())
+    if position < 0:
         return word
     for begin, end in sentences(text, step.language):
-        if at < end:
+        if position < end:
             return text[begin:end].strip()
     return word
 
 
-def _spoken(text: str, language: str, speaker: str, word: str = "", spoken: str = "") -> str:
+def _spoken_text(
+    text: str, language: str, speaker: str, word: str = "", pronunciation: str = ""
+) -> str:
     lexicon = Lexicon()
-    if word.strip() and spoken.strip():
+    if word.strip() and pronunciation.strip():
         try:
-            lexicon.add(LexiconEntry(word=word.strip(), say=spoken.strip()))
+            lexicon.add(LexiconEntry(word=word.strip(), say=pronunciation.strip()))
         except ValueError as error:
             raise UsageError(str(error)) from None
     return normalize(text, language=language, speaker=speaker, lexicon=lexicon).text
 
 
-def _speaker(view: View, name: str) -> dict[str, Any]:
-    plan, known = view.book, view.project.speakers[name]
-    own = [step for step in plan.steps if step.chunk.speaker == name]
-    fitting = [step for step in own if _SAMPLE[0] <= step.expected <= _SAMPLE[1]]
+def _speaker_row(view: View, name: str) -> dict[str, Any]:
+    plan, speaker = view.book, view.project.speakers[name]
+    speaker_steps = [step for step in plan.steps if step.chunk.speaker == name]
+    sample_steps = [
+        step for step in speaker_steps if _SAMPLE_SECONDS[0] <= step.expected <= _SAMPLE_SECONDS[1]
+    ]
     return {
         "engine": plan.engines[name].name,
-        "aliases": list(known.aliases),
-        "pronoun": known.pronoun,
-        "voice": _voice(view, name),
+        "aliases": list(speaker.aliases),
+        "pronoun": speaker.pronoun,
+        "voice": _voice_row(view, name),
         "samples": [
-            {"id": step.id, "text": step.chunk.text} for step in (fitting or own)[:_SAMPLES]
+            {"id": step.id, "text": step.chunk.text}
+            for step in (sample_steps or speaker_steps)[:_MAX_SAMPLES]
         ],
-        "casting": _casting(view, name),
+        "casting": _casting_state(view, name),
     }
 
 
-def _casting(view: View, name: str) -> str:
+def _casting_state(view: View, name: str) -> str:
     """Whether a voice is somebody's own recording, was cast, or is not there yet."""
     if view.book.cast[name].reference is not None:
         return "own"
     return "cast" if view.book.voices.contents.get(name) else "uncast"
 
 
-def _voice(view: View, name: str) -> dict[str, Any]:
+def _voice_row(view: View, name: str) -> dict[str, Any]:
     voice, settings = view.book.cast[name], view.project.speakers[name].voice
     preset = settings if isinstance(settings, str) else None
     kind = "preset" if preset else "clip" if voice.reference else "none"
     if kind == "none" and voice.description:
         kind = "description"
     root, path = view.project.root, voice.reference
-    inside = path is not None and path.is_relative_to(root)
+    is_inside = path is not None and path.is_relative_to(root)
     return {
         "kind": kind,
-        "text": rows.voice_said(view.book, name),
+        "text": rows.voice_description(view.book, name),
         "preset": preset,
         "description": voice.description,
-        "reference": path.relative_to(root).as_posix() if path and inside else None,
+        "reference": path.relative_to(root).as_posix() if path and is_inside else None,
         "transcript": voice.transcript,
     }
 
 
-def _preset_line(one: presets.PresetFile) -> Mapping[str, Any]:
-    preset = one.preset
-    line: dict[str, Any] = {"name": one.path.stem, "place": one.place, "trouble": one.trouble}
+def _preset_row(preset_file: presets.PresetFile) -> Mapping[str, Any]:
+    preset = preset_file.preset
+    line: dict[str, Any] = {
+        "name": preset_file.path.stem,
+        "place": preset_file.place,
+        "trouble": preset_file.trouble,
+    }
     if preset:
         line |= {
             "description": preset.description or preset.source,

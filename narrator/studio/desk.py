@@ -1,9 +1,8 @@
-"""The reading of the book that is looked at: one for all that is asked, until something changed.
+"""Holds the current reading of the book, shared by all requests until something changes.
 
 The text is read and planned in the main thread, where a user's slow patterns can be stopped, one
-errand after the other; everything else is asked of the last reading from any thread. It is read
-again when a file of the project changed, or somebody who works on it says so. Knows nothing of
-requests.
+task at a time; everything else queries the last reading, from any thread. The book is read again
+when a file of the project changes, or a job says so. Knows nothing of requests.
 """
 
 from __future__ import annotations
@@ -42,32 +41,32 @@ _T = TypeVar("_T")
 _Stamps = Mapping[Path, tuple[int, int] | None]
 
 LOOK = 1.0
-"""Seconds between two looks at the project's files."""
-_FRESH = 5.0
-"""Seconds after which takes are looked at again, if any was written and nobody said which."""
-_OLD = 60.0
-"""Seconds after which they are anyhow: somebody may have taken a file away."""
-_CLIPS = 60_000
-"""Takes of chapters that are kept laid out: a book of 20 hours has 15,000."""
+"""Seconds between two checks of the project's files."""
+_MIN_TAKES_AGE = 5.0
+"""Seconds after which takes are checked again, if the journal changed without notice."""
+_MAX_TAKES_AGE = 60.0
+"""Seconds after which takes are checked again in any case: a file may have been removed."""
+_MAX_CACHED_CLIPS = 60_000
+"""Most takes in cached chapter sounds: a book of 20 hours has 15,000."""
 
 
 class NotThere(Exception):
-    """What is asked about is not there, or not any more."""
+    """The requested object does not exist, or no longer does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What people noted, and changed, of a book."""
+    """People's notes on a book, and the edits that can be undone."""
 
     flags: Mapping[str, tuple[Pickup, ...]] = field(default_factory=dict)
     """Pickups by chunk."""
     reviewed: frozenset[str] = frozenset()
-    """Keys of steps whose takes were."""
+    """Keys of steps whose takes were reviewed."""
     undo: str | None = None
-    """What would be undone, in words."""
+    """Description of the edit that would be undone."""
     redo: str | None = None
     trouble: str = ""
-    """Why there are none: what they are kept in cannot be read."""
+    """Why there are no notes: their file cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class View:
     can: Mapping[str, object]
     notes: Notes
     trouble: str = ""
-    """Why this is not the project as it lies on the disk: it cannot be read."""
+    """Why this reading is out of date: the project on disk cannot be read."""
 
     @property
     def project(self) -> Project:
@@ -92,7 +91,7 @@ class View:
 
     @property
     def draft(self) -> bool:
-        """Whether all is said by the draft voice."""
+        """Whether the draft voice speaks everything."""
         return all(engine.name == "draft" for engine in self.book.speaking)
 
     def step(self, name: str) -> Step:
@@ -104,27 +103,27 @@ class View:
     def number(self, name: str) -> int:
         """A chapter, counted from 0, by its number. Raises NotThere."""
         is_number = name.isascii() and name.isdecimal() and len(name) < 7
-        place = int(name) - 1 if is_number else -1
-        if not 0 <= place < len(self.book.chapters):
+        index = int(name) - 1 if is_number else -1
+        if not 0 <= index < len(self.book.chapters):
             raise NotThere("there is no such chapter")
-        return place
+        return index
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedChapter:
-    """What is heard of a chapter."""
+    """The sound of a chapter."""
 
     kind: str
     """"mastered", "takes"."""
     bytes: FileBytes | WordsBytes
     timeline: Timeline
     gain: float
-    """dB that were given to the takes on top."""
+    """Additional gain of the takes, in dB."""
     clips: int = 0
 
 
 class Desk:
-    """What is looked at, and what is heard of it."""
+    """The current reading of the book, and the sound of its chapters."""
 
     def __init__(self, path: Path, draft: bool, events: Events) -> None:
         self.path, self.events = path, events
@@ -133,26 +132,25 @@ class Desk:
         self._view: View | None = None
         self._manuscript: Manuscript | None = None
         self._readings = Readings()
-        # Files as they were: of texts (a change reads the book again), of what decides how it
-        # sounds (plans it again), of notes (reads these again). `look` compares them, who reads
-        # sets them.
-        self._stamps: _Stamps = {}
-        self._works: _Stamps = {}
-        self._noted: _Stamps = {}
+        # Stamps of files: of texts (a change reads the book again), of what decides the sound (a
+        # change plans it again), of notes (a change reads them again). `look` compares them.
+        self._text_stamps: _Stamps = {}
+        self._sound_stamps: _Stamps = {}
+        self._note_stamps: _Stamps = {}
         self._version = 0
         self._sounds: OrderedDict[tuple[int, str], PlayedChapter] = OrderedDict()
-        """By chapter and name, the one that was heard last at the end; the oldest go. What is under
-        a name stays what it is."""
-        self._newest: dict[int, tuple[tuple[object, ...], str]] = {}
-        """Chapter -> what its sound was made of, and its name. A new plan clears it, and `touched`
-        that of a chapter."""
-        self._seen: dict[int, tuple[Mapping[str, Seen], _Stamps, float]] = {}
-        """Chapter -> its takes, the journal then, and when: cleared as `_newest`, and looked at
-        again by age."""
+        """By chapter and tag, the most recently heard last; the oldest are dropped. The sound under
+        a tag never changes."""
+        self._newest_sounds: dict[int, tuple[tuple[object, ...], str]] = {}
+        """By chapter: the inputs of its sound, and its tag. Cleared by a new plan, and by `touched`
+        for one chapter."""
+        self._chapter_takes: dict[int, tuple[Mapping[str, Seen], _Stamps, float]] = {}
+        """Takes by chapter, with the journal's stamp and the time: cleared like `_newest_sounds`,
+        and read again by age."""
         self._cache = Cache()
         self._store: Store | None = None
         self._mutex = threading.RLock()
-        self._noting = threading.Lock()
+        self._notes_lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -161,109 +159,110 @@ class Desk:
         assert self._view is not None  # the studio begins with one
         return self._view
 
-    # -- errands -----------------------------------------------------------------------------------
+    # -- tasks in the main thread ------------------------------------------------------------------
 
     def begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Errands are run in this loop, the main thread's."""
+        """Sets the main thread's event loop, which runs all tasks."""
         self._loop = loop
 
-    async def run(self, what: str, action: Callable[[], _T]) -> _T:
-        """What reads text, in the main thread, after what was asked before; `what` is said of it
-        meanwhile. Raises what the action raises."""
+    async def run(self, description: str, action: Callable[[], _T]) -> _T:
+        """Runs an action in the main thread, after earlier ones; pages show its description.
+
+        Raises the errors of the action.
+        """
         assert self._loop is not None
 
         async def errand() -> _T:
-            with self._busy_with(what):
+            with self._busy_with(description):
                 return action()
 
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(errand(), self._loop))
 
-    def later(self, what: str, action: Callable[[], None]) -> None:
-        """The same, for nobody who waits; from any thread."""
+    def later(self, description: str, action: Callable[[], None]) -> None:
+        """Schedules an action in the main thread without waiting; from any thread."""
         assert self._loop is not None
 
         def errand() -> None:
-            with self._busy_with(what):
+            with self._busy_with(description):
                 action()
 
         with contextlib.suppress(RuntimeError):  # the studio has closed meanwhile
             self._loop.call_soon_threadsafe(errand)
 
     @contextlib.contextmanager
-    def _busy_with(self, what: str) -> Iterator[None]:
-        """The pages are told what they may have to wait for."""
-        self._say(what)
+    def _busy_with(self, description: str) -> Iterator[None]:
+        """Shows pages the running task meanwhile."""
+        self._send_busy(description)
         try:
             yield
         finally:
-            self._say(None)
+            self._send_busy(None)
 
-    def _say(self, what: str | None) -> None:
-        self.busy = what
-        self.events.send({"type": "book", "version": self._version, "busy": what})
+    def _send_busy(self, description: str | None) -> None:
+        self.busy = description
+        self.events.send({"type": "book", "version": self._version, "busy": description})
 
     def look(self) -> None:
-        """Read again what has changed on the disk since; in the main thread."""
+        """Reads again the files that have changed on disk; in the main thread."""
         view = self.view
-        if _stamps(_texts(view.project)) != self._stamps:
+        if _read_stamps(_text_files(view.project)) != self._text_stamps:
             with self._busy_with("reading the manuscript"):
                 self.reread()
-        elif _stamps(_works(view.project)) != self._works:
+        elif _read_stamps(_sound_files(view.project)) != self._sound_stamps:
             self.replan()
-        elif _stamps(_notes(view.project)) != self._noted:
+        elif _read_stamps(_note_files(view.project)) != self._note_stamps:
             self.note()
 
     def stamp(self) -> object:
-        """Tells the project's texts as they lie on the disk from what they were."""
-        return _stamps(_texts(self.view.project))
+        """Returns a stamp of the project's texts on disk, to detect changes."""
+        return _read_stamps(_text_files(self.view.project))
 
     def read(self) -> None:
-        """The first reading. Raises NarratorError."""
+        """Reads the project for the first time. Raises NarratorError."""
         self._read()
 
     def reread(self) -> None:
-        """The project as it lies on the disk now; where it cannot be read, the reading before stays
-        and says so."""
+        """Reads the project from disk; on an error the last reading stays and shows the error."""
         try:
             self._read()
         except NarratorError as error:
-            self._stamps = _stamps(_texts(self.view.project))
-            self._troubled(error)
+            self._text_stamps = _read_stamps(_text_files(self.view.project))
+            self._show_error(error)
 
     def replan(self) -> None:
-        """The same text, with takes, pins and voices as they are now."""
+        """Plans the same text again, with current takes, pins and voices."""
         assert self._manuscript is not None
         try:
             self._plan(self._manuscript)
         except NarratorError as error:
-            self._works = _stamps(_works(self.view.project))
-            self._troubled(error)
+            self._sound_stamps = _read_stamps(_sound_files(self.view.project))
+            self._show_error(error)
 
-    def _troubled(self, error: NarratorError) -> None:
-        self._put(replace(self.view, version=self._version + 1, trouble=str(error)))
+    def _show_error(self, error: NarratorError) -> None:
+        self._set_view(replace(self.view, version=self._version + 1, trouble=str(error)))
 
     def look_at(self, draft: bool) -> None:
-        """The draft's takes, or the model's. Raises NarratorError."""
-        before, self.draft = self.draft, draft
+        """Switches between the draft's and the model's takes. Raises NarratorError."""
+        previous_draft, self.draft = self.draft, draft
         assert self._manuscript is not None
         try:
             self._plan(self._manuscript)
         except NarratorError:
-            self.draft = before
+            self.draft = previous_draft
             raise
 
     def _read(self) -> None:
-        before = _stamps(_texts(self._view.project)) if self._view else {}
+        old_stamps = _read_stamps(_text_files(self._view.project)) if self._view else {}
         manuscript = read(self.path, self._readings)
-        # a file that changed while it was read still differs from its stamp, and is read again;
-        # what the book names anew had none before
-        stamps = {**_stamps(_texts(manuscript.project)), **before}
+        # a file that changed during reading still differs from its stamp, and is read again; files
+        # that the book names for the first time had no stamp before
+        stamps = {**_read_stamps(_text_files(manuscript.project)), **old_stamps}
         self._plan(manuscript)
         self._manuscript = manuscript
-        self._stamps = {path: stamps[path] for path in _texts(manuscript.project)}
+        self._text_stamps = {path: stamps[path] for path in _text_files(manuscript.project)}
 
     def _plan(self, manuscript: Manuscript) -> None:
-        works = _stamps(_works(manuscript.project))
+        sound_stamps = _read_stamps(_sound_files(manuscript.project))
         engines = bookengines.engines_for(manuscript.project, draft=self.draft)
         store = self._store
         if store is None or store.root != manuscript.project.takes:
@@ -275,62 +274,68 @@ class Desk:
             manuscript, engines.main, Selection(), engines=engines.own, store=store
         )
         chapters = {
-            number: tuple(own) for number, own in groupby(book.steps, key=lambda step: step.chapter)
+            number: tuple(steps)
+            for number, steps in groupby(book.steps, key=lambda step: step.chapter)
         }
-        self._works, self._noted = works, _stamps(_notes(book.project))
-        self._put(
+        self._sound_stamps, self._note_stamps = (
+            sound_stamps,
+            _read_stamps(_note_files(book.project)),
+        )
+        self._set_view(
             View(
                 version=self._version + 1,
                 book=book,
                 shared=layout.book_sound(book),
                 chapters=chapters,
                 steps={step.id: step for step in book.steps},
-                can=_can(manuscript.project),
+                can=_available_voices(manuscript.project),
                 notes=_read_notes(book),
             )
         )
 
     def note(self) -> None:
-        """Read anew what people have noted; from any thread."""
-        with self._noting:
+        """Reads people's notes again; from any thread."""
+        with self._notes_lock:
             view = self.view
-            stamps = _stamps(_notes(view.project))
+            stamps = _read_stamps(_note_files(view.project))
             notes = _read_notes(view.book)
             with self._mutex:
                 if self.view.book is not view.book:
-                    return  # read anew meanwhile, notes too
-                self._noted = stamps
-                self._put(replace(view, version=self._version + 1, notes=notes))
+                    return  # a newer reading has its own notes
+                self._note_stamps = stamps
+                self._set_view(replace(view, version=self._version + 1, notes=notes))
 
-    def _put(self, view: View) -> None:
+    def _set_view(self, view: View) -> None:
         with self._mutex:
             if self._view is None or self._view.book is not view.book:
-                self._newest.clear()
-                self._seen.clear()
+                self._newest_sounds.clear()
+                self._chapter_takes.clear()
             self._version, self._view = view.version, view
         self.events.send({"type": "book", "version": view.version, "busy": self.busy})
 
     def seen(self, chapter: int) -> Mapping[str, Seen]:
-        """The takes of a chapter, counted from 0, by their chunks."""
+        """Returns the state of a chapter's chunks, by id; the chapter is counted from 0."""
         with self._mutex:
-            view, known = self.view, self._seen.get(chapter)
-        journal = _stamps(iter((view.book.store.root / JOURNAL,)))
-        if known is not None:
-            found, then, when = known
-            if time.monotonic() - when < (_OLD if then == journal else _FRESH):
-                return found
+            view, cached = self.view, self._chapter_takes.get(chapter)
+        journal = _read_stamps(iter((view.book.store.root / JOURNAL,)))
+        if cached is not None:
+            chapter_takes, cached_journal, cached_at = cached
+            if time.monotonic() - cached_at < (
+                _MAX_TAKES_AGE if cached_journal == journal else _MIN_TAKES_AGE
+            ):
+                return chapter_takes
         view.book.store.refresh()
-        found = glance.of(view.book, view.chapters.get(chapter, ()))
+        chapter_takes = glance.of(view.book, view.chapters.get(chapter, ()))
         with self._mutex:
             if self.view.book is view.book:
-                self._seen[chapter] = found, journal, time.monotonic()
-        return found
+                self._chapter_takes[chapter] = chapter_takes, journal, time.monotonic()
+        return chapter_takes
 
     def touched(self, chapter: int) -> None:
-        """Takes of a chapter have come, or gone; it is counted from 0."""
+        """Notes that takes of a chapter, counted from 0, were added or removed."""
         with self._mutex:
-            self._newest.pop(chapter, None)
-            self._seen.pop(chapter, None)
+            self._newest_sounds.pop(chapter, None)
+            self._chapter_takes.pop(chapter, None)
             if not self.view.shared.rate:
                 self._view = replace(self.view, shared=layout.book_sound(self.view.book))
         self.events.send({"type": "chapter", "number": chapter + 1})
@@ -338,93 +343,101 @@ class Desk:
     # -- sound -------------------------------------------------------------------------------------
 
     def sound(self, chapter: int) -> PlayedChapter | None:
-        """What is heard of a chapter now, counted from 0; None where nothing is."""
+        """Returns the current sound of a chapter, counted from 0, or None."""
         view = self.view
         steps = view.chapters.get(chapter, ())
-        seen = self.seen(chapter)
-        stamp = (view.book, seen)
+        chapter_takes = self.seen(chapter)
+        stamp = (view.book, chapter_takes)
         with self._mutex:
-            known = self._newest.get(chapter)
-            if known and all(one is other for one, other in zip(known[0], stamp, strict=True)):
-                return self._kept(chapter, known[1])
-        is_whole = all(one.state in RENDERED for one in seen.values())
-        found = (self._mastered(view, chapter) if is_whole else None) or self._words(view, steps)
-        if found is None:
+            newest = self._newest_sounds.get(chapter)
+            if newest and all(
+                chunk_state is current
+                for chunk_state, current in zip(newest[0], stamp, strict=True)
+            ):
+                return self._cached_sound(chapter, newest[1])
+        is_whole = all(chunk_state.state in RENDERED for chunk_state in chapter_takes.values())
+        played = (self._mastered_sound(view, chapter) if is_whole else None) or self._takes_sound(
+            view, steps
+        )
+        if played is None:
             return None
         with self._mutex:
-            self._newest[chapter] = stamp, found.bytes.tag
-            self._sounds[chapter, found.bytes.tag] = found
-            self._sounds.move_to_end((chapter, found.bytes.tag))
-            while len(self._sounds) > 1 and sum(s.clips for s in self._sounds.values()) > _CLIPS:
-                gone, _ = self._sounds.popitem(last=False)
-                if self._newest.get(gone[0], ((), ""))[1] == gone[1]:
-                    del self._newest[gone[0]]
-        return found
+            self._newest_sounds[chapter] = stamp, played.bytes.tag
+            self._sounds[chapter, played.bytes.tag] = played
+            self._sounds.move_to_end((chapter, played.bytes.tag))
+            while (
+                len(self._sounds) > 1
+                and sum(s.clips for s in self._sounds.values()) > _MAX_CACHED_CLIPS
+            ):
+                dropped_key, _ = self._sounds.popitem(last=False)
+                if self._newest_sounds.get(dropped_key[0], ((), ""))[1] == dropped_key[1]:
+                    del self._newest_sounds[dropped_key[0]]
+        return played
 
     def sound_named(self, chapter: int, tag: str) -> PlayedChapter | None:
-        """The sound of a chapter of this name: as it is now, or as it was a little while ago."""
+        """Returns the sound of a chapter by its tag, current or recent, or None."""
         with self._mutex:
-            found = self._kept(chapter, tag)
-        if found is None and (now := self.sound(chapter)) and now.bytes.tag == tag:
-            found = now
-        return found
+            played = self._cached_sound(chapter, tag)
+        if played is None and (current := self.sound(chapter)) and current.bytes.tag == tag:
+            played = current
+        return played
 
-    def _kept(self, chapter: int, tag: str) -> PlayedChapter | None:
-        found = self._sounds.get((chapter, tag))
-        if found:
+    def _cached_sound(self, chapter: int, tag: str) -> PlayedChapter | None:
+        played = self._sounds.get((chapter, tag))
+        if played:
             self._sounds.move_to_end((chapter, tag))
-        return found
+        return played
 
-    def _mastered(self, view: View, chapter: int) -> PlayedChapter | None:
-        """A chapter as it was encoded, where that is what it would be now."""
+    def _mastered_sound(self, view: View, chapter: int) -> PlayedChapter | None:
+        """Returns the encoded chapter, if it is up to date."""
         if next(view.book.folders.work("encoded").glob("*.json"), None) is None:
-            return None  # laid out it has a name, which takes a second of a very long one
+            return None  # the check below takes a second for a very long chapter
         try:
-            made = finish.encoded_already(view.book, chapter, view.shared)
+            encoded = finish.encoded_already(view.book, chapter, view.shared)
         except (NarratorError, DamagedTake):
-            return None  # music that has gone: what of it is wrong, an export says
-        if made is None:
+            return None  # missing music, for example: an export reports it
+        if encoded is None:
             return None
-        sound, files = made
-        best = _best(files)
+        sound, files = encoded
+        best = _best_encoding(files)
         if best is None:
             return None
-        data = FileBytes(best.path, best.bytes, PLAYED[best.path.suffix], best.path.stem)
-        return PlayedChapter("mastered", data, sound.timeline, best.gain)
+        file_bytes = FileBytes(best.path, best.bytes, PLAYED[best.path.suffix], best.path.stem)
+        return PlayedChapter("mastered", file_bytes, sound.timeline, best.gain)
 
-    def _words(self, view: View, steps: tuple[Step, ...]) -> PlayedChapter | None:
+    def _takes_sound(self, view: View, steps: tuple[Step, ...]) -> PlayedChapter | None:
         words = layout.words_of(view.book, steps, view.shared) if steps else None
         if words is None:
             return None
-        data = WordsBytes(
+        takes_bytes = WordsBytes(
             words, view.book.store, self._cache, partial(self.touched, steps[0].chapter)
         )
-        return PlayedChapter("takes", data, words.timeline, 0.0, len(words.clips))
+        return PlayedChapter("takes", takes_bytes, words.timeline, 0.0, len(words.clips))
 
 
-def _best(files: list[Encoded]) -> Encoded | None:
+def _best_encoding(files: list[Encoded]) -> Encoded | None:
     ranks = list(PLAYED)
-    played = [one for one in files if one.path.suffix in PLAYED]
-    return min(played, key=lambda one: ranks.index(one.path.suffix), default=None)
+    playable = [file for file in files if file.path.suffix in PLAYED]
+    return min(playable, key=lambda one: ranks.index(one.path.suffix), default=None)
 
 
-def _can(project: Project) -> Mapping[str, object]:
-    """Which voices a book can be looked at in."""
-    found: dict[str, object] = {"draft": True, "model": project.has_draft}
-    why = "the book's own engine is the draft voice" if not found["model"] else ""
-    if found["model"]:
+def _available_voices(project: Project) -> Mapping[str, object]:
+    """Returns the voices (draft, model) that a book can be shown in, and why not."""
+    availability: dict[str, object] = {"draft": True, "model": project.has_draft}
+    why = "the book's own engine is the draft voice" if not availability["model"] else ""
+    if availability["model"]:
         try:
             bookengines.engines_for(project, draft=False)
         except NarratorError as error:
-            found["model"], why = False, str(error)
-    return {**found, "why_not": why}
+            availability["model"], why = False, str(error)
+    return {**availability, "why_not": why}
 
 
-# -- what was changed ------------------------------------------------------------------------------
+# -- changed files ------------------------------------------------------------------------------
 
 
-def _texts(project: Project) -> Iterator[Path]:
-    """Files that decide what is said, and by whom."""
+def _text_files(project: Project) -> Iterator[Path]:
+    """Yields the files that decide the text and its speakers."""
     yield project.path
     for chapter in project.chapters:
         if chapter.file is not None:
@@ -432,8 +445,8 @@ def _texts(project: Project) -> Iterator[Path]:
             yield decided.place_of(project.root / chapter.file)
 
 
-def _works(project: Project) -> Iterator[Path]:
-    """Files that decide how it sounds, but for takes."""
+def _sound_files(project: Project) -> Iterator[Path]:
+    """Yields the files that decide the sound, except takes."""
     yield project.takes / PINS
     yield project.build / "voices"
     yield project.root / "voices"
@@ -442,15 +455,15 @@ def _works(project: Project) -> Iterator[Path]:
             yield project.root / voice.reference
 
 
-def _notes(project: Project) -> Iterator[Path]:
-    """Files of what people noted."""
+def _note_files(project: Project) -> Iterator[Path]:
+    """Yields the files of people's notes."""
     yield pickups.path_of(project)
     yield reviews.path_of(project)
     yield edits.path_of(project)
 
 
 def _read_notes(book: BookPlan) -> Notes:
-    """What can be read of them: a list that is damaged keeps nobody from listening."""
+    """Reads the notes; damaged ones are reported, so that the book can still be heard."""
     flags: dict[str, list[Pickup]] = {}
     try:
         if pickups.path_of(book.project).exists():
@@ -469,28 +482,28 @@ def _read_notes(book: BookPlan) -> Notes:
 
 
 class Ways(TypedDict):
-    """What would be undone, and done again, in words."""
+    """Descriptions of the edits that would be undone and redone."""
 
     undo: str | None
     redo: str | None
 
 
 def ways(past: Sequence[edits.PastEdit]) -> Ways:
-    """The two ways from here, by the edits of a project, the oldest first."""
+    """Returns the next undo and redo of a project's edits, which are oldest first."""
     return {
-        "undo": next((one.what for one in reversed(past) if not one.undone), None),
-        "redo": next((one.what for one in past if one.undone), None),
+        "undo": next((edit.what for edit in reversed(past) if not edit.undone), None),
+        "redo": next((edit.what for edit in past if edit.undone), None),
     }
 
 
-def _stamps(paths: Iterator[Path]) -> _Stamps:
-    """What tells a file that was changed."""
-    found: dict[Path, tuple[int, int] | None] = {}
+def _read_stamps(paths: Iterator[Path]) -> _Stamps:
+    """Returns time and size of each file, to detect changes; None for a missing file."""
+    stamps: dict[Path, tuple[int, int] | None] = {}
     for path in paths:
         try:
             stat = path.stat()
         except OSError:
-            found[path] = None
+            stamps[path] = None
         else:
-            found[path] = stat.st_mtime_ns, stat.st_size
-    return found
+            stamps[path] = stat.st_mtime_ns, stat.st_size
+    return stamps

@@ -12,9 +12,9 @@ import threading
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-_WAITING = 256
+_MAX_QUEUED = 256
 """Events that wait for one page."""
-_BEAT = 15.0
+_HEARTBEAT = 15.0
 """Seconds after which a silent line shows that a page has gone."""
 MOST_PAGES = 24
 
@@ -22,7 +22,7 @@ MOST_PAGES = 24
 class _Page:
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.queue: asyncio.Queue[str | None] = asyncio.Queue(_WAITING)
+        self.queue: asyncio.Queue[str | None] = asyncio.Queue(_MAX_QUEUED)
 
     def put(self, line: str | None) -> None:
         """In its own loop."""
@@ -52,9 +52,9 @@ class Events:
 
     def _put(self, line: str | None) -> None:
         with self._mutex:
-            for one in self._listeners:
-                if not one.loop.is_closed():
-                    one.loop.call_soon_threadsafe(one.put, line)
+            for listener in self._listeners:
+                if not listener.loop.is_closed():
+                    listener.loop.call_soon_threadsafe(listener.put, line)
 
     @property
     def full(self) -> bool:
@@ -69,7 +69,7 @@ class Events:
             yield b": hello\n\n"
             while not self._closed:
                 try:
-                    line = await asyncio.wait_for(listener.queue.get(), _BEAT)
+                    line = await asyncio.wait_for(listener.queue.get(), _HEARTBEAT)
                 except TimeoutError:
                     yield b": still here\n\n"
                     continue

@@ -1,7 +1,7 @@
-"""The takes of a chapter at one moment: which there are, and what is to be said of each chunk.
+"""Looks up the takes of a chapter, and the state of each chunk.
 
-Looking at a take costs a look at the disk, and a page asks of thousands: so what was seen is kept
-until something was spoken. Knows no requests.
+Each take costs an access to the disk, and a page asks for thousands, so callers cache the answers
+until something is rendered. Knows no requests.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ RENDERED = ("good", "doubtful")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is there of a chunk."""
+    """The take and the state of a chunk."""
 
     take: Record | None
     state: str
     """good, doubtful, stale (its take was made with something that has changed), given up,
     missing."""
     faults: tuple[str, ...]
-    """What the checks found of the take, or of tries that were given up."""
+    """Faults of the take, or of the tries of a step that was given up."""
 
 
 def of(book: BookPlan, steps: Sequence[Step]) -> Mapping[str, Seen]:
-    """What is there of the steps of a chapter, by their ids. Raises StorageError."""
-    wanted = {step.key for step in steps} | {step.parent for step in steps if step.parent}
-    takes = {key: take for key in wanted if (take := book.store.find(key))}
-    return {step.id: _seen(book, step, takes) for step in steps}
+    """Returns the states of the steps of a chapter, by id. Raises StorageError."""
+    step_keys = {step.key for step in steps} | {step.parent for step in steps if step.parent}
+    takes = {key: take for key in step_keys if (take := book.store.find(key))}
+    return {step.id: _chunk_state(book, step, takes) for step in steps}
 
 
-def _seen(book: BookPlan, step: Step, takes: Mapping[str, Record]) -> Seen:
+def _chunk_state(book: BookPlan, step: Step, takes: Mapping[str, Record]) -> Seen:
     take = takes.get(step.key)
     if take is None:
         flag = book.store.flag(step.key)

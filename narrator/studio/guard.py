@@ -62,10 +62,10 @@ class Keys:
 
     def fits(self, session: str) -> bool:
         """Whether a cookie was given here."""
-        given = session.encode()
+        key = session.encode()
         fits = False
         for one in self._sessions:  # all of them, so that the time taken says nothing
-            fits |= secrets.compare_digest(given, one.encode())
+            fits |= secrets.compare_digest(key, one.encode())
         return fits
 
 
@@ -140,5 +140,5 @@ def _foreign(headers: Headers, method: str, own: str) -> str:
     return ""
 
 
-def _error(status: int, what: str) -> Response:
-    return JSONResponse({"error": what}, status)
+def _error(status: int, message: str) -> Response:
+    return JSONResponse({"error": message}, status)

@@ -1,7 +1,7 @@
-"""What is done with the book by whoever owns it: asked for here, and what is heard of it.
+"""Submits jobs to the project's job server (its owner), and follows their events.
 
-Follows an owner that is there, a render in a terminal too; starts one where something is asked for
-and none is. Knows nothing of how jobs are done.
+Follows a running owner, also a render in a terminal; starts one if a job needs it. Knows nothing of
+how jobs are done.
 """
 
 from __future__ import annotations
@@ -19,108 +19,108 @@ from narrator.pipeline.owning.jobs import Event, Job, row
 from narrator.pipeline.owning.joining import Link
 from narrator.studio.desk import Desk
 
-_LOOK = 1.0
-"""Seconds after which somebody who owns the project is looked for again."""
-_TELL = 0.7
-"""Seconds between two words on new takes of a chapter."""
+_OWNER_POLL = 1.0
+"""Seconds between two searches for an owner of the project."""
+_NOTICE_INTERVAL = 0.7
+"""Seconds between two notices of new takes in chapters."""
 
 
 class Jobs:
-    """A link to the project's owner, and what it has said."""
+    """A link to the project's owner, and the state of its jobs."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._mutex = threading.RLock()
-        """Of what is known."""
-        self._linking = threading.Lock()
-        """Held while an owner is looked for, or started, which takes a moment; it is taken before
-        `_mutex`, never after it. A link has a lock of its own, which takes no other."""
+        """Guards the state of the jobs."""
+        self._link_lock = threading.Lock()
+        """Held while an owner is found or started, which takes a moment. Taken before `_mutex`,
+        never after it. A link has its own lock, under which no other is taken."""
         self._link: Link | None = None
-        self._ended, self._woken = threading.Event(), threading.Event()
+        self._closing, self._link_ready = threading.Event(), threading.Event()
         self._running: Mapping[str, Any] | None = None
-        self._beside: list[Mapping[str, Any]] = []
-        """What is done between the turns of what runs."""
+        self._concurrent: list[Mapping[str, Any]] = []
+        """Jobs that run concurrently with the main one."""
         self._queue: list[Mapping[str, Any]] = []
         self._progress: Mapping[str, Any] | None = None
         self._last: Mapping[str, Any] | None = None
-        self._touched: set[int] = set()
-        self._told = 0.0
-        self._others: set[str] = set()
-        """Ids of jobs of another manifest in the project's folder: what they say is not of this
-        book, and nobody here stops them."""
+        self._touched_chapters: set[int] = set()
+        self._last_notice = 0.0
+        self._other_ids: set[str] = set()
+        """Ids of jobs of other manifests in the project's folder: their events are ignored, and
+        they are not stopped from here."""
         self._thread = threading.Thread(target=self._follow, name="jobs", daemon=True)
 
     def start(self) -> None:
-        """Follow whoever owns the project."""
+        """Starts the thread that follows the owner."""
         self._thread.start()
 
     def close(self) -> None:
-        """Leave: what was started for the studio ends, after what is in flight is stored."""
-        self._ended.set()
-        self._woken.set()
-        with self._linking:
+        """Closes the link; an owner started for the studio ends once takes in flight are stored."""
+        self._closing.set()
+        self._link_ready.set()
+        with self._link_lock:
             if self._link:
                 self._link.close()
         if self._thread.is_alive():
             self._thread.join(10.0)
 
     def submit(self, job: Job, id: str = "") -> Mapping[str, Any]:
-        """Ask for a job, by an id that it has had before if any; it as events have it.
+        """Submits a job, under its earlier id if it has one; returns its row as in events.
 
         Raises EnvironmentFailed.
         """
         job = job.model_copy(update={"book": self._desk.view.project.path.name})
         for _ in range(2):
-            link = self._linked(start=True)
+            link = self._open_link(start=True)
             if link is None:
                 break
             try:
-                return self._asked(link, row(link.submit(job, id), job, time.time()))
+                return self._add_to_queue(link, row(link.submit(job, id), job, time.time()))
             except BrokenPipeError:
-                self._drop(link)  # it went this moment: another one does it
+                self._drop(link)  # the owner has just ended: another takes the job
         raise EnvironmentFailed("whoever works on the project ends again and again; see its log")
 
-    def _asked(self, link: Link, job: Mapping[str, Any]) -> Mapping[str, Any]:
-        """It waits from now on for who asks, before the owner has said so; it as it is."""
+    def _add_to_queue(self, link: Link, job: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Lists a job as waiting, before the owner confirms it; returns the job."""
         with self._mutex:
-            known = {one["id"] for one in (*self._queue, *self._begun)}
-            if job["id"] in link.unfinished and job["id"] not in known:
+            known_ids = {queued_job["id"] for queued_job in (*self._queue, *self._started_jobs)}
+            if job["id"] in link.unfinished and job["id"] not in known_ids:
                 self._queue.append(job)
         return job
 
-    def _linked(self, *, start: bool) -> Link | None:
-        """The link to the owner there is; with `start` to one of our own, if there is none.
+    def _open_link(self, *, start: bool) -> Link | None:
+        """Returns the link to the owner, if any; with `start`, starts an owner if there is none.
 
         Raises EnvironmentFailed.
         """
         project = self._desk.view.project
-        with self._linking:
-            if self._link is None and not self._ended.is_set():
+        with self._link_lock:
+            if self._link is None and not self._closing.is_set():
                 link = joining.join(project)
                 if link is None and start:
                     link = joining.started(project)
                 if link is not None:
-                    self._hear(link.hello)
+                    self._handle_event(link.hello)
                     self._link = link
-                    self._woken.set()
+                    self._link_ready.set()
             return self._link
 
     @property
-    def _begun(self) -> list[Mapping[str, Any]]:
-        """What is done beside what runs comes before it: it waits for its own turn else."""
-        return [*self._beside, *([self._running] if self._running else [])]
+    def _started_jobs(self) -> list[Mapping[str, Any]]:
+        """The jobs in progress, concurrent ones first."""
+        return [*self._concurrent, *([self._running] if self._running else [])]
 
     def stop(self) -> None:
-        """Stop what runs and what is done beside it, and drop what waits."""
+        """Stops all running jobs, and drops the waiting ones."""
         with self._mutex:
             link = self._link
-            names = [str(one["id"]) for one in (*self._queue, *self._begun)]
+            job_ids = [str(job["id"]) for job in (*self._queue, *self._started_jobs)]
         if link:
-            for name in names:
-                link.stop(name)
+            for job_id in job_ids:
+                link.stop(job_id)
 
     def state(self) -> dict[str, Any]:
-        """What runs, what waits, how far it is, and how the last one ended."""
+        """Returns the running and waiting jobs, the progress, and the outcome of the last job."""
         with self._mutex:
             return {
                 "running": self._running,
@@ -129,144 +129,155 @@ class Jobs:
                 "last": self._last,
             }
 
-    # -- hearing -----------------------------------------------------------------------------------
+    # -- events of the owner -----------------------------------------------------------------------
 
     def _follow(self) -> None:
-        """In a thread of its own; nothing that an owner says or does ends it."""
-        while not self._ended.is_set():
-            link = self._linked(start=False)
+        """Follows owners until closed, whatever they send. Runs in its own thread."""
+        while not self._closing.is_set():
+            link = self._open_link(start=False)
             if link is None:
-                self._woken.wait(_LOOK)
+                self._link_ready.wait(_OWNER_POLL)
                 continue
-            self._woken.clear()
+            self._link_ready.clear()
             try:
-                event = link.read(_TELL)
+                event = link.read(_NOTICE_INTERVAL)
             except EOFError:
-                self._gone(link)
+                self._handle_owner_end(link)
                 continue
             if event is not None:
-                self._hear(event)
-            self._tell()
+                self._handle_event(event)
+            self._send_touched()
 
     def _drop(self, link: Link) -> None:
         with self._mutex:
             if self._link is link:
                 self._link, self._running, self._progress = None, None, None
-                self._queue, self._beside = [], []
+                self._queue, self._concurrent = [], []
 
-    def _gone(self, link: Link) -> None:
-        """The owner has ended: what waits is done by another one, under the ids that pages know;
-        what was begun is lost, and not done again."""
+    def _handle_owner_end(self, link: Link) -> None:
+        """Submits waiting jobs to another owner, under the ids that pages know.
+
+        Jobs in progress are lost, and not repeated.
+        """
         with self._mutex:
-            begun, left = self._begun if self._link is link else [], dict(link.unfinished)
+            started_jobs, waiting_jobs = (
+                self._started_jobs if self._link is link else [],
+                dict(link.unfinished),
+            )
             self._drop(link)
-            for one in begun:
+            for lost_job in started_jobs:
                 self._last = {
-                    "kind": one["kind"], "exit": 1, "text": "",
+                    "kind": lost_job["kind"], "exit": 1, "text": "",
                     "error": "whoever rendered has ended; what was finished is stored",
                 }  # fmt: skip
-                left.pop(str(one["id"]), None)
+                waiting_jobs.pop(str(lost_job["id"]), None)
         link.close()
-        self._say({"event": "gone", "lost": [one["id"] for one in begun]})
+        self._send_event({"event": "gone", "lost": [lost_job["id"] for lost_job in started_jobs]})
         self._desk.later("reading the takes", self._desk.replan)
-        for id, job in left.items() if not self._ended.is_set() else ():
+        for id, job in waiting_jobs.items() if not self._closing.is_set() else ():
             try:
                 self.submit(job, id)
             except NarratorError as error:  # the page goes on: another may own it by and by
                 with self._mutex:
                     self._last = {"kind": job.kind, "exit": error.exit_code, "text": "",
                                   "error": str(error)}  # fmt: skip
-                self._say({"event": "gone", "lost": [id]})
+                self._send_event({"event": "gone", "lost": [id]})
 
-    def _hear(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         with self._mutex, contextlib.suppress(*joining.BROKEN):
-            if self._is_anothers(event.get("job")):
+            if self._is_other_manifest(event.get("job")):
                 return
             match event.get("event"):
                 case "hello":
-                    self._others.clear()
-                    self._beside.clear()
-                    ours = [one for one in event["queue"] if not self._is_anothers(one)]
-                    running = None if self._is_anothers(event["running"]) else event["running"]
-                    self._running, self._queue = running, ours
+                    self._other_ids.clear()
+                    self._concurrent.clear()
+                    own_jobs = [
+                        queued_job
+                        for queued_job in event["queue"]
+                        if not self._is_other_manifest(queued_job)
+                    ]
+                    running = (
+                        None if self._is_other_manifest(event["running"]) else event["running"]
+                    )
+                    self._running, self._queue = running, own_jobs
                     self._progress = event["progress"] if running else None
                 case "queued":
-                    self._left(event["job"]["id"])
+                    self._remove_waiting(event["job"]["id"])
                     self._queue.append(event["job"])
                 case "joined":
-                    self._left(event["job"])
+                    self._remove_waiting(event["job"])
                 case "started":
-                    self._left(event["job"]["id"])
+                    self._remove_waiting(event["job"]["id"])
                     if event["job"].get("beside"):
-                        self._beside.append(event["job"])
+                        self._concurrent.append(event["job"])
                     else:
                         self._running, self._progress = event["job"], None
                 case "progress":
                     self._progress = event
                 case "rendered":
-                    self._touch(str(event["chunk"]))
+                    self._mark_touched(str(event["chunk"]))
                 case "ended":
-                    self._end(event)
+                    self._finish_job(event)
             if event.get("event") == "hello":
                 event = {**event, "running": self._running, "queue": list(self._queue),
                          "progress": self._progress}  # fmt: skip
-        self._say(event)
+        self._send_event(event)
 
-    def _is_anothers(self, job: object) -> bool:
-        """Whether a job, or the id of one, is of another manifest."""
+    def _is_other_manifest(self, job: object) -> bool:
+        """Whether a job, given as a row or an id, belongs to another manifest."""
         if isinstance(job, str):
-            return job in self._others
+            return job in self._other_ids
         book = job.get("book") if isinstance(job, Mapping) else None
         if isinstance(job, Mapping) and book not in (None, self._desk.view.project.path.name):
-            self._others.add(str(job.get("id")))
+            self._other_ids.add(str(job.get("id")))
             return True
         return False
 
-    def _left(self, name: str) -> None:
-        """A job waits no more, nor is it done beside another."""
-        self._queue = [one for one in self._queue if one["id"] != name]
-        self._beside = [one for one in self._beside if one["id"] != name]
+    def _remove_waiting(self, job_id: str) -> None:
+        """Removes a job from the waiting and concurrent ones."""
+        self._queue = [job for job in self._queue if job["id"] != job_id]
+        self._concurrent = [job for job in self._concurrent if job["id"] != job_id]
 
-    def _end(self, event: Event) -> None:
+    def _finish_job(self, event: Event) -> None:
         self._last = {
             "kind": event["kind"],
             "exit": event["exit"],
             "error": event["error"],
-            "text": _said(event["summary"]),
+            "text": _summarize_job(event["summary"]),
         }
         if self._running and self._running["id"] == event["job"]:
             self._running = self._progress = None
-        self._left(event["job"])
-        self._touched.clear()
+        self._remove_waiting(event["job"])
+        self._touched_chapters.clear()
         self._desk.later("reading the takes", self._desk.replan)
 
-    def _touch(self, chunk: str) -> None:
+    def _mark_touched(self, chunk: str) -> None:
         step = self._desk.view.steps.get(chunk)
         if step:
-            self._touched.add(step.chapter)
+            self._touched_chapters.add(step.chapter)
 
-    def _tell(self) -> None:
-        """Say which chapters have new takes, now and then."""
-        if self._touched and time.monotonic() - self._told >= _TELL:
-            touched, self._touched = self._touched, set()
-            self._told = time.monotonic()
-            for chapter in touched:
+    def _send_touched(self) -> None:
+        """Sends notices of chapters with new takes, at intervals."""
+        if self._touched_chapters and time.monotonic() - self._last_notice >= _NOTICE_INTERVAL:
+            chapters, self._touched_chapters = self._touched_chapters, set()
+            self._last_notice = time.monotonic()
+            for chapter in chapters:
                 self._desk.touched(chapter)
 
-    def _say(self, event: Event) -> None:
+    def _send_event(self, event: Event) -> None:
         self._desk.events.send({"type": "job", **event})
 
 
-def _said(summary: Mapping[str, Any]) -> str:
-    """How a job ended, in a line."""
+def _summarize_job(summary: Mapping[str, Any]) -> str:
+    """Summarises the outcome of a job in a line."""
     if "retaken" in summary:
         good = sum(row.get("pinned") is not None for row in summary["retaken"])
         return f"a good take for {good} of {len(summary['retaken'])}"
     files = summary.get("files", ())
     rendered = summary.get("rendered", 0)
     parts = [
-        f"{count} {what}"
-        for count, what in (
+        f"{count} {label}"
+        for count, label in (
             (rendered, "chunk spoken" if rendered == 1 else "chunks spoken"),
             (len(summary.get("given_up", ())), "given up"),
             (len(summary.get("doubtful", ())), "doubtful"),
@@ -274,11 +285,11 @@ def _said(summary: Mapping[str, Any]) -> str:
         )
         if count
     ]
-    return ", ".join(parts) + (f" in {_folder(files[0])}" if files else "")
+    return ", ".join(parts) + (f" in {_project_folder(files[0])}" if files else "")
 
 
-def _folder(file: str) -> str:
-    """Where a finished file lies, from the project's own folder on."""
+def _project_folder(file: str) -> str:
+    """Returns the folder of a finished file, relative to the project's parent."""
     parts = Path(file).parts[:-1]
     if "build" in parts:
         parts = parts[max(0, parts.index("build") - 1) :]

@@ -52,11 +52,11 @@ class Looking:
         return Response(page(self.desk.view), media_type="text/html")
 
     async def static(self, request: Request) -> Response:
-        found = static(request.path_params["name"])
-        if found is None:
+        static_file = static(request.path_params["name"])
+        if static_file is None:
             raise NotThere("there is no such file")
-        data, kind = found
-        return Response(data, media_type=kind)
+        content, media_type = static_file
+        return Response(content, media_type=media_type)
 
     async def events(self, request: Request) -> Response:
         if self.desk.events.full:
@@ -66,52 +66,52 @@ class Looking:
     # -- what is looked at -------------------------------------------------------------------------
 
     async def book(self, request: Request) -> Response:
-        def told(view: View) -> rows.Row:
+        def make_row(view: View) -> rows.Row:
             return rows.book(view, self.desk.seen) | {
                 "busy": self.desk.busy,
                 "jobs": self.jobs.state(),
             }
 
-        return await self._told(told)
+        return await self._row_response(make_row)
 
     async def chapter(self, request: Request) -> Response:
-        def told(view: View) -> rows.Row:
+        def make_row(view: View) -> rows.Row:
             number = view.number(request.path_params["number"])
             return rows.chapter(view, number, self.desk.sound(number), self.desk.seen(number))
 
-        return await self._told(told)
+        return await self._row_response(make_row)
 
     async def chunk(self, request: Request) -> Response:
-        def told(view: View) -> rows.Row:
+        def make_row(view: View) -> rows.Row:
             step = view.step(request.path_params["id"])
-            seen = self.desk.seen(step.chapter)[step.id]
-            return rows.chunk(view, step, seen) | {"paragraph": _paragraph(view, step)}
+            chunk_state = self.desk.seen(step.chapter)[step.id]
+            return rows.chunk(view, step, chunk_state) | {"paragraph": _paragraph_row(view, step)}
 
-        return await self._told(told)
+        return await self._row_response(make_row)
 
     async def draft(self, request: Request) -> Response:
-        wanted = bodies.flag(await bodies.asked(request), "draft")
-        await self.desk.run("reading the takes", lambda: self.desk.look_at(wanted))
+        is_draft = bodies.flag(await bodies.asked(request), "draft")
+        await self.desk.run("reading the takes", lambda: self.desk.look_at(is_draft))
         return JSONResponse({"draft": self.desk.view.draft, "version": self.desk.view.version})
 
-    async def _told(self, told: Callable[[View], Mapping[str, object]]) -> Response:
+    async def _row_response(self, make_row: Callable[[View], Mapping[str, object]]) -> Response:
         """What is said of the reading there is, worked out in a thread."""
-        return await run_in_threadpool(lambda: JSONResponse(told(self.desk.view)))
+        return await run_in_threadpool(lambda: JSONResponse(make_row(self.desk.view)))
 
     # -- sound -------------------------------------------------------------------------------------
 
     async def chapter_sound(self, request: Request) -> Response:
         number = self.desk.view.number(request.path_params["number"])
         key = request.path_params["key"]
-        found = await run_in_threadpool(self.desk.sound_named, number, key)
-        if found is None:
+        played = await run_in_threadpool(self.desk.sound_named, number, key)
+        if played is None:
             raise NotThere("this chapter sounds otherwise now; ask for it again")
-        return ranges.answer(request, found.bytes)
+        return ranges.answer(request, played.bytes)
 
     async def peaks(self, request: Request) -> Response:
         """The waveform of a chapter's sound, of the name `v`."""
 
-        def made() -> bytes:
+        def make_peaks() -> bytes:
             view = self.desk.view
             number = view.number(request.path_params["number"])
             sound = self.desk.sound(number)
@@ -121,15 +121,15 @@ class Looking:
                 raise NotThere("nothing of this chapter is there yet")
             if request.query_params.get("v") not in (None, sound.bytes.tag):
                 raise NotThere("this chapter sounds otherwise now; ask for it again")
-            kept = view.book.folders.work("peaks") / f"{number + 1:03}.json"
-            return peaks.of_chapter(sound, words, kept)
+            cache_path = view.book.folders.work("peaks") / f"{number + 1:03}.json"
+            return peaks.of_chapter(sound, words, cache_path)
 
-        return Response(await run_in_threadpool(made), media_type="application/octet-stream")
+        return Response(await run_in_threadpool(make_peaks), media_type="application/octet-stream")
 
     async def try_sound(self, request: Request) -> Response:
         key, number = request.path_params["key"], request.path_params["number"]
 
-        def made() -> sounds.PlainBytes:
+        def read_sound() -> sounds.PlainBytes:
             if not (_KEY.fullmatch(key) and re.fullmatch("[0-9]{1,6}", number)):
                 raise NotThere("there is no such try")
             store = self.desk.view.book.store
@@ -139,19 +139,19 @@ class Looking:
                 raise NotThere(str(error)) from None
             return sounds.PlainBytes(sounds.wav(samples, rate), f"{key}-{number}")
 
-        return ranges.answer(request, await run_in_threadpool(made))
+        return ranges.answer(request, await run_in_threadpool(read_sound))
 
 
-def _paragraph(view: View, step: Step) -> rows.Row:
+def _paragraph_row(view: View, step: Step) -> rows.Row:
     """The source lines that a chunk stands in, or why they cannot be changed here."""
     try:
-        found = edits.paragraph(view.book, step)
+        paragraph = edits.paragraph(view.book, step)
     except UserError as error:
         return {"error": str(error)}
     return {
-        "file": places.within(found.path, view.book),
-        "first": found.first,
-        "last": found.last,
-        "text": found.text,
-        "sha": found.sha,
+        "file": places.within(paragraph.path, view.book),
+        "first": paragraph.first,
+        "last": paragraph.last,
+        "text": paragraph.text,
+        "sha": paragraph.sha,
     }

@@ -1,7 +1,6 @@
-"""What a person changes from the page: jobs, edits, notes, lists of pickups. Routes, thin.
+"""Thin routes for changes from the page: jobs, edits, notes, lists of pickups.
 
-Edits read text, and so are errands of the main thread; notes are written at once, whatever is read
-meanwhile.
+Edits read text, so they run in the main thread; notes are written at once, from any thread.
 """
 
 from __future__ import annotations
@@ -34,21 +33,21 @@ from narrator.web import bodies
 
 _T = TypeVar("_T")
 PickupsPage = Callable[[BookPlan, Sequence[Pickup]], bytes]
-"""A list as a page to print, which another room makes."""
+"""Renders a list of pickups as a page to print; provided by another room."""
 
-_PRINTED = {
+_PRINT_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 }
-"""That page has its looks in it, and nothing else."""
+"""Headers of that page, which contains its own styles and loads nothing."""
 
 
 class Mending:
-    """What is changed."""
+    """Routes that change the book or its notes."""
 
     def __init__(self, desk: Desk, jobs: Jobs, print_pickups: PickupsPage | None) -> None:
         self.desk, self.jobs, self._print = desk, jobs, print_pickups
-        self._listing = threading.Lock()
+        self._pickups_lock = threading.Lock()
         self._proposal: tuple[object, Proposal] | None = None
 
     def routes(self) -> list[Route]:
@@ -76,15 +75,15 @@ class Mending:
     # -- jobs --------------------------------------------------------------------------------------
 
     async def job(self, request: Request) -> Response:
-        """Something to be done by whoever owns the project."""
-        asked = await bodies.asked(request)
+        """Submits a job to the project's owner."""
+        body = await bodies.asked(request)
         try:
-            wanted = {"draft": self.desk.view.draft, **asked, "book": ""}
-            job = Job.model_validate_json(json.dumps(wanted))  # its lists are tuples
+            job_fields = {"draft": self.desk.view.draft, **body, "book": ""}
+            job = Job.model_validate_json(json.dumps(job_fields))  # its lists are tuples
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise UsageError(f"{where}: {first['msg'].lower()}") from None
+            location = ".".join(map(str, first["loc"]))
+            raise UsageError(f"{location}: {first['msg'].lower()}") from None
         return JSONResponse({"job": dict(await run_in_threadpool(self.jobs.submit, job))})
 
     async def stop(self, request: Request) -> Response:
@@ -95,70 +94,74 @@ class Mending:
     # -- edits -------------------------------------------------------------------------------------
 
     async def edit(self, request: Request) -> Response:
-        """A change of the project's own files, which can be undone."""
-        asked = await bodies.asked(request)
-        kind = bodies.text(asked, "kind", 20)
+        """Edits the project's files; the edit can be undone."""
+        body = await bodies.asked(request)
+        kind = bodies.text(body, "kind", 20)
         if kind not in (*_EDITS, _QUOTATION):
             raise UsageError(f"`kind` is one of {', '.join((*_EDITS, _QUOTATION))}")
 
-        def made() -> tuple[Edit, Ways]:
+        def apply_edit() -> tuple[Edit, Ways]:
             if kind == _QUOTATION:
-                return self._answered(asked), self._ways()
-            edit = _EDITS[kind](self.desk.view, asked)
+                return self._apply_answer(body), self._undo_state()
+            edit = _EDITS[kind](self.desk.view, body)
             edits.apply(self.desk.view.project, edit)
-            return edit, self._ways()
+            return edit, self._undo_state()
 
-        edit, ways_on = await self.desk.run("changing the project's files", made)
-        return self._edited(edit.what, ways_on)
+        edit, undo_state = await self.desk.run("changing the project's files", apply_edit)
+        return self._edit_response(edit.what, undo_state)
 
     async def undo(self, request: Request) -> Response:
-        return await self._back(request, edits.undo, "there is nothing to undo")
+        return await self._step_back(request, edits.undo, "there is nothing to undo")
 
     async def redo(self, request: Request) -> Response:
-        return await self._back(request, edits.redo, "there is nothing to do again")
+        return await self._step_back(request, edits.redo, "there is nothing to do again")
 
-    async def _back(
-        self, request: Request, act: Callable[..., edits.PastEdit | None], nothing: str
+    async def _step_back(
+        self, request: Request, act: Callable[..., edits.PastEdit | None], empty_message: str
     ) -> Response:
         await bodies.asked(request)
-        past, ways_on = await self.desk.run(
-            "changing the project's files", lambda: (act(self.desk.view.project), self._ways())
+        past_edit, undo_state = await self.desk.run(
+            "changing the project's files",
+            lambda: (act(self.desk.view.project), self._undo_state()),
         )
-        if past is None:
-            raise NotThere(nothing)
-        return self._edited(past.what, ways_on)
+        if past_edit is None:
+            raise NotThere(empty_message)
+        return self._edit_response(past_edit.what, undo_state)
 
-    def _ways(self) -> Ways:
+    def _undo_state(self) -> Ways:
         return ways(edits.history(self.desk.view.project))
 
-    def _edited(self, what: str, ways_on: Ways) -> Response:
-        """The page hears later when the new reading is there: the ways from here it hears now."""
+    def _edit_response(self, description: str, undo_state: Ways) -> Response:
+        """Answers with the new undo and redo; the new reading is announced later, as an event."""
         version = self.desk.view.version
         self.desk.later("reading the manuscript", self.desk.look)
-        return JSONResponse({"what": what, "version": version, **ways_on})
+        return JSONResponse({"what": description, "version": version, **undo_state})
 
     # -- who says what -----------------------------------------------------------------------------
 
     async def doubts(self, request: Request) -> Response:
-        """Quotations that a person should look at."""
+        """Lists the quotations that a person should review."""
 
-        def asked() -> list[dict[str, Any]]:
-            proposal = self._proposed()
-            return [_question(self.desk.view, one) for one in questions.questions(proposal)]
+        def question_rows() -> list[dict[str, Any]]:
+            proposal = self._current_proposal()
+            return [
+                _question_row(self.desk.view, question)
+                for question in questions.questions(proposal)
+            ]
 
-        found = await self.desk.run("looking at who says what", asked)
-        return JSONResponse({"quotations": found[:_MOST_QUESTIONS], "total": len(found)})
+        quotations = await self.desk.run("looking at who says what", question_rows)
+        return JSONResponse({"quotations": quotations[:_MAX_QUESTIONS], "total": len(quotations)})
 
-    def _proposed(self) -> Proposal:
-        """In the main thread: it reads the texts."""
+    def _current_proposal(self) -> Proposal:
+        """Returns the proposal for the current texts. Runs in the main thread: it reads text."""
         stamp = self.desk.stamp()
         if self._proposal is None or self._proposal[0] != stamp:
             self._proposal = stamp, attribution.propose(self.desk.view.project)
         return self._proposal[1]
 
-    def _answered(self, asked: Mapping[str, Any]) -> Edit:
-        question, speaker = bodies.text(asked, "id", 200), bodies.text(asked, "speaker", 1000)
-        proposal, edit = questions.answer(self._proposed(), question, speaker)
+    def _apply_answer(self, body: Mapping[str, Any]) -> Edit:
+        question, speaker = bodies.text(body, "id", 200), bodies.text(body, "speaker", 1000)
+        proposal, edit = questions.answer(self._current_proposal(), question, speaker)
         edits.apply(proposal.project, edit)
         self._proposal = self.desk.stamp(), proposal
         return edit
@@ -166,67 +169,71 @@ class Mending:
     # -- notes -------------------------------------------------------------------------------------
 
     async def review(self, request: Request) -> Response:
-        asked = await bodies.asked(request)
-        names, yes = bodies.texts(asked, "chunks"), bodies.flag(asked, "yes")
+        body = await bodies.asked(request)
+        names, is_reviewed = bodies.texts(body, "chunks"), bodies.flag(body, "yes")
 
-        def marked() -> None:
+        def mark_reviewed() -> None:
             view = self.desk.view
-            with self._listing:
-                reviews.mark(view.book, [view.step(name) for name in names], yes)
+            with self._pickups_lock:
+                reviews.mark(view.book, [view.step(name) for name in names], is_reviewed)
             self.desk.note()
 
-        await run_in_threadpool(marked)
+        await run_in_threadpool(mark_reviewed)
         return JSONResponse({"version": self.desk.view.version})
 
     async def flag(self, request: Request) -> Response:
-        asked = await bodies.asked(request)
-        name, note = bodies.text(asked, "chunk", 40), bodies.text(asked, "note", 2000)
+        body = await bodies.asked(request)
+        name, note = bodies.text(body, "chunk", 40), bodies.text(body, "note", 2000)
         if not note.strip():
             raise UsageError("what is wrong there? A flag needs a note")
 
-        def flagged() -> int:
+        def add_flag() -> int:
             view = self.desk.view
             (passage,) = places.passages_of(view.book, [view.step(name)])
             row = pickups.pickup(passage, note)
-            return len(self._changed(lambda: pickups.add(view.book, [row])))
+            return len(self._change_pickups(lambda: pickups.add(view.book, [row])))
 
-        return JSONResponse({"added": await run_in_threadpool(flagged)})
+        return JSONResponse({"added": await run_in_threadpool(add_flag)})
 
     async def tick(self, request: Request) -> Response:
-        asked = await bodies.asked(request)
-        name, note = bodies.text(asked, "chunk", 40), bodies.text(asked, "note", 2000)
-        done = bodies.flag(asked, "done")
+        body = await bodies.asked(request)
+        name, note = bodies.text(body, "chunk", 40), bodies.text(body, "note", 2000)
+        is_done = bodies.flag(body, "done")
 
-        def ticked() -> int:
-            return self._changed(lambda: pickups.tick(self.desk.view.book, name, note, done))
+        def tick_flags() -> int:
+            return self._change_pickups(
+                lambda: pickups.tick(self.desk.view.book, name, note, is_done)
+            )
 
-        found = await run_in_threadpool(ticked)
-        if not found:
+        ticked_count = await run_in_threadpool(tick_flags)
+        if not ticked_count:
             raise NotThere("this is not on the list any more")
-        return JSONResponse({"done": found})
+        return JSONResponse({"done": ticked_count})
 
     async def unflag(self, request: Request) -> Response:
-        """Flags that were made by mistake, or in a list that was: they go without a trace."""
-        asked = await bodies.asked(request)
-        rows = asked.get("flags")
+        """Removes flags that were made by mistake, without a trace."""
+        body = await bodies.asked(request)
+        rows = body.get("flags")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise UsageError("`flags` is to be a list of objects")
-        named = [(bodies.text(row, "chunk", 40), bodies.text(row, "note", 2000)) for row in rows]
+        chunk_notes = [
+            (bodies.text(row, "chunk", 40), bodies.text(row, "note", 2000)) for row in rows
+        ]
 
-        def gone() -> int:
-            return self._changed(lambda: pickups.remove(self.desk.view.book, named))
+        def remove_flags() -> int:
+            return self._change_pickups(lambda: pickups.remove(self.desk.view.book, chunk_notes))
 
-        found = await run_in_threadpool(gone)
-        if named and not found:
+        removed_count = await run_in_threadpool(remove_flags)
+        if chunk_notes and not removed_count:
             raise NotThere("this is not on the list any more")
-        return JSONResponse({"gone": found})
+        return JSONResponse({"gone": removed_count})
 
-    def _changed(self, change: Callable[[], _T]) -> _T:
-        """The list of pickups, changed by one at a time."""
-        with self._listing:
-            found = change()
+    def _change_pickups(self, change: Callable[[], _T]) -> _T:
+        """Changes the list of pickups, one request at a time."""
+        with self._pickups_lock:
+            outcome = change()
         self.desk.note()
-        return found
+        return outcome
 
     # -- lists -------------------------------------------------------------------------------------
 
@@ -237,61 +244,61 @@ class Mending:
         )
 
     async def brought(self, request: Request) -> Response:
-        """A list of somebody's, added to ours."""
-        data = await bodies.whole(request, bodies.LIST_MOST)
+        """Adds an uploaded list of pickups."""
+        list_bytes = await bodies.whole(request, bodies.LIST_MOST)
         chapter = request.query_params.get("chapter")
 
-        def added() -> dict[str, Any]:
-            view, text = self.desk.view, decoded(data)[0]
+        def add_list() -> dict[str, Any]:
+            view, text = self.desk.view, decoded(list_bytes)[0]
             number = None if chapter is None else view.number(chapter)
             rows, problems = pickups.read_of(view.book, text, Path("the list"), number)
-            new = self._changed(lambda: pickups.add(view.book, rows))
+            added_rows = self._change_pickups(lambda: pickups.add(view.book, rows))
             return {
-                "added": [{"chunk": row.chunk, "note": row.note} for row in new],
+                "added": [{"chunk": row.chunk, "note": row.note} for row in added_rows],
                 "problems": list(map(str, problems)),
             }
 
-        return JSONResponse(await run_in_threadpool(added))
+        return JSONResponse(await run_in_threadpool(add_list))
 
     async def table(self, request: Request) -> Response:
-        def made() -> bytes:
+        def make_table() -> bytes:
             return pickups.table_of(pickups.listed(self.desk.view.book)[0])
 
         name = pickups.path_of(self.desk.view.project).suffixes[-1]
         headers = {"content-disposition": f'attachment; filename="pickups{name}"'}
-        return Response(await run_in_threadpool(made), 200, headers, "text/csv")
+        return Response(await run_in_threadpool(make_table), 200, headers, "text/csv")
 
     async def printed(self, request: Request) -> Response:
         if self._print is None:
             raise NotThere("the page to print needs the extra `report`")
-        make = self._print
+        print_page = self._print
 
-        def made() -> bytes:
-            return make(self.desk.view.book, pickups.listed(self.desk.view.book)[0])
+        def make_page() -> bytes:
+            return print_page(self.desk.view.book, pickups.listed(self.desk.view.book)[0])
 
-        return Response(await run_in_threadpool(made), 200, _PRINTED, "text/html")
+        return Response(await run_in_threadpool(make_page), 200, _PRINT_HEADERS, "text/html")
 
     async def labels(self, request: Request) -> Response:
-        """The pickups of a chapter, as an audio editor takes them."""
+        """Returns the pickups of a chapter as labels for an audio editor."""
 
-        def made() -> str:
+        def make_labels() -> str:
             view = self.desk.view
             number = view.number(request.path_params["number"])
             rows = pickups.listed(view.book)[0]
             return pickups.labels_of(rows).get(str(number + 1), "")
 
-        return Response(await run_in_threadpool(made), media_type="text/plain")
+        return Response(await run_in_threadpool(make_labels), media_type="text/plain")
 
 
 # -- edits by kind ---------------------------------------------------------------------------------
 
-_MOST_QUESTIONS = 500
-"""That are sent at once; the page asks again when they are answered."""
+_MAX_QUESTIONS = 500
+"""Most questions in one answer; the page asks again when these are answered."""
 
 
-def _text(view: View, asked: Mapping[str, Any]) -> Edit:
-    step, sha = _step(view, asked), bodies.text(asked, "sha", 100)
-    text = bodies.text(asked, "text", 500_000)
+def _text_edit(view: View, body: Mapping[str, Any]) -> Edit:
+    step, sha = _step(view, body), bodies.text(body, "sha", 100)
+    text = bodies.text(body, "text", 500_000)
     try:
         paragraph = edits.paragraph(view.book, step)
     except Changed as error:  # what is wanted is what the person wrote
@@ -299,30 +306,30 @@ def _text(view: View, asked: Mapping[str, Any]) -> Edit:
     return edits.text_edit(view.project, paragraph, text, sha)
 
 
-def _speaker(view: View, asked: Mapping[str, Any]) -> Edit:
+def _speaker_edit(view: View, body: Mapping[str, Any]) -> Edit:
     return edits.speaker_edit(
         view.book,
-        _step(view, asked),
-        bodies.text(asked, "speaker", 1000),
-        bodies.text_or_none(asked, "style", 1000),
-        bodies.text_or_none(asked, "words") or "",
+        _step(view, body),
+        bodies.text(body, "speaker", 1000),
+        bodies.text_or_none(body, "style", 1000),
+        bodies.text_or_none(body, "words") or "",
     )
 
 
-def _say(view: View, asked: Mapping[str, Any]) -> Edit:
-    word, spoken = bodies.text(asked, "word", 200), bodies.text(asked, "spoken", 1000)
-    chunk = _step(view, asked) if asked.get("chunk") is not None else None
-    return edits.say_edit(view.project, word, spoken, chunk=chunk)
+def _say_edit(view: View, body: Mapping[str, Any]) -> Edit:
+    word, pronunciation = bodies.text(body, "word", 200), bodies.text(body, "spoken", 1000)
+    chunk = _step(view, body) if body.get("chunk") is not None else None
+    return edits.say_edit(view.project, word, pronunciation, chunk=chunk)
 
 
-def _voice(view: View, asked: Mapping[str, Any]) -> Edit:
-    voice = asked.get("voice")
+def _voice_edit(view: View, body: Mapping[str, Any]) -> Edit:
+    voice = body.get("voice")
     if not isinstance(voice, dict):
         raise UsageError("`voice` is to be an object")
-    return edits.voice_edit(view.project, bodies.text(asked, "speaker", 1000), voice)
+    return edits.voice_edit(view.project, bodies.text(body, "speaker", 1000), voice)
 
 
-def _cast(view: View, asked: Mapping[str, Any]) -> Edit:
+def _cast_edit(view: View, body: Mapping[str, Any]) -> Edit:
     edit = newcomers.cast_edit(view.project)
     if edit is None:
         raise UsageError("nobody is quoted in this book whom book.yaml does not know")
@@ -330,35 +337,35 @@ def _cast(view: View, asked: Mapping[str, Any]) -> Edit:
 
 
 _EDITS: dict[str, Callable[[View, Mapping[str, Any]], Edit]] = {
-    "text": _text,
-    "speaker": _speaker,
-    "say": _say,
-    "voice": _voice,
-    "cast": _cast,
+    "text": _text_edit,
+    "speaker": _speaker_edit,
+    "say": _say_edit,
+    "voice": _voice_edit,
+    "cast": _cast_edit,
 }
 _QUOTATION = "quotation"
 """An answer, which is one of a proposal's and needs no view."""
 
 
-def _step(view: View, asked: Mapping[str, Any]) -> Step:
-    return view.step(bodies.text(asked, "chunk", 40))
+def _step(view: View, body: Mapping[str, Any]) -> Step:
+    return view.step(bodies.text(body, "chunk", 40))
 
 
-def _question(view: View, one: questions.Question) -> dict[str, Any]:
-    first = one.group[0]
+def _question_row(view: View, question: questions.Question) -> dict[str, Any]:
+    first = question.group[0]
     return {
-        "id": one.id,
-        "chapter": one.chapter + 1,
-        "title": view.book.chapters[one.chapter].title,
+        "id": question.id,
+        "chapter": question.chapter + 1,
+        "title": view.book.chapters[question.chapter].title,
         "source": f"{places.within(first.path, view.book)}:{first.number}",
-        "before": one.before,
-        "paragraph": one.paragraph,
-        "spans": [list(span) for span in one.spans],
-        "words": one.words,
-        "after": one.after,
+        "before": question.before,
+        "paragraph": question.paragraph,
+        "spans": [list(span) for span in question.spans],
+        "words": question.words,
+        "after": question.after,
         "speaker": first.speaker,
         "sure": round(first.row.sure, 2),
         "by": first.by,
         "others": [name for name, _ in first.others],
-        "candidates": [name for name, _ in one.choices],
+        "candidates": [name for name, _ in question.choices],
     }

@@ -10,7 +10,7 @@ from jinja2 import Environment
 from narrator import templates
 from narrator.studio.desk import View
 
-_KINDS = {
+_MEDIA_TYPES = {
     ".js": "text/javascript",
     ".css": "text/css",
     ".svg": "image/svg+xml",
@@ -36,7 +36,7 @@ def static(name: str) -> tuple[bytes, str] | None:
     """A file of the page and its media type, by its name alone; None where there is none."""
     folder = resources.files(__package__).joinpath("static")
     for file in folder.iterdir():
-        kind = _KINDS.get(f".{file.name.rpartition('.')[2]}")
+        kind = _MEDIA_TYPES.get(f".{file.name.rpartition('.')[2]}")
         if file.name == name and kind and file.is_file():
             return file.read_bytes(), kind
     return None

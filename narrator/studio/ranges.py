@@ -35,36 +35,36 @@ class Bytes(Protocol):
         ...
 
 
-def answer(request: Request, whole: Bytes) -> Response:
+def answer(request: Request, content: Bytes) -> Response:
     """The range that is asked for, or all of it."""
-    tag = f'"{whole.tag}"'
+    tag = f'"{content.tag}"'
     headers = {"accept-ranges": "bytes", "etag": tag}
-    wanted = request.headers.get("range")
-    span: tuple[int, int] | None = (0, whole.size)
-    is_part = wanted is not None and request.headers.get("if-range") in (None, tag)
-    if wanted is not None and is_part:
-        span = _span(wanted, whole.size)
+    range_header = request.headers.get("range")
+    span: tuple[int, int] | None = (0, content.size)
+    is_part = range_header is not None and request.headers.get("if-range") in (None, tag)
+    if range_header is not None and is_part:
+        span = _parse_range(range_header, content.size)
     if span is None:
-        headers["content-range"] = f"bytes */{whole.size}"
+        headers["content-range"] = f"bytes */{content.size}"
         return JSONResponse({"error": "it has no such range"}, 416, headers)
     start, stop = span
     headers["content-length"] = str(stop - start)
     if is_part:
-        headers["content-range"] = f"bytes {start}-{stop - 1}/{whole.size}"
+        headers["content-range"] = f"bytes {start}-{stop - 1}/{content.size}"
     status = 206 if is_part else 200
     if request.method == "HEAD":
-        return Response(None, status, headers, whole.media_type)
-    return StreamingResponse(whole.read(start, stop), status, headers, whole.media_type)
+        return Response(None, status, headers, content.media_type)
+    return StreamingResponse(content.read(start, stop), status, headers, content.media_type)
 
 
-def _span(wanted: str, size: int) -> tuple[int, int] | None:
+def _parse_range(range_header: str, size: int) -> tuple[int, int] | None:
     """First byte and the one after the last; None for what is no one range, or lies behind."""
-    found = _RANGE.fullmatch(wanted.strip())
-    if found is None or not (found[1] or found[2]):
+    match = _RANGE.fullmatch(range_header.strip())
+    if match is None or not (match[1] or match[2]):
         return None
-    if not found[1]:  # the last so many
-        start, stop = max(0, size - int(found[2])), size
+    if not match[1]:  # the last so many
+        start, stop = max(0, size - int(match[2])), size
     else:
-        start = int(found[1])
-        stop = min(size, int(found[2]) + 1) if found[2] else size
+        start = int(match[1])
+        stop = min(size, int(match[2]) + 1) if match[2] else size
     return (start, stop) if start < stop else None

@@ -1,4 +1,4 @@
-"""A reading of the book as JSON: its chapters, their chunks, one chunk with its tries.
+"""Turns a reading of the book into JSON: its chapters, their chunks, one chunk with its tries.
 
 Knows no requests; changes nothing.
 """
@@ -24,7 +24,7 @@ from narrator.studio.glance import RENDERED, Seen
 from narrator.text.chunks import together
 
 COLOURS = 12
-_MOST_WARNINGS = 100
+_MAX_WARNINGS = 100
 Row = dict[str, Any]
 
 
@@ -32,11 +32,11 @@ Row = dict[str, Any]
 
 
 Takes = Callable[[int], Mapping[str, Seen]]
-"""What is there of a chapter, counted from 0."""
+"""Returns the state of a chapter's chunks; the chapter is counted from 0."""
 
 
 def book(view: View, takes: Takes) -> Row:
-    """What a page shows of the whole book."""
+    """Returns the row of the whole book."""
     plan, manifest = view.book, view.project.manifest
     facts = view.project.facts
     return {
@@ -53,7 +53,7 @@ def book(view: View, takes: Takes) -> Row:
             _chapter_line(view, number, takes(number)) for number in range(len(plan.chapters))
         ],
         "speakers": speakers(plan),
-        "todo": _todo(plan, takes),
+        "todo": _pending_row(plan, takes),
         "trouble": view.trouble,
         "warnings": _warnings(view),
         "undo": {"what": view.notes.undo} if view.notes.undo else None,
@@ -61,12 +61,12 @@ def book(view: View, takes: Takes) -> Row:
     }
 
 
-def _chapter_line(view: View, number: int, seen: Mapping[str, Seen]) -> Row:
+def _chapter_line(view: View, number: int, chunk_states: Mapping[str, Seen]) -> Row:
     steps = view.chapters.get(number, ())
-    states = [seen[step.id].state for step in steps]
-    first = [step for step in steps if not step.with_before]
+    states = [chunk_states[step.id].state for step in steps]
+    first_voices = [step for step in steps if not step.with_before]
     flags, reviewed = view.notes.flags, view.notes.reviewed
-    heard = [(step, seen[step.id].take) for step in first]
+    step_takes = [(step, chunk_states[step.id].take) for step in first_voices]
     return {
         "number": number + 1,
         "title": view.book.chapters[number].title,
@@ -76,59 +76,65 @@ def _chapter_line(view: View, number: int, seen: Mapping[str, Seen]) -> Row:
         "missing": sum(state in ("missing", "given up") for state in states),
         "flagged": sum(any(not row.done for row in flags.get(step.id, ())) for step in steps),
         "reviewed": sum(step.key in reviewed for step in steps),
-        "seconds": round(sum(take.seconds for _, take in heard if take), 1),
-        "length": round(sum(_length(step, take) for step, take in heard), 1),
+        "seconds": round(sum(take.seconds for _, take in step_takes if take), 1),
+        "length": round(sum(_length(step, take) for step, take in step_takes), 1),
         "current": bool(states) and all(state in RENDERED for state in states),
     }
 
 
 def _length(step: Step, take: Record | None) -> float:
-    """Seconds of a chunk; what is expected, where there is none yet."""
+    """Returns the seconds of a chunk; the expected ones while it has no take."""
     return take.seconds if take else step.expected
 
 
 def speakers(plan: BookPlan) -> list[Row]:
-    """The cast, but for voices that say nothing but what others say with them; those who say most
-    have the first colours, whoever narrates the very first."""
+    """Returns rows of the speakers, except those who only speak in unison with others.
+
+    The narrator has the first colour; then those who speak most.
+    """
     counts: dict[str, list[float]] = {name: [0, 0.0, 0] for name in plan.cast}
     for step in plan.steps:
         row = counts[step.chunk.speaker]
         row[0] += 1
         row[1] += step.expected
         row[2] += len(step.chunk.text.split())
-    whole = sum(row[1] for row in counts.values()) or 1.0
-    known = plan.project.speakers
-    shown = [n for n, row in counts.items() if row[0] or not (n in known and known[n].plays)]
+    total_seconds = sum(row[1] for row in counts.values()) or 1.0
+    speaker_settings = plan.project.speakers
+    shown_names = [
+        n
+        for n, row in counts.items()
+        if row[0] or not (n in speaker_settings and speaker_settings[n].plays)
+    ]
     narrator = plan.project.narrator
-    ranked = sorted(shown, key=lambda name: (name != narrator, -counts[name][1]))
+    ranked = sorted(shown_names, key=lambda name: (name != narrator, -counts[name][1]))
     return [
         {
             "name": name,
             "color": _colour(ranked.index(name)),
             "chunks": int(counts[name][0]),
             "seconds": round(counts[name][1], 1),
-            "share": round(counts[name][1] / whole, 4),
-            "voice": voice_said(plan, name),
+            "share": round(counts[name][1] / total_seconds, 4),
+            "voice": voice_description(plan, name),
             "words": int(counts[name][2]),
         }
-        for name in shown
+        for name in shown_names
     ]
 
 
 def _colour(rank: int) -> int:
-    """The first is whoever narrates, and nobody else's."""
+    """Returns a colour by rank; the narrator's is nobody else's."""
     return 1 + (rank - 1) % (COLOURS - 1) if rank else 0
 
 
-def voice_said(plan: BookPlan, name: str) -> str:
-    """A speaker's voice in words, with the engine where there are several."""
-    said = _voice_said(plan, name)
-    return f"{said} ({plan.engines[name].name})" if len(plan.speaking) > 1 else said
+def voice_description(plan: BookPlan, name: str) -> str:
+    """Describes a speaker's voice, with the engine where there are several."""
+    description = _describe_voice(plan, name)
+    return f"{description} ({plan.engines[name].name})" if len(plan.speaking) > 1 else description
 
 
-def _voice_said(plan: BookPlan, name: str) -> str:
+def _describe_voice(plan: BookPlan, name: str) -> str:
     voice = plan.cast[name]
-    settings = known.voice if (known := plan.project.speakers.get(name)) else None
+    settings = speaker.voice if (speaker := plan.project.speakers.get(name)) else None
     if isinstance(settings, str):
         return f"a preset: {settings}"
     if voice.reference is not None:
@@ -136,8 +142,8 @@ def _voice_said(plan: BookPlan, name: str) -> str:
     return voice.description or "none yet: one is drawn"
 
 
-def _todo(plan: BookPlan, takes: Takes) -> Row:
-    """What a render would speak, without what was spoken since the plan was made."""
+def _pending_row(plan: BookPlan, takes: Takes) -> Row:
+    """Summarises what a render would speak, without the takes made since planning."""
     steps = [s for s in plan.todo if takes(s.chapter)[s.id].state not in RENDERED]
     seconds = sum(step.expected for step in steps)
     wall = wall_of(shares_of(plan, steps))
@@ -157,36 +163,40 @@ def _todo(plan: BookPlan, takes: Takes) -> Row:
 
 def _warnings(view: View) -> list[Row]:
     plan = view.book
-    found: list[Row] = []
+    warnings: list[Row] = []
     if view.trouble:
-        found.append(
+        warnings.append(
             {"text": f"shown as it was, for it cannot be read: {view.trouble}", "where": ""}
         )
     if view.notes.trouble:
-        found.append({"text": view.notes.trouble, "where": ""})
+        warnings.append({"text": view.notes.trouble, "where": ""})
     problems: Iterable[Problem] = (
         *unspoken(plan.manuscript),
-        *(one for chapter in plan.chapters for one in chapter.warnings),
+        *(warning for chapter in plan.chapters for warning in chapter.warnings),
     )
-    for problem in list(dict.fromkeys(problems))[:_MOST_WARNINGS]:
-        where = places.within(problem.path, plan) if problem.path else ""
-        where += f":{problem.line}" if where and problem.line else ""
-        found.append({"text": problem.message, "where": where})
+    for problem in list(dict.fromkeys(problems))[:_MAX_WARNINGS]:
+        location = places.within(problem.path, plan) if problem.path else ""
+        location += f":{problem.line}" if location and problem.line else ""
+        warnings.append({"text": problem.message, "where": location})
     for pin in plan.lost:
-        found.append({"text": f"pinned, but its text has changed: {pin.text}", "where": pin.chunk})
-    return found
+        warnings.append(
+            {"text": f"pinned, but its text has changed: {pin.text}", "where": pin.chunk}
+        )
+    return warnings
 
 
 # -- a chapter -------------------------------------------------------------------------------------
 
-_RANK = ("missing", "given up", "stale", "doubtful", "good")
+_STATE_ORDER = ("missing", "given up", "stale", "doubtful", "good")
 
 
-def chapter(view: View, number: int, sound: PlayedChapter | None, seen: Mapping[str, Seen]) -> Row:
-    """A chapter with its chunks; those in unison are one row."""
+def chapter(
+    view: View, number: int, sound: PlayedChapter | None, chunk_states: Mapping[str, Seen]
+) -> Row:
+    """Returns the row of a chapter with its chunks; those in unison are one row."""
     steps = view.chapters.get(number, ())
-    heard = _heard(sound.timeline) if sound else {}
-    sure = sure_of(view.project, number, steps)
+    times = _cue_times(sound.timeline) if sound else {}
+    certainties = sure_of(view.project, number, steps)
     scenes: dict[int, int] = {}
     files = {path: places.within(path, view.book) for path in {_path_of(step) for step in steps}}
     rows, paragraph = [], -1
@@ -195,10 +205,10 @@ def chapter(view: View, number: int, sound: PlayedChapter | None, seen: Mapping[
         piece = first.chunk.pieces[0]
         if piece.start == 0 and not piece.line.goes_on:
             paragraph += 1
-        row = _chunk_line(view, group, heard, seen)
+        row = _chunk_line(view, group, times, chunk_states)
         row["source"] = f"{files[piece.line.path]}:{piece.line.line}"
         row["paragraph"] = max(0, paragraph)
-        row["sure"] = sure.get(first.id)
+        row["sure"] = certainties.get(first.id)
         row["scene"] = scenes.setdefault(first.utterance.scene, len(scenes))
         rows.append(row)
     return {
@@ -216,13 +226,13 @@ def _path_of(step: Step) -> Path:
 
 
 def sound_line(view: View, number: int, sound: PlayedChapter | None) -> Row:
-    """What is heard of a chapter, in words."""
-    whose = "the draft voice" if view.draft else f"the model ({view.book.engine_names})"
+    """Describes the sound of a chapter."""
+    voice_label = "the draft voice" if view.draft else f"the model ({view.book.engine_names})"
     if sound is None:
-        return {"kind": "none", "url": None, "label": f"nothing is rendered yet with {whose}"}
+        return {"kind": "none", "url": None, "label": f"nothing is rendered yet with {voice_label}"}
     label = {
-        "mastered": f"{whose}: the mastered chapter",
-        "takes": f"{whose}: takes with planned pauses, not mastered",
+        "mastered": f"{voice_label}: the mastered chapter",
+        "takes": f"{voice_label}: takes with planned pauses, not mastered",
     }[sound.kind]
     return {
         "kind": sound.kind,
@@ -231,7 +241,7 @@ def sound_line(view: View, number: int, sound: PlayedChapter | None) -> Row:
     }
 
 
-def _heard(timeline: Timeline) -> Mapping[str, tuple[float, float]]:
+def _cue_times(timeline: Timeline) -> Mapping[str, tuple[float, float]]:
     rate = timeline.sample_rate
     return {cue.chunk: (cue.start / rate, cue.stop / rate) for cue in timeline.cues}
 
@@ -239,13 +249,13 @@ def _heard(timeline: Timeline) -> Mapping[str, tuple[float, float]]:
 def _chunk_line(
     view: View,
     group: Sequence[Step],
-    heard: Mapping[str, tuple[float, float]],
-    seen: Mapping[str, Seen],
+    times: Mapping[str, tuple[float, float]],
+    chunk_states: Mapping[str, Seen],
 ) -> Row:
     plan, first = view.book, group[0]
     chunk, line = first.chunk, first.chunk.pieces[0].line
-    states = [seen[step.id].state for step in group]
-    state = min(states, key=_RANK.index)
+    states = [chunk_states[step.id].state for step in group]
+    state = min(states, key=_STATE_ORDER.index)
     worst = group[states.index(state)]
     flags = [row for step in group for row in view.notes.flags.get(step.id, ())]
     row: Row = {
@@ -255,44 +265,44 @@ def _chunk_line(
         "style": first.style,
         "text": chunk.text,
         "heading": line.heading,
-        **_span([heard[step.id] for step in group if step.id in heard]),
+        **_time_span([times[step.id] for step in group if step.id in times]),
         "state": state,
-        "why": why_said(plan, worst, state),
-        "faults": list(seen[worst.id].faults),
+        "why": render_reason(plan, worst, state),
+        "faults": list(chunk_states[worst.id].faults),
         "pinned": any(step.pinned for step in group),
         "reviewed": all(step.key in view.notes.reviewed for step in group),
-        "flags": [{"note": one.note, "done": one.done} for one in flags],
+        "flags": [{"note": pickup.note, "done": pickup.done} for pickup in flags],
     }
     if len(group) > 1:
         row["also"] = [step.id for step in group[1:]]
     return row
 
 
-def _span(times: Sequence[tuple[float, float]]) -> Row:
-    """When all of it is heard, in seconds; None where nothing is."""
+def _time_span(times: Sequence[tuple[float, float]]) -> Row:
+    """Returns start and stop over all times, in seconds; None without any."""
     if not times:
         return {"start": None, "stop": None}
     starts, stops = zip(*times, strict=True)
     return {"start": round(min(starts), 3), "stop": round(max(stops), 3)}
 
 
-def why_said(plan: BookPlan, step: Step, state: str) -> str:
-    """Why a render would speak it again; empty where it would not."""
+def render_reason(plan: BookPlan, step: Step, state: str) -> str:
+    """Returns why a render would speak a step again; empty where it would not."""
     if state in RENDERED:
         return ""
-    why = plan.why[step.key]
-    return str(why) if why.render else ""
+    reason = plan.why[step.key]
+    return str(reason) if reason.render else ""
 
 
 # -- a chunk ---------------------------------------------------------------------------------------
 
 
-def chunk(view: View, step: Step, seen: Seen) -> Row:
-    """One chunk with its tries. Raises StorageError."""
+def chunk(view: View, step: Step, chunk_state: Seen) -> Row:
+    """Returns the row of a chunk with its tries. Raises StorageError."""
     plan = view.book
     line = step.chunk.pieces[0].line
     pin = plan.pins.get(step.key)
-    home = pin.step if pin else step.key
+    try_folder_key = pin.step if pin else step.key
     return {
         "id": step.id,
         "key": step.key,
@@ -302,27 +312,29 @@ def chunk(view: View, step: Step, seen: Seen) -> Row:
         "style": step.chunk.style,
         "source": f"{places.within(line.path, plan)}:{line.line}",
         "quotation": line.is_narration is False and step.chunk.speaker != plan.project.narrator,
-        "state": seen.state,
-        "why": why_said(plan, step, seen.state),
-        "faults": list(seen.faults),
+        "state": chunk_state.state,
+        "why": render_reason(plan, step, chunk_state.state),
+        "faults": list(chunk_state.faults),
         "expected": round(step.expected, 2),
         "retakes": "seed" in plan.engines[step.chunk.speaker].sound_parameters,
-        "tries": [_try_line(home, one) for one in retakes.tries_of(plan, step)],
+        "tries": [
+            _try_line(try_folder_key, chunk_try) for chunk_try in retakes.tries_of(plan, step)
+        ],
     }
 
 
-def _try_line(home: str, one: Try) -> Row:
-    record = one.record
+def _try_line(try_folder_key: str, chunk_try: Try) -> Row:
+    record = chunk_try.record
     return {
-        "number": one.number,
+        "number": chunk_try.number,
         "seconds": round(record.seconds, 2),
         "level": round(record.level, 1),
         "faults": list(record.faults),
-        "in_use": one.in_use,
-        "pinned": one.pinned,
-        "whole": one.whole,
+        "in_use": chunk_try.in_use,
+        "pinned": chunk_try.pinned,
+        "whole": chunk_try.whole,
         "seed": record.seed,
         "mode": record.mode,
         "ratio": round(ratio, 2) if (ratio := record.figures.get("ratio")) else None,
-        "url": f"/sound/tries/{home}/{one.number}",
+        "url": f"/sound/tries/{try_folder_key}/{chunk_try.number}",
     }

@@ -56,11 +56,11 @@ def _answering(status: int) -> _Handler:
     return answer
 
 
-def _closing(status: int, what: str) -> _Handler:
+def _closing(status: int, message: str) -> _Handler:
     """For bodies that are not read to their end."""
 
     def answer(request: Request, error: Exception) -> Response:
-        return _error(status, what, {"connection": "close"})
+        return _error(status, message, {"connection": "close"})
 
     return answer
 
@@ -73,13 +73,13 @@ def _changed(request: Request, error: Exception) -> Response:
 
 def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    what = {404: "there is no such address", 405: "this is asked otherwise"}
-    return _error(status, what.get(status, "this cannot be asked"))
+    message = {404: "there is no such address", 405: "this is asked otherwise"}
+    return _error(status, message.get(status, "this cannot be asked"))
 
 
 def _fault(request: Request, error: Exception) -> Response:
     return _error(500, f"a fault of narrator's own: {type(error).__name__}; its log has more")
 
 
-def _error(status: int, what: str, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse({"error": what}, status, headers)
+def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"error": message}, status, headers)

@@ -28,7 +28,7 @@ from narrator.speech.store import Store
 
 PLAYED = {".m4a": "audio/mp4", ".mp3": "audio/mpeg", ".flac": "audio/flac"}
 """What browsers play of what is encoded, the best first to seek in."""
-_PIECE = 65536
+_PIECE_SIZE = 65536
 """Samples, or bytes of a file, that are sent at a time."""
 _LARGEST_RIFF = 0xFFFFFFFF - 256
 """Bytes of samples in a WAV file; beyond it is an RF64."""
@@ -47,37 +47,37 @@ class FileBytes:
         """Raises OSError where it has gone."""
         with self.path.open("rb") as file:
             while start < stop:
-                data = os.pread(file.fileno(), min(4 * _PIECE, stop - start), start)
-                if not data:
+                piece = os.pread(file.fileno(), min(4 * _PIECE_SIZE, stop - start), start)
+                if not piece:
                     raise EOFError(f"{self.path}: shorter than it was")
-                yield data
-                start += len(data)
+                yield piece
+                start += len(piece)
 
 
 @dataclass(slots=True)
 class Cache:
     """The sounds of a few takes, as they are heard in a chapter."""
 
-    most: int = 48_000_000
+    max_bytes: int = 48_000_000
     """Bytes."""
-    _held: OrderedDict[tuple[object, ...], Samples] = field(default_factory=OrderedDict)
+    _samples: OrderedDict[tuple[object, ...], Samples] = field(default_factory=OrderedDict)
     _size: int = 0
     _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def find(self, key: tuple[object, ...]) -> Samples | None:
         with self._mutex:
-            if key in self._held:
-                self._held.move_to_end(key)
-            return self._held.get(key)
+            if key in self._samples:
+                self._samples.move_to_end(key)
+            return self._samples.get(key)
 
     def keep(self, key: tuple[object, ...], samples: Samples) -> None:
         with self._mutex:
-            if key not in self._held:
+            if key not in self._samples:
                 self._size += samples.nbytes
-            self._held[key] = samples
-            while self._size > self.most:
-                _, old = self._held.popitem(last=False)
-                self._size -= old.nbytes
+            self._samples[key] = samples
+            while self._size > self.max_bytes:
+                _, dropped_samples = self._samples.popitem(last=False)
+                self._size -= dropped_samples.nbytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,41 +107,41 @@ class WordsBytes:
 
     @property
     def size(self) -> int:
-        return len(self._head) + 2 * self.words.timeline.length
+        return len(self._wav_header) + 2 * self.words.timeline.length
 
     @property
-    def _head(self) -> bytes:
-        return wav_head(self.words.timeline.length, self.words.timeline.sample_rate)
+    def _wav_header(self) -> bytes:
+        return wav_header(self.words.timeline.length, self.words.timeline.sample_rate)
 
     def read(self, start: int, stop: int) -> Iterator[bytes]:
         """Raises DamagedTake where a take is not what it was when this was laid out."""
-        head = self._head
+        head = self._wav_header
         if start < len(head):
             yield head[start : min(stop, len(head))]
         start, stop = max(0, start - len(head)), stop - len(head)
         while start < stop:
             first = start // 2
-            last = min(first + _PIECE, -(-stop // 2))
-            data = pcm(self.samples(first, last))
-            yield data[start - 2 * first : stop - 2 * first]
+            last = min(first + _PIECE_SIZE, -(-stop // 2))
+            piece = pcm(self.samples(first, last))
+            yield piece[start - 2 * first : stop - 2 * first]
             start = 2 * last
 
     def samples(self, start: int, stop: int) -> Samples:
         """What `assemble.stream` gives from one sample to another. Raises DamagedTake."""
-        out = np.zeros(stop - start, np.float32)
-        place = max(0, bisect_right(self._starts, start) - 1)
-        for span in self._spans[place:]:
+        mixed = np.zeros(stop - start, np.float32)
+        span_index = max(0, bisect_right(self._starts, start) - 1)
+        for span in self._spans[span_index:]:
             if span.start >= stop:
                 break
             if span.stop <= start:
                 continue
-            sound = self._heard(span)
+            sound = self._span_samples(span)
             begin, end = max(start, span.start), min(stop, span.start + len(sound))
             if begin < end:
-                out[begin - start : end - start] = sound[begin - span.start : end - span.start]
-        return out
+                mixed[begin - start : end - start] = sound[begin - span.start : end - span.start]
+        return mixed
 
-    def _heard(self, span: Span) -> Samples:
+    def _span_samples(self, span: Span) -> Samples:
         contents = [self.words.contents[clip.key] for clip in span.clips]
         figures = [(clip.start, clip.stop, clip.gain, clip.speed) for clip in span.clips]
         key = (self.words.timeline.sample_rate, *contents, *figures)
@@ -153,8 +153,8 @@ class WordsBytes:
 
     def _take(self, clip: Region) -> Samples:
         try:
-            there = self.store.find(clip.key)
-            if there is None or there.content != self.words.contents[clip.key]:
+            record = self.store.find(clip.key)
+            if record is None or record.content != self.words.contents[clip.key]:
                 raise DamagedTake(f"take {clip.key} is another now")
             return self.words.read(clip)
         except DamagedTake:
@@ -180,7 +180,7 @@ class PlainBytes:
 
 def wav(samples: Samples, rate: int) -> bytes:
     """A WAV file of 16 bits."""
-    return wav_head(len(samples), rate) + pcm(samples)
+    return wav_header(len(samples), rate) + pcm(samples)
 
 
 def pcm(samples: Samples) -> bytes:
@@ -189,17 +189,19 @@ def pcm(samples: Samples) -> bytes:
     return steps.astype("<i2").tobytes()
 
 
-def wav_head(length: int, rate: int) -> bytes:
+def wav_header(length: int, rate: int) -> bytes:
     """What stands before so many mono samples of 16 bits; an RF64 where a WAV file cannot hold
     them (EBU Tech 3306)."""
     size = 2 * length
     form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
     if size <= _LARGEST_RIFF:
-        return b"RIFF" + struct.pack("<I", 36 + size) + b"WAVE" + form + b"data" + _le(size)
+        return (
+            b"RIFF" + struct.pack("<I", 36 + size) + b"WAVE" + form + b"data" + _little_endian(size)
+        )
     large = struct.pack("<4sIQQQI", b"ds64", 28, 72 + size, size, length, 0)
-    every = b"\xff\xff\xff\xff"
-    return b"RF64" + every + b"WAVE" + large + form + b"data" + every
+    unknown_size = b"\xff\xff\xff\xff"
+    return b"RF64" + unknown_size + b"WAVE" + large + form + b"data" + unknown_size
 
 
-def _le(number: int) -> bytes:
+def _little_endian(number: int) -> bytes:
     return struct.pack("<I", number)

@@ -106,7 +106,7 @@ def drafted(texts: Sequence[str]) -> list[tuple[str, Speech]]:
 def taken(text: str, speech: Speech, rate: int) -> Take:
     spans = words(text, LANGUAGE)
     begins = [any(first <= own.first < last for own in speech.words) for first, last in spans]
-    own = told.laid(text, LANGUAGE, speech.words, speech.samples, rate)
+    own = told.map_to_words(text, LANGUAGE, speech.words, speech.samples, rate)
     return Take(SpokenSound(speech.samples, rate, text, LANGUAGE), own, begins)
 
 

@@ -143,7 +143,7 @@ def test_without_the_package_it_says_how_to_get_it(
     ],
 )
 def test_its_words_are_found_in_the_text(text: str, own: list[str], placed: list[str]) -> None:
-    times = qwen3._placed(text, [(word, n, n + 1.5) for n, word in enumerate(own)], 3.0)
+    times = qwen3._locate_words(text, [(word, n, n + 1.5) for n, word in enumerate(own)], 3.0)
     rows = [(text[word.first : word.last], word.start, word.stop) for word in times]
     assert [word for word, *_ in rows] == placed
     assert all(start <= stop <= 3.0 for _, start, stop in rows)

@@ -37,7 +37,7 @@ def test_words_are_found_where_the_voice_says_that_it_says_them(sphinx: Sphinx) 
     found = aligned(sphinx, SAID, speech.samples)
     assert found is not None
     assert [(word.first, word.last) for word in found] == words(SAID, "en")
-    own = told.laid(SAID, "en", speech.words, speech.samples, spoken.RATE)
+    own = told.map_to_words(SAID, "en", speech.words, speech.samples, spoken.RATE)
     apart = [abs(one.start - two.start) for one, two in zip(found, own, strict=True)]
     assert statistics.median(apart) < 0.03
     assert sorted(apart)[-3] < 0.15

@@ -75,7 +75,7 @@ def started(engine: Any, most: int = 128) -> Iterator[Switchboard]:
 
 def said(board: Switchboard, text: Sequence[Step], client: str = "me", **how: Any) -> Listener:
     listener = Listener(**how)
-    with board.news:  # nothing is told before it knows its call
+    with board.changed:  # nothing is told before it knows its call
         listener.call = board.say(client, text, None, listener)
     return listener
 

@@ -90,7 +90,7 @@ def owners(monkeypatch: pytest.MonkeyPatch) -> list[Owner]:
         found.append(Owner())
         return found[-1]
 
-    monkeypatch.setattr(jobs, "_LOOK", 0.01)
+    monkeypatch.setattr(jobs, "_OWNER_POLL", 0.01)
     monkeypatch.setattr(joining, "join", lambda project: None)
     monkeypatch.setattr(joining, "started", started)
     return found

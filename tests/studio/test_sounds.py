@@ -200,7 +200,7 @@ def test_only_what_overlaps_is_decoded(taken: Opened, monkeypatch: pytest.Monkey
 
 
 def test_a_cache_forgets_what_it_has_no_room_for() -> None:
-    cache = Cache(most=1000)
+    cache = Cache(max_bytes=1000)
     for number in range(5):
         cache.keep((number,), np.zeros(100, np.float32))
     assert [cache.find((number,)) is not None for number in range(5)] == [False] * 3 + [True] * 2
@@ -208,7 +208,7 @@ def test_a_cache_forgets_what_it_has_no_room_for() -> None:
 
 @given(st.integers(0, 5_000_000_000), st.sampled_from([8000, 22050, 48000]))
 def test_the_head_of_a_wav_file_says_its_length(length: int, rate: int) -> None:
-    head = sounds.wav_head(length, rate)
+    head = sounds.wav_header(length, rate)
     if 2 * length < 2**32 - 300:
         assert head[:4] == b"RIFF"
         assert int.from_bytes(head[40:44], "little") == 2 * length

@@ -162,10 +162,10 @@ class Tally:
 
     def rendered(self, chunk: Spoken) -> None:
         self.speech += chunk.seconds
-        self._ended(chunk)
+        self._count_finished(chunk)
 
     def flagged(self, chunk: Spoken) -> None:
-        self._ended(chunk)
+        self._count_finished(chunk)
 
     def retried(self, chunk: Spoken) -> None:
         self.retries[chunk.chapter] += 1
@@ -185,7 +185,7 @@ class Tally:
         spent = self.now() - self.making[1] if self.making else 0.0
         return left_of(done / max(1, total), spent)
 
-    def _ended(self, chunk: Spoken) -> None:
+    def _count_finished(self, chunk: Spoken) -> None:
         if chunk.again:
             return
         self.done[chunk.chapter] += 1

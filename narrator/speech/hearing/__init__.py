@@ -1,20 +1,20 @@
-"""Takes are heard: what was said, whether it is the text, and when each word is said.
+"""Hears takes: what was said, whether it is the text, and when each word is said.
 
-A `Recogniser` turns sounds into text, and says how surely what was to be said is not in them; an
+A `Recogniser` turns sounds into text, and tells how improbable each expected word is; an
 `Aligner` finds the words of a known text in a sound. Neither knows takes, stores or books.
 
-    compare.py    what was heard against the text, fairly; what is missing, added, otherwise
-    likeness.py   which words are as good as the same, by spelling and by sound
-    judging.py    what of that is a fault: the thresholds, from measurement
+    compare.py    compares the heard words with the text: missing, added, different
+    likeness.py   decides which words count as the same, by spelling and by sound
+    judging.py    decides which differences are faults, by measured thresholds
     whisper.py    Whisper in CTranslate2, on every machine: recogniser and aligner
     qwen3.py      Qwen3 in MLX, on Macs: recogniser and aligner
     sphinx.py     pocketsphinx: an aligner of English that brings its model along
-    letters.py    how words sound that its dictionary lacks
-    told.py       when an engine that knows says each word
-    kept.py       what was heard in a take, and its words' times, beside the takes
-    listening.py  takes heard in batches, by both
-    windows.py    a long sound in parts that a recogniser takes
-    choosing.py   which of them a manifest means, and what is here of it
+    letters.py    guesses the sounds of words that its dictionary lacks
+    told.py       word times that an engine reports itself
+    kept.py       stores transcripts and word times beside the takes
+    listening.py  hears takes in batches, with both
+    windows.py    cuts a long sound into windows for a recogniser
+    choosing.py   finds the recogniser and aligners that a manifest asks for
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from narrator.sound.timing import TimedWord
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpokenSound:
-    """What is to be heard: mono samples, and what they should say."""
+    """A sound to hear: mono samples, and the text that they should say."""
 
     samples: NDArray[np.float32]
     rate: int
@@ -43,14 +43,14 @@ class SpokenSound:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What a recogniser made of a sound."""
+    """A recogniser's text of a sound."""
 
     text: str
     """ "" where it heard nothing."""
     doubts: tuple[float, ...] = ()
-    """Of each of `text.words` of what was to be said, how much the sound speaks against it: minus
-    the logarithm of its probability, given the sound and the words before. Empty where the
-    recogniser cannot say."""
+    """For each of `text.words` of the expected text, how improbable the sound makes it: minus the
+    logarithm of its probability, given the sound and the words before. Empty where the recogniser
+    does not provide it."""
 
 
 class Recogniser(Protocol):
@@ -63,27 +63,27 @@ class Recogniser(Protocol):
 
     @property
     def identity(self) -> str:
-        """What its results are kept under: changes with all that may change them."""
+        """Identifies the recogniser in stored results; changes with all that may change them."""
         ...
 
     @property
     def languages(self) -> Collection[str]:
-        """ISO 639 codes ("en") that it knows well enough to judge by."""
+        """ISO 639 codes ("en") of the languages that it knows well enough to judge by."""
         ...
 
     @property
     def batch(self) -> int:
-        """Sounds that it is best given at a time."""
+        """The best number of sounds at a time."""
         ...
 
     @property
     def is_apart(self) -> bool:
-        """Whether it may work on a thread of its own while an engine speaks; where not, on the
+        """Whether it may work on its own thread while an engine speaks; if not, it works on the
         engine's."""
         ...
 
     def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
-        """What is said in each. Raises EngineUnavailable."""
+        """Returns the transcript of each sound. Raises EngineUnavailable."""
         ...
 
 
@@ -92,7 +92,7 @@ class Aligner(Protocol):
 
     @property
     def name(self) -> str:
-        """What cues say who timed them: "whisper", "pocketsphinx"."""
+        """The name stored with word times: "whisper", "pocketsphinx"."""
         ...
 
     @property
@@ -108,6 +108,8 @@ class Aligner(Protocol):
     def is_apart(self) -> bool: ...
 
     def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
-        """When each of `text.words` of a sound's text is heard; None where they are not to be
-        found. Raises EngineUnavailable."""
+        """Returns the times of `text.words` of each sound's text; None where not located.
+
+        Raises EngineUnavailable.
+        """
         ...

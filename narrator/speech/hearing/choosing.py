@@ -1,4 +1,4 @@
-"""Which recogniser and which aligner a manifest means, and what of them is here."""
+"""Finds the recogniser and the aligners that a manifest asks for."""
 
 from __future__ import annotations
 
@@ -19,98 +19,108 @@ from narrator.speech.hearing.sphinx import Sphinx
 from narrator.speech.hearing.whisper import Whisper
 
 NAMES: Mapping[str, str] = {**whisper.NAMES, **qwen3.NAMES}
-"""Hub ids of what people call models that listen."""
+"""Hub ids of recognisers and aligners by their short names."""
 DEFAULTS = ((14e9, "large-v3-turbo"), (0.0, "small"))
-"""Bytes of memory from which a model is what `auto` stands for: 1.6 and 0.5 GB."""
+"""Least bytes of memory for each model that `auto` may choose: of 1.6 and 0.5 GB."""
 _KINDS: Mapping[str, Layout] = {
     "whisper": whisper.LAYOUT,
     "qwen3": qwen3.LAYOUT,
     "qwen3 aligner": qwen3.ALIGNER_LAYOUT,
 }
 LAYOUTS: Sequence[Layout] = tuple(_KINDS.values())
-"""Of all models that listen."""
+"""Layouts of all recognisers and aligners."""
 _PACKAGES = ("faster-whisper", "pocketsphinx", "mlx-qwen3-asr")
 
 
 def named(spec: str) -> str:
-    """The hub id of what people call `recogniser`, small.en or qwen3-0.6b; others as they are."""
-    return NAMES.get(_usual() if spec == "recogniser" else spec, spec)
+    """Returns the hub id of `recogniser`, small.en or qwen3-0.6b; other specs unchanged."""
+    return NAMES.get(_default_name() if spec == "recogniser" else spec, spec)
 
 
 def find(spec: str, root: Path | None = None, tell: Tell = models.quiet) -> Model:
-    """Where what listens is: auto, a name, a hub id, or a folder."""
+    """Finds a recogniser or aligner by auto, a name, a hub id, or a folder."""
     spec = named("recogniser" if spec == "auto" else spec)
     for layout in LAYOUTS:
-        found = models.find_as(layout, spec, root=root, tell=tell)
-        if found.path is not None:
-            return found
+        model = models.find_as(layout, spec, root=root, tell=tell)
+        if model.path is not None:
+            return model
     place = models.place_of(spec)
-    layout = next((one for one in LAYOUTS if place and one.is_one(place)), whisper.LAYOUT)
-    found = models.find_as(layout, spec, root=root, tell=tell)
+    layout = next(
+        (candidate for candidate in LAYOUTS if place and candidate.is_one(place)), whisper.LAYOUT
+    )
+    model = models.find_as(layout, spec, root=root, tell=tell)
     if place is None and spec in NAMES.values():
-        name = next(name for name, own in NAMES.items() if own == spec)
-        return replace(found, note=f"{spec} is not here; `narrator models pull {name}` fetches it")
-    return found
+        name = next(name for name, hub_id in NAMES.items() if hub_id == spec)
+        return replace(model, note=f"{spec} is not here; `narrator models pull {name}` fetches it")
+    return model
 
 
 def listed(tell: Tell = models.quiet) -> list[tuple[str, Model]]:
-    """What listens and is here, with its kind."""
-    return [(kind, one) for kind, layout in _KINDS.items() for one in models.cached(layout, tell)]
+    """Lists the local recognisers and aligners, with their kinds."""
+    return [
+        (kind, model) for kind, layout in _KINDS.items() for model in models.cached(layout, tell)
+    ]
 
 
 def is_one(path: Path) -> bool:
-    """Whether a folder holds a model that listens."""
+    """Whether a folder contains a recogniser or aligner."""
     return any(layout.is_one(path) for layout in LAYOUTS)
 
 
 def version() -> str:
-    """What listens here, with versions; "" where nothing is installed."""
-    found = []
+    """Lists the installed recognition packages with their versions; "" for none."""
+    versions = []
     for name in _PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
-            found.append(f"{name} {importlib.metadata.version(name)}")
-    return ", ".join(found)
+            versions.append(f"{name} {importlib.metadata.version(name)}")
+    return ", ".join(versions)
 
 
-def _usual() -> str:
+def _default_name() -> str:
     total = machine.memory().total
-    return next(name for least, name in DEFAULTS if total >= least)
+    return next(name for min_memory, name in DEFAULTS if total >= min_memory)
 
 
 def ear_for(
     checks: Checks, root: Path | None = None, *, model: str | None = None, align: bool = False
 ) -> Ear:
-    """What takes are heard and timed by, in place of what a manifest says by `model`; with `align`
-    timed alone. Raises EngineUnavailable."""
-    found = find(model or checks.recogniser, root)
-    exact = _exact()
-    if align and exact and (found.path is None or not whisper.is_here()):
-        return Ear(None, exact)
-    recogniser = _recogniser(found)
-    aligners: list[Aligner] = [*exact, recogniser] if isinstance(recogniser, Whisper) else exact
+    """Makes the ear of a manifest's checks; `model` replaces their recogniser.
+
+    With `align` it only times words. Raises EngineUnavailable.
+    """
+    chosen_model = find(model or checks.recogniser, root)
+    exact_aligners = _exact_aligners()
+    if align and exact_aligners and (chosen_model.path is None or not whisper.is_here()):
+        return Ear(None, exact_aligners)
+    recogniser = _load_recogniser(chosen_model)
+    aligners: list[Aligner] = (
+        [*exact_aligners, recogniser] if isinstance(recogniser, Whisper) else exact_aligners
+    )
     return Ear(None if align else recogniser, aligners, error=checks.text_error)
 
 
 @lru_cache(maxsize=1)
-def _recogniser(found: Model) -> Whisper | QwenRecogniser:
-    """Loaded once: a retake beside a render has the same. Raises EngineUnavailable."""
-    is_qwen = found.path is not None and qwen3.LAYOUT.is_one(found.path)
-    return QwenRecogniser(found) if is_qwen else Whisper(found)
+def _load_recogniser(model: Model) -> Whisper | QwenRecogniser:
+    """Loads a recogniser, once for renders and retakes alike. Raises EngineUnavailable."""
+    is_qwen = model.path is not None and qwen3.LAYOUT.is_one(model.path)
+    return QwenRecogniser(model) if is_qwen else Whisper(model)
 
 
-def _exact() -> list[Aligner]:
-    """Those that only time words, and are here: the most exact first."""
-    found: list[Aligner] = []
+def _exact_aligners() -> list[Aligner]:
+    """Returns the available aligners that do not recognise, the most exact first."""
+    aligners: list[Aligner] = []
     if sphinx.is_here():
-        found.append(Sphinx())
+        aligners.append(Sphinx())
     if qwen3.is_here() and (model := find("qwen3-aligner")).path is not None:
-        found.append(QwenAligner(model))
-    return found
+        aligners.append(QwenAligner(model))
+    return aligners
 
 
 def ear_of(checks: Checks, root: Path | None = None) -> Ear | None:
-    """What a render's takes are heard by; None where the manifest wants none heard. Raises
-    EngineUnavailable."""
+    """Makes the ear of a render; None where the manifest turns recognition off.
+
+    Raises EngineUnavailable.
+    """
     if checks.recognition == "never":
         return None
     return replace(ear_for(checks, root), mode=checks.recognition)

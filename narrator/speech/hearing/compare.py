@@ -1,14 +1,13 @@
-"""What was heard against what was to be said, fairly: the two as spoken words, and how they differ.
+"""Compares what was heard with what should be said, both as spoken words.
 
-Both are brought to words as they are spoken, without case, marks and accents (`likeness.py` says
-which words are as good as the same), and laid beside each other: what is missing, repeated, added,
-put elsewhere, or heard as something else, and where in the text. In languages without spaces
-between words, by character.
+Both are turned into spoken words without case, marks and accents (`likeness.py` decides which words
+count as the same) and aligned. The differences tell what is missing, repeated, added, moved, or
+heard as something else, and where in the text. Languages without spaces between words are compared
+by character.
 
-Long stretches that are the same on both sides are found first, and only what lies between them is
-weighed word by word; a chapter is parted at runs of words that come once on both sides. So memory
-grows with the text, not with its square. Knows no takes and no recogniser, and not what of it is a
-fault.
+Long equal stretches are found first, and only the gaps between them are aligned word by word; a
+chapter is split at runs of words that occur once on both sides. So memory grows with the text, not
+with its square. Knows no takes and no recogniser, and does not decide what is a fault.
 """
 
 from __future__ import annotations
@@ -34,29 +33,29 @@ Kind = Literal["missing", "added", "repeated", "moved", "other"]
 WORDS_ACROSS, LETTERS_ACROSS = 6, 12
 """Length of a window."""
 LONG = 400
-"""Units of a text that is parted at what comes once on both sides."""
-_RUN = 4
+"""Units above which a text is split at runs that occur once on both sides."""
+_RUN_LENGTH = 4
 """Units of such a run."""
-_MOST = 4_000
-"""Pairs of units of a gap that are weighed one by one; in a larger one little is alike."""
-_JOINED = 4
-"""Words of a compound."""
-_MOVED = 2
-"""Units of a passage that is looked for elsewhere, at least."""
-_ALIKE = 0.5
-"""Cost under which two units are the same one."""
-_OTHERWISE = {"other", "added"}
-_ECHO = 12
-"""Units that may be said again among others."""
+_MAX_PAIRS = 4_000
+"""Most pairs of units in a gap that is aligned exactly; in a larger one little is alike."""
+_MAX_JOINED_WORDS = 4
+"""Most words that may be joined to match a compound."""
+_MIN_MOVED_UNITS = 2
+"""Fewest units of a passage that is looked for elsewhere."""
+_MAX_ALIKE_COST = 0.5
+"""Cost below which two units count as the same."""
+_SUBSTITUTIONS = {"other", "added"}
+_MAX_ECHO = 12
+"""Most units of an immediate repetition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A place where what was heard is not the text."""
+    """A place where the heard words differ from the text."""
 
     kind: Kind
-    """"missing": was not heard. "added": was heard besides. "repeated": was heard once more.
-    "moved": was heard, elsewhere. "other": something else was heard."""
+    """"missing": not heard. "added": heard in addition. "repeated": heard once more. "moved":
+    heard elsewhere. "other": something else was heard."""
     first: int
     last: int
     """`text[first:last]`: of what is added, empty, after the word before; of what is repeated, the
@@ -66,76 +65,78 @@ class Difference:
     empty, before the word that follows."""
     meant: str
     got: str
-    """What was heard there, as the recogniser wrote it; of what was moved, "" (it is known)."""
+    """The heard text there, as the recogniser wrote it; "" where the passage was moved."""
     surely: float
-    """0 to 1: how unlike the two are for each word; a name in another spelling is near 0."""
+    """0 to 1: difference of the two for each word; a name in another spelling is near 0."""
     cost: float
-    """Errors that it counts for."""
+    """Number of errors that it counts for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """How far what was heard is from the text; errors are for each word, or character."""
+    """Distance of the heard words from the text; errors are per word, or per character."""
 
     error: float
-    """In all: 0 is the same, 1 nothing alike; more where much was added."""
+    """Overall: 0 is equal, 1 is nothing alike; above 1 where much was added."""
     window: float
-    """The worst of all windows."""
+    """Errors of the worst window."""
     count: float
-    """Errors in all, a word that is nearly right for less than one."""
+    """Total errors; a word that is nearly right counts for less than one."""
     size: int
     """Words, or characters, of the text."""
     differences: tuple[Difference, ...] = ()
 
 
 def fidelity(text: str, heard: str, language: str) -> Fidelity:
-    """Compare the spoken text of a take, or a passage of any length, with what a recogniser heard.
+    """Compares the spoken text of a take, or of any passage, with a recogniser's text.
 
-    What was heard is normalised as a text would be: "£23" is "twenty-three pounds".
+    The heard text is normalised like any text: "£23" is "twenty-three pounds".
     """
-    meant = likeness.units(text, language)
-    spoken = _spoken(heard, language)
-    got = likeness.units(spoken, language)
-    if not meant:
-        count = float(len(got))
+    text_units = likeness.units(text, language)
+    normalized = _normalize_heard(heard, language)
+    heard_units = likeness.units(normalized, language)
+    if not text_units:
+        count = float(len(heard_units))
         return Fidelity(min(count, 1.0), min(count, 1.0), count, 0)
-    steps = _moves(meant, got, language)
-    costs = np.zeros(len(meant))
+    steps = _align_units(text_units, heard_units, language)
+    costs = np.zeros(len(text_units))
     for step in steps:
         if step.cost:
-            # what is added belongs to the word before it
+            # an addition belongs to the word before it
             first = step.meant[0] if step.meant[1] > step.meant[0] else max(0, step.meant[0] - 1)
             last = max(step.meant[1], first + 1)
             costs[first:last] += step.cost / (last - first)
-    across = min(len(meant), LETTERS_ACROSS if is_lettered(language) else WORDS_ACROSS)
-    windows = np.convolve(costs, np.ones(across), "valid") / across
+    window_length = min(len(text_units), LETTERS_ACROSS if is_lettered(language) else WORDS_ACROSS)
+    windows = np.convolve(costs, np.ones(window_length), "valid") / window_length
     return Fidelity(
-        error=round(float(costs.sum()) / len(meant), 3),
+        error=round(float(costs.sum()) / len(text_units), 3),
         window=round(float(windows.max()), 3),
         count=round(float(costs.sum()), 2),
-        size=len(meant),
-        differences=tuple(_differences(steps, _Sides(text, spoken, meant, got), language)),
+        size=len(text_units),
+        differences=tuple(
+            _find_differences(steps, _Sides(text, normalized, text_units, heard_units), language)
+        ),
     )
 
 
-# -- what was heard --------------------------------------------------------------------------------
+# -- the heard text --------------------------------------------------------------------------------
 
-_UNSAID = re.compile(r"\[[^\]]*\]|\([^)]*\)|[♪♫]+")
-"""What recognisers write of sounds that are no words: "[MUSIC]"."""
-_WRITTEN = re.compile(r"\d|[^\w\s.,;:?!'’…-]|\b[^\W\d_]{1,4}\.|\b[A-Z]{2}")
-"""What is not yet as it is spoken: figures, signs, abbreviations."""
+_SOUND_NOTE = re.compile(r"\[[^\]]*\]|\([^)]*\)|[♪♫]+")
+"""Recognisers' notes on sounds that are no words: "[MUSIC]"."""
+_UNSPOKEN_FORM = re.compile(r"\d|[^\w\s.,;:?!'’…-]|\b[^\W\d_]{1,4}\.|\b[A-Z]{2}")
+"""Text that is not in spoken form: figures, signs, abbreviations."""
 
 
-def _spoken(heard: str, language: str) -> str:
-    """A recogniser's text with its figures and abbreviations in words."""
-    heard = _UNSAID.sub(" ", heard)
-    if not _WRITTEN.search(heard):
+def _normalize_heard(heard: str, language: str) -> str:
+    """Spells out the figures and abbreviations in a recogniser's text."""
+    heard = _SOUND_NOTE.sub(" ", heard)
+    if not _UNSPOKEN_FORM.search(heard):
         return heard
-    return normalize(heard, language=language, speaker="", lexicon=_no_lexicon()).text
+    return normalize(heard, language=language, speaker="", lexicon=_empty_lexicon()).text
 
 
 @functools.cache
-def _no_lexicon() -> Lexicon:
+def _empty_lexicon() -> Lexicon:
     return Lexicon([])
 
 
@@ -144,165 +145,199 @@ def _no_lexicon() -> Lexicon:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """Units of the text, those of what was heard there, and what it costs to take one for the
-    other."""
+    """A span of the text's units, the span of heard units there, and the cost of equating them."""
 
     meant: tuple[int, int]
-    got: tuple[int, int]
+    heard: tuple[int, int]
     cost: float
 
     @property
     def kind(self) -> Kind:
-        if self.got[0] == self.got[1]:
+        if self.heard[0] == self.heard[1]:
             return "missing"
         return "added" if self.meant[0] == self.meant[1] else "other"
 
 
-def _moves(meant: Sequence[Compared], got: Sequence[Compared], language: str) -> list[_Move]:
-    """The way from one to the other, in order."""
-    found: list[_Move] = []
-    at = (0, 0)
-    for first, other, count in _same([unit.form for unit in meant], [unit.form for unit in got]):
-        if (first, other) != at:
-            found += _weighed(meant, got, (at[0], first), (at[1], other), language)
-        found += (
-            _Move((first + n, first + n + 1), (other + n, other + n + 1), 0.0) for n in range(count)
+def _align_units(
+    text_units: Sequence[Compared], heard_units: Sequence[Compared], language: str
+) -> list[_Move]:
+    """Aligns the units of the text with the heard ones; returns moves in order."""
+    moves: list[_Move] = []
+    position = (0, 0)
+    for first, heard_first, count in _find_equal_runs(
+        [unit.form for unit in text_units], [unit.form for unit in heard_units]
+    ):
+        if (first, heard_first) != position:
+            moves += _align_gap(
+                text_units, heard_units, (position[0], first), (position[1], heard_first), language
+            )
+        moves += (
+            _Move((first + n, first + n + 1), (heard_first + n, heard_first + n + 1), 0.0)
+            for n in range(count)
         )
-        at = first + count, other + count
-    return found
+        position = first + count, heard_first + count
+    return moves
 
 
-def _same(meant: Sequence[str], got: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Runs that are the same on both sides: where they begin, and their length; at last, the end.
+def _find_equal_runs(
+    text_forms: Sequence[str], heard_forms: Sequence[str]
+) -> list[tuple[int, int, int]]:
+    """Returns the equal runs as (start in text, start in heard, length), then the end of both.
 
-    A word that is the same alone may be so by chance, and hide a better way: it belongs to the gap
-    that it is in, unless that is too large to be weighed; there the longer ones count.
+    A single equal word may be chance, and hide a better alignment: it is left to its gap, unless
+    the gap is too large to be aligned exactly; there longer words count.
     """
-    marks = [(0, 0), *_marks(meant, got), (len(meant), len(got))]
+    split_points = [
+        (0, 0),
+        *_find_split_points(text_forms, heard_forms),
+        (len(text_forms), len(heard_forms)),
+    ]
     blocks: list[tuple[int, int, int]] = []
-    for (first, other), (last, stop) in pairwise(marks):
-        matcher = difflib.SequenceMatcher(None, meant[first:last], got[other:stop], autojunk=False)
+    for (first, heard_first), (last, heard_last) in pairwise(split_points):
+        matcher = difflib.SequenceMatcher(
+            None, text_forms[first:last], heard_forms[heard_first:heard_last], autojunk=False
+        )
         for a, b, count in matcher.get_matching_blocks():
-            a, b = a + first, b + other
+            a, b = a + first, b + heard_first
             if blocks and (a, b) == (blocks[-1][0] + blocks[-1][2], blocks[-1][1] + blocks[-1][2]):
                 blocks[-1] = (*blocks[-1][:2], blocks[-1][2] + count)
             elif count:
                 blocks.append((a, b, count))
-    kept: list[tuple[int, int, int]] = []
-    alone: list[tuple[int, int, int]] = []
-    """Since the last that was kept."""
-    for block in (*blocks, (len(meant), len(got), 0)):
+    anchors: list[tuple[int, int, int]] = []
+    single_units: list[tuple[int, int, int]] = []
+    """Runs of one unit since the last anchor."""
+    for block in (*blocks, (len(text_forms), len(heard_forms), 0)):
         a, b, count = block
         if count == 1:
-            alone.append(block)
+            single_units.append(block)
             continue
-        before = kept[-1] if kept else (0, 0, 0)
-        if (a - before[0] - before[2]) * (b - before[1] - before[2]) > _MOST:
-            kept += [one for one in alone if len(meant[one[0]]) > 3]
-        kept.append(block)
-        alone = []
-    return kept
+        last_anchor = anchors[-1] if anchors else (0, 0, 0)
+        if (a - last_anchor[0] - last_anchor[2]) * (
+            b - last_anchor[1] - last_anchor[2]
+        ) > _MAX_PAIRS:
+            anchors += [single for single in single_units if len(text_forms[single[0]]) > 3]
+        anchors.append(block)
+        single_units = []
+    return anchors
 
 
-def _marks(meant: Sequence[str], got: Sequence[str]) -> list[tuple[int, int]]:
-    """Where a long text may be parted: runs that come once on both sides, in the same order."""
-    if max(len(meant), len(got)) <= LONG:
+def _find_split_points(
+    text_forms: Sequence[str], heard_forms: Sequence[str]
+) -> list[tuple[int, int]]:
+    """Finds split points of a long text: runs that occur once on both sides, in the same order."""
+    if max(len(text_forms), len(heard_forms)) <= LONG:
         return []
-    ours, theirs = _once(meant), _once(got)
-    pairs = sorted((ours[run], theirs[run]) for run in ours.keys() & theirs.keys())
+    text_runs, heard_runs = _index_unique_runs(text_forms), _index_unique_runs(heard_forms)
+    pairs = sorted(
+        (text_runs[run], heard_runs[run]) for run in text_runs.keys() & heard_runs.keys()
+    )
     # the longest chain that grows on both sides
     ends: list[int] = []
     chain: list[int] = []
-    before: list[int] = []
-    for place, (_, other) in enumerate(pairs):
-        at = bisect.bisect_left(ends, other)
-        before.append(chain[at - 1] if at else -1)
-        ends[at:], chain[at:] = ([other], [place]) if at == len(ends) else (
-            [other, *ends[at + 1 :]], [place, *chain[at + 1 :]]
-        )  # fmt: skip
-    found: list[tuple[int, int]] = []
-    place = chain[-1] if chain else -1
-    while place >= 0:
-        found.append(pairs[place])
-        place = before[place]
-    return found[::-1]
+    previous_pairs: list[int] = []
+    for pair_index, (_, heard_index) in enumerate(pairs):
+        insertion = bisect.bisect_left(ends, heard_index)
+        previous_pairs.append(chain[insertion - 1] if insertion else -1)
+        ends[insertion : insertion + 1] = [heard_index]
+        chain[insertion : insertion + 1] = [pair_index]
+    split_points: list[tuple[int, int]] = []
+    pair_index = chain[-1] if chain else -1
+    while pair_index >= 0:
+        split_points.append(pairs[pair_index])
+        pair_index = previous_pairs[pair_index]
+    return split_points[::-1]
 
 
-def _once(units: Sequence[str]) -> dict[tuple[str, ...], int]:
-    """Runs that come once, and where."""
-    places: dict[tuple[str, ...], int] = {}
-    for place in range(len(units) - _RUN + 1):
-        run = tuple(units[place : place + _RUN])
-        places[run] = -1 if run in places else place
-    return {run: place for run, place in places.items() if place >= 0}
+def _index_unique_runs(units: Sequence[str]) -> dict[tuple[str, ...], int]:
+    """Returns the start of each run of units that occurs once."""
+    indices: dict[tuple[str, ...], int] = {}
+    for index in range(len(units) - _RUN_LENGTH + 1):
+        run = tuple(units[index : index + _RUN_LENGTH])
+        indices[run] = -1 if run in indices else index
+    return {run: index for run, index in indices.items() if index >= 0}
 
 
-def _weighed(
-    meant: Sequence[Compared],
-    got: Sequence[Compared],
-    own: tuple[int, int],
-    other: tuple[int, int],
+def _align_gap(
+    all_text_units: Sequence[Compared],
+    all_heard_units: Sequence[Compared],
+    text_span: tuple[int, int],
+    heard_span: tuple[int, int],
     language: str,
 ) -> list[_Move]:
-    """The cheapest way through a gap."""
-    mine, theirs = meant[slice(*own)], got[slice(*other)]
-    if len(mine) * len(theirs) > _MOST:
-        return _unweighed(own, other)
-    best = [[0.0] * (len(theirs) + 1) for _ in range(len(mine) + 1)]
-    came: dict[tuple[int, int], tuple[int, int]] = {}
-    for i in range(len(mine) + 1):
-        for j in range(len(theirs) + 1):
+    """Returns the cheapest alignment of a gap."""
+    text_units, heard_units = all_text_units[slice(*text_span)], all_heard_units[slice(*heard_span)]
+    if len(text_units) * len(heard_units) > _MAX_PAIRS:
+        return _pair_in_order(text_span, heard_span)
+    best = [[0.0] * (len(heard_units) + 1) for _ in range(len(text_units) + 1)]
+    best_steps: dict[tuple[int, int], tuple[int, int]] = {}
+    for i in range(len(text_units) + 1):
+        for j in range(len(heard_units) + 1):
             if i or j:
-                ways = _ways(
-                    mine[max(0, i - _JOINED) : i], theirs[max(0, j - _JOINED) : j], language
+                options = _step_options(
+                    text_units[max(0, i - _MAX_JOINED_WORDS) : i],
+                    heard_units[max(0, j - _MAX_JOINED_WORDS) : j],
+                    language,
                 )
-                best[i][j], came[i, j] = min(
-                    (best[i - back[0]][j - back[1]] + cost, back) for cost, back in ways
+                best[i][j], best_steps[i, j] = min(
+                    (best[i - step_size[0]][j - step_size[1]] + cost, step_size)
+                    for cost, step_size in options
                 )
-    steps: list[_Move] = []
-    i, j = len(mine), len(theirs)
+    moves: list[_Move] = []
+    i, j = len(text_units), len(heard_units)
     while i or j:
-        back = came[i, j]
-        cost = best[i][j] - best[i - back[0]][j - back[1]]
-        spans = (own[0] + i - back[0], own[0] + i), (other[0] + j - back[1], other[0] + j)
-        steps.append(_Move(*spans, round(cost, 6)))
-        i, j = i - back[0], j - back[1]
-    return steps[::-1]
+        step_size = best_steps[i, j]
+        cost = best[i][j] - best[i - step_size[0]][j - step_size[1]]
+        spans = (
+            (text_span[0] + i - step_size[0], text_span[0] + i),
+            (heard_span[0] + j - step_size[1], heard_span[0] + j),
+        )
+        moves.append(_Move(*spans, round(cost, 6)))
+        i, j = i - step_size[0], j - step_size[1]
+    return moves[::-1]
 
 
-def _unweighed(own: tuple[int, int], other: tuple[int, int]) -> list[_Move]:
-    """One for one, and what is left over."""
-    count = min(own[1] - own[0], other[1] - other[0])
-    a, b = own[0], other[0]
-    steps = [_Move((a + n, a + n + 1), (b + n, b + n + 1), 1.0) for n in range(count)]
-    steps += [_Move((n, n + 1), (other[1], other[1]), 1.0) for n in range(a + count, own[1])]
-    return steps + [_Move((own[1], own[1]), (n, n + 1), 1.0) for n in range(b + count, other[1])]
+def _pair_in_order(text_span: tuple[int, int], heard_span: tuple[int, int]) -> list[_Move]:
+    """Pairs the units of a gap one to one; the surplus is missing or added."""
+    count = min(text_span[1] - text_span[0], heard_span[1] - heard_span[0])
+    a, b = text_span[0], heard_span[0]
+    moves = [_Move((a + n, a + n + 1), (b + n, b + n + 1), 1.0) for n in range(count)]
+    moves += [
+        _Move((n, n + 1), (heard_span[1], heard_span[1]), 1.0)
+        for n in range(a + count, text_span[1])
+    ]
+    return moves + [
+        _Move((text_span[1], text_span[1]), (n, n + 1), 1.0)
+        for n in range(b + count, heard_span[1])
+    ]
 
 
-def _ways(
-    meant: Sequence[Compared], got: Sequence[Compared], language: str
+def _step_options(
+    text_units: Sequence[Compared], heard_units: Sequence[Compared], language: str
 ) -> Iterator[tuple[float, tuple[int, int]]]:
-    """What the last units of both cost, and how many of each that takes."""
-    if meant and got:
-        yield likeness.otherness(meant[-1].form, got[-1].form, language), (1, 1)
+    """Yields the costs of aligning the last units, and how many of each side that takes."""
+    if text_units and heard_units:
+        yield likeness.otherness(text_units[-1].form, heard_units[-1].form, language), (1, 1)
         if not is_lettered(language):
-            for count in range(2, _JOINED + 1):
-                yield from _joined(meant, got, (count, 1), language)
-                yield from _joined(meant, got, (1, count), language)
-            yield from _joined(meant, got, (2, 2), language)
-    if meant:
-        yield likeness.alone(meant[-1].form, language), (1, 0)
-    if got:
-        yield likeness.alone(got[-1].form, language), (0, 1)
+            for count in range(2, _MAX_JOINED_WORDS + 1):
+                yield from _joined_option(text_units, heard_units, (count, 1), language)
+                yield from _joined_option(text_units, heard_units, (1, count), language)
+            yield from _joined_option(text_units, heard_units, (2, 2), language)
+    if text_units:
+        yield likeness.alone(text_units[-1].form, language), (1, 0)
+    if heard_units:
+        yield likeness.alone(heard_units[-1].form, language), (0, 1)
 
 
-def _joined(
-    meant: Sequence[Compared], got: Sequence[Compared], counts: tuple[int, int], language: str
+def _joined_option(
+    text_units: Sequence[Compared],
+    heard_units: Sequence[Compared],
+    counts: tuple[int, int],
+    language: str,
 ) -> Iterator[tuple[float, tuple[int, int]]]:
-    if len(meant) >= counts[0] and len(got) >= counts[1]:
-        ours = "".join(unit.form for unit in meant[-counts[0] :])
-        theirs = "".join(unit.form for unit in got[-counts[1] :])
-        cost = likeness.joined(ours, theirs, language)
+    if len(text_units) >= counts[0] and len(heard_units) >= counts[1]:
+        text_word = "".join(unit.form for unit in text_units[-counts[0] :])
+        heard_word = "".join(unit.form for unit in heard_units[-counts[1] :])
+        cost = likeness.joined(text_word, heard_word, language)
         if cost < 1:
             yield cost, counts
 
@@ -313,55 +348,61 @@ def _joined(
 @dataclass(frozen=True, slots=True)
 class _Sides:
     text: str
-    heard: str
+    heard_text: str
     meant: Sequence[Compared]
-    got: Sequence[Compared]
+    heard_units: Sequence[Compared]
 
 
-def _differences(steps: Sequence[_Move], sides: _Sides, language: str) -> list[Difference]:
-    runs = _runs(steps)
-    moved = _moved(runs, sides, language)
-    found = []
-    for place, run in enumerate(runs):
-        if place in moved.values():
-            continue  # it is told where it should be
-        own = _difference(run, sides)
-        if place in moved:
-            own = replace(own, kind="moved", got="")
+def _find_differences(steps: Sequence[_Move], sides: _Sides, language: str) -> list[Difference]:
+    runs = _merge_moves(steps)
+    moved_runs = _match_moved_runs(runs, sides, language)
+    differences = []
+    for run_index, run in enumerate(runs):
+        if run_index in moved_runs.values():
+            continue  # reported at its place in the text
+        difference = _make_difference(run, sides)
+        if run_index in moved_runs:
+            difference = replace(difference, kind="moved", got="")
         elif run.kind == "added":
-            own = _repeated(run, sides, own, language)
-        if own.kind in _OTHERWISE and _is_echo(run, sides.got):
-            own = replace(own, kind="repeated")
-        found.append(own)
-    return found
+            difference = _as_repeated(run, sides, difference, language)
+        if difference.kind in _SUBSTITUTIONS and _is_echo(run, sides.heard_units):
+            difference = replace(difference, kind="repeated")
+        differences.append(difference)
+    return differences
 
 
-def _runs(steps: Sequence[_Move]) -> list[_Move]:
-    """Steps of one kind in a row as one, and what is added beside what was heard otherwise with
-    that: "a bridge" for "Ukridge"."""
+def _merge_moves(steps: Sequence[_Move]) -> list[_Move]:
+    """Merges consecutive moves of one kind, and additions with the substitutions next to them.
+
+    So "a bridge" for "Ukridge" is one difference.
+    """
     runs: list[_Move] = []
     for step in steps:
         if not step.cost:
             continue
         last = runs[-1] if runs else None
-        follows = last and (last.meant[1], last.got[1]) == (step.meant[0], step.got[0])
-        if last and follows and (last.kind == step.kind or {last.kind, step.kind} == _OTHERWISE):
+        follows = last and (last.meant[1], last.heard[1]) == (step.meant[0], step.heard[0])
+        if (
+            last
+            and follows
+            and (last.kind == step.kind or {last.kind, step.kind} == _SUBSTITUTIONS)
+        ):
             cost = round(last.cost + step.cost, 6)
-            runs[-1] = _Move((last.meant[0], step.meant[1]), (last.got[0], step.got[1]), cost)
+            runs[-1] = _Move((last.meant[0], step.meant[1]), (last.heard[0], step.heard[1]), cost)
         else:
             runs.append(step)
     return runs
 
 
-def _difference(run: _Move, sides: _Sides) -> Difference:
-    mine, theirs = sides.meant[slice(*run.meant)], sides.got[slice(*run.got)]
-    if mine:
-        first, last = mine[0].first, mine[-1].last
-        words = mine[0].word, mine[-1].word + 1
+def _make_difference(run: _Move, sides: _Sides) -> Difference:
+    text_units, heard_units = sides.meant[slice(*run.meant)], sides.heard_units[slice(*run.heard)]
+    if text_units:
+        first, last = text_units[0].first, text_units[-1].last
+        words = text_units[0].word, text_units[-1].word + 1
     else:
         first = last = sides.meant[run.meant[0] - 1].last if run.meant[0] else 0
-        after = sides.meant[run.meant[0] :][:1]
-        word = after[0].word if after else sides.meant[-1].word + 1
+        next_units = sides.meant[run.meant[0] :][:1]
+        word = next_units[0].word if next_units else sides.meant[-1].word + 1
         words = word, word
     return Difference(
         kind=run.kind,
@@ -369,61 +410,69 @@ def _difference(run: _Move, sides: _Sides) -> Difference:
         last=last,
         words=words,
         meant=sides.text[first:last],
-        got=sides.heard[theirs[0].first : theirs[-1].last] if theirs else "",
-        surely=round(min(1.0, run.cost / max(len(mine), len(theirs))), 3),
+        got=sides.heard_text[heard_units[0].first : heard_units[-1].last] if heard_units else "",
+        surely=round(min(1.0, run.cost / max(len(text_units), len(heard_units))), 3),
         cost=round(run.cost, 3),
     )
 
 
-def _repeated(run: _Move, sides: _Sides, own: Difference, language: str) -> Difference:
-    """What is added, as what is repeated, where it is what stands before or after it."""
-    size = run.got[1] - run.got[0]
-    added = sides.got[slice(*run.got)]
-    at = run.meant[0]
-    for first in (at - size, at):
-        same = sides.meant[max(0, first) : first + size]
-        if first >= 0 and len(same) == size and _is_alike(same, added, language):
+def _as_repeated(run: _Move, sides: _Sides, difference: Difference, language: str) -> Difference:
+    """Turns an addition into a repetition if it equals the words before or after it."""
+    size = run.heard[1] - run.heard[0]
+    added = sides.heard_units[slice(*run.heard)]
+    position = run.meant[0]
+    for first in (position - size, position):
+        text_units = sides.meant[max(0, first) : first + size]
+        if first >= 0 and len(text_units) == size and _is_alike(text_units, added, language):
             return replace(
-                own, kind="repeated", first=same[0].first, last=same[-1].last,
-                words=(same[0].word, same[-1].word + 1),
-                meant=sides.text[same[0].first : same[-1].last],
+                difference, kind="repeated", first=text_units[0].first, last=text_units[-1].last,
+                words=(text_units[0].word, text_units[-1].word + 1),
+                meant=sides.text[text_units[0].first : text_units[-1].last],
             )  # fmt: skip
-    return own
+    return difference
 
 
-def _is_echo(run: _Move, got: Sequence[Compared]) -> bool:
-    """Whether what is too much there says again what was heard just before: "brooted brooted"."""
-    first, last = run.got
+def _is_echo(run: _Move, heard_units: Sequence[Compared]) -> bool:
+    """Whether the surplus repeats the words heard just before: "brooted brooted"."""
+    first, last = run.heard
     excess = last - first - (run.meant[1] - run.meant[0])
-    forms = [unit.form for unit in got]
-    for size in range(min(excess, _ECHO), 0, -1):
-        for at in range(max(0, first - size), last - size + 1):
-            if forms[at : at + size] == forms[at + size : at + 2 * size]:
+    forms = [unit.form for unit in heard_units]
+    for size in range(min(excess, _MAX_ECHO), 0, -1):
+        for start in range(max(0, first - size), last - size + 1):
+            if forms[start : start + size] == forms[start + size : start + 2 * size]:
                 return True
     return False
 
 
-def _is_alike(meant: Sequence[Compared], got: Sequence[Compared], language: str) -> bool:
+def _is_alike(
+    text_units: Sequence[Compared], heard_units: Sequence[Compared], language: str
+) -> bool:
     return all(
         likeness.otherness(a.form, b.form, language) <= likeness.SOUNDS
-        for a, b in zip(meant, got, strict=True)
+        for a, b in zip(text_units, heard_units, strict=True)
     )
 
 
-def _moved(runs: Sequence[_Move], sides: _Sides, language: str) -> dict[int, int]:
-    """Which missing run was heard as which added one."""
-    found: dict[int, int] = {}
-    for place, run in enumerate(runs):
-        mine = sides.meant[slice(*run.meant)]
-        if run.kind != "missing" or len(mine) < _MOVED:
+def _match_moved_runs(runs: Sequence[_Move], sides: _Sides, language: str) -> dict[int, int]:
+    """Matches missing runs with added ones of the same words, by index."""
+    added_by_missing: dict[int, int] = {}
+    for missing_index, run in enumerate(runs):
+        text_units = sides.meant[slice(*run.meant)]
+        if run.kind != "missing" or len(text_units) < _MIN_MOVED_UNITS:
             continue
-        for other, added in enumerate(runs):
-            theirs = sides.got[slice(*added.got)]
-            if added.kind != "added" or other in found.values() or len(theirs) < _MOVED:
+        for added_index, added in enumerate(runs):
+            heard_units = sides.heard_units[slice(*added.heard)]
+            if (
+                added.kind != "added"
+                or added_index in added_by_missing.values()
+                or len(heard_units) < _MIN_MOVED_UNITS
+            ):
                 continue
-            pairs = zip(mine, theirs, strict=False)
-            alike = sum(likeness.otherness(a.form, b.form, language) < _ALIKE for a, b in pairs)
-            if alike > 0.6 * max(len(mine), len(theirs)):
-                found[place] = other
+            pairs = zip(text_units, heard_units, strict=False)
+            alike_count = sum(
+                likeness.otherness(a.form, b.form, language) < _MAX_ALIKE_COST for a, b in pairs
+            )
+            if alike_count > 0.6 * max(len(text_units), len(heard_units)):
+                added_by_missing[missing_index] = added_index
                 break
-    return found
+    return added_by_missing

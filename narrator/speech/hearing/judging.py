@@ -1,9 +1,9 @@
-"""What of the differences between a take and its text is a fault: thresholds, from measurement.
+"""Decides which differences between a take and its text are faults, by measured thresholds.
 
-Two witnesses: what a recogniser wrote, and how much the sound speaks against each word of the text
-(`Transcript.doubts`). Either alone errs often; a word that was not written *and* is doubted is
-hardly ever there. Each difference has odds, of which 1 is the threshold. Pure; knows no engine and
-no recogniser.
+Two kinds of evidence: the recogniser's text, and how improbable the sound makes each word of the
+text (`Transcript.doubts`). Either alone errs often, but a word that was not written *and* is
+doubted is hardly ever there. Each difference has odds, of which 1 is the threshold. Pure; knows no
+engine and no recogniser.
 
 Measured (2026-11-23, two x86-64 cores, `tests/bench/hearing.py`): Whisper tiny.en, the smallest
 there is, hears Piper's "joe". The thresholds come from one novel, of which 9 of 436 good takes are
@@ -72,102 +72,112 @@ CERTAIN = 12.0
 """No doubt counts for more."""
 HOLE = 2.5
 """Words or characters missing or added in a row, where there are no doubts to tell."""
-_CAPITAL = re.compile(r"\b[^\W\d_a-z]\w\w")
+_CAPITALISED_WORD = re.compile(r"\b[^\W\d_a-z]\w\w")
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a take says, against its text."""
+    """The verdict on a take's words."""
 
     fidelity: Fidelity
     odds: float
-    """How far the worst of it is from what is good: a fault over 1."""
+    """Odds of the worst difference, or of the whole take; over 1 is a fault."""
     wrong: tuple[Difference, ...] = ()
     """The differences that are faults, worst first."""
 
     @property
     def faults(self) -> tuple[checks.Fault, ...]:
-        """One, or none; it weighs more the less of the text was heard."""
+        """One fault, or none; it weighs more the less of the text was heard."""
         if self.odds <= 1:
             return ()
         weight = round(8 + 4 * min(self.fidelity.error, 3.0), 3)
-        return (checks.Fault("text", _detail(self), weight),)
+        return (checks.Fault("text", _describe_judgement(self), weight),)
 
 
 def most_errors(language: str) -> float:
-    """`WHOLE` of a language, by BCP 47 tag."""
+    """Returns `WHOLE` for a language, by BCP 47 tag."""
     return LENIENT.get(primary(language), WHOLE)
 
 
-def judge(heard: Transcript, text: str, language: str, error: float | None = None) -> Judgement:
-    """What is wrong with a take that should say `text`, by what was heard in it.
+def judge(
+    transcript: Transcript, text: str, language: str, error: float | None = None
+) -> Judgement:
+    """Judges a take that should say `text` by its transcript.
 
-    `error` takes the place of the language's own `most_errors`; all thresholds grow with it.
+    `error` replaces the language's `most_errors`; all thresholds grow with it.
     """
-    found = fidelity(text, heard.text, language)
-    ease = (most_errors(language) if error is None else error) / WHOLE
-    doubts = [min(doubt, CERTAIN) for doubt in heard.doubts]
+    fidelity_figures = fidelity(text, transcript.text, language)
+    leniency = (most_errors(language) if error is None else error) / WHOLE
+    doubts = [min(doubt, CERTAIN) for doubt in transcript.doubts]
     if doubts:
         mean = sum(doubts) / (len(doubts) + SPARE)
-        whole = min(mean / DOUBT, found.error / OTHERWISE) / ease
-        odds = [_doubted(one, doubts, found) / ease for one in found.differences]
+        take_odds = min(mean / DOUBT, fidelity_figures.error / OTHERWISE) / leniency
+        odds = [
+            _odds_with_doubts(difference, doubts, fidelity_figures) / leniency
+            for difference in fidelity_figures.differences
+        ]
         if is_lettered(language):
             odds = [
-                own if one.cost >= LEAST_HEARD else min(own, 1.0)
-                for own, one in zip(odds, found.differences, strict=True)
+                difference_odds if difference.cost >= LEAST_HEARD else min(difference_odds, 1.0)
+                for difference_odds, difference in zip(
+                    odds, fidelity_figures.differences, strict=True
+                )
             ]
     else:
-        whole = _whole(found, ease, language)
-        odds = [_undoubted(one) / ease for one in found.differences]
-    worst = sorted(zip(odds, found.differences, strict=True), key=lambda pair: -pair[0])
-    wrong = tuple(one for own, one in worst if own > 1)
-    return Judgement(found, round(max([whole, *odds]), 3), wrong)
+        take_odds = _whole_take_odds(fidelity_figures, leniency, language)
+        odds = [
+            _odds_without_doubts(difference) / leniency
+            for difference in fidelity_figures.differences
+        ]
+    worst = sorted(zip(odds, fidelity_figures.differences, strict=True), key=lambda pair: -pair[0])
+    wrong = tuple(difference for difference_odds, difference in worst if difference_odds > 1)
+    return Judgement(fidelity_figures, round(max([take_odds, *odds]), 3), wrong)
 
 
-def _whole(found: Fidelity, ease: float, language: str) -> float:
-    least = LEAST_LETTERS if is_lettered(language) else LEAST_WORDS
-    if found.count < least:
+def _whole_take_odds(figures: Fidelity, leniency: float, language: str) -> float:
+    min_errors = LEAST_LETTERS if is_lettered(language) else LEAST_WORDS
+    if figures.count < min_errors:
         return 0.0
-    limit = WHOLE * ease
-    return max(found.error / limit, found.window / max(WINDOW, limit))
+    limit = WHOLE * leniency
+    return max(figures.error / limit, figures.window / max(WINDOW, limit))
 
 
-def _undoubted(one: Difference) -> float:
-    if one.kind == "repeated":
+def _odds_without_doubts(difference: Difference) -> float:
+    if difference.kind == "repeated":
         return REPEATED
-    if one.kind == "moved":
+    if difference.kind == "moved":
         return MOVED
-    return 0.0 if one.kind == "other" else one.cost / HOLE
+    return 0.0 if difference.kind == "other" else difference.cost / HOLE
 
 
-def _doubted(one: Difference, doubts: Sequence[float], found: Fidelity) -> float:
-    first, last = one.words
-    own = doubts[first:last]
-    # where little else was understood, a word proves less
-    misheard = 1 + MISHEARD * max(0.0, found.count - one.cost) / found.size
-    after = doubts[last] if last < len(doubts) else LEAST_ADDED
-    if one.kind in ("missing", "other") and not own:
-        return _undoubted(one)
-    if one.kind == "missing":
-        if len(own) <= FEW:
-            most = max(own) / (MISSING if first else MISSING * START) / misheard
+def _odds_with_doubts(difference: Difference, doubts: Sequence[float], figures: Fidelity) -> float:
+    first, last = difference.words
+    word_doubts = doubts[first:last]
+    # where little of the take was understood, a single word proves less
+    misheard = 1 + MISHEARD * max(0.0, figures.count - difference.cost) / figures.size
+    next_doubt = doubts[last] if last < len(doubts) else LEAST_ADDED
+    if difference.kind in ("missing", "other") and not word_doubts:
+        return _odds_without_doubts(difference)
+    if difference.kind == "missing":
+        if len(word_doubts) <= FEW:
+            missing_odds = max(word_doubts) / (MISSING if first else MISSING * START) / misheard
         else:
-            most = sum(own) / len(own) / PASSAGE
-        is_end = last == len(doubts) and len(own) > 1
-        return max(most, sum(own[-2:]) / 2 / ENDING) if is_end else most
-    if one.kind == "other":
-        limit = OTHER * (NAME if _CAPITAL.search(one.meant) else 1)
-        more = (len(one.got) - len(one.meant)) / LETTERS - 1
-        added = max(after, max(own)) * more / ADDED
-        return max(max(own) * one.surely / limit, added) / misheard
-    if one.kind == "added":
-        return max(after, LEAST_ADDED) * one.cost / ADDED / misheard
-    return MOVED if one.kind == "moved" else REPEATED
+            missing_odds = sum(word_doubts) / len(word_doubts) / PASSAGE
+        is_end = last == len(doubts) and len(word_doubts) > 1
+        return max(missing_odds, sum(word_doubts[-2:]) / 2 / ENDING) if is_end else missing_odds
+    if difference.kind == "other":
+        limit = OTHER * (NAME if _CAPITALISED_WORD.search(difference.meant) else 1)
+        extra_words = (len(difference.got) - len(difference.meant)) / LETTERS - 1
+        added_odds = max(next_doubt, max(word_doubts)) * extra_words / ADDED
+        return max(max(word_doubts) * difference.surely / limit, added_odds) / misheard
+    if difference.kind == "added":
+        return max(next_doubt, LEAST_ADDED) * difference.cost / ADDED / misheard
+    return MOVED if difference.kind == "moved" else REPEATED
 
 
-_NAMED = 3
-"""Differences that are told of one take."""
-_SAID = {
+_MAX_DESCRIBED = 3
+"""Most differences in one fault's detail."""
+_DESCRIPTIONS = {
     "missing": 'missing "{meant}"',
     "added": 'added "{got}"',
     "repeated": 'said twice "{meant}"',
@@ -176,15 +186,17 @@ _SAID = {
 }
 
 
-def told(one: Difference) -> str:
-    """A difference in words: missing "and her aunt"."""
-    return _SAID[one.kind].format(meant=_short(one.meant), got=_short(one.got))
+def told(difference: Difference) -> str:
+    """Describes a difference: missing "and her aunt"."""
+    return _DESCRIPTIONS[difference.kind].format(
+        meant=_shorten(difference.meant), got=_shorten(difference.got)
+    )
 
 
-def _detail(found: Judgement) -> str:
-    said = [told(one) for one in found.wrong[:_NAMED]]
-    return "; ".join([f"{found.fidelity.error:.0%} of it heard otherwise", *said])
+def _describe_judgement(judgement: Judgement) -> str:
+    descriptions = [told(difference) for difference in judgement.wrong[:_MAX_DESCRIBED]]
+    return "; ".join([f"{judgement.fidelity.error:.0%} of it heard otherwise", *descriptions])
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 40 else text[:39] + "…"

@@ -1,8 +1,8 @@
-"""What was heard in takes, and when their words are said, kept beside them: made once.
+"""Stores transcripts and word times of takes beside them, so that each is made once.
 
-A row is of one sound (by its content), its text and who heard it, so it outlives renames and moves,
-and is none of a take that is spoken anew. Sealed rows in one file that only grows; damaged ones are
-counted, and what they are of is heard again. Knows nothing of plans.
+A row belongs to one sound (by its content), its text and its recogniser or aligner, so it outlives
+renames and moves, and a new take has none. Rows are sealed and appended to one file; damaged rows
+are counted, and those sounds are heard again. Knows nothing of plans.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from narrator.sound.timing import TimedWord, WordTimes
 from narrator.speech.hearing import Transcript
 
 HEARD = "heard.jsonl"
-_MS = 1000
+_MS_PER_SECOND = 1000
 _ROW_END = re.compile(rb',"seal":"[0-9a-f]{40}"\}')
-_BEST = ("pocketsphinx", "qwen3", "whisper")
-"""Who listens for words, the most exact first; whoever else times them said them, and knows."""
+_LISTENERS = ("pocketsphinx", "qwen3", "whisper")
+"""Aligners, the most exact first; any other name is an engine, which knows its own times."""
 
 
 @dataclass(slots=True)
@@ -33,117 +33,131 @@ class Hearings:
 
     path: Path
     _rows: dict[str, dict[str, bytes]] = field(default_factory=dict)
-    """As they are written, by what they are of and who heard it: parsed they would be ten times as
-    large, and a book has a hundred thousand words."""
-    _read: tuple[int, int] = (-1, 0)
-    """The file that was read, and how far."""
+    """Rows as written, by key and listener: parsed they would be ten times as large, and a book
+    has a hundred thousand words."""
+    _read_mark: tuple[int, int] = (-1, 0)
+    """Inode of the file that was read, and the bytes read so far."""
     unreadable: str = ""
     """Why the file could not be read."""
     _damaged: int = 0
-    """Damaged rows in what was read of the file."""
+    """Number of damaged rows in the part of the file read so far."""
     _damaged_tail: int = 0
-    """Damaged rows after its last line."""
+    """Number of damaged rows after the last complete line."""
     _is_torn: bool = False
-    """Whether it ended within a row."""
+    """Whether the file ended within a row."""
     _mutex: threading.RLock = field(default_factory=threading.RLock)
-    """The judges of a render write side by side; what the disk has no room for is cut off again."""
+    """Threads of a render write concurrently; a row that the disk has no room for is cut off."""
 
-    def heard(self, content: str, text: str, by: str) -> Transcript | None:
-        """What a recogniser (by its identity) heard in a take (by its content) of a text."""
-        row = self._row("heard", content, text, by)
+    def heard(self, content: str, text: str, recogniser: str) -> Transcript | None:
+        """Returns a recogniser's transcript of a take, by identity and content, or None."""
+        row = self._row("heard", content, text, recogniser)
         return None if row is None else Transcript(row["heard"], tuple(row["doubts"]))
 
-    def times(self, content: str, text: str, by: str) -> WordTimes | None:
-        """When the words of a take are said, as who timed them (by their identity) has it; one
-        without words: they could not be found."""
-        row = self._row("times", content, text, by)
-        return None if row is None else _timed(row)
+    def times(self, content: str, text: str, aligner: str) -> WordTimes | None:
+        """Returns an aligner's times of a take's words, by identity and content, or None.
+
+        Times without words mean that the words could not be located.
+        """
+        row = self._row("times", content, text, aligner)
+        return None if row is None else _parse_times(row)
 
     def told(self, content: str, text: str) -> WordTimes | None:
-        """When the words of a take are said, as who said them knows."""
-        found = self.best(content, text)
-        return None if found is None or _rank(found) else found
+        """Returns the times of a take's words that its own engine gave, or None."""
+        best_times = self.best(content, text)
+        return None if best_times is None or _rank(best_times) else best_times
 
     def best(self, content: str, text: str) -> WordTimes | None:
-        """The most exact times that there are of a take's words: of an engine that knows them, of
-        the best aligner, of those the newest; None where nobody found any."""
+        """Returns the most exact times of a take's words, or None.
+
+        Those of the engine come first, then those of the best aligner, the newest first.
+        """
         self._catch_up()
         rows = reversed(self._rows.get(_key("times", content, text), {}).values())
-        found = [times for times in map(_timed, map(json.loads, rows)) if times.words]
-        return min(found, key=_rank, default=None)
+        candidates = [times for times in map(_parse_times, map(json.loads, rows)) if times.words]
+        return min(candidates, key=_rank, default=None)
 
     def is_timed(self, content: str, text: str) -> bool:
-        """Whether somebody timed the words of a take, even if they could not be found."""
+        """Whether the words of a take were timed, even if they could not be located."""
         self._catch_up()
         return _key("times", content, text) in self._rows
 
     @property
     def damaged(self) -> int:
-        """Rows of the file that were torn or altered."""
+        """Number of rows of the file that are torn or altered."""
         self._catch_up()
         return self._damaged + self._damaged_tail
 
-    def keep(self, content: str, text: str, by: str, heard: Transcript) -> None:
-        """Raises StorageError."""
-        doubts = [round(one, 2) for one in heard.doubts]
-        self._add("heard", content, text, by, {"heard": heard.text, "doubts": doubts})
+    def keep(self, content: str, text: str, recogniser: str, transcript: Transcript) -> None:
+        """Stores a transcript. Raises StorageError."""
+        doubts = [round(doubt, 2) for doubt in transcript.doubts]
+        self._add("heard", content, text, recogniser, {"heard": transcript.text, "doubts": doubts})
 
-    def keep_times(self, content: str, text: str, by: str, times: WordTimes) -> None:
-        """To the millisecond. Raises StorageError."""
-        rows = [[w.first, w.last, round(w.start * _MS), round(w.stop * _MS)] for w in times.words]
-        self._add("times", content, text, by, {"name": times.by, "times": rows})
+    def keep_times(self, content: str, text: str, aligner: str, times: WordTimes) -> None:
+        """Stores word times, to the millisecond. Raises StorageError."""
+        rows = [
+            [
+                word.first,
+                word.last,
+                round(word.start * _MS_PER_SECOND),
+                round(word.stop * _MS_PER_SECOND),
+            ]
+            for word in times.words
+        ]
+        self._add("times", content, text, aligner, {"name": times.by, "times": rows})
 
     def retain(self, contents: Collection[str]) -> None:
-        """Forget all of other takes. Raises StorageError."""
+        """Removes the rows of all other takes. Raises StorageError."""
         self._catch_up()
-        kept = {
+        retained_rows = {
             key: rows
             for key, rows in self._rows.items()
             if json.loads(next(iter(rows.values())))["take"] in contents
         }
-        if len(kept) < len(self._rows) or self.damaged:
-            self._rewrite(kept)
+        if len(retained_rows) < len(self._rows) or self.damaged:
+            self._rewrite(retained_rows)
 
     def forget_damaged(self) -> int:
-        """Remove damaged rows from the file; returns their number. Raises StorageError."""
+        """Removes damaged rows from the file; returns their number. Raises StorageError."""
         count = self.damaged
         if count:
             self._rewrite(self._rows)
         return count
 
-    def _rewrite(self, kept: dict[str, dict[str, bytes]]) -> None:
-        lines = (line + b"\n" for rows in kept.values() for line in rows.values())
+    def _rewrite(self, new_rows: dict[str, dict[str, bytes]]) -> None:
+        lines = (line + b"\n" for rows in new_rows.values() for line in rows.values())
         files.write(self.path, b"".join(lines))
-        self._rows, self._read, self._damaged = kept, (-1, 0), 0
+        self._rows, self._read_mark, self._damaged = new_rows, (-1, 0), 0
         self._damaged_tail = 0
 
-    def _add(self, kind: str, content: str, text: str, by: str, found: Mapping[str, Any]) -> None:
-        row = {"key": _key(kind, content, text), "take": content, "by": by, **found}
+    def _add(
+        self, kind: str, content: str, text: str, listener: str, fields: Mapping[str, Any]
+    ) -> None:
+        row = {"key": _key(kind, content, text), "take": content, "by": listener, **fields}
         line = files.sealed_row(row)
         with self._mutex, files.storage(self.path):
             self._catch_up()
             if self._is_torn and not self._damaged_tail:  # a killed writer's half of a row
-                files.append(self.path, line, size=self._read[1])
+                files.append(self.path, line, size=self._read_mark[1])
             else:
                 files.append(self.path, b"\n" * self._is_torn + line)
             self._is_torn = False
-            self._put(row, line[:-1])
+            self._set_row(row, line[:-1])
 
-    def _put(self, row: Mapping[str, Any], line: bytes) -> None:
+    def _set_row(self, row: Mapping[str, Any], line: bytes) -> None:
         rows = self._rows.setdefault(row["key"], {})
         rows.pop(row["by"], None)  # the newest is the last
         rows[row["by"]] = line
 
-    def _row(self, kind: str, content: str, text: str, by: str) -> Mapping[str, Any] | None:
+    def _row(self, kind: str, content: str, text: str, listener: str) -> Mapping[str, Any] | None:
         key = _key(kind, content, text)
-        if by not in self._rows.get(key, ()):
+        if listener not in self._rows.get(key, ()):
             self._catch_up()
-        line = self._rows.get(key, {}).get(by)
+        line = self._rows.get(key, {}).get(listener)
         row: Mapping[str, Any] | None = None if line is None else json.loads(line)
         return row
 
     def _catch_up(self) -> None:
-        """Read what others wrote since."""
+        """Reads the rows that others have written since."""
         with self._mutex:
             self._read_new_rows()
 
@@ -151,75 +165,79 @@ class Hearings:
         try:
             with self.path.open("rb") as file:
                 stat = os.fstat(file.fileno())
-                begin = self._read[1] if self._read[0] == stat.st_ino else 0
-                file.seek(begin if begin <= stat.st_size else 0)
-                begin = file.tell()
-                data = file.read()
-        except FileNotFoundError:  # nobody listened yet
+                start = self._read_mark[1] if self._read_mark[0] == stat.st_ino else 0
+                file.seek(start if start <= stat.st_size else 0)
+                start = file.tell()
+                new_bytes = file.read()
+        except FileNotFoundError:  # nothing was heard yet
             self._is_torn = False
             self._damaged = self._damaged_tail = 0
             return
-        except OSError as error:  # it is heard again, and who asks is told why
+        except OSError as error:  # the takes are heard again, and the reason is shown
             self.unreadable, self._is_torn = files.reason(error), False
             return
         self.unreadable = ""
-        whole = data.rfind(b"\n") + 1
-        self._read, self._is_torn = (stat.st_ino, begin + whole), whole < len(data)
-        if not begin:
+        complete_length = new_bytes.rfind(b"\n") + 1
+        self._read_mark, self._is_torn = (
+            (stat.st_ino, start + complete_length),
+            complete_length < len(new_bytes),
+        )
+        if not start:
             self._damaged = 0
-        # a killed writer's torn tail is nothing to speak of, and ends before its seal
-        self._damaged_tail = len(_ROW_END.findall(data[whole:]))
+        # a killed writer's torn tail is no damage, and ends before its seal
+        self._damaged_tail = len(_ROW_END.findall(new_bytes[complete_length:]))
         damaged = b""
-        for line in data[:whole].split(b"\n")[:-1]:
-            row = _sound_row(line)
+        for line in new_bytes[:complete_length].split(b"\n")[:-1]:
+            row = _parse_row(line)
             if row is not None:
-                self._put(row, line)
-                self._damaged += _rows_in(damaged)
+                self._set_row(row, line)
+                self._damaged += _count_damaged_rows(damaged)
                 damaged = b""
             else:
                 damaged += line
-        self._damaged += _rows_in(damaged)
+        self._damaged += _count_damaged_rows(damaged)
 
 
 def _key(kind: str, content: str, text: str) -> str:
     return keys.key({"kind": kind, "take": content, "text": text})
 
 
-def _rows_in(damaged: bytes) -> int:
-    """How many rows there were in lines that are damaged: a flipped bit makes one row of two, or
-    two of one."""
+def _count_damaged_rows(damaged: bytes) -> int:
+    """Counts the rows in damaged lines: a flipped bit may merge two rows or split one."""
     return max(1, len(_ROW_END.findall(damaged))) if damaged.strip() else 0
 
 
-def _timed(row: Mapping[str, Any]) -> WordTimes:
-    words = (TimedWord(a, b, c / _MS, d / _MS) for a, b, c, d in row["times"])
+def _parse_times(row: Mapping[str, Any]) -> WordTimes:
+    words = (TimedWord(a, b, c / _MS_PER_SECOND, d / _MS_PER_SECOND) for a, b, c, d in row["times"])
     return WordTimes(row["name"], tuple(words))
 
 
 def _rank(times: WordTimes) -> int:
     name = times.by.partition(" ")[0]
-    return _BEST.index(name) + 1 if name in _BEST else 0
+    return _LISTENERS.index(name) + 1 if name in _LISTENERS else 0
 
 
-def _sound_row(line: bytes) -> Mapping[str, Any] | None:
-    """A whole and sealed row; None for another."""
+def _parse_row(line: bytes) -> Mapping[str, Any] | None:
+    """Returns a complete and sealed row; None for any other line."""
     try:
         row = json.loads(line)
-        whole = files.is_sealed_row(line.rstrip()) and (_is_heard(row) or _is_timed(row))
-        named = all(type(row[name]) is str for name in ("key", "take", "by"))
+        is_complete = files.is_sealed_row(line.rstrip()) and (
+            _is_transcript_row(row) or _is_times_row(row)
+        )
+        has_names = all(type(row[name]) is str for name in ("key", "take", "by"))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return row if whole and named else None
+    return row if is_complete and has_names else None
 
 
-def _is_heard(row: Mapping[str, Any]) -> bool:
+def _is_transcript_row(row: Mapping[str, Any]) -> bool:
     return "heard" in row and type(row["heard"]) is str and all(map(_is_number, row["doubts"]))
 
 
-def _is_timed(row: Mapping[str, Any]) -> bool:
-    fit = (len(word) == 4 and all(map(_is_number, word)) for word in row["times"])
-    return type(row["name"]) is str and all(fit)
+def _is_times_row(row: Mapping[str, Any]) -> bool:
+    word_checks = (len(word) == 4 and all(map(_is_number, word)) for word in row["times"])
+    return type(row["name"]) is str and all(word_checks)
 
 
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float)
+def _is_number(candidate: object) -> bool:
+    return type(candidate) in (int, float)

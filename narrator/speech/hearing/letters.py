@@ -1,4 +1,4 @@
-"""How an English word that no dictionary has may sound: near enough to find it, not to say it.
+"""Guesses the sounds of English words that no dictionary has, well enough to locate them.
 
 Sounds are those of the CMU dictionary, without stress. Knows no aligner.
 """
@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 Lookup = Callable[[str], str | None]
-"""The sounds of a word in lower case, where the dictionary has it."""
+"""Returns the sounds of a word in lower case, if the dictionary has it."""
 
 _SOUNDS = {
     **dict(
@@ -25,10 +25,10 @@ _SOUNDS = {
         """.split()
     )
 }
-_LONGEST = 5
-_LONG = {"a": "EY", "e": "IY", "i": "AY", "o": "OW", "u": "UW", "y": "AY"}
-"""Before one consonant and an e that is not heard."""
-_LAST = {"i": "IY", "o": "OW", "y": "IY", "u": "UW"}
+_MAX_LETTERS = 5
+_LONG_VOWELS = {"a": "EY", "e": "IY", "i": "AY", "o": "OW", "u": "UW", "y": "AY"}
+"""Vowels before one consonant and a silent e."""
+_FINAL_VOWELS = {"i": "IY", "o": "OW", "y": "IY", "u": "UW"}
 _VOWELS = frozenset("aeiouy")
 _ENDINGS = {
     "ings": "IH NG Z", "ing": "IH NG", "ness": "N AH S", "less": "L AH S", "ful": "F AH L",
@@ -36,79 +36,94 @@ _ENDINGS = {
     "'s": "Z", "'": "", "'d": "D", "'ll": "L", "'ve": "V", "'re": "R", "n't": "AH N T",
 }  # fmt: skip
 _DIGITS = "zero one two three four five six seven eight nine".split()
-_PLAIN = str.maketrans(
+_PLAIN_LETTERS = str.maketrans(
     {"æ": "ae", "œ": "oe", "ø": "o", "ß": "ss", "ł": "l", "ð": "th", "þ": "th", "ı": "i", "’": "'"}
 )
 
 
 def spelled(word: str) -> list[str]:
-    """A written word as those that are looked up: in plain letters, digits by name. Empty where it
-    has no letters that English has."""
-    flat = unicodedata.normalize("NFKD", word.lower()).translate(_PLAIN)
+    """Splits a written word into words to look up: in plain letters, digits by name.
+
+    Empty where it has no English letters.
+    """
+    flat = unicodedata.normalize("NFKD", word.lower()).translate(_PLAIN_LETTERS)
     plain = "".join(
         letter for letter in flat if letter.isascii() and (letter.isalnum() or letter == "'")
     )
-    found: list[str] = []
-    rest = ""
+    words: list[str] = []
+    letters = ""
     for letter in plain:
         if letter.isdigit():
-            found += [rest] if rest else []
-            found, rest = [*found, _DIGITS[int(letter)]], ""
+            words += [letters] if letters else []
+            words, letters = [*words, _DIGITS[int(letter)]], ""
         else:
-            rest += letter
-    return [one for one in (*found, rest) if one.strip("'")]
+            letters += letter
+    return [word_part for word_part in (*words, letters) if word_part.strip("'")]
 
 
-def sounds(word: str, known: Lookup) -> str:
-    """A word's sounds: as the dictionary has it, as a known word and an ending, as two known words,
-    or by its letters."""
-    found = known(word)
-    if found is None and word.strip("'") != word:
-        return sounds(word.strip("'"), known)
-    return found or _derived(word, known) or _two(word, known) or " ".join(_by_letters(word))
+def sounds(word: str, look_up: Lookup) -> str:
+    """Returns a word's sounds.
+
+    From the dictionary, as a known word with an ending, as two known words, or by its letters.
+    """
+    known_sounds = look_up(word)
+    if known_sounds is None and word.strip("'") != word:
+        return sounds(word.strip("'"), look_up)
+    return (
+        known_sounds
+        or _sounds_with_ending(word, look_up)
+        or _compound_sounds(word, look_up)
+        or " ".join(_letter_sounds(word))
+    )
 
 
-def _derived(word: str, known: Lookup) -> str | None:
-    for ending, more in _ENDINGS.items():
+def _sounds_with_ending(word: str, look_up: Lookup) -> str | None:
+    for ending, ending_sounds in _ENDINGS.items():
         stem = word.removesuffix(ending)
         if stem == word or len(stem) < 3:
             continue
-        for one in (stem, stem + "e", stem[:-1] if stem[-1] == stem[-2] else stem):
-            found = known(one)
-            if found is not None:
-                return f"{found} {more}".strip()
+        for spelling in (stem, stem + "e", stem[:-1] if stem[-1] == stem[-2] else stem):
+            stem_sounds = look_up(spelling)
+            if stem_sounds is not None:
+                return f"{stem_sounds} {ending_sounds}".strip()
     return None
 
 
-def _two(word: str, known: Lookup) -> str | None:
-    for at in sorted(range(3, len(word) - 2), key=lambda at: abs(2 * at - len(word))):
-        first, second = known(word[:at]), known(word[at:])
+def _compound_sounds(word: str, look_up: Lookup) -> str | None:
+    for split in sorted(range(3, len(word) - 2), key=lambda at: abs(2 * at - len(word))):
+        first, second = look_up(word[:split]), look_up(word[split:])
         if first is not None and second is not None:
             return f"{first} {second}"
     return None
 
 
-def _by_letters(word: str) -> Iterator[str]:
+def _letter_sounds(word: str) -> Iterator[str]:
     word = word.replace("'", "")
-    at = 0
-    while at < len(word):
-        if word[at - 1 : at] == word[at] and word[at] not in _VOWELS:  # doubled, said once
-            at += 1
+    position = 0
+    while position < len(word):
+        if (
+            word[position - 1 : position] == word[position] and word[position] not in _VOWELS
+        ):  # doubled, said once
+            position += 1
             continue
-        rest = word[at:]
-        if rest == "e" and at > 2:
+        remainder = word[position:]
+        if remainder == "e" and position > 2:
             return
-        own = _LAST.get(rest) if at else None
-        if word[at] in _VOWELS and _is_long(rest):
-            own = _LONG[word[at]]
-        if own:
-            yield own
-            at += 1
+        vowel_sound = _FINAL_VOWELS.get(remainder) if position else None
+        if word[position] in _VOWELS and _is_long_vowel(remainder):
+            vowel_sound = _LONG_VOWELS[word[position]]
+        if vowel_sound:
+            yield vowel_sound
+            position += 1
             continue
-        length = next(n for n in range(_LONGEST, 0, -1) if rest[:n] in _SOUNDS)
-        yield from _SOUNDS[rest[:length]].split("_")
-        at += length
+        length = next(n for n in range(_MAX_LETTERS, 0, -1) if remainder[:n] in _SOUNDS)
+        yield from _SOUNDS[remainder[:length]].split("_")
+        position += length
 
 
-def _is_long(rest: str) -> bool:
-    return len(rest) == 3 and rest[2] == "e" and rest[1] not in _VOWELS | {"r", "c", "g"}
+def _is_long_vowel(remainder: str) -> bool:
+    return (
+        len(remainder) == 3
+        and remainder[2] == "e"
+        and remainder[1] not in _VOWELS | {"r", "c", "g"}
+    )

@@ -1,4 +1,4 @@
-"""Which spoken words are as good as the same, and how unlike others are.
+"""Measures how different two spoken words are, and which count as the same.
 
 Spelling (colour, color), contractions (it's, it is; gonna), titles (Mrs, missis), words that sound
 alike (their, there), and names by sound: "Ukridge" may be heard as "Oak Ridge". All of this is for
@@ -18,10 +18,10 @@ from narrator.text.sentences import primary
 from narrator.text.words import is_lettered, words
 
 SOUNDS, SOUNDS_SHORT = 0.15, 0.4
-"""What it costs at most to take a word for one that sounds like it, of three consonants or more,
-and of two: "Beale" may be heard as "Bill"."""
-_SMALL = 0.3
-"""What it costs that an ending 's is missing or added: it may be no more than an s too long."""
+"""Most cost of a word that sounds alike, with three consonants or more, and with two: "Beale" may
+be heard as "Bill"."""
+_ENDING_S_COST = 0.3
+"""Cost of a missing or added ending 's: it may be no more than a long s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,42 +29,46 @@ class Compared:
     """A spoken word, a part of one, or a character."""
 
     form: str
-    """As it is compared."""
+    """The form for comparison."""
     first: int
     last: int
     """`text[first:last]`."""
     word: int
-    """Its place in `text.words`."""
+    """Index of its word in `text.words`."""
 
 
 def units(text: str, language: str) -> list[Compared]:
-    """A text as what is compared, without case, marks and accents."""
+    """Splits a text into units for comparison, without case, marks and accents."""
     spans = words(text, language)
     if is_lettered(language):
-        return [Compared(_folded(_plain(text[a:b])), a, b, n) for n, (a, b) in enumerate(spans)]
+        return [Compared(_fold(_strip_marks(text[a:b])), a, b, n) for n, (a, b) in enumerate(spans)]
     is_english = _is_english(language)
-    found: list[Compared] = []
+    compared_units: list[Compared] = []
     word = 0
-    for piece in _PIECE.finditer(text.translate(_PLAIN)):
+    for piece in _WORD_PIECE.finditer(text.translate(_LETTER_TABLE)):
         first, last = piece.span()
         while word + 1 < len(spans) and first >= spans[word][1]:
             word += 1
-        forms = _english(_folded(piece[0])) if is_english else (_folded(piece[0], apart=True),)
-        found += (Compared(form, first, last, word) for form in forms if form)
-    return found
+        forms = (
+            _english_forms(_fold(piece[0]))
+            if is_english
+            else (_fold(piece[0], drop_apostrophes=True),)
+        )
+        compared_units += (Compared(form, first, last, word) for form in forms if form)
+    return compared_units
 
 
 def otherness(a: str, b: str, language: str) -> float:
-    """0 for the same unit, 1 for another; less for a name or ending that was misheard."""
+    """Returns 0 for equal units, 1 for different ones; less for a misheard name or ending."""
     if a == b:
         return 0.0
     if is_lettered(language):
         return 1.0
-    return _unlike(a, b, _is_english(language))
+    return _word_cost(a, b, _is_english(language))
 
 
 def joined(a: str, b: str, language: str) -> float:
-    """The same of words that are written together: what "some one" costs as "someone"."""
+    """Returns the cost of words written together: "some one" as "someone"."""
     if a == b:
         return 0.0
     if not _is_english(language):
@@ -76,8 +80,8 @@ def joined(a: str, b: str, language: str) -> float:
 
 
 def alone(form: str, language: str) -> float:
-    """What it costs that a unit is missing or added."""
-    return _SMALL if form == "s" and not is_lettered(language) else 1.0
+    """Returns the cost of a missing or added unit."""
+    return _ENDING_S_COST if form == "s" and not is_lettered(language) else 1.0
 
 
 @functools.cache
@@ -86,52 +90,54 @@ def _is_english(language: str) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _unlike(a: str, b: str, is_english: bool) -> float:
-    most = 1.0
+def _word_cost(a: str, b: str, is_english: bool) -> float:
+    max_cost = 1.0
     if is_english:
         if a in _SHORT.get(b, ()) or b in _SHORT.get(a, ()):
             return 0.0
         sound = sounds(a)
         if len(sound) > 1 and sound == sounds(b):
-            most = SOUNDS if len(sound) > 2 else SOUNDS_SHORT
-    alike = difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
-    return min(most, 1.0 if alike < 0.5 else 1.0 - alike)
+            max_cost = SOUNDS if len(sound) > 2 else SOUNDS_SHORT
+    similarity = difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
+    return min(max_cost, 1.0 if similarity < 0.5 else 1.0 - similarity)
 
 
 # -- letters ---------------------------------------------------------------------------------------
 
 
 class _WordLetters(dict[int, int]):
-    """Characters of words as they are, all others as a space."""
+    """A translation table that keeps characters of words and maps all others to a space."""
 
     def __missing__(self, code: int) -> int:
         if chr(code) in "'’ʼ":
-            found = ord("'")
+            mapped_code = ord("'")
         else:
-            found = code if unicodedata.category(chr(code))[0] in "LMN" else ord(" ")
-        self[code] = found
-        return found
+            mapped_code = code if unicodedata.category(chr(code))[0] in "LMN" else ord(" ")
+        self[code] = mapped_code
+        return mapped_code
 
 
-_PLAIN = _WordLetters()
-_PIECE = re.compile(r"[^\s'](?:\S*[^\s'])?")
+_LETTER_TABLE = _WordLetters()
+_WORD_PIECE = re.compile(r"[^\s'](?:\S*[^\s'])?")
 
 
-def _plain(text: str) -> str:
-    return text.translate(_PLAIN).replace(" ", "").replace("'", "")
+def _strip_marks(text: str) -> str:
+    return text.translate(_LETTER_TABLE).replace(" ", "").replace("'", "")
 
 
 @functools.lru_cache(maxsize=16384)
-def _folded(piece: str, *, apart: bool = False) -> str:
-    """Without case and accents; without apostrophes where they part nothing."""
+def _fold(piece: str, *, drop_apostrophes: bool = False) -> str:
+    """Removes case and accents; apostrophes too, where asked."""
     plain = unicodedata.normalize("NFKD", piece.casefold()).replace("ß", "ss")
-    kept = "".join(c for c in plain if not "\u0300" <= c <= "\u036f")
-    return unicodedata.normalize("NFC", kept.replace("'", "") if apart else kept)
+    without_accents = "".join(c for c in plain if not "\u0300" <= c <= "\u036f")
+    return unicodedata.normalize(
+        "NFC", without_accents.replace("'", "") if drop_apostrophes else without_accents
+    )
 
 
 # -- English ---------------------------------------------------------------------------------------
 
-_WHOLE: Mapping[str, tuple[str, ...]] = {
+_EXPANSIONS: Mapping[str, tuple[str, ...]] = {
     written: tuple(said.split())
     for written, said in (
         pair.strip().split("=")
@@ -206,12 +212,12 @@ _SPELLINGS = tuple(
 
 
 @functools.lru_cache(maxsize=16384)
-def _english(word: str) -> tuple[str, ...]:
-    """A word as those that it stands for, in one spelling."""
-    if word in _WHOLE:
-        return tuple(form for said in _WHOLE[word] for form in _english(said))
+def _english_forms(word: str) -> tuple[str, ...]:
+    """Returns the words that a word stands for, in one spelling."""
+    if word in _EXPANSIONS:
+        return tuple(form for expansion in _EXPANSIONS[word] for form in _english_forms(expansion))
     if ending := _ENDING.fullmatch(word):
-        return (*_english(ending[1]), _ENDINGS[ending[2]])
+        return (*_english_forms(ending[1]), _ENDINGS[ending[2]])
     if unmarked := _UNMARKED.fullmatch(word):
         return unmarked[1], "not"
     plain = word.replace("'", "")
@@ -252,8 +258,10 @@ _SOUNDS = tuple(
 
 @functools.lru_cache(maxsize=16384)
 def sounds(word: str) -> str:
-    """A key of an English word that those that sound like it share: its consonants, voiced or not,
-    and whether it begins with a vowel."""
+    """Returns a key shared by English words that sound alike.
+
+    It holds the consonants, voiced or not, and whether the word begins with a vowel.
+    """
     for pattern, to in _SOUNDS:
         word = pattern.sub(to, word)
     return word

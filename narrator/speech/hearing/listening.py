@@ -1,7 +1,7 @@
-"""Takes heard in batches: what each says, what of that is a fault, when its words are said.
+"""Hears takes in batches: transcripts, faults in the words, word times.
 
-What is to be heard and what becomes of it is decided by the render loop, by a pass over a book
-(`pipeline/hearing.py`), or by who asks for one more try; all of them listen through an `Ear`.
+The render loop, a pass over a book (`pipeline/hearing.py`) or a retake decides which takes are
+heard and what follows; all of them listen through an `Ear`.
 """
 
 from __future__ import annotations
@@ -23,138 +23,152 @@ from narrator.speech.hearing.kept import Hearings
 from narrator.text.sentences import primary
 
 Mode = Literal["suspicious", "all"]
-_MEMORY = re.compile("memory|alloc", re.IGNORECASE)
-"""In what a device says when it has no room."""
-_Found = TypeVar("_Found")
-_Whose = TypeVar("_Whose")
+_MEMORY_ERROR = re.compile("memory|alloc", re.IGNORECASE)
+"""Matches errors of a device that is out of memory."""
+_Answer = TypeVar("_Answer")
+_Owner = TypeVar("_Owner")
 _Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What came of listening to a sound."""
+    """Faults, transcript and word times of a sound."""
 
     faults: tuple[checks.Fault, ...] = ()
-    """What it does not say, or says besides."""
+    """Missing and additional words."""
     heard: Transcript | None = None
-    """None where it was not to be heard, or is in a language that the recogniser does not know."""
+    """None where it was not heard, or is in a language that the recogniser does not know."""
     times: WordTimes | None = None
-    """None where nobody here times words of its language."""
+    """None without an aligner for its language."""
 
 
 @dataclass(slots=True)
 class Ear:
-    """A recogniser, where there is one, and aligners. Always used on one thread."""
+    """A recogniser, if there is one, and aligners. Always used on one thread."""
 
     recogniser: Recogniser | None
     aligners: Sequence[Aligner] = ()
-    """Words are timed by the first that knows their language and finds them."""
+    """The first that knows the language and locates the words times them."""
     mode: Mode = "all"
     """Which takes are heard: those whose figures are suspicious, or all. Words are timed in all."""
     error: float | None = None
-    """Share of words that may be otherwise, in place of the language's own."""
+    """Share of words that may differ, in place of the language's own."""
 
     @property
     def batch(self) -> int:
-        """Sounds that it is best given at a time."""
-        return max(one.batch for one in self._all)
+        """The best number of sounds at a time."""
+        return max(listener.batch for listener in self._listeners)
 
     def batches(self, rows: Iterable[_Row]) -> Iterator[list[_Row]]:
-        """Rows in order, so many at a time."""
+        """Yields the rows in order, a batch at a time."""
         waiting = iter(rows)
-        while some := list(islice(waiting, self.batch)):
-            yield some
+        while row_batch := list(islice(waiting, self.batch)):
+            yield row_batch
 
     @property
     def is_apart(self) -> bool:
-        """Whether it may listen on a thread of its own, beside an engine that speaks."""
-        return all(one.is_apart for one in self._all)
+        """Whether it may listen on its own thread while an engine speaks."""
+        return all(listener.is_apart for listener in self._listeners)
 
     def hears(self, language: str) -> bool:
-        """Whether what is said in a language, by BCP 47 tag, can be judged."""
+        """Whether speech in a language, by BCP 47 tag, can be judged."""
         return self.recogniser is not None and primary(language) in self.recogniser.languages
 
     def aligner(self, language: str) -> Aligner | None:
-        """Who times words of a language first; what others found in its place is kept as its."""
-        return next((one for one in self.aligners if primary(language) in one.languages), None)
+        """Returns a language's first aligner; times of later ones are stored under its name."""
+        return next(
+            (aligner for aligner in self.aligners if primary(language) in aligner.languages), None
+        )
 
     @property
-    def _all(self) -> Sequence[Recogniser | Aligner]:
+    def _listeners(self) -> Sequence[Recogniser | Aligner]:
         return (*([self.recogniser] if self.recogniser else []), *self.aligners)
 
     def listen(
         self, sounds: Sequence[SpokenSound], verdicts: Sequence[checks.Verdict | None]
     ) -> list[Opinion]:
-        """What is said in each; the verdict of its signal says whether it is suspicious, and None
-        that it is to be heard.
+        """Hears and times sounds. A signal verdict tells if a sound is suspicious; None hears it.
 
-        Raises EngineUnavailable, also where the recogniser breaks down: no other take may pass
-        unheard.
+        Raises EngineUnavailable, also where the recogniser fails, so that no take passes unheard.
         """
-        heard = self.hear(
+        transcripts = self.hear(
             [
-                sound if self._wants(sound, verdict) else None
+                sound if self._should_hear(sound, verdict) else None
                 for sound, verdict in zip(sounds, verdicts, strict=True)
             ]
         )
         times = self.align(sounds)
         return [
             Opinion(
-                () if one is None else self.faults_of(sound.text, sound.language, one), one, timed
+                ()
+                if transcript is None
+                else self.faults_of(sound.text, sound.language, transcript),
+                transcript,
+                word_times,
             )
-            for sound, one, timed in zip(sounds, heard, times, strict=True)
+            for sound, transcript, word_times in zip(sounds, transcripts, times, strict=True)
         ]
 
-    def _wants(self, sound: SpokenSound, verdict: checks.Verdict | None) -> bool:
+    def _should_hear(self, sound: SpokenSound, verdict: checks.Verdict | None) -> bool:
         return self.mode == "all" or verdict is None or checks.suspicious(verdict.figures)
 
     def hear(self, sounds: Sequence[SpokenSound | None]) -> list[Transcript | None]:
-        """Of each sound, of None nothing. Raises EngineUnavailable."""
+        """Returns the transcript of each sound, None for None. Raises EngineUnavailable."""
         recogniser = self.recogniser
-        known = [one for one in sounds if one is not None and self.hears(one.language)]
-        if recogniser is None or not known:
+        audible_sounds = [
+            sound for sound in sounds if sound is not None and self.hears(sound.language)
+        ]
+        if recogniser is None or not audible_sounds:
             return [None] * len(sounds)
-        found = iter(_in_words(recogniser.title, partial(recogniser.hear, known)))
-        return [next(found) if one in known else None for one in sounds]
+        transcripts = iter(
+            _translate_errors(recogniser.title, partial(recogniser.hear, audible_sounds))
+        )
+        return [next(transcripts) if sound in audible_sounds else None for sound in sounds]
 
     def align(self, sounds: Sequence[SpokenSound | None]) -> list[WordTimes | None]:
-        """When words are said, of None nothing; without words where they could not be found. Raises
-        EngineUnavailable."""
-        found: list[WordTimes | None] = [None] * len(sounds)
+        """Returns the word times of each sound, None for None; empty where not located.
+
+        Raises EngineUnavailable.
+        """
+        times: list[WordTimes | None] = [None] * len(sounds)
         for aligner in self.aligners:
-            own = {
-                place: one
-                for place, (one, timed) in enumerate(zip(sounds, found, strict=True))
-                if one is not None
-                and primary(one.language) in aligner.languages
+            sounds_by_index = {
+                index: sound
+                for index, (sound, timed) in enumerate(zip(sounds, times, strict=True))
+                if sound is not None
+                and primary(sound.language) in aligner.languages
                 and (timed is None or not timed.words)
             }
-            if own:
-                timed = _in_words(aligner.name, partial(aligner.align, list(own.values())))
-                for place, words in zip(own, timed, strict=True):
-                    if words or found[place] is None:
-                        found[place] = WordTimes(aligner.name, words or ())
-        return found
+            if sounds_by_index:
+                timed = _translate_errors(
+                    aligner.name, partial(aligner.align, list(sounds_by_index.values()))
+                )
+                for index, words in zip(sounds_by_index, timed, strict=True):
+                    if words or times[index] is None:
+                        times[index] = WordTimes(aligner.name, words or ())
+        return times
 
-    def faults_of(self, text: str, language: str, heard: Transcript) -> tuple[checks.Fault, ...]:
-        """What a take that should say `text` does not say, or says besides."""
-        return judge(heard, text, language, self.error).faults
+    def faults_of(
+        self, text: str, language: str, transcript: Transcript
+    ) -> tuple[checks.Fault, ...]:
+        """Returns the faults in the words of a take that should say `text`."""
+        return judge(transcript, text, language, self.error).faults
 
     def known(
         self, hearings: Hearings, content: str, text: str, language: str
     ) -> tuple[Transcript | None, WordTimes | None]:
-        """What was made of a take before, by this recogniser and by who would time it now."""
-        heard = times = None
+        """Returns the stored transcript and word times of a take, by the current listeners."""
+        transcript = times = None
         if self.recogniser:
-            heard = hearings.heard(content, text, self.recogniser.identity)
+            transcript = hearings.heard(content, text, self.recogniser.identity)
         if aligner := self.aligner(language):
             times = hearings.times(content, text, aligner.identity)
-        return heard, times
+        return transcript, times
 
     def keep(
         self, hearings: Hearings, content: str, text: str, language: str, opinion: Opinion
     ) -> None:
-        """Remember an opinion of a take, by its content. Raises StorageError."""
+        """Stores an opinion of a take, by its content. Raises StorageError."""
         if self.recogniser and opinion.heard:
             hearings.keep(content, text, self.recogniser.identity, opinion.heard)
         if opinion.times and (aligner := self.aligner(language)):
@@ -162,42 +176,44 @@ class Ear:
 
 
 @dataclass(slots=True)
-class Listening(Generic[_Whose]):
-    """Sounds that wait to be heard, each somebody's: beside an engine that speaks, or in its turn.
+class Listening(Generic[_Owner]):
+    """A queue of sounds to hear, each with an owner: heard while an engine speaks, or in between.
 
     Used on the engine's thread.
     """
 
     ear: Ear
     future: Future[list[Opinion]] | None = None
-    """What is being heard on a thread of its own."""
-    _waiting: list[tuple[_Whose, SpokenSound, checks.Verdict]] = field(default_factory=list)
-    _asked: list[_Whose] = field(default_factory=list)
-    """Whose sounds `future` is about."""
+    """The batch that is being heard on its own thread."""
+    _waiting: list[tuple[_Owner, SpokenSound, checks.Verdict]] = field(default_factory=list)
+    _pending_owners: list[_Owner] = field(default_factory=list)
+    """Owners of the sounds in `future`."""
     _pool: ThreadPoolExecutor | None = None
 
     @property
     def waiting(self) -> int:
-        """How many are not answered yet."""
-        return len(self._waiting) + len(self._asked)
+        """Number of sounds without an opinion yet."""
+        return len(self._waiting) + len(self._pending_owners)
 
-    def add(self, whose: _Whose, sound: SpokenSound, verdict: checks.Verdict) -> None:
-        self._waiting.append((whose, sound, verdict))
+    def add(self, owner: _Owner, sound: SpokenSound, verdict: checks.Verdict) -> None:
+        self._waiting.append((owner, sound, verdict))
         if self.ear.is_apart:
             self._begin()
 
-    def heard(self) -> list[tuple[_Whose, Opinion]]:
-        """What was heard since; of an ear that is not apart, a batch is heard now. Raises as
-        `Ear.listen`."""
+    def heard(self) -> list[tuple[_Owner, Opinion]]:
+        """Returns the new opinions with their owners; an ear that is not apart hears a batch now.
+
+        Raises as `Ear.listen`.
+        """
         if not self.ear.is_apart:
-            asked, sounds, verdicts = self._batch()
-            return list(zip(asked, self.ear.listen(sounds, verdicts), strict=True))
+            owners, sounds, verdicts = self._batch()
+            return list(zip(owners, self.ear.listen(sounds, verdicts), strict=True))
         if self.future is None or not self.future.done():
             return []
-        found = list(zip(self._asked, self.future.result(), strict=True))
-        self.future, self._asked = None, []
+        opinions = list(zip(self._pending_owners, self.future.result(), strict=True))
+        self.future, self._pending_owners = None, []
         self._begin()
-        return found
+        return opinions
 
     def close(self) -> None:
         if self._pool is not None:
@@ -206,21 +222,21 @@ class Listening(Generic[_Whose]):
     def _begin(self) -> None:
         if self.future is None and self._waiting:
             self._pool = self._pool or ThreadPoolExecutor(1, "ear")
-            self._asked, sounds, verdicts = self._batch()
+            self._pending_owners, sounds, verdicts = self._batch()
             self.future = self._pool.submit(self.ear.listen, sounds, verdicts)
 
-    def _batch(self) -> tuple[list[_Whose], list[SpokenSound], list[checks.Verdict]]:
-        some, self._waiting = self._waiting[: self.ear.batch], self._waiting[self.ear.batch :]
-        return [a for a, _, _ in some], [b for _, b, _ in some], [c for _, _, c in some]
+    def _batch(self) -> tuple[list[_Owner], list[SpokenSound], list[checks.Verdict]]:
+        batch, self._waiting = self._waiting[: self.ear.batch], self._waiting[self.ear.batch :]
+        return [a for a, _, _ in batch], [b for _, b, _ in batch], [c for _, _, c in batch]
 
 
-def _in_words(name: str, work: Callable[[], _Found]) -> _Found:
-    """What a recogniser raises, said as what it is. Raises EngineUnavailable."""
+def _translate_errors(name: str, work: Callable[[], _Answer]) -> _Answer:
+    """Turns the errors of a recogniser into EngineUnavailable."""
     try:
         return work()
     except (RuntimeError, MemoryError) as error:  # all that MLX and CTranslate2 raise
         why = next(iter(str(error).splitlines()), "") or type(error).__name__
-        if isinstance(error, MemoryError) or _MEMORY.search(why):
+        if isinstance(error, MemoryError) or _MEMORY_ERROR.search(why):
             raise EngineUnavailable(
                 f"not enough memory to hear takes ({why}): close other programs, set fewer "
                 "chunks side by side (`engine: {slots: 1}`) or a smaller `checks: {recogniser: "

@@ -1,7 +1,7 @@
 """Qwen3 in MLX, on Macs: recogniser and aligner (mlx-qwen3-asr, an extra).
 
-Models by folder, as their makers publish them (Apache-2.0). MLX is used on the thread that calls,
-one sound at a time; imported when first asked for. Knows nothing of takes. Calls follow
+Models are folders, as their makers publish them (Apache-2.0). MLX runs on the calling thread, one
+sound at a time. Imported on first use. Knows nothing of takes. Calls follow
 mlx-qwen3-asr 0.4; tried on Linux with networks of noise, never with the published weights.
 """
 
@@ -35,23 +35,23 @@ NAMES: Mapping[str, str] = {
     "qwen3-aligner": "Qwen/Qwen3-ForcedAligner-0.6B",
 }
 """Hub ids: 1.9, 4.7 and 1.8 GB."""
-_NAMED: Mapping[str, str] = {
+_LANGUAGE_NAMES: Mapping[str, str] = {
     "ar": "Arabic", "cmn": "Chinese", "de": "German", "en": "English", "es": "Spanish",
     "fr": "French", "hi": "Hindi", "it": "Italian", "ja": "Japanese", "ko": "Korean",
     "nl": "Dutch", "pt": "Portuguese", "ru": "Russian", "tr": "Turkish", "yue": "Cantonese",
     "zh": "Chinese",
 }  # fmt: skip
-HEARS = frozenset(_NAMED) - {"yue"}
-"""Those that the package knows by name."""
+HEARS = frozenset(_LANGUAGE_NAMES) - {"yue"}
+"""Languages that the package knows by name."""
 ALIGNS = frozenset("cmn de en es fr it pt ru yue zh".split())
-"""Those that the aligner was made for and the package divides by itself."""
-_DIVIDED: Mapping[str, str] = {"ja": "nagisa", "ko": "soynlp"}
-"""Those that it divides where another package is installed."""
+"""Languages of the aligner that the package segments without help."""
+_SEGMENTERS: Mapping[str, str] = {"ja": "nagisa", "ko": "soynlp"}
+"""Languages that need another package for segmentation."""
 _TOKENIZER = ("vocab.json", "merges.txt", "tokenizer_config.json")
 _T = TypeVar("_T")
 
 
-def _files(path: Path) -> list[Path]:
+def _model_files(path: Path) -> list[Path]:
     needed = [path / name for name in ("config.json", *_TOKENIZER)]
     for file in needed:
         if not file.is_file():
@@ -65,17 +65,25 @@ def _files(path: Path) -> list[Path]:
     return [*needed, *weights]
 
 
-def _thinker(path: Path) -> Mapping[str, Any]:
+def _thinker_config(path: Path) -> Mapping[str, Any]:
     facts = models.config(path)
-    found = facts.get("thinker_config")
-    return {**facts, **found} if isinstance(found, dict) and "audio_config" in found else {}
+    thinker_config = facts.get("thinker_config")
+    return (
+        {**facts, **thinker_config}
+        if isinstance(thinker_config, dict) and "audio_config" in thinker_config
+        else {}
+    )
 
 
 _PATTERNS = ("config.json", "model*.safetensors", "model.safetensors.index.json", *_TOKENIZER)
 LAYOUT = Layout(
-    _PATTERNS, _files, lambda path: bool(facts := _thinker(path)) and not facts.get("classify_num")
+    _PATTERNS,
+    _model_files,
+    lambda path: bool(facts := _thinker_config(path)) and not facts.get("classify_num"),
 )
-ALIGNER_LAYOUT = Layout(_PATTERNS, _files, lambda path: bool(_thinker(path).get("classify_num")))
+ALIGNER_LAYOUT = Layout(
+    _PATTERNS, _model_files, lambda path: bool(_thinker_config(path).get("classify_num"))
+)
 
 
 class QwenRecogniser:
@@ -89,25 +97,25 @@ class QwenRecogniser:
         self._path = _path(model)
         self.title = f"qwen3 {self._path.name if model.kind == 'folder' else model.spec}"
         self.identity = f"qwen3 1 {model.weights}"
-        self._loaded: Session | None = None
+        self._session: Session | None = None
 
     def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
-        """What is said in each; it cannot say how surely."""
-        return [Transcript(_guarded(self._text, one)) for one in sounds]
+        """Transcribes each sound, without doubts, which the model does not provide."""
+        return [Transcript(_translate_errors(self._text, sound)) for sound in sounds]
 
     def _text(self, sound: SpokenSound) -> str:
         if not len(sound.samples):
             return ""
-        if self._loaded is None:
+        if self._session is None:
             from mlx_qwen3_asr import Session
 
-            self._loaded = Session(str(self._path))
-        name = _NAMED[primary(sound.language)]
-        return self._loaded.transcribe(_heard(sound), language=name).text.strip()
+            self._session = Session(str(self._path))
+        name = _LANGUAGE_NAMES[primary(sound.language)]
+        return self._session.transcribe(_resample(sound), language=name).text.strip()
 
 
 class QwenAligner:
-    """Likewise."""
+    """Loaded by the first call. Raises EngineUnavailable where package or model is missing."""
 
     name = "qwen3"
     batch = 1
@@ -116,52 +124,66 @@ class QwenAligner:
     def __init__(self, model: Model) -> None:
         self._path = _path(model)
         self.identity = f"qwen3 1 {model.weights}"
-        self._loaded: ForcedAligner | None = None
+        self._session: ForcedAligner | None = None
 
     @property
     def languages(self) -> frozenset[str]:
-        here = (tag for tag, package in _DIVIDED.items() if importlib.util.find_spec(package))
-        return ALIGNS.union(here)
+        extra_languages = (
+            tag for tag, package in _SEGMENTERS.items() if importlib.util.find_spec(package)
+        )
+        return ALIGNS.union(extra_languages)
 
     def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
-        """When each word is heard, in steps of 80 ms."""
-        return [_guarded(self._words, one) for one in sounds]
+        """Times each word, in steps of 80 ms."""
+        return [_translate_errors(self._words, sound) for sound in sounds]
 
     def _words(self, sound: SpokenSound) -> tuple[TimedWord, ...] | None:
-        if self._loaded is None:
+        if self._session is None:
             from mlx_qwen3_asr import ForcedAligner
 
-            self._loaded = ForcedAligner(str(self._path))
-        name = _NAMED[primary(sound.language)]
+            self._session = ForcedAligner(str(self._path))
+        name = _LANGUAGE_NAMES[primary(sound.language)]
         if not len(sound.samples):
             return None
-        found = self._loaded.align(_heard(sound), sound.text, name)
+        aligned_words = self._session.align(_resample(sound), sound.text, name)
         end = len(sound.samples) / sound.rate
-        own = list(_placed(sound.text, [(w.text, w.start_time, w.end_time) for w in found], end))
-        if not own or own[-1].stop <= own[0].start:  # it has put all in one place
+        timed_words = list(
+            _locate_words(
+                sound.text, [(w.text, w.start_time, w.end_time) for w in aligned_words], end
+            )
+        )
+        if (
+            not timed_words or timed_words[-1].stop <= timed_words[0].start
+        ):  # all words at one time: alignment failed
             return None
-        laid = told.laid(sound.text, sound.language, own, sound.samples, sound.rate)
-        return snapped(laid, sound.samples, sound.rate)
+        text_words = told.map_to_words(
+            sound.text, sound.language, timed_words, sound.samples, sound.rate
+        )
+        return snapped(text_words, sound.samples, sound.rate)
 
 
-def _placed(
-    text: str, found: Sequence[tuple[str, float, float]], end: float
+def _locate_words(
+    text: str, aligned_words: Sequence[tuple[str, float, float]], end: float
 ) -> Iterator[TimedWord]:
-    """Its words, which are letters and figures alone, where they stand in the text."""
-    at = 0
-    for word, start, stop in found:
+    """Locates the aligner's words, which are letters and figures alone, in the text."""
+    position = 0
+    for word, start, stop in aligned_words:
         first = last = -1
         for letter in word:
-            place = text.find(letter, at)
-            if place < 0:
+            letter_index = text.find(letter, position)
+            if letter_index < 0:
                 return
-            first, last, at = (place if first < 0 else first), place + 1, place + 1
+            first, last, position = (
+                (letter_index if first < 0 else first),
+                letter_index + 1,
+                letter_index + 1,
+            )
         if first >= 0:
             start = min(start, end)
             yield TimedWord(first, last, start, min(max(start, stop), end))
 
 
-def _heard(sound: SpokenSound) -> NDArray[np.float32]:
+def _resample(sound: SpokenSound) -> NDArray[np.float32]:
     return audio.resample(sound.samples, sound.rate, RATE)
 
 
@@ -171,7 +193,7 @@ def is_here() -> bool:
 
 
 def _path(model: Model) -> Path:
-    """Where a model is. Raises EngineUnavailable where it is not, and without the package."""
+    """Returns the folder of a model. Raises EngineUnavailable without it or the package."""
     if not is_here():
         raise EngineUnavailable(
             "this model needs the package mlx-qwen3-asr, for Macs only: " + install_command("qwen3")
@@ -181,8 +203,8 @@ def _path(model: Model) -> Path:
     return model.path
 
 
-def _guarded(work: Callable[[SpokenSound], _T], sound: SpokenSound) -> _T:
-    """What the package raises for files that it cannot use, and MLX without memory, in a line."""
+def _translate_errors(work: Callable[[SpokenSound], _T], sound: SpokenSound) -> _T:
+    """Turns the errors of the package, and MLX's when out of memory, into EngineUnavailable."""
     try:
         return work(sound)
     except (OSError, ValueError, KeyError, RuntimeError, MemoryError) as error:

@@ -1,7 +1,7 @@
-"""pocketsphinx: finds the words of an English text in a sound (an extra that brings its model).
+"""pocketsphinx: locates the words of an English text in a sound (an extra with its model).
 
-Each word's sounds follow one another, with silence between as there is; its dictionary has 135,000
-words, and what it lacks is sounded out. Steps of 10 ms. Imported when first asked for. Knows
+The sounds of the words follow one another, with optional silence between; its dictionary has
+135,000 words, others are sounded out. Steps of 10 ms. Imported on first use. Knows
 nothing of takes. Calls follow pocketsphinx 5.0 and 5.1; there is none for Python 3.14.
 """
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from pocketsphinx import Decoder
 
 RATE, FRAME = 16_000, 0.01
-"""Hz that it hears, seconds of its steps."""
+"""Sample rate in Hz, and seconds of a frame."""
 LEAST = 0.1
-"""Seconds below which no word is looked for."""
+"""Seconds of the shortest sound that is aligned."""
 VERSION = 1
-"""Raised when the same sound would be given other times with the same package."""
-_RUN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*['’]?")
+"""Increased when the same package would give other times for the same sound."""
+_WORD_RUN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*['’]?")
 
 
 def is_here() -> bool:
@@ -55,64 +55,67 @@ class Sphinx:
                 + install_command("align")
             ) from None
         self.identity = f"pocketsphinx {VERSION} {version}"
-        self._loaded: Decoder | None = None
+        self._cached_decoder: Decoder | None = None
 
     def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
         return [self._align(sound) for sound in sounds]
 
     def _align(self, sound: SpokenSound) -> tuple[TimedWord, ...] | None:
-        asked = list(_pieces(sound.text))
-        if not asked or len(sound.samples) < LEAST * sound.rate:
+        pieces = list(_split_pieces(sound.text))
+        if not pieces or len(sound.samples) < LEAST * sound.rate:
             return None
-        heard = audio.resample(sound.samples, sound.rate, RATE)
-        data = (np.clip(np.nan_to_num(heard), -1, 1) * 32767).astype("<i2").tobytes()
+        resampled = audio.resample(sound.samples, sound.rate, RATE)
+        pcm = (np.clip(np.nan_to_num(resampled), -1, 1) * 32767).astype("<i2").tobytes()
         try:
-            found = self._found([piece for *_, piece in asked], data)
-        except RuntimeError:  # all that it raises; it may be left in the middle of a sound
-            self._loaded = None
+            times = self._time_pieces([piece for *_, piece in pieces], pcm)
+        except RuntimeError:  # its only error; the decoder may be left in the middle of a sound
+            self._cached_decoder = None
             return None
-        if found is None:
+        if times is None:
             return None
-        own = [
+        timed_words = [
             TimedWord(first, last, start, stop)
-            for (first, last, _), (start, stop) in zip(asked, found, strict=True)
+            for (first, last, _), (start, stop) in zip(pieces, times, strict=True)
         ]
-        laid = told.laid(sound.text, sound.language, own, sound.samples, sound.rate)
-        return snapped(laid, sound.samples, sound.rate)
+        text_words = told.map_to_words(
+            sound.text, sound.language, timed_words, sound.samples, sound.rate
+        )
+        return snapped(text_words, sound.samples, sound.rate)
 
-    def _found(self, pieces: Sequence[str], data: bytes) -> list[tuple[float, float]] | None:
-        """Seconds from and to which each is heard; None where the sound does not go through all of
-        them."""
+    def _time_pieces(self, pieces: Sequence[str], pcm: bytes) -> list[tuple[float, float]] | None:
+        """Returns start and stop of each piece in seconds; None where not all are in the sound."""
         decoder = self._decoder
         for piece in pieces:
             if decoder.lookup_word(piece) is None:
                 decoder.add_word(piece, letters.sounds(piece, decoder.lookup_word), False)
-        decoder.reinit_feat()  # else it begins with what it remembers of the sound before
+        decoder.reinit_feat()  # forgets the sound before
         decoder.set_align_text(" ".join(pieces))
         decoder.start_utt()
-        decoder.process_raw(data, full_utt=True)
+        decoder.process_raw(pcm, full_utt=True)
         decoder.end_utt()
-        said = [one for one in decoder.seg() or () if one.word[0] not in "<[+("]
-        if [one.word.partition("(")[0] for one in said] != pieces:
+        segments = [segment for segment in decoder.seg() or () if segment.word[0] not in "<[+("]
+        if [segment.word.partition("(")[0] for segment in segments] != pieces:
             return None
-        return [(one.start_frame * FRAME, (one.end_frame + 1) * FRAME) for one in said]
+        return [
+            (segment.start_frame * FRAME, (segment.end_frame + 1) * FRAME) for segment in segments
+        ]
 
     @property
     def _decoder(self) -> Decoder:
-        if self._loaded is None:
+        if self._cached_decoder is None:
             from pocketsphinx import Decoder
 
-            self._loaded = Decoder(
+            self._cached_decoder = Decoder(
                 lm=None, loglevel="FATAL",
                 # Its search for a better path loses words at the end. With its own beams a take of
                 # ten ends before its text does, with these none of 150.
                 bestpath=False, beam=1e-120, pbeam=1e-120, wbeam=1e-90,
             )  # fmt: skip
-        return self._loaded
+        return self._cached_decoder
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
-    """What is looked for, one after the other, and where in the text it stands."""
-    for run in _RUN.finditer(text):
+def _split_pieces(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yields the pieces to locate, each with the span of its word in the text."""
+    for run in _WORD_RUN.finditer(text):
         for piece in letters.spelled(run.group()):
             yield *run.span(), piece

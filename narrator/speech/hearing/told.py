@@ -1,7 +1,7 @@
-"""When an engine says each word of a take, as it told with its speech.
+"""Turns the word times that an engine reports into times of a take's words.
 
-An engine divides a text its own way, takes words together and numbers apart; here that becomes the
-`text.words` of the take's text. Knows no engine.
+Engines divide a text in their own ways, join words and split numbers; here their times are mapped
+to the `text.words` of the take's text. Knows no engine.
 """
 
 from __future__ import annotations
@@ -23,60 +23,64 @@ def spoken_words(
     samples: Samples,
     rate: int,
 ) -> tuple[TimedWord, ...]:
-    """The words of a take of `samples`, as its engine told them of its `parts`: of each its text,
-    its speech, and the seconds by which it lies later in the take. None where it told nothing."""
-    told = joined(text, parts)
-    return tuple(laid(text, language, told, samples, rate)) if told else ()
+    """Returns the times of the words of a take, from those that its engine reported for its parts.
+
+    A part is its text, its speech, and the seconds by which it lies later in the take. Empty where
+    the engine reported nothing.
+    """
+    engine_words = join_words(text, parts)
+    return tuple(map_to_words(text, language, engine_words, samples, rate)) if engine_words else ()
 
 
-def joined(text: str, parts: Sequence[tuple[str, Speech, float]]) -> list[TimedWord]:
-    """The words of parts as words of the whole text; none where a part is not in it, or told
-    nothing."""
-    found: list[TimedWord] = []
-    at = 0
-    for part, speech, later in parts:
+def join_words(text: str, parts: Sequence[tuple[str, Speech, float]]) -> list[TimedWord]:
+    """Joins the words of parts; empty where a part is not in the text, or has no word times."""
+    joined_words: list[TimedWord] = []
+    position = 0
+    for part, speech, offset in parts:
         # a first half may end on another mark than the text has there
-        begin = text.find(part, at)
-        begin = text.find(part[:-1], at) if begin < 0 else begin
+        begin = text.find(part, position)
+        begin = text.find(part[:-1], position) if begin < 0 else begin
         if begin < 0 or not speech.words:
             return []
-        at = begin + len(part) - 1
-        found += [
-            TimedWord(begin + w.first, begin + w.last, later + w.start, later + w.stop)
+        position = begin + len(part) - 1
+        joined_words += [
+            TimedWord(begin + w.first, begin + w.last, offset + w.start, offset + w.stop)
             for w in speech.words
         ]
-    return found
+    return joined_words
 
 
-def laid(
-    text: str, language: str, told: Sequence[TimedWord], samples: Samples, rate: int
+def map_to_words(
+    text: str, language: str, engine_words: Sequence[TimedWord], samples: Samples, rate: int
 ) -> list[TimedWord]:
-    """Each of `text.words`, when it is said: those that an engine takes together, or says nothing
-    of, share the time of what it told before them."""
+    """Returns the time of each of `text.words`.
+
+    Words that an engine reports together, or not at all, share the time of the report before them.
+    """
     spans = words(text, language)
     groups: list[tuple[int, TimedWord]] = []
-    """Place of a span, and the time of it and of those until the next group."""
+    """Index of a span, and the time of the spans from it to the next group."""
     place = 0
-    for one in sorted(told, key=lambda word: word.start):
-        while place + 1 < len(spans) and one.first >= spans[place + 1][0]:
+    for engine_word in sorted(engine_words, key=lambda word: word.start):
+        while place + 1 < len(spans) and engine_word.first >= spans[place + 1][0]:
             place += 1
         if groups and groups[-1][0] == place:  # one word of the text in several
-            groups[-1] = place, replace(groups[-1][1], stop=one.stop)
+            groups[-1] = place, replace(groups[-1][1], stop=engine_word.stop)
         else:
-            groups.append((place if groups else 0, one))
+            groups.append((place if groups else 0, engine_word))
     times = settled([time for _, time in groups], samples, rate)
-    found: list[TimedWord] = []
+    text_words: list[TimedWord] = []
     edges = [*(first for first, _ in groups), len(spans)]
     for (first, last), time in zip(pairwise(edges), times, strict=True):
-        found += _shared(spans[first:last], time)
-    return found
+        text_words += _divide_time(spans[first:last], time)
+    return text_words
 
 
-def _shared(spans: Sequence[tuple[int, int]], time: TimedWord) -> list[TimedWord]:
-    whole = sum(last - first for first, last in spans)
-    found, at = [], time.start
+def _divide_time(spans: Sequence[tuple[int, int]], time: TimedWord) -> list[TimedWord]:
+    letter_count = sum(last - first for first, last in spans)
+    timed_words, start = [], time.start
     for first, last in spans:
-        stop = at + (time.stop - time.start) * (last - first) / whole
-        found.append(TimedWord(first, last, at, stop))
-        at = stop
-    return found
+        stop = start + (time.stop - time.start) * (last - first) / letter_count
+        timed_words.append(TimedWord(first, last, start, stop))
+        start = stop
+    return timed_words

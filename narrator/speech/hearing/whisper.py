@@ -1,9 +1,9 @@
 """Whisper in CTranslate2: recogniser and aligner on every machine (faster-whisper, an extra).
 
-One pass of its encoder serves both: what it hears by itself, and how it takes the text that was to
-be said (the probability of each word, and by its cross-attention when each is heard). It computes
-on the CPU's cores or an NVIDIA GPU, so on a Mac it leaves the GPU to what speaks. Imported when
-first asked for. Knows nothing of takes. Calls follow faster-whisper 1.2.1 and CTranslate2 4.8.
+One pass of its encoder serves both: the free transcript, and the forced reading of the expected
+text (the probability of each word, and its time by cross-attention). It runs on the CPU or an
+NVIDIA GPU, so on a Mac it leaves the GPU to the speaking engine. Imported on first use. Knows
+nothing of takes. Calls follow faster-whisper 1.2.1 and CTranslate2 4.8.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ if TYPE_CHECKING:
     from faster_whisper.tokenizer import Tokenizer
 
 MULTILINGUAL = 51_865
-"""Tokens from which a vocabulary is that of many languages, as CTranslate2 has it."""
+"""Least size of a multilingual vocabulary, as in CTranslate2."""
 RATE, HOP = 16_000, 160
 """Hz that it hears, and samples of a frame of its spectrum."""
 LONGEST = 30 * RATE
 """Samples of its window."""
 STEP = 0.02
-"""Seconds of a place in its encoder's output."""
+"""Seconds of one position in its encoder's output."""
 LAG = 0.1
-"""Seconds by which its attention comes to a word late: measured of tiny.en with two voices (0.09
-and 0.11, tests/bench/wordtimes.py, 2026-11-23)."""
+"""Seconds by which its attention lags behind a word: measured with tiny.en and two voices (0.09 and
+0.11, tests/bench/wordtimes.py, 2026-11-23)."""
 BEAM = 5
 LONGEST_TEXT = 400
 """Tokens; its memory has 448, those of its prompt too."""
 SURE = 1e-9
-"""No probability counts as less."""
+"""Floor of all probabilities."""
 
 LANGUAGES = frozenset(
     """
@@ -62,10 +62,16 @@ LANGUAGES = frozenset(
 )
 """Whisper lists a hundred; left out are those in which it errs in every second word or more
 (Khmer, Lao, Burmese and others), where it would judge at random."""
-_SAME: Mapping[str, str] = {"cmn": "zh", "fil": "tl", "iw": "he", "nb": "no", "nn": "no"}
-_PROMPTS: Mapping[bool, str] = {False: "以下是普通话的句子。", True: "以下是普通話的句子。"}
-"""What makes Whisper write Chinese in simplified or traditional characters."""
-_TRADITIONAL = frozenset(("hant", "tw", "hk", "mo"))
+_LANGUAGE_ALIASES: Mapping[str, str] = {
+    "cmn": "zh",
+    "fil": "tl",
+    "iw": "he",
+    "nb": "no",
+    "nn": "no",
+}
+_SCRIPT_PROMPTS: Mapping[bool, str] = {False: "以下是普通话的句子。", True: "以下是普通話的句子。"}
+"""Prompts that make Whisper write Chinese in simplified or traditional characters."""
+_TRADITIONAL_TAGS = frozenset(("hant", "tw", "hk", "mo"))
 
 
 NAMES: Mapping[str, str] = {
@@ -80,14 +86,18 @@ NAMES: Mapping[str, str] = {
 
 def _whisper_files(path: Path) -> list[Path]:
     vocabulary = [file for file in path.glob("vocabulary.*") if file.suffix in (".txt", ".json")]
-    needed = [path / "config.json", path / "model.bin", path / "tokenizer.json"]
-    for file in needed:
+    required_files = [path / "config.json", path / "model.bin", path / "tokenizer.json"]
+    for file in required_files:
         if not file.is_file():
             raise NoModel(f"{file.name} is missing; is this Whisper in CTranslate2's format?")
     if not vocabulary:
         raise NoModel("its vocabulary is missing (vocabulary.json or vocabulary.txt)")
-    beside = [path / "preprocessor_config.json"]
-    return [*needed, *sorted(vocabulary), *(file for file in beside if file.is_file())]
+    optional_files = [path / "preprocessor_config.json"]
+    return [
+        *required_files,
+        *sorted(vocabulary),
+        *(file for file in optional_files if file.is_file()),
+    ]
 
 
 LAYOUT = Layout(
@@ -107,7 +117,7 @@ class Whisper:
     is_apart = True
 
     def __init__(self, model: Model, *, threads: int = 0) -> None:
-        """`threads` of the CPU; 0: as many as it has, up to four: more wait for one another."""
+        """`threads` of the CPU; 0: all, up to four, since more wait for one another."""
         if not is_here():
             raise EngineUnavailable(
                 f"recognition needs the package faster-whisper: {install_command('recognition')}; "
@@ -116,90 +126,102 @@ class Whisper:
         if model.path is None:
             raise EngineUnavailable(model.note)
         self._path, self._threads = model.path, threads or min(4, os.cpu_count() or 1)
-        self.name, self.title = "whisper", f"whisper {_short(model.spec)}"
+        self.name, self.title = "whisper", f"whisper {_short_name(model.spec)}"
         self.identity = f"whisper 1 {model.weights}"
         self._loaded: WhisperModel | None = None
         self._last: tuple[Sequence[SpokenSound], _EncodedSounds] | None = None
-        """What was heard is aligned next."""
+        """The last encoded sounds: a transcript is usually followed by an alignment."""
 
     @property
     def languages(self) -> frozenset[str]:
-        """As its vocabulary has them: nothing is loaded for it."""
-        many = _vocabulary_size(self._path) >= MULTILINGUAL
-        return LANGUAGES | _SAME.keys() if many else frozenset(("en",))
+        """The languages of its vocabulary; loads no model."""
+        is_multilingual = _vocabulary_size(self._path) >= MULTILINGUAL
+        return LANGUAGES | _LANGUAGE_ALIASES.keys() if is_multilingual else frozenset(("en",))
 
     def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
-        """What is said in each, in one batch, and how surely what was to be said is not."""
-        model, found = self._model, dict[int, Transcript]()
-        for tongue, places in _by_language(sounds).items():
-            encoded = self._encoded([sounds[place] for place in places])
-            one = self._tokenizer(tongue)
-            prompt = [*_prompt(one, tongue), *one.sot_sequence, one.no_timestamps]
-            results = model.model.generate(
-                encoded.features, [prompt] * len(places), beam_size=BEAM,
+        """Transcribes sounds, a batch per language, with the doubts of their expected words."""
+        model, transcripts = self._model, dict[int, Transcript]()
+        for language, indices in _group_by_language(sounds).items():
+            encoded = self._encode([sounds[index] for index in indices])
+            tokenizer = self._tokenizer(language)
+            prompt = [
+                *_script_prompt(tokenizer, language),
+                *tokenizer.sot_sequence,
+                tokenizer.no_timestamps,
+            ]
+            generations = model.model.generate(
+                encoded.features, [prompt] * len(indices), beam_size=BEAM,
                 max_length=model.max_length,
             )  # fmt: skip
-            read = self._read(encoded, one)
-            for place, result, own in zip(places, results, read, strict=True):
-                doubts = tuple(word.doubt for word in own)
-                found[place] = Transcript(one.decode(result.sequences_ids[0]).strip(), doubts)
-        return [found[place] for place in range(len(sounds))]
+            read = self._read(encoded, tokenizer)
+            for index, generation, read_words in zip(indices, generations, read, strict=True):
+                doubts = tuple(word.doubt for word in read_words)
+                transcripts[index] = Transcript(
+                    tokenizer.decode(generation.sequences_ids[0]).strip(), doubts
+                )
+        return [transcripts[index] for index in range(len(sounds))]
 
     def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
-        """When each word is heard: in steps of 20 ms, less `LAG`, and set right by the pauses."""
-        found: dict[int, tuple[TimedWord, ...] | None] = {}
-        for tongue, places in _by_language(sounds).items():
-            encoded = self._encoded([sounds[place] for place in places])
-            read = self._read(encoded, self._tokenizer(tongue))
-            for place, own in zip(places, read, strict=True):
-                timed, sound = [word.timed for word in own], sounds[place]
-                found[place] = snapped(timed, sound.samples, sound.rate, LAG) or None
-        return [found[place] for place in range(len(sounds))]
+        """Times each word in steps of 20 ms, less `LAG`, and corrects the times by the pauses."""
+        word_times: dict[int, tuple[TimedWord, ...] | None] = {}
+        for language, indices in _group_by_language(sounds).items():
+            encoded = self._encode([sounds[index] for index in indices])
+            read = self._read(encoded, self._tokenizer(language))
+            for index, read_words in zip(indices, read, strict=True):
+                timed, sound = [word.timed for word in read_words], sounds[index]
+                word_times[index] = snapped(timed, sound.samples, sound.rate, LAG) or None
+        return [word_times[index] for index in range(len(sounds))]
 
     def _read(self, encoded: _EncodedSounds, tokenizer: Tokenizer) -> list[list[_ReadWord]]:
-        """How the model takes the texts that were to be said, word by word: once for what is heard
-        and then aligned."""
+        """Returns times and doubts of the expected words; computed once for each batch."""
         if encoded.read is None:
-            encoded.read = self._read_anew(encoded, tokenizer)
+            encoded.read = self._compute_words(encoded, tokenizer)
         return encoded.read
 
-    def _read_anew(self, encoded: _EncodedSounds, tokenizer: Tokenizer) -> list[list[_ReadWord]]:
-        """Nothing of a sound that is longer than its window or shorter than a frame, or of a text
-        that is longer than its memory."""
+    def _compute_words(
+        self, encoded: _EncodedSounds, tokenizer: Tokenizer
+    ) -> list[list[_ReadWord]]:
+        """Aligns the expected texts.
+
+        No words for a sound longer than the window or shorter than a frame, or for a text longer
+        than the model's memory.
+        """
         spans = [words(sound.text, sound.language) for sound in encoded.sounds]
         pieces = [
-            [tokenizer.encode(_spaced(sound, first, last)) for first, last in own]
-            for sound, own in zip(encoded.sounds, spans, strict=True)
+            [tokenizer.encode(_word_with_space(sound, first, last)) for first, last in parts]
+            for sound, parts in zip(encoded.sounds, spans, strict=True)
         ]
-        texts = [[token for piece in own for token in piece] for own in pieces]
+        texts = [[token for piece in parts for token in piece] for parts in pieces]
         fits = [
             0 < len(text) <= LONGEST_TEXT and 0 < frames <= LONGEST // HOP
             for text, frames in zip(texts, encoded.frames, strict=True)
         ]
         if not any(fits):
             return [[] for _ in fits]
-        # what does not fit is asked for one token, and not read
-        asked = [text if fit else [tokenizer.eot] for text, fit in zip(texts, fits, strict=True)]
+        # what does not fit gets a dummy token, and its result is ignored
+        requested_texts = [
+            text if fit else [tokenizer.eot] for text, fit in zip(texts, fits, strict=True)
+        ]
         frames = [min(count, LONGEST // HOP) for count in encoded.frames]
-        results = self._model.model.align(
-            encoded.features, tokenizer.sot_sequence, asked, frames, median_filter_width=7
+        alignments = self._model.model.align(
+            encoded.features, tokenizer.sot_sequence, requested_texts, frames, median_filter_width=7
         )
         return [
-            _read_words(own, piece, result, count * HOP / RATE) if fit else []
-            for own, piece, result, count, fit in zip(
-                spans, pieces, results, frames, fits, strict=True
+            _read_words(parts, piece, alignment, count * HOP / RATE) if fit else []
+            for parts, piece, alignment, count, fit in zip(
+                spans, pieces, alignments, frames, fits, strict=True
             )
         ]
 
-    def _encoded(self, sounds: Sequence[SpokenSound]) -> _EncodedSounds:
+    def _encode(self, sounds: Sequence[SpokenSound]) -> _EncodedSounds:
         if self._last and [*map(id, self._last[0])] == [*map(id, sounds)]:
             return self._last[1]
-        heard = [audio.resample(sound.samples, sound.rate, RATE) for sound in sounds]
-        frames = [len(samples) // HOP for samples in heard]
-        features = np.stack([self._features(samples[:LONGEST]) for samples in heard])
-        found = _EncodedSounds(sounds, self._model.encode(features), frames)
-        self._last = sounds, found
-        return found
+        resampled = [audio.resample(sound.samples, sound.rate, RATE) for sound in sounds]
+        frames = [len(samples) // HOP for samples in resampled]
+        features = np.stack([self._features(samples[:LONGEST]) for samples in resampled])
+        encoded = _EncodedSounds(sounds, self._model.encode(features), frames)
+        self._last = sounds, encoded
+        return encoded
 
     def _features(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
         padded = np.pad(samples, (0, LONGEST - len(samples)))
@@ -210,7 +232,7 @@ class Whisper:
         from faster_whisper.tokenizer import Tokenizer
 
         model = self._model
-        code = _SAME.get(primary(language), primary(language))
+        code = _LANGUAGE_ALIASES.get(primary(language), primary(language))
         return Tokenizer(
             model.hf_tokenizer, model.model.is_multilingual, task="transcribe", language=code
         )
@@ -230,16 +252,16 @@ class Whisper:
 
 
 def _load(path: str, threads: int) -> WhisperModel:
-    """On an NVIDIA GPU where its libraries work, else on the CPU."""
+    """Loads a model on an NVIDIA GPU if its libraries work, else on the CPU."""
     import ctranslate2
     from faster_whisper import WhisperModel
 
     ctranslate2.set_log_level(logging.ERROR)
     if ctranslate2.get_cuda_device_count():
         with contextlib.suppress(RuntimeError, ValueError):  # no room there, or no cuBLAS or cuDNN
-            found = WhisperModel(path, device="cuda", compute_type="float16")
-            found.encode(np.zeros((found.feature_extractor.mel_filters.shape[0], 3000), np.float32))
-            return found
+            model = WhisperModel(path, device="cuda", compute_type="float16")
+            model.encode(np.zeros((model.feature_extractor.mel_filters.shape[0], 3000), np.float32))
+            return model
     # in 8 bits, a quarter of the memory and as quick
     return WhisperModel(path, device="cpu", compute_type="int8", cpu_threads=threads)
 
@@ -250,9 +272,9 @@ class _EncodedSounds:
     features: Any
     """The encoder's output."""
     frames: Sequence[int]
-    """Of each sound, without the silence after it."""
+    """Number of frames of each sound, without the padding."""
     read: list[list[_ReadWord]] | None = None
-    """How their texts were taken, once that is known."""
+    """Times and doubts of the expected words, once computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,48 +284,53 @@ class _ReadWord:
 
 
 def _read_words(
-    spans: Sequence[tuple[int, int]], pieces: Sequence[Sequence[int]], result: Any, seconds: float
+    spans: Sequence[tuple[int, int]],
+    pieces: Sequence[Sequence[int]],
+    alignment: Any,
+    seconds: float,
 ) -> list[_ReadWord]:
-    tokens, places = (np.array(column) for column in zip(*result.alignments, strict=True))
+    tokens, places = (np.array(column) for column in zip(*alignment.alignments, strict=True))
     jumps = places[np.diff(tokens, prepend=-1) > 0] * STEP  # when each token begins
     edges = np.cumsum([0, *map(len, pieces)])
-    chances = np.maximum(np.array(result.text_token_probs), SURE)
-    found = []
+    probabilities = np.maximum(np.array(alignment.text_token_probs), SURE)
+    read_words = []
     for (first, last), low, high in zip(spans, edges, edges[1:], strict=False):
         start = min(float(jumps[min(low, len(jumps) - 1)]), seconds)
         stop = float(jumps[high]) if high < len(jumps) else seconds
-        doubt = -math.log(float(chances[low:high].min())) if high > low else 0.0
-        found.append(_ReadWord(TimedWord(first, last, start, max(start, stop)), doubt))
-    return found
+        doubt = -math.log(float(probabilities[low:high].min())) if high > low else 0.0
+        read_words.append(_ReadWord(TimedWord(first, last, start, max(start, stop)), doubt))
+    return read_words
 
 
-def _short(spec: str) -> str:
-    """ "Systran/faster-whisper-small.en" as people call it."""
+def _short_name(spec: str) -> str:
+    """Shortens "Systran/faster-whisper-small.en" to "small.en"."""
     return spec.rstrip("/").rpartition("/")[2].removeprefix("faster-whisper-")
 
 
-def _by_language(sounds: Sequence[SpokenSound]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for place, sound in enumerate(sounds):
-        found.setdefault(sound.language, []).append(place)
-    return found
+def _group_by_language(sounds: Sequence[SpokenSound]) -> dict[str, list[int]]:
+    indices: dict[str, list[int]] = {}
+    for index, sound in enumerate(sounds):
+        indices.setdefault(sound.language, []).append(index)
+    return indices
 
 
-def _spaced(sound: SpokenSound, first: int, last: int) -> str:
-    """A word as its tokens have it: with the space before, where the language has spaces."""
+def _word_with_space(sound: SpokenSound, first: int, last: int) -> str:
+    """Returns a word with the space before it, as in its tokens, if the language has spaces."""
     return sound.text[first:last] if is_lettered(sound.language) else " " + sound.text[first:last]
 
 
-def _prompt(tokenizer: Tokenizer, language: str) -> list[int]:
+def _script_prompt(tokenizer: Tokenizer, language: str) -> list[int]:
     if primary(language) != "zh":
         return []
-    kind = not _TRADITIONAL.isdisjoint(language.lower().replace("_", "-").split("-")[1:])
-    return [tokenizer.sot_prev, *tokenizer.encode(" " + _PROMPTS[kind])]
+    is_traditional = not _TRADITIONAL_TAGS.isdisjoint(
+        language.lower().replace("_", "-").split("-")[1:]
+    )
+    return [tokenizer.sot_prev, *tokenizer.encode(" " + _SCRIPT_PROMPTS[is_traditional])]
 
 
 @functools.lru_cache(maxsize=4)
 def _vocabulary_size(path: Path) -> int:
-    """Tokens of a model's vocabulary; 0 where it cannot be read, as loading will say."""
+    """Returns the size of a model's vocabulary; 0 if unreadable, which loading will report."""
     with contextlib.suppress(OSError, ValueError):
         for file in path.glob("vocabulary.*"):
             text = file.read_text("utf-8")

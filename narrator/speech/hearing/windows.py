@@ -1,4 +1,4 @@
-"""A long sound in windows that a recogniser takes, cut where it is quiet, in bounded memory."""
+"""Cuts a long sound into windows for a recogniser, at quiet places, in bounded memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 LEAST, MOST = 12.0, 28.0
 """Seconds of a window: a recogniser's own is 30."""
 _FRAME = 0.02
-_QUIET = 10
+_SMOOTHING_FRAMES = 10
 """Frames over which the level is taken: a pause, not the closure of a consonant."""
 
 
@@ -24,26 +24,25 @@ class SoundWindow:
 
 
 def windows(blocks: Iterable[NDArray[np.float32]], rate: int) -> Iterator[SoundWindow]:
-    """All of a stream of mono samples, in order; each cut lies in the middle of the longest and
-    quietest pause in reach."""
-    held = np.zeros(0, np.float32)
-    at = 0
-    most = round(MOST * rate)
+    """Yields windows of a stream of mono samples; each cut lies in the longest, quietest pause."""
+    buffer = np.zeros(0, np.float32)
+    position = 0
+    max_samples = round(MOST * rate)
     for block in blocks:
-        held = np.concatenate([held, block])
-        while len(held) > most:
-            cut = _cut(held[:most], rate)
-            yield SoundWindow(at / rate, held[:cut])
-            held, at = held[cut:], at + cut
-    if len(held):
-        yield SoundWindow(at / rate, held)
+        buffer = np.concatenate([buffer, block])
+        while len(buffer) > max_samples:
+            cut = _find_cut(buffer[:max_samples], rate)
+            yield SoundWindow(position / rate, buffer[:cut])
+            buffer, position = buffer[cut:], position + cut
+    if len(buffer):
+        yield SoundWindow(position / rate, buffer)
 
 
-def _cut(samples: NDArray[np.float32], rate: int) -> int:
-    """Where a window ends: a place after `LEAST`."""
+def _find_cut(samples: NDArray[np.float32], rate: int) -> int:
+    """Returns the sample at which a window ends, after `LEAST`."""
     hop = round(_FRAME * rate)
     frames = samples[: len(samples) // hop * hop].reshape(-1, hop)
     power = np.square(frames).mean(axis=1, dtype=np.float64)
-    level = np.convolve(power, np.ones(_QUIET) / _QUIET, "same")
+    level = np.convolve(power, np.ones(_SMOOTHING_FRAMES) / _SMOOTHING_FRAMES, "same")
     first = round(LEAST / _FRAME)
-    return (first + int(level[first:-_QUIET].argmin())) * hop
+    return (first + int(level[first:-_SMOOTHING_FRAMES].argmin())) * hop
