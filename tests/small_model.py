@@ -119,10 +119,10 @@ def write(
     for number, text in enumerate(CHAPTERS, 1):
         (folder / "text" / f"{number}.md").write_text(text, encoding="utf-8")
     clip = sounds.voice(clips[0], seed=1) * np.float32(0.3)
-    (folder / "voices" / "narrator.wav").write_bytes(audio.wav(clip, sounds.RATE))
+    (folder / "voices" / "narrator.wav").write_bytes(audio.encode_wav(clip, sounds.RATE))
     other = audio.resample(sounds.voice(clips[1], seed=2) * np.float32(0.3), sounds.RATE, 48_000)
     said = "I have seen a good many rivers, and this is one of them."
-    preset = presets.Preset("bob", said, "en", audio.encode(other, 48_000))
+    preset = presets.Preset("bob", said, "en", audio.encode_flac(other, 48_000))
     presets.write(preset, folder / "voices" / "bob.voice")
     path = folder / "book.yaml"
     text = manifest.format(model=model, slots=slots, said=CLIP_SAYS)

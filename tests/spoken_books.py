@@ -8,9 +8,9 @@ from pathlib import Path
 
 from narrator.delivery.companions import SpokenChapter
 from narrator.delivery.export import ListenerFile
-from narrator.sound.assemble import Cue, Region, plan_timeline
+from narrator.sound.assemble import TimelineItem, PlacedTake, plan_timeline
 from narrator.text import stretches
-from narrator.text.chunks import Chunk, cut
+from narrator.text.chunks import Chunk, cut_scene
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line, Scene
 from narrator.text.pace import expected_seconds
@@ -30,10 +30,10 @@ def speak(
 ) -> SpokenChapter:
     """A chapter whose takes last as long as they are expected to, times `pace`; those of who joins
     in to a unison half as long again."""
-    chunks = [c for scene in chapter.scenes for c in cut(scene)]
+    chunks = [c for scene in chapter.scenes for c in cut_scene(scene)]
     chunks = [c for c in chunks if any(map(str.isalnum, c.text))]
     clips = [
-        Region(
+        PlacedTake(
             key=f"take {number}.{place}",
             start=0,
             stop=max(1, round(_seconds(c, chapter.language) * pace * rate)),
@@ -59,7 +59,7 @@ def timed(
     """A chapter whose words (`only` some of them) are timed: the first half of each cue's text
     takes a quarter of its time, and each word four fifths of its own."""
 
-    def at(cue: Cue, place: float) -> int:
+    def at(cue: TimelineItem, place: float) -> int:
         share = place / len(cue.text)
         warped = share / 2 if share < 0.5 else 1.5 * share - 0.5
         return cue.start + round(warped * (cue.stop - cue.start))
@@ -98,7 +98,7 @@ def spoken(
     chapter = read_chapter(
         text, path=Path(f"{number}.md"), title=title, language=language, roles=roles, speaker=None
     )
-    return speak(stretches.parted(chapter, {}, roles), number, pace=pace, head=head)
+    return speak(stretches.split_lines(chapter, {}, roles), number, pace=pace, head=head)
 
 
 def of_lines(*said: tuple[str, str], language: str = "en", pace: float = 1.0) -> SpokenChapter:

@@ -146,7 +146,7 @@ def read(path: Path) -> Recording:
     """Returns all channels of a sound file. Raises UserError if it has no sound or is far too
     long."""
     try:
-        with media.regular(path) as file, contextlib.suppress(soundfile.LibsndfileError):
+        with media.open_regular_file(path) as file, contextlib.suppress(soundfile.LibsndfileError):
             # By descriptor: libsndfile prints failed calls on a file object to the terminal.
             return _read_sndfile(soundfile.SoundFile(file.fileno(), closefd=False))
         return _read_ffmpeg(path)
@@ -167,7 +167,7 @@ def _read_sndfile(file: soundfile.SoundFile) -> Recording:
 
 
 def _read_ffmpeg(path: Path) -> Recording:
-    with media.sound(path) as container:
+    with media.open_sound(path) as container:
         rate, sample_count = container.streams.audio[0].rate, 0
         resampler = AudioResampler(format="fltp")
         blocks: list[NDArray[np.float32]] = []
@@ -209,7 +209,7 @@ def prepare(recording: Recording, transcript: str | None, language: str) -> Clip
     mono, findings = _mix_channels(channels)
     mono = _remove_rumble(audio.resample(mono, recording.rate, RATE))
     start, stop = audio.speech_bounds(mono, RATE)
-    level, _ = audio.level(mono[start:stop], RATE)
+    level, _ = audio.measure_level(mono[start:stop], RATE)
     if stop <= start or level < -65:
         return _refused_clip(transcript, "no speech in it: it is silent, or next to it", *findings)
     levels = _Levels.of(mono, start, stop)
@@ -239,7 +239,7 @@ def speech_of(recording: Recording) -> tuple[float, float, list[tuple[float, flo
     levels = _Levels.of(mono, start, stop)
     inner = [(a, b) for a, b in levels.pauses() if levels.first < a and b < levels.last]
     pauses = [(a * FRAME_SECONDS, b * FRAME_SECONDS) for a, b in inner]
-    return start / RATE + audio.BEFORE, stop / RATE - audio.AFTER, pauses
+    return start / RATE + audio.SPEECH_LEAD, stop / RATE - audio.SPEECH_TAIL, pauses
 
 
 def _refused_clip(transcript: str, message: str, *findings: ClipFinding) -> Clip:
@@ -298,9 +298,9 @@ def _trim(mono: Samples, start: int, stop: int) -> Samples:
     """Returns speech with a short pause on both sides, from the recording itself if it has one."""
     lead_length, tail_length = round(LEAD * RATE), round(TAIL * RATE)
     # The margin that `speech_bounds` leaves after the last sound is part of the pause.
-    end = min(len(mono), max(stop, stop - round(audio.AFTER * RATE) + tail_length))
-    begin = max(0, min(start, start + round(audio.BEFORE * RATE) - lead_length))
-    missing = max(0, tail_length - (end - (stop - round(audio.AFTER * RATE))))
+    end = min(len(mono), max(stop, stop - round(audio.SPEECH_TAIL * RATE) + tail_length))
+    begin = max(0, min(start, start + round(audio.SPEECH_LEAD * RATE) - lead_length))
+    missing = max(0, tail_length - (end - (stop - round(audio.SPEECH_TAIL * RATE))))
     return np.concatenate([audio.fade(mono[begin:end], RATE), np.zeros(missing, np.float32)])
 
 
@@ -344,7 +344,7 @@ class _Levels:
         audible_frames = np.flatnonzero(levels > -95)  # editors and codecs add silence at the edges
         floor = float(np.percentile(levels[audible_frames[0] : audible_frames[-1] + 1], 3))
         noise = min(90.0, 10 * math.log10(float(active.mean())) - floor)
-        seconds = (stop - start) / RATE - audio.BEFORE - audio.AFTER
+        seconds = (stop - start) / RATE - audio.SPEECH_LEAD - audio.SPEECH_TAIL
         return cls(mono, levels, first, last, max(0.0, seconds), loud, floor, noise)
 
     def pauses(self) -> list[tuple[int, int]]:

@@ -96,7 +96,7 @@ class Preset:
     @property
     def samples(self) -> Samples:
         """The reference, mono at `clips.RATE`."""
-        return audio.decode(self.sound)[0]
+        return audio.decode_flac(self.sound)[0]
 
     @property
     def seconds(self) -> float:
@@ -131,7 +131,7 @@ def of_clip(
         name=checked(name),
         transcript=clip.transcript,
         language=language,
-        sound=audio.encode(clip.samples, clips.RATE),
+        sound=audio.encode_flac(clip.samples, clips.RATE),
         description=description,
         style=style,
         seed=seed,
@@ -434,7 +434,7 @@ def _check_sound(sound: bytes) -> None:
             if not 0 < file.frames <= MAX_SECONDS * clips.RATE:
                 raise _Damage(f"its sound is not 1 to {MAX_SECONDS:.0f} s long")
             frame_count = file.frames
-        if len(audio.decode(sound)[0]) != frame_count:
+        if len(audio.decode_flac(sound)[0]) != frame_count:
             raise _Damage("its sound breaks off")
     except (soundfile.LibsndfileError, DamagedTake):
         raise _Damage("its sound cannot be read") from None

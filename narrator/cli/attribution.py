@@ -90,7 +90,7 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
     """Who says what, written if that is wanted. A model is asked once the cast is what it will
     be."""
     from narrator.pipeline import attribution, newcomers
-    from narrator.text.decided import names_in
+    from narrator.text.decided import unescape_names
 
     with stage(err, "finding who speaks"):
         proposal = attribution.propose(project, find=find)
@@ -113,7 +113,7 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
     )
     changed = [quote for quote in proposal.quotes if quote.was and not quote.row.goes_on]
     for quote in changed[:LISTED]:
-        speaker_names = names_in(quote.row.speaker)
+        speaker_names = unescape_names(quote.row.speaker)
         err.print(
             f"{near(quote.path)}:{quote.number}: {short(quote.quoted.text)}  "
             f"{quote.was} -> {speaker_names}"
@@ -170,7 +170,7 @@ def _summarize_certainty(quotes: Sequence[Quote]) -> str:
     from narrator.pipeline.attribution import SURE
     from narrator.text.decided import NOBODY, UNKNOWN
 
-    yours = sum(quote.row.is_yours for quote in quotes)
+    yours = sum(quote.row.is_manual for quote in quotes)
     printed = sum(quote.row.by == "print" for quote in quotes)
     attributed_rows = [quote.row for quote in quotes if quote.row.by in ("rule", "model")]
     nobody = sum(row.speaker == NOBODY for row in attributed_rows)
@@ -202,9 +202,9 @@ def _print_doubtful(proposal: Proposal, max_rows: int | None) -> None:
 
 def _describe_doubt(quote: Quote) -> str:
     """What a person should look at, in a line."""
-    from narrator.text.decided import UNKNOWN, names_in
+    from narrator.text.decided import UNKNOWN, unescape_names
 
-    speaker_names = "nobody known" if quote.row.speaker == UNKNOWN else names_in(quote.row.speaker)
+    speaker_names = "nobody known" if quote.row.speaker == UNKNOWN else unescape_names(quote.row.speaker)
     best_guess = (
         f"{speaker_names} {quote.row.sure:.2f}" if quote.row.speaker != UNKNOWN else speaker_names
     )

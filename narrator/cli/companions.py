@@ -71,7 +71,7 @@ def feed(
         guid=guid,
     ).completed(episodes)
     path = folder / name
-    companions.update(path, feeds.text(show, episodes, folder, base, role=cast, season=season))
+    companions.update(path, feeds.build_feed(show, episodes, folder, base, role=cast, season=season))
     _note(path)
     out.print(f"{near(path)}  {counted(len(episodes), 'episode')}")
     _print_lacks(show, episodes)
@@ -84,9 +84,9 @@ def _note(path: Path) -> None:
     from narrator.project import load
 
     build = next((parent for parent in path.parents if parent.name == "build"), None)
-    for manifest in feeds.manifests(build.parent) if build else ():
+    for manifest in feeds.find_manifests(build.parent) if build else ():
         for draft in (False, True):
-            products.note_feed(load.load(manifest), draft, path)
+            products.record_feed(load.load(manifest), draft, path)
 
 
 def _nothing(folder: Path, chapters: bool, draft: bool) -> UsageError:
@@ -117,10 +117,10 @@ def _finished(folder: Path, draft: bool) -> dict[Path, Collection[str]]:
     from narrator.delivery.companions import feed as feeds
 
     build = next((p for p in (folder, *folder.parents) if p.name == "build"), None)
-    if build is not None and (around := feeds.manifests(build.parent)):
+    if build is not None and (around := feeds.find_manifests(build.parent)):
         of_both = _of_projects(around, (False, True))
         return {path: kinds for path, kinds in of_both.items() if path.is_relative_to(folder)}
-    loose, manifests = feeds.lying(folder)
+    loose, manifests = feeds.find_sounds_and_manifests(folder)
     return dict.fromkeys(loose, feeds.COMPANIONS) | _of_projects(manifests, (draft,))
 
 
@@ -138,7 +138,7 @@ def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path
             for draft in sorted({draft and project.has_draft for draft in drafts}):
                 if not Folders(project, draft).sounds():
                     continue  # nothing to ask for, so no engine is needed
-                for file, note in products.listed(plan_of(path, draft)):
+                for file, note in products.list_sound_files(plan_of(path, draft)):
                     if note:
                         err.print(f"{near(file)}: left out: {note}")
                     else:

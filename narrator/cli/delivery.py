@@ -39,14 +39,14 @@ def verify(
     from narrator.delivery import inspection
 
     chosen_profile = _profile(profile, book)
-    places = inspection.places([_build_of(path) for path in files])
+    places = inspection.collect_files([_build_of(path) for path in files])
     with contextlib.nullcontext() if as_json else StageLine(err) as line:
         progress_label = f"measuring {counted(len(places.files), 'file')}"
         report = places.inspect(chosen_profile, partial(line, progress_label) if line else None)
     if as_json:
         _print_json(report, chosen_profile)
     else:
-        brief = chosen_profile is not None and len(report.held) > 1 and not whole
+        brief = chosen_profile is not None and len(report.inspected_files) > 1 and not whole
         _print_files(report, brief)
         against = f" against {chosen_profile.name}" if chosen_profile else ""
         out.print(f"{counted(len(places.files), 'file')}{against}: {_verdict(report)}")
@@ -68,7 +68,7 @@ def _build_of(path: Path) -> Path:
 def _print_json(inspection: Inspection, profile: Profile | None) -> None:
     from narrator.delivery import inventory, verify
 
-    rows = [verify.as_json(file.figures, file.checks) for file in inspection.held]
+    rows = [verify.as_json(file.figures, file.checks) for file in inspection.inspected_files]
     rows += [
         {"file": str(path), "ok": False, "error": str(error)}
         for path, error in inspection.unreadable
@@ -80,7 +80,7 @@ def _print_json(inspection: Inspection, profile: Profile | None) -> None:
 
 def _print_files(inspection: Inspection, brief: bool) -> None:
     """Files, `brief`: only what fails of each; what is wrong with folders; what cannot be read."""
-    for file in inspection.held:
+    for file in inspection.inspected_files:
         path = near(file.figures.path)
         if brief and not file.failed:
             out.print(f"{path}: ok")

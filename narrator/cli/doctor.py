@@ -21,7 +21,7 @@ from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
 from narrator.cli.voices import root_of
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
 from narrator.installation import install_command
-from narrator.sound.clock import clock
+from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
     from narrator.engines.cluster.credentials import ClusterPlace
@@ -477,12 +477,12 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterWish)
         message, _, todo = str(error.problems[0]).partition("\n")
         return Diagnosis("book", "fail", message, todo)
     title = manuscript.project.manifest.title
-    message = f"{title}: {clock(cost.speech)} of speech to render"
+    message = f"{title}: {format_clock(cost.speech)} of speech to render"
     if cost.basis == "measured" and cost.wall is not None:
-        message += f", about {clock(cost.wall)} (measured in this project)"
+        message += f", about {format_clock(cost.wall)} (measured in this project)"
     elif cost.wall is not None:
         message += (
-            f", {clock(cost.wall)} at the very best (arithmetic for {device.name}, not measured)"
+            f", {format_clock(cost.wall)} at the very best (arithmetic for {device.name}, not measured)"
         )
     else:
         message += "; how long that takes was not measured here yet"

@@ -32,7 +32,7 @@ from narrator.cli.shared import (
     tell,
 )
 from narrator.errors import UsageError, UserError
-from narrator.sound.clock import clock, fine_clock
+from narrator.sound.clock import format_clock, format_fine_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
@@ -139,7 +139,7 @@ def _print(book: BookPlan, hearing_report: BookHearing, recogniser: str) -> None
     summary = (
         f"{counted(hearing_report.takes, 'take')}, {hearing_report.fresh} of them listened to now"
     )
-    summary += f" ({clock(hearing_report.seconds)})" if hearing_report.fresh else ""
+    summary += f" ({format_clock(hearing_report.seconds)})" if hearing_report.fresh else ""
     out.print(summary + (f", by {recogniser}" if recogniser else ""))
     if hearing_report.missing:
         _print_missing(book, hearing_report)
@@ -313,14 +313,14 @@ def _print_recording(heard_recital: RecitalHeard, options: _RecordingOptions) ->
         f"{counted(len(heard_recital.words), 'word')} timed",
     )
     if options.align:
-        out.print(f"{name}: {clock(heard_recital.seconds)}, {timed}")
+        out.print(f"{name}: {format_clock(heard_recital.seconds)}, {timed}")
         return
     for passage in heard_recital.wrong:
-        err.print(f"{name} {fine_clock(passage.start)}: {told(passage.difference)}")
+        err.print(f"{name} {format_fine_clock(passage.start)}: {told(passage.difference)}")
     if heard_recital.error > ANOTHER:
         err.print(f"{name}: hardly says {near(heard_recital.recital.text)}; is this its text?")
     wrong = counted(len(heard_recital.wrong), "passage")
     out.print(
-        f"{name}: {clock(heard_recital.seconds)}, {heard_recital.error:.1%} heard otherwise, "
+        f"{name}: {format_clock(heard_recital.seconds)}, {heard_recital.error:.1%} heard otherwise, "
         f"{wrong} wrong, {timed}"
     )

@@ -16,7 +16,7 @@ from narrator.cli.progress import stage
 from narrator.cli.shared import AsJson, app, counted, cut, err, near, out, short
 from narrator.cli.text import MANY_QUOTATIONS
 from narrator.errors import UsageError
-from narrator.sound.clock import clock
+from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
     from narrator.importers import Book as ImportedBook
@@ -192,11 +192,11 @@ def _print_found(book: ImportedBook, written_project: Written) -> None:
     shapes = shapes_of(book)
     by = short(", ".join(book.authors), _NAMED)
     parts = [counted(len(shapes), "chapter"), f"{book.words_kept:,} words"]
-    parts += [f"about {clock(sum(shape.seconds for shape in shapes))}"]
+    parts += [f"about {format_clock(sum(shape.seconds for shape in shapes))}"]
     if len(shapes) > 1:
         shortest, *_, longest = sorted(shapes, key=lambda shape: shape.seconds)
         ends = (
-            f"“{short(edge_shape.title, 40)}” {clock(edge_shape.seconds)}"
+            f"“{short(edge_shape.title, 40)}” {format_clock(edge_shape.seconds)}"
             for edge_shape in (shortest, longest)
         )
         parts.append("shortest {}, longest {}".format(*ends))

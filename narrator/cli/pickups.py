@@ -109,7 +109,7 @@ def list_pickups(
 
     planned = plan_of(book, draft)
     if page is not None:
-        reports.require("jinja2")
+        reports.require_packages("jinja2")
         from narrator.report import pickups as pages
 
         replaceable(page, pages.MARK.encode(), "page of pickups")

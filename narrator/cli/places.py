@@ -26,7 +26,7 @@ from narrator.cli.shared import (
     short,
 )
 from narrator.errors import UsageError
-from narrator.sound.clock import fine_clock
+from narrator.sound.clock import format_fine_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
@@ -123,7 +123,7 @@ def _heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[s
     seconds = seconds_of(times[0]) or 0.0
     if chapter is None:
         file, number, seconds = places.in_book(book, seconds)
-        looked = f"{near(file)}: chapter {number + 1}, {fine_clock(seconds)}"
+        looked = f"{near(file)}: chapter {number + 1}, {format_fine_clock(seconds)}"
         return looked, places.HeardChapter(book, number).at(seconds)
     return "", places.HeardChapter(book, one_chapter(book, chapter)).at(seconds)
 
@@ -170,7 +170,7 @@ def _row(passage: Passage) -> dict[str, Any]:
 def _print_passage(book: BookPlan, passage: Passage) -> None:
     time = "not heard yet"
     if passage.start is not None and passage.stop is not None:
-        time = f"{fine_clock(passage.start)} to {fine_clock(passage.stop)}"
+        time = f"{format_fine_clock(passage.start)} to {format_fine_clock(passage.stop)}"
     title = book.chapters[passage.chapter].title
     out.print(f"{passage.chunk}  {time} of chapter {passage.chapter + 1}, {short(title, 40)}")
     out.print(f"  {passage.source}  {passage.speaker}: {passage.text}")

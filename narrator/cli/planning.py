@@ -41,7 +41,7 @@ from narrator.cli.shared import (
     source,
     tell,
 )
-from narrator.sound.clock import clock
+from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
@@ -118,13 +118,13 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     table = Table("", "chapter", "chunks", "cached", "audio", box=None)
     for row in _chapter_rows(book):
         table.add_row(str(row.number), row.title, str(row.chunks), str(row.cached),
-                      clock(row.seconds))  # fmt: skip
+                      format_clock(row.seconds))  # fmt: skip
     out.print(table)
     several = len(book.speaking) > 1
     cast = Table("speaker", "chunks", "audio", *["engine"] * several, box=None)
     for cluster in _speaker_rows(book):
         engine = [cluster.engine] * several
-        cast.add_row(cluster.speaker, str(cluster.chunks), clock(cluster.seconds), *engine)
+        cast.add_row(cluster.speaker, str(cluster.chunks), format_clock(cluster.seconds), *engine)
     out.print(cast)
     _print_reasons(book)
     print_lost(book)
@@ -141,15 +141,15 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
 
 
 def _print_costs(costs: Estimate) -> None:
-    wall = "not measured yet" if costs.wall is None else f"about {clock(costs.wall)}"
-    out.print(f"to render: {clock(costs.seconds)} of speech; time: {wall}; "
+    wall = "not measured yet" if costs.wall is None else f"about {format_clock(costs.wall)}"
+    out.print(f"to render: {format_clock(costs.seconds)} of speech; time: {wall}; "
               f"disk: {sized(costs.disk)} of {sized(costs.free)} free; "
               f"finished files: about {sized(costs.files)}")  # fmt: skip
     for engine_cost in costs.engines if len(costs.engines) > 1 else ():
         took = (
-            "not measured yet" if engine_cost.wall is None else f"about {clock(engine_cost.wall)}"
+            "not measured yet" if engine_cost.wall is None else f"about {format_clock(engine_cost.wall)}"
         )
-        out.print(f"  {engine_cost.engine}: {clock(engine_cost.seconds)} of speech; time: {took}")
+        out.print(f"  {engine_cost.engine}: {format_clock(engine_cost.seconds)} of speech; time: {took}")
     if costs.sent is not None:
         price = f", {costs.price}" if costs.price else ""
         out.print(f"to send: {costs.sent:,} characters{price}; chunks that are tried again are "
@@ -159,7 +159,7 @@ def _print_costs(costs: Estimate) -> None:
 def _print_outdated(book: BookPlan) -> None:
     from narrator.delivery import products
 
-    paths = products.outdated(book, book.selection.chapters)
+    paths = products.list_outdated_files(book, book.selection.chapters)
     for path in paths[:LISTED]:
         out.print(f"made anew: {near(path)}")
     if (hidden_count := len(paths) - LISTED) > 0:
@@ -194,7 +194,7 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "characters_to_send": costs.sent,
         "price": costs.price or None,
         "missing_models": bookengines.absent_models(book.project, draft=book.folders.draft),
-        "files_made_anew": [str(path) for path in products.outdated(book, book.selection.chapters)],
+        "files_made_anew": [str(path) for path in products.list_outdated_files(book, book.selection.chapters)],
     }
 
 
@@ -277,12 +277,12 @@ def _print_chunks(rows: Sequence[_ChunkRow]) -> None:
 
 def _chapter_rows(book: BookPlan) -> list[_ChapterRow]:
     """Of chapters with chosen chunks."""
-    from narrator.text.chunks import together
+    from narrator.text.chunks import group_unison
 
     rows = []
     for number, chapter_steps in groupby(book.steps, key=lambda step: step.chapter):
         groups = [
-            [step for step in steps if step in book.selection] for steps in together(chapter_steps)
+            [step for step in steps if step in book.selection] for steps in group_unison(chapter_steps)
         ]
         chosen = [step for steps in groups for step in steps]
         if not chosen:
@@ -345,7 +345,7 @@ def _status_json(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> d
     from narrator.delivery import products
     from narrator.pipeline.losses import losses_of
 
-    files = products.listed(book)
+    files = products.list_sound_files(book)
     return {
         "engine": book.engine.name,
         "chapters": [asdict(row) for row in _chapter_rows(book)],
@@ -354,7 +354,7 @@ def _status_json(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> d
         "files": [str(path) for path, note in files if not note],
         "other_files": [str(path) for path, note in files if note],
         "losses": list(losses_of(book).messages()),
-        "faulty_files": {str(path): note for path, note in products.faulty(book)},
+        "faulty_files": {str(path): note for path, note in products.list_faulty_files(book)},
         "damaged_takes": list(book.store.damaged),
         "damaged_tries": [str(path) for path in damaged_tries],
         "takes_compared_by": "contents" if deep else "size and time",
@@ -379,12 +379,12 @@ def _print_status(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> 
     print_doubtful(book, doubtful, out.print)
     print_lost(book)
     warn_of_unspoken(book)
-    for path, note in products.listed(book):
+    for path, note in products.list_sound_files(book):
         note_text = f"  {note}" if note else ""
         out.print(f"{near(path)}  {sized(path.stat().st_size)}{note_text}")
     for message in losses_of(book).messages():
         out.print(message)
-    for path, note in products.faulty(book):
+    for path, note in products.list_faulty_files(book):
         out.print(f"{near(path)}  {note}")
     _print_damage(book, damaged_tries)
     takes = "takes too" if deep else "takes by size and time; --deep reads them too"

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
 from narrator.pipeline.owning.tally import Clock, Outlook, Spoken, Tally, left_of
-from narrator.sound.clock import clock
+from narrator.sound.clock import format_clock
 
 EVERY = 10.0
 """Seconds between the lines of a log."""
@@ -43,7 +43,7 @@ def beat(
         if _said_by:
             line = _said_by[-1]()
         else:
-            line = "" if console.is_terminal else f"{command}: {clock(read_clock() - began)} so far"
+            line = "" if console.is_terminal else f"{command}: {format_clock(read_clock() - began)} so far"
         if line:
             console.print(line)
 
@@ -67,7 +67,7 @@ def stage(console: Console, activity: str, read_clock: Clock = time.monotonic) -
     began = read_clock()
 
     def line() -> str:
-        return f"{activity}: {clock(read_clock() - began)} so far"
+        return f"{activity}: {format_clock(read_clock() - began)} so far"
 
     if console.is_terminal:
         with console.status(activity):
@@ -96,7 +96,7 @@ def silence() -> Iterator[None]:
 
 def _format_remaining(seconds: float | None) -> str:
     """The time left of something, once it can be said."""
-    return "" if seconds is None else f", {clock(seconds)} left"
+    return "" if seconds is None else f", {format_clock(seconds)} left"
 
 
 LINES = 8
@@ -134,7 +134,7 @@ class _Progress(Tally):
     def describe_stage(self, activity: str, done_count: int, total: int) -> str:
         """How far the files are, with the time left; encoding counts seconds of sound."""
         line = (
-            f"{clock(done_count)} of {clock(total)}"
+            f"{format_clock(done_count)} of {format_clock(total)}"
             if activity in ("encode", "check")
             else f"{done_count} of {total}"
         )
@@ -145,7 +145,7 @@ class _Progress(Tally):
         done_seconds, total = self.done.total(), self.total.total()
         line = f"{done_seconds}/{total}  {self.factor:.1f} x real time"
         if (seconds_left := self.remaining) is not None:
-            line += f"  {clock(seconds_left)} left"
+            line += f"  {format_clock(seconds_left)} left"
             if seconds_left > 120:
                 end = datetime.now() + timedelta(seconds=seconds_left)
                 line += (
@@ -196,7 +196,7 @@ class LineProgress(_InLog, _Progress):
         if self.done or (self.total and self.busy):
             return self.describe_total()
         activity, since = self._started
-        return f"{activity or 'planning'}: {clock(self.now() - since)} so far"
+        return f"{activity or 'planning'}: {format_clock(self.now() - since)} so far"
 
     def rendered(self, chunk: Spoken) -> None:
         super().rendered(chunk)
@@ -350,7 +350,7 @@ class StageLine(_InLog):
             return ""
         share = self._latest[1]
         if not share:
-            return f"{self._stage}: {clock(self._clock() - self._first[0])} so far"
+            return f"{self._stage}: {format_clock(self._clock() - self._first[0])} so far"
         return f"{self._stage}: {share:.0%}{_format_remaining(self._seconds_left())}"
 
     def _seconds_left(self) -> float | None:

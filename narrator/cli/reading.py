@@ -38,7 +38,7 @@ class Asking:
 
         before = self.model.read
         with bar(f"asking {self.model.name}", MofNCompleteColumn()) as tell:
-            self.said = asking.ask(texts, attribution, self.model, answers=self.answers, tell=tell)
+            self.said = asking.ask(texts, attribution, self.model, answers=self.answers, on_progress=tell)
         self.texts = texts
         decided = sum(answer.by.startswith(asking.MODEL) for answer in self.said.said)
         tokens = self.model.read - before
@@ -52,11 +52,11 @@ class Asking:
         if self.said is None:
             return [], []
         with bar("describing voices", MofNCompleteColumn()) as tell:
-            voices = proposing.descriptions(
-                self.texts, self.said, self.model, self.answers, language=language, tell=tell
+            voices = proposing.propose_descriptions(
+                self.texts, self.said, self.model, self.answers, language=language, on_progress=tell
             )
         with bar("styles of lines", MofNCompleteColumn()) as tell:
-            styles = proposing.styles(self.texts, self.said, self.model, self.answers, tell=tell)
+            styles = proposing.propose_styles(self.texts, self.said, self.model, self.answers, on_progress=tell)
         return voices, styles
 
 
@@ -110,7 +110,7 @@ def print_proposals(
         if line is None:
             continue
         words = short(line.text[place.start : place.stop])
-        location = f"{near(line.path)}:{line.number_at(place.start)}"
+        location = f"{near(line.path)}:{line.source_line_at(place.start)}"
         out.print(f"  {location}: {style.said.speaker} ({style.style}) {style.sure:.2f}: {words}")
     if not voices and not styles:
         out.print("the model proposes no voices and no styles")

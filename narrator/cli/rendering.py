@@ -41,7 +41,7 @@ from narrator.cli.shared import (
     tell,
 )
 from narrator.errors import EngineUnavailable, ExportError
-from narrator.sound.clock import clock
+from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
     from narrator.delivery.finish import Finished
@@ -203,7 +203,7 @@ def _print_summary(pid: int, summary: Mapping[str, Any]) -> None:
     rendered = summary.get("rendered", 0)
     if rendered:
         out.print(f"process {pid} rendered {counted(rendered, 'chunk')}, "
-                  f"{clock(summary.get('speech_seconds', 0))} of speech")  # fmt: skip
+                  f"{format_clock(summary.get('speech_seconds', 0))} of speech")  # fmt: skip
     for label, rows in (("given up", "given_up"), ("doubtful", "doubtful")):
         for row in summary.get(rows, [])[:LISTED]:
             faults = "; ".join(row["faults"])
@@ -248,8 +248,8 @@ def _print_speech(result: Result) -> None:
     if not result.rendered:
         return
     retries = f", retries: {result.retries}" if result.retries else ""
-    out.print(f"rendered {counted(result.rendered, 'chunk')}, {clock(result.seconds)} of speech in "
-              f"{clock(result.wall)}: {result.seconds / result.wall:.1f} x real time"
+    out.print(f"rendered {counted(result.rendered, 'chunk')}, {format_clock(result.seconds)} of speech in "
+              f"{format_clock(result.wall)}: {result.seconds / result.wall:.1f} x real time"
               f"{retries}")  # fmt: skip
     if result.note:
         out.print(f"engine: {result.note}, busy {result.busy:.0%} of its time")
@@ -260,7 +260,7 @@ def _print_chapters(finished: Finished) -> None:
         for sound in sounds:
             state = "" if sound.fresh else "  unchanged"
             loud = sound.loudness
-            out.print(f"{chapter.number:4}  {clock(chapter.timeline.seconds):>8}  "
+            out.print(f"{chapter.number:4}  {format_clock(chapter.timeline.seconds):>8}  "
                       f"{sound.encoding.codec:4}  {loud.integrated:6.1f} LUFS "
                       f"{loud.true_peak:6.1f} dBTP  {chapter.title}{state}")  # fmt: skip
 
@@ -308,7 +308,7 @@ def _print_end(report: Report, wall: float) -> None:
             err.print(f"{earlier} of an earlier run stay: `narrator status` names them")
     else:
         log = f"; log: {near(report.log)}" if report.log else ""
-        out.print(f"done in {clock(wall)}{log}")
+        out.print(f"done in {format_clock(wall)}{log}")
     if report.log_fault:
         err.print(f"the log lacks lines: {report.log_fault}")
 

@@ -51,7 +51,7 @@ def report(
     chosen = bookplan.select(manuscript, chapter or (), (), False).chapters
     if spectrograms:
         chosen = frozenset(range(len(manuscript.chapters)))
-    path = to or reports.path_of(planned)
+    path = to or reports.page_path(planned)
     with StageLine(err) as on_progress:
         facts = reports.write(planned, path, spectrograms=chosen, on_progress=on_progress)
     out.print(f"{near(path)}  {sized(path.stat().st_size)}")

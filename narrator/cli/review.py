@@ -129,7 +129,7 @@ class Review:
             self._write(question, answer)
             index += 1
         return self.answers, sum(
-            not asked_question.group[0].row.is_yours for asked_question in self.questions
+            not asked_question.group[0].row.is_manual for asked_question in self.questions
         )
 
     def _write(self, question: Question, speaker: str) -> None:
@@ -232,7 +232,7 @@ class Review:
             self._say(Text(question.after, style="dim"))
         for number, (name, sure) in enumerate(question.choices, 1):
             self._say(Text(f" {number} {name}" + (f"  {sure:.0%}" if sure is not None else "")))
-        if quote.row.is_yours:
+        if quote.row.is_manual:
             self._say(Text(f"you said: {quote.row.speaker}"))
         self._say(Text(_HELP, style="dim"))
 

@@ -11,13 +11,13 @@ import typer
 
 from narrator.cli.progress import stage
 from narrator.cli.shared import AsJson, Book, app, counted, err, near, out, short, source, tell
-from narrator.sound.clock import clock
+from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.manuscript import Manuscript
     from narrator.pipeline.unknown import UnknownWord
     from narrator.speech.plan import Utterance
-    from narrator.text.lines import LeftOut
+    from narrator.text.lines import OmittedText
     from narrator.text.normalize import Change
 
 
@@ -97,7 +97,7 @@ def _print_counts(manuscript: Manuscript) -> None:
     out.print(
         f"{manuscript.project.manifest.title}: "
         f"{counted(len(manuscript.chapters), 'chapter')}, {counted(len(speakers), 'speaker')}, "
-        f"{counted(len(manuscript.spoken), 'chunk')}, about {clock(seconds)}"
+        f"{counted(len(manuscript.spoken), 'chunk')}, about {format_clock(seconds)}"
     )
     out.print(f"{words} words; of {counts['source']} characters {character_count} are spoken, "
               f"{counts['left_out']} left out")  # fmt: skip
@@ -109,9 +109,9 @@ def _print_counts(manuscript: Manuscript) -> None:
         out.print(f"spoken by {bookengines.engines_in_words(speaker_kinds)}")
 
 
-def _print_left_out(left_out_lines: Sequence[LeftOut]) -> None:
+def _print_left_out(left_out_lines: Sequence[OmittedText]) -> None:
     """A line for each reason: how many places, and the first; --json has them all."""
-    reasons: dict[str, list[LeftOut]] = {}
+    reasons: dict[str, list[OmittedText]] = {}
     for left_out_line in dict.fromkeys(left_out_lines):  # a file may be two chapters
         reasons.setdefault(left_out_line.reason, []).append(left_out_line)
     for reason, alike in reasons.items():
@@ -123,12 +123,12 @@ def _print_left_out(left_out_lines: Sequence[LeftOut]) -> None:
 
 def _print_changes(manuscript: Manuscript) -> None:
     """What is said otherwise than written, each once with its first place; then marks, counted."""
-    from narrator.text.chunks import together
+    from narrator.text.chunks import group_unison
 
     words: dict[tuple[str, str, str], Utterance] = {}
     counts: Counter[tuple[str, str, str]] = Counter()
     marks: Counter[str] = Counter()
-    for group in together(manuscript.spoken):
+    for group in group_unison(manuscript.spoken):
         # what several say in unison counts once, and each of them may say a word in their own way
         changes = {
             change: chunk_utterance
@@ -200,7 +200,7 @@ def _has_words(change: Change) -> bool:
     return any(map(str.isalnum, change.written + change.spoken))
 
 
-def _check_json(manuscript: Manuscript, left_out: Sequence[LeftOut]) -> dict[str, object]:
+def _check_json(manuscript: Manuscript, left_out: Sequence[OmittedText]) -> dict[str, object]:
     from narrator.pipeline import bookengines
 
     kinds = bookengines.kinds_of(manuscript.project, draft=False)

@@ -22,7 +22,7 @@ def gc(
     from narrator.project import load
 
     project = load.load(book)
-    old = shelf.superseded(project.build)
+    old = shelf.list_superseded(project.build)
     if delete:
         count, size, freed = upkeep.collect(project)
         out.print(f"deleted {counted(count, 'take')}, {sized(size)}")

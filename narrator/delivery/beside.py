@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.delivery.findings import FolderFinding
-from narrator.sound.clock import fine_clock
+from narrator.sound.clock import format_fine_clock
 from narrator.sound.probe import FileFigures
 
 _REMEDY = "copy it again, or make it anew"
@@ -75,16 +75,16 @@ def _captions_fault(path: Path, file: FileFigures | None) -> str:
         is_captioned[round(start * 10) : round(stop * 10)] = True
     sounding_tenths = np.flatnonzero(active)
     sound_stop = sounding_tenths[-1] / 10 if len(sounding_tenths) else 0.0
-    end = fine_clock(last_stop)
+    end = format_fine_clock(last_stop)
     if sound_stop > last_stop + 10:
-        return f"ends at {end}, and its sound goes on until {fine_clock(sound_stop)}"
+        return f"ends at {end}, and its sound goes on until {format_fine_clock(sound_stop)}"
     lateness = _caption_lateness(is_captioned, active)
     if abs(lateness) >= _MIN_LATENESS:
         return (
             f"is {abs(lateness) / 10:.1f} s {'late' if lateness > 0 else 'early'} against its sound"
         )
     if last_stop > file.seconds + 0.5:
-        return f"goes on until {end}, and its sound ends at {fine_clock(file.seconds)}"
+        return f"goes on until {end}, and its sound ends at {format_fine_clock(file.seconds)}"
     return ""
 
 
@@ -162,8 +162,8 @@ def _marks_fault(marks: Sequence[tuple[float, str]], file: FileFigures | None) -
         return f"lists {len(marks)} chapters, and '{file.path.name}' has {len(file.marks)} marks"
     for (start, title), mark in zip(marks, file.marks, strict=True):
         if abs(start - mark.start) > _MARK_TOLERANCE:
-            mark_location = f"'{file.path.name}' at {fine_clock(mark.start)}"
-            return f"has '{title}' begin at {fine_clock(start)}, and {mark_location}"
+            mark_location = f"'{file.path.name}' at {format_fine_clock(mark.start)}"
+            return f"has '{title}' begin at {format_fine_clock(start)}, and {mark_location}"
         # a cue sheet cannot hold every character
         if re.findall(r"\w+", title) != re.findall(r"\w+", mark.title):
             return f"calls a chapter '{title}', and '{file.path.name}' calls it '{mark.title}'"

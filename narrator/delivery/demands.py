@@ -19,7 +19,7 @@ from narrator.project.profiles import EDGE, ROOM_TONE, Profile, within
 from narrator.project.project import Project
 from narrator.project.schema import Sample
 from narrator.speech.plan import Utterance
-from narrator.text.chunks import together
+from narrator.text.chunks import group_unison
 
 EXPECTED_SHARE = 0.75
 """Share of the expected length: chapters that are too long, or samples that are too short, by this
@@ -52,12 +52,12 @@ class ChapterShape:
         return self.spoken[-1].chunk.rest or 0.0
 
 
-def shapes(project: Project, spoken: Sequence[Utterance]) -> list[ChapterShape]:
+def expected_shapes(project: Project, spoken: Sequence[Utterance]) -> list[ChapterShape]:
     """Returns the expected timing of all chapters with text, from all chunks of the book."""
     chapter_shapes = []
     chapters, pauses = project.chapters, project.manifest.pauses
     for number, chapter in groupby(spoken, key=lambda utterance: utterance.chapter):
-        groups = list(together(chapter))
+        groups = list(group_unison(chapter))
         first_utterances = tuple(group[0] for group in groups)
         pauses_between = tuple(
             layout.pause_between(utterance.chunk, following.chunk, pauses)
@@ -85,7 +85,7 @@ def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) 
 
     Finds formats, rates and bitrates that do not fit together, companions that cannot be made, two
     files of one name, and what a profile would refuse: a cover, music, pauses, chapters that are
-    too long, a sample that is too short. `chapters` are the `shapes` of the whole book. Raises
+    too long, a sample that is too short. `chapters` are the `expected_shapes` of the whole book. Raises
     ManifestError with every problem found.
     """
     problems = [
@@ -313,7 +313,7 @@ def _length_problems(
 # -- sizes -----------------------------------------------------------------------------------------
 
 
-def seconds_of(project: Project, chapters: Sequence[ChapterShape]) -> float:
+def expected_book_seconds(project: Project, chapters: Sequence[ChapterShape]) -> float:
     """Returns the expected length of a book, heads and tails of its chapters included."""
     edges = project.manifest.pauses.head + project.manifest.pauses.tail
     return sum(chapter.speech + edges for chapter in chapters)

@@ -20,7 +20,7 @@ from narrator.delivery.export import ChapterAudio, Encoded, Exported, ListenerFi
 from narrator.delivery.layout import (
     BookSound,
     RenderedBook,
-    channels_of,
+    book_channels,
     lay_out_chapters,
     spoken_chapters,
 )
@@ -174,7 +174,7 @@ def finish(
     silent = len(book.chapters) - len(spoken_chapters(book))
     is_complete = len(chapter_sounds) + silent == len(book.chapters)
     cache_folder = book.folders.work("encoded")
-    channels = channels_of(book.project, [step.chunk for step in book.steps])
+    channels = book_channels(book.project, [step.chunk for step in book.steps])
     targets, sample_remarks = _output_targets(book.project, chapter_sounds)
     try:
         exported = export.export(
@@ -225,7 +225,7 @@ def finish(
     )
 
 
-def encoded_already(
+def load_encoded_chapter(
     book: RenderedBook, number: int, book_sound: BookSound
 ) -> tuple[ChapterAudio, list[Encoded]] | None:
     """Returns a laid-out chapter, counted from 0, with its current encoded files; makes nothing.
@@ -236,7 +236,7 @@ def encoded_already(
     if not chapter_steps or any(book.takes.deliverable(step) is None for step in chapter_steps):
         return None
     (chapter_sound,) = lay_out_chapters(book, [number], book_sound)
-    channels = channels_of(book.project, [step.chunk for step in book.steps])
+    channels = book_channels(book.project, [step.chunk for step in book.steps])
     book_audio = export.BookAudio([chapter_sound], _book_facts(book), len(book.chapters), channels)
     cache_folder = book.folders.work("encoded")
     return chapter_sound, export.encoded_already(
@@ -422,7 +422,7 @@ def states(
     complete = sorted(requested - incomplete)
     sounds = dict(zip(complete, lay_out_chapters(book, complete), strict=True))
     shared_facts = _shared_facts(
-        book, channels_of(book.project, [step.chunk for step in book.steps])
+        book, book_channels(book.project, [step.chunk for step in book.steps])
     )
     return {
         chapters: _file_state(shared_facts, [sounds[chapter] for chapter in chapters])

@@ -68,18 +68,18 @@ def inspect_files(
 class Inspection:
     """The checks of files and the faults of folders."""
 
-    held: Sequence[InspectedFile]
+    inspected_files: Sequence[InspectedFile]
     findings: Sequence[FolderFinding]
     unreadable: Sequence[tuple[Path, UserError]]
 
     @property
     def failed(self) -> int:
         """Number of failed checks."""
-        return sum(len(file.failed) for file in self.held)
+        return sum(len(file.failed) for file in self.inspected_files)
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class NamedFiles:
     """Files and folders that a user named."""
 
     named_paths: Sequence[Path]
@@ -120,7 +120,7 @@ class Places:
         return float(pause) if isinstance(pause, int | float) else 0.0
 
 
-def places(paths: Sequence[Path]) -> Places:
+def collect_files(paths: Sequence[Path]) -> NamedFiles:
     """Collects the sound files of named files and folders.
 
     Raises UsageError for a folder without sound files, unless files of it are known to be missing.
@@ -140,4 +140,4 @@ def places(paths: Sequence[Path]) -> Places:
         if not sound_files and not any(path.is_relative_to(root) for path in made_files):
             raise UsageError(f"{named_path}: no sound files in this folder")
         files += sound_files
-    return Places(paths, files, made_files)
+    return NamedFiles(paths, files, made_files)

@@ -23,7 +23,7 @@ from narrator.delivery.folders import kind_of
 from narrator.delivery.shelf import MadeFile
 from narrator.project.profiles import Profile
 from narrator.sound import spectra
-from narrator.sound.clock import fine_clock
+from narrator.sound.clock import format_fine_clock
 from narrator.sound.probe import FileFigures
 
 SUFFIXES = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .mp4 .ogg .opus .wav .wma".split())
@@ -57,7 +57,7 @@ def sounds(folder: Path) -> list[Path]:
 def _is_list(path: Path) -> bool:
     """Returns whether a file is the list of a build, and not notes on a book named "made in
     summer"."""
-    return (path.parent / "store").is_dir() or bool(shelf.entries(path))
+    return (path.parent / "store").is_dir() or bool(shelf.read_ledger(path))
 
 
 def _is_work(path: Path, build: Path) -> bool:
@@ -74,7 +74,7 @@ def load_made_files(start: Path) -> dict[Path, MadeFile]:
     made_files: dict[Path, MadeFile] = {}
     for build in (start / "build", start, *start.parents):
         for ledger in sorted(build.glob("made*.json")) if build.is_dir() else ():
-            for name, entry in shelf.entries(ledger).items():
+            for name, entry in shelf.read_ledger(ledger).items():
                 file_path = Path(os.path.normpath(build / name))
                 if (entry.state or entry.facts) and file_path.is_relative_to(build):
                     made_files[file_path] = entry
@@ -164,7 +164,7 @@ def _sound_difference(file: FileFigures, entry: MadeFile) -> str:
     """Describes how a file's length or marks differ from its record; "" where they do not."""
     seconds, marks = entry.facts.get("seconds"), len(file.marks)
     if isinstance(seconds, int | float) and abs(file.seconds - seconds) > 0.5:
-        return f"lasts {fine_clock(file.seconds)}, and was made {fine_clock(seconds)} long"
+        return f"lasts {format_fine_clock(file.seconds)}, and was made {format_fine_clock(seconds)} long"
     if 0 < marks != len(entry.chapters) > 1:
         return f"has {marks} marks, and was made of {len(entry.chapters)} chapters"
     return ""
@@ -221,12 +221,12 @@ def _mismatched_chapters(
         difference_start = spectra.first_difference(file.spectra, book_part)
         if difference_start is not None:
             fault = (
-                f"is not the same sound as {chapter_name} from {fine_clock(difference_start)} on"
+                f"is not the same sound as {chapter_name} from {format_fine_clock(difference_start)} on"
             )
             yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
         elif abs(chapter_seconds - file.seconds) > 0.7:
-            length = fine_clock(chapter_seconds)
-            fault = f"lasts {fine_clock(file.seconds)}, and {chapter_name} {length}"
+            length = format_fine_clock(chapter_seconds)
+            fault = f"lasts {format_fine_clock(file.seconds)}, and {chapter_name} {length}"
             yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
 
 

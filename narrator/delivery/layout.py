@@ -22,16 +22,16 @@ from narrator.errors import DamagedTake
 from narrator.project.project import Project
 from narrator.project.schema import Pauses
 from narrator.sound import assemble, mastering, mix
-from narrator.sound.assemble import Region, Timeline
+from narrator.sound.assemble import PlacedTake, Timeline
 from narrator.sound.audio import Samples, resample
 from narrator.sound.mastering import Polish
 from narrator.sound.timing import WordTimes
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 from narrator.speech.takes import Takes
-from narrator.text.chunks import Chunk, together
+from narrator.text.chunks import Chunk, group_unison
 from narrator.text.lines import Chapter
-from narrator.text.normalize.written import written
+from narrator.text.normalize.written import written_times
 
 
 class RenderedBook(Protocol):
@@ -70,7 +70,7 @@ def lay_out_chapters(
     missing, ManifestError (music), StorageError.
     """
     project, shared = book.project, shared or book_sound(book)
-    tunes = music.tunes(project)
+    tunes = music.measure_tunes(project)
     music_chapters = project.numbered  # credits have neither music nor a number in the manifest
     titles = [book.chapters[number].title for number in music_chapters]
     steps = {
@@ -167,7 +167,7 @@ def _lay_out_chapter(
         head=music.head(music_uses, rate, pauses.head) + steps[0].chunk.lead,
         tail=music.tail(music_uses, rate, pauses.tail, pauses_after[first_steps[-1].id]),
     )
-    layers = music.lay(
+    layers = music.place_music(
         music_uses, [step.utterance for step in first_steps], timeline, shared.speech
     )
     take_reader = _TakeReader(book, rate)
@@ -201,32 +201,32 @@ class _TakeReader:
         self.store, self.rate = book.takes.store, rate
         self.polish = {name: _speaker_polish(book.project, name) for name in book.project.speakers}
 
-    def content(self, clip: Region, take: Record) -> str:
+    def content(self, clip: PlacedTake, take: Record) -> str:
         """Returns the hash of a clip's samples."""
         polish = self.polish[clip.speaker]
         return keys.key({"take": take.content, **asdict(polish)}) if polish else take.content
 
-    def read(self, clip: Region) -> Samples:
+    def read(self, clip: PlacedTake) -> Samples:
         """Returns a clip's take at the book's rate, filtered."""
         samples = resample(*self.store.read(clip.key), self.rate)
         return mastering.apply_polish(samples, self.rate, self.polish[clip.speaker])
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ChapterWords:
     """The existing takes of a chapter, laid out with their planned pauses, without music."""
 
     key: str
     """Key of everything that decides its samples."""
     timeline: Timeline
-    clips: tuple[Region, ...]
+    clips: tuple[PlacedTake, ...]
     contents: Mapping[str, str]
     """Hash of each take, by its key: where one differs now, this is not its sound."""
-    read: Callable[[Region], Samples]
+    read: Callable[[PlacedTake], Samples]
     """Raises DamagedTake."""
 
 
-def words_of(book: RenderedBook, steps: Sequence[Step], shared: BookSound) -> Words | None:
+def lay_out_words(book: RenderedBook, steps: Sequence[Step], shared: BookSound) -> ChapterWords | None:
     """Lays out the existing takes of a chapter, even doubtful or outdated ones; `steps` are the
     chapter's.
 
@@ -234,9 +234,9 @@ def words_of(book: RenderedBook, steps: Sequence[Step], shared: BookSound) -> Wo
     """
     if not shared.rate:
         return None
-    pauses, groups = book.project.manifest.pauses, list(together(steps))
+    pauses, groups = book.project.manifest.pauses, list(group_unison(steps))
     takes = {step.key: take for step in steps if (take := book.takes.take(step.key))}
-    regions: list[Region] = []
+    regions: list[PlacedTake] = []
     for group, following in zip(groups, [*groups[1:], None], strict=True):
         pause_seconds = pause_after(group[0], following[0] if following else None, pauses)
         available_steps = [step for step in group if step.key in takes]
@@ -257,7 +257,7 @@ def words_of(book: RenderedBook, steps: Sequence[Step], shared: BookSound) -> Wo
         timeline, regions, lambda clip: take_reader.content(clip, takes[clip.key])
     )
     contents = {take_key: take.content for take_key, take in takes.items()}
-    return Words(take_key, timeline, tuple(regions), contents, take_reader.read)
+    return ChapterWords(take_key, timeline, tuple(regions), contents, take_reader.read)
 
 
 def _deliverable_take(takes: Takes, step: Step) -> Record:
@@ -270,10 +270,10 @@ def _deliverable_take(takes: Takes, step: Step) -> Record:
 
 def _place_take(
     step: Step, take: Record, shared: BookSound, pause: float, with_before: bool
-) -> Region:
+) -> PlacedTake:
     """Prepares a take for the timeline."""
     line = step.chunk.pieces[0].line
-    return Region(
+    return PlacedTake(
         key=step.key,
         start=take.start * shared.rate // take.sample_rate,
         stop=take.stop * shared.rate // take.sample_rate,
@@ -295,7 +295,7 @@ def _written_word_times(takes: Takes, step: Step, take: Record) -> WordTimes | N
     word_times = takes.store.word_times(take, step.text)
     if word_times is None:
         return None
-    words = written(step.chunk.text, step.utterance.spoken, word_times.words, step.language)
+    words = written_times(step.chunk.text, step.utterance.spoken, word_times.words, step.language)
     return WordTimes(word_times.by, words)
 
 
@@ -326,7 +326,7 @@ def pause_between(chunk: Chunk, following: Chunk, pauses: Pauses) -> tuple[float
     return pause + following.lead, "" if chunk.rest is not None or following.lead else pause_name
 
 
-def channels_of(project: Project, chunks: Sequence[Chunk]) -> int:
+def book_channels(project: Project, chunks: Sequence[Chunk]) -> int:
     """Returns the channel count of the whole book, so that chapters made alone match the others.
 
     2 where any music that plays in it is in stereo. `chunks` are all of the book's. Raises
@@ -338,7 +338,7 @@ def channels_of(project: Project, chunks: Sequence[Chunk]) -> int:
         mark.name.casefold() for chunk in chunks for mark, _ in chunk.marks if mark.name is not None
     }
     titles = [project.chapters[number].title for number in project.numbered]
-    tunes = music.tunes(project)
+    tunes = music.measure_tunes(project)
     playing_tunes = {
         piece.tune
         for chapter in range(len(titles))

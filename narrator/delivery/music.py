@@ -25,8 +25,8 @@ from narrator.errors import ManifestError, Problem, nearest
 from narrator.project.project import Project
 from narrator.project.schema import Music
 from narrator.sound import media
-from narrator.sound.assemble import Cue, Timeline
-from narrator.sound.audio import FADE, decoded
+from narrator.sound.assemble import TimelineItem, Timeline
+from narrator.sound.audio import FADE, decode_frames
 from narrator.sound.loudness import STEREO_GAIN, measure
 from narrator.sound.media import Unfit
 from narrator.sound.mix import Layer, Tune, as_unfit, seconds_to_samples
@@ -48,7 +48,7 @@ LONGEST_EDGE_MUSIC = 180.0
 """Most seconds of an intro or outro; a longer one is probably the wrong file."""
 
 
-def tunes(
+def measure_tunes(
     project: Project, on_progress: Callable[[int, int], None] | None = None
 ) -> tuple[Tune, ...]:
     """Measures the file of each music entry of the manifest.
@@ -85,10 +85,10 @@ def _measure_tune(path: Path, cache_folder: Path) -> Tune:
     cached = files.load_json(cache_file, None)  # missing or damaged: measured again
     if isinstance(cached, dict) and cached.keys() >= set(_MEASURED):
         return Tune(path, content, **{name: cached[name] for name in _MEASURED})
-    with as_unfit(path), media.sound(path) as container:
+    with as_unfit(path), media.open_sound(path) as container:
         stream = container.streams.audio[0]
         rate, channels = stream.rate, min(2, stream.channels)
-        measured = measure(decoded(container, mono=False), rate, true_peak=False)
+        measured = measure(decode_frames(container, mono=False), rate, true_peak=False)
     if measured.integrated <= -70:
         raise Unfit("is silent, or shorter than 0.4 s")
     length = round(measured.seconds * rate)
@@ -189,7 +189,7 @@ def _credits_problems(project: Project) -> Iterator[Problem]:
 
 def header_of(path: Path) -> float | None:
     """Returns the seconds that a file's header states, if it does. Raises Unfit."""
-    with as_unfit(path), media.sound(path) as container:
+    with as_unfit(path), media.open_sound(path) as container:
         return container.duration / av.time_base if container.duration else None
 
 
@@ -199,7 +199,7 @@ def _callable_names(project: Project) -> Mapping[str, str]:
     return {name.casefold(): name for name in names}
 
 
-def obeyed(project: Project, chapter: Chapter) -> Chapter:
+def drop_unplayable_marks(project: Project, chapter: Chapter) -> Chapter:
     """Returns the chapter without music marks that cannot be followed; those become slips."""
     judged_marks = list(_judge_marks(chapter, _callable_names(project)))
     if all(fault is None for _, _, fault in judged_marks):
@@ -299,7 +299,7 @@ class MusicUse:
 def pieces(
     project: Project, measured: Sequence[Tune], titles: Sequence[str], chapter: int
 ) -> tuple[MusicUse, ...]:
-    """Returns the music of a chapter, counted from 0; `measured` is the result of `tunes`."""
+    """Returns the music of a chapter, counted from 0; `measured` is the result of `measure_tunes`."""
     return tuple(
         MusicUse(entry, tune)
         for entry, tune in zip(project.manifest.music, measured, strict=True)
@@ -333,7 +333,7 @@ def tail(music_uses: Sequence[MusicUse], rate: int, seconds: float, pause: float
     return max([seconds, *(samples / rate for samples in outro_lengths)])
 
 
-def lay(
+def place_music(
     music_uses: Sequence[MusicUse],
     utterances: Sequence[Utterance],
     timeline: Timeline,
@@ -461,7 +461,7 @@ def _mark_times(
         previous_stop = cue.stop
 
 
-def _words_around(cue: Cue, share: float) -> tuple[int, int]:
+def _words_around(cue: TimelineItem, share: float) -> tuple[int, int]:
     """Returns the samples at which the words before a mark end and those after it begin.
 
     The mark stands after `share` of the cue's text. Where the words beside it are not timed, its

@@ -21,19 +21,19 @@ from narrator.delivery.shelf import MadeFile, OutputManifest
 from narrator.project.project import Project
 
 
-def own(project: Project, name: str) -> Path:
+def state_file(project: Project, name: str) -> Path:
     """Returns the path of a small state file of this manifest in `build`: "made" is made.json, or
     made-other.json for other.yaml."""
     stem = project.stem
     return project.build / (f"{name}.json" if stem == "book" else f"{name}-{stem}.json")
 
 
-def listed(book: RenderedBook) -> list[tuple[Path, str]]:
+def list_sound_files(book: RenderedBook) -> list[tuple[Path, str]]:
     """Returns finished sound files, each with a note: empty where it is current and intact.
 
     Reads every byte of them: a second for some twenty hours. Raises StorageError.
     """
-    made_files, stale_files = made_of(book.project), {*outdated(book)}
+    made_files, stale_files = load_records(book.project), {*list_outdated_files(book)}
 
     def note_of(path: Path) -> str:
         entry = made_files.get(in_build(book.project, path))
@@ -44,13 +44,13 @@ def listed(book: RenderedBook) -> list[tuple[Path, str]]:
     return [(path, note_of(path)) for path in book.folders.sounds()]
 
 
-def outdated(book: RenderedBook, chapters: Collection[int] = ()) -> list[Path]:
+def list_outdated_files(book: RenderedBook, chapters: Collection[int] = ()) -> list[Path]:
     """Returns finished files that the next render or export replaces, since their inputs have
     changed.
 
     `chapters`, counted from 0, limits them; empty stands for all. Reads none of their bytes.
     """
-    made_files = made_of(book.project)
+    made_files = load_records(book.project)
     entries = {
         path: entry
         for path in book.folders.sounds()
@@ -61,7 +61,7 @@ def outdated(book: RenderedBook, chapters: Collection[int] = ()) -> list[Path]:
     return [path for path, entry in entries.items() if entry.state != states[entry.chapters]]
 
 
-def faulty(book: RenderedBook) -> list[tuple[Path, str]]:
+def list_faulty_files(book: RenderedBook) -> list[tuple[Path, str]]:
     """Returns files of the inventory that are missing or altered, apart from sound files that
     exist.
 
@@ -69,7 +69,7 @@ def faulty(book: RenderedBook) -> list[tuple[Path, str]]:
     Raises StorageError.
     """
     sound_files = set(book.folders.sounds())
-    shelf = shelf_of(book)
+    shelf = open_output_manifest(book)
     faulty_files = [
         (path, note)
         for path, entry in sorted(shelf.finished())
@@ -93,7 +93,7 @@ def _note_of(book: RenderedBook, path: Path, entry: MadeFile) -> str:
     return f"{fault}; `{command}` makes it again"
 
 
-def note_feed(project: Project, draft: bool, path: Path) -> None:
+def record_feed(project: Project, draft: bool, path: Path) -> None:
     """Adds a feed that lies among finished files to the inventory. Raises StorageError."""
     folders = Folders(project, draft)
     if path.is_relative_to(folders.finished) and folders.finished.is_dir():
@@ -104,17 +104,17 @@ def note_feed(project: Project, draft: bool, path: Path) -> None:
         shelf.note(path, MadeFile(facts={"feed": True, **facts}))
 
 
-def made_of(project: Project) -> dict[str, MadeFile]:
+def load_records(project: Project) -> dict[str, MadeFile]:
     """Returns the records of delivered files by path within `build`, as far as their chapters
     exist."""
     chapter_numbers = set(range(len(project.chapters)))
-    made_files = shelves.entries(own(project, "made"))
+    made_files = shelves.read_ledger(state_file(project, "made"))
     return {
         name: entry for name, entry in made_files.items() if set(entry.chapters) <= chapter_numbers
     }
 
 
-def shelf_of(book: RenderedBook) -> OutputManifest:
+def open_output_manifest(book: RenderedBook) -> OutputManifest:
     """Returns the folder of finished files with the records of all that was ever made there. Raises
     StorageError."""
     return _shelf(book.project, book.folders.finished, book.folders.work("encoded"))
@@ -122,18 +122,18 @@ def shelf_of(book: RenderedBook) -> OutputManifest:
 
 def _shelf(project: Project, finished: Path, cache_folder: Path) -> OutputManifest:
     old_ledgers = [cache_folder / "files.json", cache_folder / _COMPANIONS]
-    return OutputManifest(project.build, finished, own(project, "made"), older=old_ledgers)
+    return OutputManifest(project.build, finished, state_file(project, "made"), older=old_ledgers)
 
 
 _COMPANIONS = "companions.json"
 """Version 0.1 listed companions there."""
 
 
-def delivered(project: Project, shelf: OutputManifest) -> set[int]:
+def delivered_chapters(project: Project, shelf: OutputManifest) -> set[int]:
     """Returns the chapters, counted from 0, that any delivered file contains."""
     return {
         number
-        for name, entry in made_of(project).items()
+        for name, entry in load_records(project).items()
         for number in entry.chapters
         if shelf.holds(name) and shelf.path(name).is_file()
     }
@@ -147,7 +147,7 @@ def settle(book: RenderedBook, finished: finish.Finished, shelf: OutputManifest)
     feeds = {path: entry for path, entry in shelf.finished() if entry.is_feed and path.is_file()}
     shelf.settle(made_files | feeds)
     for path in sorted(shelf.folder.rglob("*.xml")):
-        if not all(episode.exists() for episode in feed.names(path)):
+        if not all(episode.exists() for episode in feed.referenced_files(path)):
             shelf.take(path)
     (book.folders.work("encoded") / _COMPANIONS).unlink(missing_ok=True)
 

@@ -70,7 +70,7 @@ def content_facts(path: Path) -> dict[str, Any]:
     return {"size": path.stat().st_size, "sha256": keys.file_content(path)}
 
 
-def entries(ledger: Path) -> dict[str, MadeFile]:
+def read_ledger(ledger: Path) -> dict[str, MadeFile]:
     """Reads the complete rows of a list (made.json), by path within `build`."""
     rows = files.load_json(ledger, {})
     made_files: dict[str, MadeFile] = {}
@@ -99,7 +99,7 @@ class OutputManifest:
     _marks: dict[str, list[Any]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._entries = entries(self.ledger)
+        self._entries = read_ledger(self.ledger)
         self._marks = {}
         own_entries = [entry for name, entry in self._entries.items() if self.holds(name)]
         is_upgraded = bool(own_entries) and all(e.facts for e in own_entries if e.state)
@@ -249,7 +249,7 @@ def _free_path(path: Path) -> Path:
     return candidate
 
 
-def superseded(build: Path) -> list[tuple[Path, int]]:
+def list_superseded(build: Path) -> list[tuple[Path, int]]:
     """Returns the files that were moved aside with their sizes, in order. Raises StorageError."""
     folder = build / FOLDER
     with files.storage(folder):
@@ -259,10 +259,10 @@ def superseded(build: Path) -> list[tuple[Path, int]]:
         return [(path, path.lstat().st_size) for path in paths]
 
 
-def clear(build: Path) -> int:
+def delete_superseded(build: Path) -> int:
     """Deletes the files that were moved aside, and returns their size in bytes. Raises
     StorageError."""
-    superseded_files = superseded(build)
+    superseded_files = list_superseded(build)
     with files.storage(build / FOLDER):
         for path, _ in superseded_files:
             path.unlink()

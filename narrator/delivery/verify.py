@@ -18,8 +18,8 @@ from pathlib import Path
 from narrator.errors import UserError
 from narrator.project.profiles import Profile, Span
 from narrator.sound import meters
-from narrator.sound.clock import fine_clock
-from narrator.sound.probe import FileFigures, figures
+from narrator.sound.clock import format_fine_clock
+from narrator.sound.probe import FileFigures, measure_sound_file
 
 QUIET = 10.0
 """Seconds without speech or music that no book has, unless its manuscript says so."""
@@ -94,7 +94,7 @@ def _coding_checks(file: FileFigures, profile: Profile, first_file: FileFigures)
     max_minutes = profile.longest
     demand = f"at most {max_minutes:g} min" if max_minutes else ""
     is_right = file.seconds > 0 and (not max_minutes or file.seconds <= max_minutes * 60)
-    yield Check("length", fine_clock(file.seconds), demand, is_right)
+    yield Check("length", format_fine_clock(file.seconds), demand, is_right)
 
 
 def _codec_check(file: FileFigures, profile: Profile) -> Check:
@@ -170,9 +170,9 @@ def _mark_faults(file: FileFigures) -> Iterator[str]:
     last_start = -1.0
     for number, mark in enumerate(file.marks, 1):
         if mark.start <= last_start:
-            yield f"mark {number} at {fine_clock(mark.start)} is not after the one before"
+            yield f"mark {number} at {format_fine_clock(mark.start)} is not after the one before"
         if not 0 <= mark.start < file.seconds:
-            yield f"mark {number} at {fine_clock(mark.start)} lies outside the file"
+            yield f"mark {number} at {format_fine_clock(mark.start)} lies outside the file"
         last_start = mark.start
 
 
@@ -202,25 +202,25 @@ def _fault_checks(file: FileFigures, profile: Profile, longest_pause: float) -> 
     gap = profile.gap
     figure = f"{file.gap:.2f} s"
     if file.gap:
-        figure += f" at {fine_clock(file.gap_at)}"
+        figure += f" at {format_fine_clock(file.gap_at)}"
     demand = "" if gap is None else f"at most {gap:g} s digital silence"
     yield Check("gaps", figure, demand, gap is None or file.gap <= gap)
     figure = f"{file.clipped} clipped runs"
     if file.clipped:
-        figure += f", first {fine_clock(file.clipped_at)}"
+        figure += f", first {format_fine_clock(file.clipped_at)}"
     if file.flat:
-        figure += f", {file.flat} flat tops of lower level, first {fine_clock(file.flat_at)}"
+        figure += f", {file.flat} flat tops of lower level, first {format_fine_clock(file.flat_at)}"
     yield Check("clipping", figure, "none", not file.clipped and not file.flat)
     max_quiet = max(QUIET, longest_pause + 1)
-    figure = f"{file.quiet:.1f} s" + (f" at {fine_clock(file.quiet_at)}" if file.quiet else "")
+    figure = f"{file.quiet:.1f} s" + (f" at {format_fine_clock(file.quiet_at)}" if file.quiet else "")
     demand = f"at most {max_quiet:g} s without speech or music"
     yield Check("quiet", figure, demand, file.quiet <= max_quiet)
     figure = f"{len(file.repeats)} passages twice in a row"
     if file.repeats:
-        figure += f", first {file.repeats[0][1]:.2f} s at {fine_clock(file.repeats[0][0])}"
+        figure += f", first {file.repeats[0][1]:.2f} s at {format_fine_clock(file.repeats[0][0])}"
     yield Check("repeats", figure, "none", not file.repeats)
     hole = None if gap is not None and file.gap > gap else meters.hole(file.levels)
-    figure = f"{hole[0]:.1f} s at {fine_clock(hole[1])}" if hole else "none"
+    figure = f"{hole[0]:.1f} s at {format_fine_clock(hole[1])}" if hole else "none"
     yield Check("hole", figure, "no digital silence in a recording with room tone", hole is None)
     figure = f"{file.damaged} damaged packets, {file.missing:.2f} s shorter than its header says"
     if file.invalid:
@@ -275,7 +275,7 @@ def measure_files(
                     on_progress(sum(shares) / len(shares))
 
         try:
-            return figures(paths[number], report)
+            return measure_sound_file(paths[number], report)
         except UserError as error:
             report(1.0)
             return error

@@ -34,11 +34,11 @@ from narrator.importers.isolated import import_isolated
 from narrator.importers.project import Written, starter, write_project
 from narrator.importers.proof import proofread
 from narrator.project.languages import mended
-from narrator.text.patterns import Slow, limited
+from narrator.text.patterns import SlowPattern, time_limit
 from narrator.text.quotations import quotations
 from narrator.text.recognise import language_of
 from narrator.text.sentences import primary
-from narrator.text.tongues import strange
+from narrator.text.tongues import find_foreign_letters
 
 __all__ = [
     "Book",
@@ -76,7 +76,7 @@ def import_book(
 
     try:
         book = read_source(source, choices, on_file)
-    except Slow as error:
+    except SlowPattern as error:
         raise ImportFailed(f"--chapter-heading: {error}") from None
     book = _clean_file_names(proofread(book))
     if book.language:
@@ -113,9 +113,9 @@ def _has_heading(heading: re.Pattern[str], book: Book) -> bool:
     headings."""
     rows = (row.lstrip("#*_> ") for c in book.chapters for row in c.markdown.split("\n") if row)
     try:
-        with limited(heading.pattern):
+        with time_limit(heading.pattern):
             return any(heading.match(_ESCAPED.sub(r"\1", row)) for row in rows)
-    except Slow:
+    except SlowPattern:
         return True
 
 
@@ -163,7 +163,7 @@ def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, tupl
         recognised = f"language: {recognised_language}, recognised"
         remark_start = f"{recognised}; {book.language} is what the program has set"
         return recognised_language or "en", (f"{remark_start}. --language says otherwise.",)
-    script_mismatch = strange(text[:_SAMPLE_LENGTH], book.language)
+    script_mismatch = find_foreign_letters(text[:_SAMPLE_LENGTH], book.language)
     if script_mismatch and script_mismatch.mostly:
         recognised = f"language: {recognised_language}, recognised"
         remark = f"{recognised}; the book says {book.language}, which is written in"

@@ -12,7 +12,7 @@ from narrator.importers.blocks import Block
 from narrator.text.alphabets import is_language
 from narrator.text.recognise import SMALL_WORDS
 from narrator.text.sentences import primary
-from narrator.text.tongues import LEAST, recognised, strange
+from narrator.text.tongues import MIN_FOREIGN_LETTERS, recognise_language, find_foreign_letters
 
 
 def keep_foreign_languages(blocks: Sequence[Block], book_language: str) -> list[str]:
@@ -35,10 +35,10 @@ def keep_foreign_languages(blocks: Sequence[Block], book_language: str) -> list[
 
 def _is_foreign(tag: str, text: str, book_language: str) -> bool:
     """Returns whether a text may be in the tag's language and is not in the book's."""
-    is_too_short = sum(map(str.isalpha, text)) < LEAST  # too short to recognise
+    is_too_short = sum(map(str.isalpha, text)) < MIN_FOREIGN_LETTERS  # too short to recognise
     if is_too_short or not is_language(tag) or primary(tag) == primary(book_language):
         return False
-    script_mismatch = strange(text, tag)
-    return not (script_mismatch and script_mismatch.mostly) and recognised(
+    script_mismatch = find_foreign_letters(text, tag)
+    return not (script_mismatch and script_mismatch.mostly) and recognise_language(
         text, SMALL_WORDS
     ) != primary(book_language)

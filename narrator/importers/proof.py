@@ -45,9 +45,9 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?…。！？])(?:\s+|(?<=[。！？]))(?=\
 def proofread(book: Book) -> Book:
     """Returns the book with chapters that read as scripts; those without spoken words are left
     out."""
-    cast = {labels.folded("narrator"): "narrator"}
+    cast = {labels.fold_label("narrator"): "narrator"}
     for speaker in book.speakers:
-        cast |= {labels.folded(name): speaker.name for name in (speaker.name, *speaker.aliases)}
+        cast |= {labels.fold_label(name): speaker.name for name in (speaker.name, *speaker.aliases)}
     roles = labels.Roles(cast, "narrator")
     chapters: list[ImportedChapter] = []
     left_out = list(book.left_out)
@@ -108,7 +108,7 @@ def _mend_text(markdown: str, roles: labels.Roles) -> tuple[str, bool]:
     rows = [row if row.strip() else "" for row in _split_long_rows(markdown).split("\n")]
     text = _MUSIC.sub(r"\[", "\n".join(rows))
     for round_number in range(_MAX_ROUNDS):
-        faults = script.faults(text, roles)
+        faults = script.find_faults(text, roles)
         if not faults:
             return text, faults.is_spoken
         rows = text.split("\n")
@@ -121,7 +121,7 @@ def _mend_text(markdown: str, roles: labels.Roles) -> tuple[str, bool]:
             )
         text = "\n".join(rows)
     text = "\n".join(_escape_all(row) for row in text.split("\n"))
-    return text, script.faults(text, roles).is_spoken
+    return text, script.find_faults(text, roles).is_spoken
 
 
 def _escape_label_colon(row: str, label: str) -> str:

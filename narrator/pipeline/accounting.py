@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.manuscript import characters, source_and_left_out
 from narrator.speech.plan import Step
-from narrator.text.chunks import together
+from narrator.text.chunks import group_unison
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def account(book: BookPlan, missing: Iterable[Step]) -> Accounting:
     """
     missing_keys = {step.key for step in missing}
     fates = Counter({"given_up": 0, "not_rendered": 0, "spoken": 0})
-    for steps in together(book.steps):
+    for steps in group_unison(book.steps):
         unison_fates = {_fate(book, step, missing_keys) for step in steps}
         fate = next(fate for fate in fates if fate in unison_fates)
         fates[fate] += characters(steps[0].chunk.text)

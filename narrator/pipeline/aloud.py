@@ -114,7 +114,7 @@ class Joining:
         step_number, sample_rate = self._next_step, self._rate
         self._next_step += 1
         if self._gain is None:
-            level, _ = audio.level(samples, sample_rate)
+            level, _ = audio.measure_level(samples, sample_rate)
             self._gain = min(LEVEL - level, MAX_GAIN) + self._steps[0].voice.gain
         sound = audio.fade(audio.stretch(samples, sample_rate, self._speed), sample_rate)
         peak = audio.decibels(float(np.abs(sound).max(initial=0.0)))
@@ -123,7 +123,7 @@ class Joining:
         if step_number:
             chunk_before, chunk = self._steps[step_number - 1].chunk, self._steps[step_number].chunk
             pause = pause_between(chunk_before, chunk, _PAUSES)[0]
-        return np.concatenate([audio.silent(round(pause / self._speed * sample_rate)), sound])
+        return np.concatenate([audio.make_silence(round(pause / self._speed * sample_rate)), sound])
 
 
 _PAUSES = Pauses()

@@ -19,13 +19,13 @@ from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
 from narrator.pipeline.speakers import LOST, orphans
 from narrator.project.project import Project
 from narrator.text import decided, stretches
-from narrator.text.decided import NOBODY, UNKNOWN, Decided, Row
+from narrator.text.decided import NOBODY, UNKNOWN, SpeakerFile, Row
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line
 from narrator.text.sentences import primary
-from narrator.text.speakers import NO_SPEECH, Attribution, Character, Said, attribute
+from narrator.text.speakers import NO_SPEECH, Attribution, Character, AttributedQuotation, attribute
 from narrator.text.speakers.asking import MODEL
-from narrator.text.stretches import Quoted
+from narrator.text.stretches import NarrationQuote
 
 SURE = 0.9
 """Certainty from which a person need not check a quotation."""
@@ -40,7 +40,7 @@ class Quote:
 
     chapter: int
     """Index in the project's chapters."""
-    quoted: Quoted
+    quoted: NarrationQuote
     row: Row
     """Its row in the file of its chapter."""
     speaker: str | None
@@ -54,7 +54,7 @@ class Quote:
     @property
     def number(self) -> int:
         """The line of the source in which the quotation begins."""
-        return self.quoted.line.number_at(self.quoted.start)
+        return self.quoted.line.source_line_at(self.quoted.start)
 
     @property
     def path(self) -> Path:
@@ -83,7 +83,7 @@ class Proposal:
     """A line for each paragraph."""
     quotes: tuple[Quote, ...]
     """In the order of the book, without chapters whose text is in the manifest."""
-    files: Mapping[int, Decided]
+    files: Mapping[int, SpeakerFile]
     """The files of speakers to write, by chapter."""
     found: Attribution
     """The answers of the rules or the model that was asked last, without decisions in files."""
@@ -140,7 +140,7 @@ def unasked(manuscript: Manuscript) -> int:
     """Counts the quotations of a book that one voice reads along with the narration."""
     if len({utterance.chunk.speaker for utterance in manuscript.spoken}) > 1:
         return 0
-    return sum(len(stretches.quoted(chapter)) for chapter in manuscript.chapters)
+    return sum(len(stretches.find_quotes(chapter)) for chapter in manuscript.chapters)
 
 
 # -- the cast
@@ -203,21 +203,21 @@ def _merge_decisions(
     """Combine an attribution with the decisions in the files beside the texts, which win."""
     declared_characters = characters(project)
     by_name, roles = _characters_by_name(project, attribution), roles_of(project)
-    rulings_by_chapter: dict[int, list[Said]] = {}
+    rulings_by_chapter: dict[int, list[AttributedQuotation]] = {}
     for ruling in attribution.said:
         rulings_by_chapter.setdefault(ruling.chapter, []).append(ruling)
     quotes: list[Quote] = []
-    files: dict[int, Decided] = {}
+    files: dict[int, SpeakerFile] = {}
     warnings = orphans(project)
     for number, path in _speaker_files(project).items():
         old_file = decided.read(path)
         warnings += old_file.problems
-        quotations = stretches.quoted(chapters[number])
+        quotations = stretches.find_quotes(chapters[number])
         rulings = _match_rulings(chapters[number], quotations, rulings_by_chapter.get(number, []))
         quoted_texts = [quotation.text for quotation in quotations]
         old_rows = [None if p is None else old_file.rows[p] for p in old_file.matched(quoted_texts)]
         rows = _build_rows(old_rows, quotations, rulings, by_name, roles)
-        files[number] = decided.renewed(old_file, quoted_texts, rows)
+        files[number] = decided.update_rows(old_file, quoted_texts, rows)
         warnings += _find_unknown_names(files[number], by_name, roles)
         warnings += _find_unmatched_rows(files[number], quoted_texts)
         quotes += [
@@ -259,9 +259,9 @@ def _fill_in_decisions(proposal: Proposal) -> Attribution:
     attribution, chapters = proposal.found, proposal.chapters
     characters_by_name = _characters_by_name(proposal.project, attribution)
     roles = roles_of(proposal.project)
-    decided_rulings: dict[int, Said] = {}
+    decided_rulings: dict[int, AttributedQuotation] = {}
     for number, path in _speaker_files(proposal.project).items():
-        old_file, quotations = decided.read(path), stretches.quoted(chapters[number])
+        old_file, quotations = decided.read(path), stretches.find_quotes(chapters[number])
         chapter_rulings = [ruling for ruling in attribution.said if ruling.chapter == number]
         rulings = _match_rulings(chapters[number], quotations, chapter_rulings)
         row_indices = old_file.matched([quotation.text for quotation in quotations])
@@ -290,7 +290,7 @@ def _speaker_files(project: Project) -> dict[int, Path]:
     chapters_by_path: dict[Path, int] = {}
     for number, chapter in enumerate(project.chapters):
         if chapter.file is not None:
-            chapters_by_path.setdefault(decided.place_of(project.root / chapter.file), number)
+            chapters_by_path.setdefault(decided.speaker_file_path(project.root / chapter.file), number)
     return {number: path for path, number in chapters_by_path.items()}
 
 
@@ -320,7 +320,7 @@ def _apply_rules(
     """Apply the rules to the chapters of each language separately."""
     languages = dict.fromkeys(primary(chapter.language) for chapter in chapters)
     characters_by_name: dict[str, Character] = {}
-    rulings: list[Said] = []
+    rulings: list[AttributedQuotation] = []
     for language in languages:
         language_texts = [
             text if primary(chapter.language) == language else []
@@ -345,17 +345,17 @@ def _apply_rules(
 
 
 def _match_rulings(
-    chapter: Chapter, quotations: Sequence[Quoted], rulings: Sequence[Said]
-) -> list[Said | None]:
+    chapter: Chapter, quotations: Sequence[NarrationQuote], rulings: Sequence[AttributedQuotation]
+) -> list[AttributedQuotation | None]:
     """The ruling on each quotation of a chapter, or the one that covers most of its words."""
     paragraph_numbers: dict[tuple[int, int], int] = {}
     for scene_number, scene in enumerate(chapter.scenes):
         for line_number in range(len(scene.lines)):
             paragraph_numbers[scene_number, line_number] = len(paragraph_numbers) + scene_number
-    rulings_by_paragraph: dict[int, list[Said]] = {}
+    rulings_by_paragraph: dict[int, list[AttributedQuotation]] = {}
     for ruling in rulings:
         rulings_by_paragraph.setdefault(ruling.quotation.paragraph, []).append(ruling)
-    matches: list[Said | None] = []
+    matches: list[AttributedQuotation | None] = []
     for quotation in quotations:
         overlaps = [
             (
@@ -378,13 +378,13 @@ def _match_rulings(
 def _previous_speaker(old_row: Row | None, row: Row) -> str:
     """The speaker that a file names, if the row now names another."""
     is_same = old_row is None or old_row.speaker == row.speaker
-    return "" if is_same or old_row is None else decided.names_in(old_row.speaker)
+    return "" if is_same or old_row is None else decided.unescape_names(old_row.speaker)
 
 
 def _build_rows(
     old_rows: Sequence[Row | None],
-    quotations: Sequence[Quoted],
-    rulings: Sequence[Said | None],
+    quotations: Sequence[NarrationQuote],
+    rulings: Sequence[AttributedQuotation | None],
     characters_by_name: Mapping[str, Character],
     roles: Roles,
 ) -> list[Row]:
@@ -395,7 +395,7 @@ def _build_rows(
         if old_row is not None and _is_row_kept(old_row, new_row, characters_by_name, roles):
             rows.append(old_row)
         elif (
-            new_row.goes_on and rows and rows[-1].is_yours and (old_row is None or old_row.goes_on)
+            new_row.goes_on and rows and rows[-1].is_manual and (old_row is None or old_row.goes_on)
         ):
             rows.append(replace(new_row, speaker=rows[-1].speaker))
         else:
@@ -403,15 +403,15 @@ def _build_rows(
     return rows
 
 
-def _build_row(quotation: Quoted, ruling: Said | None) -> Row:
+def _build_row(quotation: NarrationQuote, ruling: AttributedQuotation | None) -> Row:
     """The row that the rules or a model give a quotation."""
-    words = decided.shortened(quotation.text)
+    words = decided.shorten_words(quotation.text)
     if ruling is None:
         return Row(UNKNOWN, "rule", words, "none", 0.0)
     decider, ruling_name = (
         ("model", ruling.by[len(MODEL) :]) if ruling.by.startswith(MODEL) else ("rule", ruling.by)
     )
-    speaker = UNKNOWN if ruling.speaker is None else decided.column([ruling.speaker])
+    speaker = UNKNOWN if ruling.speaker is None else decided.format_names([ruling.speaker])
     if ruling.speaker is None and (ruling.by == NO_SPEECH or decider == "model"):
         speaker = NOBODY
     ruling_name = re.sub(r"\s+", "-", ruling.by.removeprefix(MODEL)) or "none"
@@ -435,8 +435,8 @@ def _named_characters(
     row: Row, characters_by_name: Mapping[str, Character], roles: Roles
 ) -> tuple[str, ...]:
     """The speakers of the project, or the discovered character, that a row names."""
-    name = decided.names_in(row.speaker)
-    return roles.named(name) or ((name,) if name in characters_by_name else ())
+    name = decided.unescape_names(row.speaker)
+    return roles.find_speakers(name) or ((name,) if name in characters_by_name else ())
 
 
 def _main_speaker(
@@ -456,17 +456,17 @@ def _main_speaker(
 
 
 def _find_unknown_names(
-    file: Decided, characters_by_name: Mapping[str, Character], roles: Roles
+    file: SpeakerFile, characters_by_name: Mapping[str, Character], roles: Roles
 ) -> Iterator[Problem]:
     """Yields a problem for each name in a person's rows that nobody in the cast has."""
     line_numbers_by_name: dict[str, list[int]] = {}
     for row in file.rows:
         if (
-            row.is_yours
+            row.is_manual
             and row.speaker not in (NOBODY, UNKNOWN)
             and not _named_characters(row, characters_by_name, roles)
         ):
-            line_numbers_by_name.setdefault(decided.names_in(row.speaker), []).append(row.number)
+            line_numbers_by_name.setdefault(decided.unescape_names(row.speaker), []).append(row.number)
     for name, line_numbers in line_numbers_by_name.items():
         more_note = f" (and {len(line_numbers) - 1} more)" if len(line_numbers) > 1 else ""
         message = f"“{name}”{more_note} is not in the cast; if it is somebody's old name, keep it: "
@@ -475,11 +475,11 @@ def _find_unknown_names(
         )
 
 
-def _find_unmatched_rows(file: Decided, quoted_texts: Sequence[str]) -> Iterator[Problem]:
+def _find_unmatched_rows(file: SpeakerFile, quoted_texts: Sequence[str]) -> Iterator[Problem]:
     """Yields a problem for each row of a person that matches no quotation."""
     for row_index in sorted(set(range(len(file.rows))) - set(file.matched(quoted_texts))):
         row = file.rows[row_index]
-        if row.is_yours:
+        if row.is_manual:
             yield Problem(file.path, row.number or None, f"{row.words} {LOST}")
 
 
@@ -526,7 +526,7 @@ def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Propos
     name in the cast, or NOBODY or UNKNOWN.
     """
     is_name = speaker not in (NOBODY, UNKNOWN)
-    speaker_column = decided.column([speaker]) if is_name else speaker
+    speaker_column = decided.format_names([speaker]) if is_name else speaker
     piece_numbers = {id(quote): piece_number for piece_number, quote in enumerate(group)}
     quotes = list(proposal.quotes)
     for index, quote in enumerate(quotes):
@@ -543,7 +543,7 @@ def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Propos
     answered_indices = [
         index for index, quote in enumerate(chapter_quotes) if id(quote.quoted) in answered_ids
     ]
-    file = decided.answered(
+    file = decided.apply_answers(
         decided.read(proposal.files[number].path), quoted_texts, rows, answered_indices
     )
     return replace(proposal, quotes=tuple(quotes), files={**proposal.files, number: file})

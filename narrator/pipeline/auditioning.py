@@ -52,7 +52,7 @@ class Auditioning:
         """Write the sound and return a summary for people. Raises UserError, StorageError."""
         speech, faults = self.audition.heard()
         rate = self.audition.engine.sample_rate
-        files.write(self.path, audio.wav(speech.samples, rate))
+        files.write(self.path, audio.encode_wav(speech.samples, rate))
         _forget_oldest(self.path.parent)
         return {
             "name": self.path.stem,

@@ -227,7 +227,7 @@ def plan(
     """
     project = manuscript.project
     engines = {name: engines.get(name, engine) for name in manuscript.cast}
-    shapes = demands.shapes(project, manuscript.spoken)
+    shapes = demands.expected_shapes(project, manuscript.spoken)
     demands.check_output(project, _highest_sample_rate(engines, manuscript), shapes)
     if problems := _find_engine_problems(manuscript, engines):
         raise ManifestError([_locate_in_manifest(project, problem) for problem in problems])

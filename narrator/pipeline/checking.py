@@ -60,7 +60,7 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
         tell(str(gap))
     for silent_part in without_sound(manuscript, draft=False):
         tell(str(silent_part))
-    shapes = demands.shapes(project, manuscript.spoken)
+    shapes = demands.expected_shapes(project, manuscript.spoken)
     for unsupported in (*not_asked(manuscript, draft=False), *unheard(manuscript)):
         tell(str(unsupported))
     sample_rate = _expected_sample_rate(manuscript)
@@ -187,7 +187,7 @@ def without_sound(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
         message += "{written|spoken} says what to say instead"
         if text[1:-1] in utterance.spoken.pronunciations.values():
             message = f"{_ipa_error(text, utterance.language)}: the word is read as it is written"
-        line_number = piece.line.number_at(piece.start + max(0, piece.text.find(text)))
+        line_number = piece.line.source_line_at(piece.start + max(0, piece.text.find(text)))
         yield Problem(piece.line.path, line_number, message)
 
 
@@ -379,6 +379,6 @@ def stereo_cost(manuscript: Manuscript, sample_rate: int) -> str | None:
     Raises ManifestError, StorageError.
     """
     project = manuscript.project
-    channels = layout.channels_of(project, [utterance.chunk for utterance in manuscript.spoken])
-    seconds = demands.seconds_of(project, demands.shapes(project, manuscript.spoken))
+    channels = layout.book_channels(project, [utterance.chunk for utterance in manuscript.spoken])
+    seconds = demands.expected_book_seconds(project, demands.expected_shapes(project, manuscript.spoken))
     return demands.stereo_cost(project, sample_rate, channels, seconds)

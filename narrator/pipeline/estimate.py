@@ -90,10 +90,10 @@ def estimate(
     )
     project = book.project
     chapters = book.selection.chapters
-    shapes = demands.shapes(project, book.manuscript.spoken)
+    shapes = demands.expected_shapes(project, book.manuscript.spoken)
     shapes = [shape for shape in shapes if not chapters or shape.number in chapters]
-    total_seconds = demands.seconds_of(project, shapes)
-    channels = layout.channels_of(project, [step.chunk for step in book.steps])
+    total_seconds = demands.expected_book_seconds(project, shapes)
+    channels = layout.book_channels(project, [step.chunk for step in book.steps])
     finished_bytes = total_seconds * demands.bytes_per_second(project, book.sample_rate, channels)
     longest_chapters = sorted((shape.speech for shape in shapes), reverse=True)[: encode.WORKERS]
     raw_bytes = (

@@ -26,13 +26,13 @@ from narrator.project.project import Project
 from narrator.project.schema import Pauses
 from narrator.speech.plan import SILENT, CutChapter, Utterance, divided, utterances
 from narrator.text import labels, script
-from narrator.text.kept import Kept
-from narrator.text.lines import Chapter, Foreign, LeftOut
+from narrator.text.kept import MemoCache
+from narrator.text.lines import Chapter, Foreign, OmittedText
 from narrator.text.normalize import Lexicon
-from narrator.text.patterns import Slow
+from narrator.text.patterns import SlowPattern
 from narrator.text.sentences import primary
 from narrator.text.slips import Slip
-from narrator.text.tongues import called, strange
+from narrator.text.tongues import alphabet_name, find_foreign_letters
 
 LARGEST_TEXT = 64_000_000
 """Largest chapter file in bytes; the longest novels have 20 MB."""
@@ -52,8 +52,8 @@ class Manuscript:
 class Readings:
     """Caches of what was read of a project, for callers that read it again after each edit."""
 
-    scripts: Kept[Chapter] = field(default_factory=Kept)
-    spoken: Kept[CutChapter] = field(default_factory=Kept)
+    scripts: MemoCache[Chapter] = field(default_factory=MemoCache)
+    spoken: MemoCache[CutChapter] = field(default_factory=MemoCache)
 
 
 def paragraphs(project: Project) -> tuple[Chapter, ...]:
@@ -62,14 +62,14 @@ def paragraphs(project: Project) -> tuple[Chapter, ...]:
     They are not yet split by speaker within a paragraph. Raises ScriptError with all problems at
     once.
     """
-    chapters, problems = _read_chapters(project, roles_of(project), Kept())
+    chapters, problems = _read_chapters(project, roles_of(project), MemoCache())
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
     return tuple(chapters)
 
 
 def _read_chapters(
-    project: Project, roles: labels.Roles, memo: Kept[Chapter]
+    project: Project, roles: labels.Roles, memo: MemoCache[Chapter]
 ) -> tuple[list[Chapter], list[Problem]]:
     """The chapters that can be read, and the problems of the others."""
     chapters: list[Chapter] = []
@@ -100,7 +100,7 @@ def read(path: Path, before: Readings | None = None) -> Manuscript:
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
     chapters = speakers.parted(project, chapters, roles)
-    chapters = [music.obeyed(project, chapter) for chapter in chapters]
+    chapters = [music.drop_unplayable_marks(project, chapter) for chapter in chapters]
     try:
         has_line_pause = (
             project.manifest.pauses.line != Pauses().line
@@ -109,7 +109,7 @@ def read(path: Path, before: Readings | None = None) -> Manuscript:
         spoken, complete_chapters = utterances(
             chapters, lexicon=lexicon, apart=has_line_pause, kept=before.spoken
         )
-    except Slow as error:
+    except SlowPattern as error:
         raise ManifestError(_describe_slow_pattern(project, error)) from None
     spoken_chapters = {utterance.chapter for utterance in spoken}
     problems = [
@@ -138,8 +138,8 @@ def roles_of(project: Project) -> labels.Roles:
         *own_labels,
         *((alias, name) for name, speaker in speaker_entries for alias in speaker.aliases),
     ):
-        names_by_label.setdefault(labels.folded(label), name)
-        spellings.setdefault(labels.folded(label), label)
+        names_by_label.setdefault(labels.fold_label(label), name)
+        spellings.setdefault(labels.fold_label(label), label)
     languages = {name: speaker.language for name, speaker in speaker_entries if speaker.language}
     return labels.Roles(
         names_by_label, project.narrator, languages, _declared_languages(project), spellings
@@ -158,7 +158,7 @@ def paragraphs_of(
     roles: labels.Roles,
     text: str | None = None,
     *,
-    memo: Kept[Chapter] | None = None,
+    memo: MemoCache[Chapter] | None = None,
 ) -> Chapter:
     """One chapter of `paragraphs`, or that chapter with another text in its file.
 
@@ -175,7 +175,7 @@ def paragraphs_of(
                 if text is None
                 else text.encode(errors="surrogateescape")
             )
-            text = script.decode(content, path)
+            text = script.decode_chapter(content, path)
         except files.TooLarge:
             raise ScriptError(
                 Problem(path, None, "larger than 64 MB, which no chapter is")
@@ -191,7 +191,7 @@ def paragraphs_of(
             roles=roles,
             speaker=settings.speaker,
         )
-        memo = Kept() if memo is None else memo
+        memo = MemoCache() if memo is None else memo
         return memo.get((text, path, settings.title, language, settings.speaker), read_chapter)
     lines: list[tuple[int, str | tuple[str, str]]] = []
     for i, line in enumerate(settings.lines or ()):
@@ -220,7 +220,7 @@ def lexicon_of(project: Project) -> tuple[Lexicon, list[Problem]]:
     return lexicon, problems
 
 
-def _describe_slow_pattern(project: Project, error: Slow) -> Problem:
+def _describe_slow_pattern(project: Project, error: SlowPattern) -> Problem:
     """The problem of a lexicon pattern that takes too long."""
     patterns = [entry.pattern for entry in project.lexicon]
     loc = ("lexicon", patterns.index(error.pattern)) if error.pattern in patterns else ("lexicon",)
@@ -319,11 +319,11 @@ _WITHOUT_SOUND = "without a sound in the engine"
 
 def unspoken(manuscript: Manuscript) -> list[Problem]:
     """The text that `spoken_by` has left out, one problem for each language."""
-    left_out_by_reason: dict[str, list[LeftOut]] = {}
+    left_out_by_reason: dict[str, list[OmittedText]] = {}
     for left_out_text in dict.fromkeys(
         left_out_text for chapter in manuscript.chapters for left_out_text in chapter.left_out
     ):
-        if left_out_text.of_line and left_out_text.reason != SILENT:
+        if left_out_text.is_in_line and left_out_text.reason != SILENT:
             left_out_by_reason.setdefault(left_out_text.reason, []).append(left_out_text)
     main = main_language(manuscript)
     return [
@@ -337,12 +337,12 @@ def unspoken(manuscript: Manuscript) -> list[Problem]:
     ]
 
 
-def _advise_speaking(left_out: LeftOut, main: str) -> str:
+def _advise_speaking(left_out: OmittedText, main: str) -> str:
     """Advice on how to have a text spoken: as other words, or, if it uses the letters of the book's
     main language, in that one."""
     if left_out.reason.startswith(_WITHOUT_SOUND):
         return "; {written|spoken} says what to say instead"
-    foreign_text = strange(left_out.text, main)
+    foreign_text = find_foreign_letters(left_out.text, main)
     if foreign_text and foreign_text.mostly:
         return ""
     return f"; to have it read as “{main}”, write [language: {main}] before it"
@@ -365,14 +365,14 @@ def oddities(manuscript: Manuscript, spelled_alphabets: Collection[str]) -> Iter
         foreign_text for chapter in manuscript.chapters for foreign_text in chapter.foreign
     ):
         foreign_by_kind.setdefault(
-            (foreign_text.alphabet, foreign_text.around, foreign_text.said_in), []
+            (foreign_text.alphabet, foreign_text.surrounding_language, foreign_text.spoken_language), []
         ).append(foreign_text)
     for (alphabet, around, said_in), foreign_texts in foreign_by_kind.items():
         first, more_lines = (
             foreign_texts[0],
             _count_more_lines(sum(foreign_text.count for foreign_text in foreign_texts) - 1),
         )
-        message = f"“{quoted(first.sample, 30)}” is in {called(alphabet)}{more_lines}"
+        message = f"“{quoted(first.sample, 30)}” is in {alphabet_name(alphabet)}{more_lines}"
         if said_in is not None:
             message += f", and is said in “{said_in}”, not in “{around}”: "
             message += (
@@ -464,11 +464,11 @@ def source_and_left_out(manuscript: Manuscript) -> dict[str, int]:
         candidate
         for chapter in manuscript.chapters
         for candidate in chapter.left_out
-        if not candidate.in_part
+        if not candidate.is_partial
     ]
     left_out_count = sum(characters(left_out_text.text) for left_out_text in left_out_texts)
     counted_in_lines = sum(
-        characters(left_out_text.text) for left_out_text in left_out_texts if left_out_text.of_line
+        characters(left_out_text.text) for left_out_text in left_out_texts if left_out_text.is_in_line
     )
     line_count = sum(characters(line.text) for line in lines if not line.with_before)
     return {

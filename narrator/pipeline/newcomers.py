@@ -21,7 +21,7 @@ from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.rewriting import UnsupportedLayout, inserted
 from narrator.text import decided
-from narrator.text.labels import folded
+from narrator.text.labels import fold_label
 from narrator.text.speakers import Character
 
 MAX_VOICES = 12
@@ -114,8 +114,8 @@ def cast_edit(project: Project) -> Edit | None:
         changes.append(FileChange(project.path, old_text, new_text))
         proposal = propose(extended_project)
     for number, file in proposal.files.items():
-        if file.rows or file.exists or file.broken:
-            new_text = decided.written(file, proposal.text_of(number)).decode()
+        if file.rows or file.exists or file.is_unreadable:
+            new_text = decided.format_file(file, proposal.text_of(number)).decode()
             changes.append(FileChange(file.path, exact(file.path), new_text))
     changes = [change for change in changes if change.before != change.after]
     count = sum(not quote.row.goes_on for quote in proposal.quotes)
@@ -157,7 +157,7 @@ def _build_insertions(proposal: Proposal) -> Iterator[Insertion]:
         entries["narrator"] = {}
     entries |= _build_own_voice_entries(new_characters[:own_voice_count])
     folded_names = {
-        folded(name) for name in (*manifest.cast, *(character.name for character in new_characters))
+        fold_label(name) for name in (*manifest.cast, *(character.name for character in new_characters))
     }
     for name, pronoun, aliases_by_character in _assign_shared_voices(
         proposal, new_characters[own_voice_count:]
@@ -267,23 +267,23 @@ def _build_shared_voice_entry(
 
 def _find_free_name(name: str, folded_names: Collection[str]) -> str:
     """The name, with "other" in front until it is not taken."""
-    while folded(name) in folded_names:
+    while fold_label(name) in folded_names:
         name = f"other {name}"
     return name
 
 
 def newcomers(proposal: Proposal) -> list[Character]:
     """The characters that the manifest lacks and can have, those with most lines first."""
-    folded_names = {folded(name) for name in (*proposal.project.speakers, "narrator")}
+    folded_names = {fold_label(name) for name in (*proposal.project.speakers, "narrator")}
     declared_characters = set(characters(proposal.project))
     new_characters: list[Character] = []
     for character in sorted(proposal.characters, key=lambda c: -proposal.lines[c.name]):
         if (
             character not in declared_characters
             and load.is_label(character.name)
-            and folded(character.name) not in folded_names
+            and fold_label(character.name) not in folded_names
         ):
-            folded_names.add(folded(character.name))
+            folded_names.add(fold_label(character.name))
             new_characters.append(character)
     return new_characters
 

@@ -27,7 +27,7 @@ from narrator.pipeline import places, proofnotes
 from narrator.pipeline.bookplan import BookPlan, find_step
 from narrator.pipeline.places import Passage
 from narrator.project.project import Project
-from narrator.sound.clock import fine_clock
+from narrator.sound.clock import format_fine_clock
 from narrator.text.markup import squeeze
 
 _MAX_BYTES = 16_000_000
@@ -152,7 +152,7 @@ def _place_row(row: Pickup, passage: Passage) -> Pickup:
     return replace(
         row,
         chapter=str(passage.chapter + 1),
-        time="" if passage.start is None else fine_clock(passage.start),
+        time="" if passage.start is None else format_fine_clock(passage.start),
         chunk=passage.chunk,
         speaker=passage.speaker,
         source=passage.source,

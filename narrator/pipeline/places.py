@@ -13,11 +13,11 @@ from itertools import takewhile
 from pathlib import Path
 
 from narrator.delivery import products
-from narrator.delivery.folders import SOUNDS, Folders
+from narrator.delivery.folders import SOUND_SUFFIXES, Folders
 from narrator.errors import UsageError
 from narrator.pipeline.bookplan import BookPlan
-from narrator.sound.assemble import Cue, Timeline
-from narrator.sound.clock import clock
+from narrator.sound.assemble import TimelineItem, Timeline
+from narrator.sound.clock import format_clock
 from narrator.speech.plan import Step
 
 
@@ -147,9 +147,9 @@ class HeardChapter:
         """
         timeline = self.timeline
         if seconds > timeline.seconds:
-            length = clock(timeline.seconds)
+            length = format_clock(timeline.seconds)
             raise UsageError(
-                f"chapter {self.chapter + 1} lasts {length}, and has no {clock(seconds)}"
+                f"chapter {self.chapter + 1} lasts {length}, and has no {format_clock(seconds)}"
             )
         sample = seconds * timeline.sample_rate
         started_count = bisect_right(self.starts, sample)
@@ -167,14 +167,14 @@ class HeardChapter:
             for word in [_find_word(cue, sample)]
         ]
 
-    def _describe_cue(self, cue: Cue, *, is_pause: bool) -> HeardAt:
+    def _describe_cue(self, cue: TimelineItem, *, is_pause: bool) -> HeardAt:
         names = self.ids.get(cue.key, [])
         name = cue.chunk if cue.chunk in names or not names else names[0]
         passage = _passage_of_cue(self.chapter, cue, self.timeline.sample_rate, name)
         return HeardAt(passage, is_current=bool(names), is_pause=is_pause)
 
 
-def _find_word(cue: Cue, sample: float) -> str:
+def _find_word(cue: TimelineItem, sample: float) -> str:
     """The word at a sample of a cue, or the last one before it; "" if no word was timed."""
     timed_count = bisect_right(cue.words, sample, key=lambda word: word[2])
     if not timed_count:
@@ -183,7 +183,7 @@ def _find_word(cue: Cue, sample: float) -> str:
     return cue.text[first:last].strip(".,;:!?…“”‘’\"'()[]—–- ") or cue.text[first:last]
 
 
-def _find_unison_cues(cues: Sequence[Cue], index: int) -> Iterator[Cue]:
+def _find_unison_cues(cues: Sequence[TimelineItem], index: int) -> Iterator[TimelineItem]:
     """Yields a cue and those in unison with it."""
     while index and cues[index].with_before:
         index -= 1
@@ -191,7 +191,7 @@ def _find_unison_cues(cues: Sequence[Cue], index: int) -> Iterator[Cue]:
     yield from takewhile(lambda cue: cue.with_before, cues[index + 1 :])
 
 
-def _passage_of_cue(chapter: int, cue: Cue, rate: int, name: str) -> Passage:
+def _passage_of_cue(chapter: int, cue: TimelineItem, rate: int, name: str) -> Passage:
     return Passage(
         chunk=name,
         chapter=chapter,
@@ -211,7 +211,7 @@ def in_book(book: BookPlan, seconds: float) -> tuple[Path, int, float]:
     """
     for path, chapters, starts, length in _find_joined_files(book):
         if seconds > length:
-            raise UsageError(f"{path.name} lasts {clock(length)}, and has no {clock(seconds)}")
+            raise UsageError(f"{path.name} lasts {format_clock(length)}, and has no {format_clock(seconds)}")
         index = max(0, bisect_right(starts, seconds) - 1)
         return path, chapters[index], max(0.0, seconds - starts[index])
     raise UsageError(
@@ -226,11 +226,11 @@ def _find_joined_files(
 
     Each with its chapters, the second at which each begins, and its length in seconds.
     """
-    products_by_name = products.made_of(book.project)
+    products_by_name = products.load_records(book.project)
     for _, name in sorted((-len(entry.chapters), name) for name, entry in products_by_name.items()):
         entry, path = products_by_name[name], book.project.build / name
         starts, length = entry.facts.get("starts", ()), entry.facts.get("seconds")
-        is_sound = path.suffix.casefold() in SOUNDS and path.is_relative_to(book.folders.finished)
+        is_sound = path.suffix.casefold() in SOUND_SUFFIXES and path.is_relative_to(book.folders.finished)
         if not (is_sound and path.is_file() and isinstance(length, int | float)):
             continue
         if len(entry.chapters) == len(starts) > 1:

@@ -83,7 +83,7 @@ def answer(proposal: Proposal, question: str, speaker: str) -> tuple[Proposal, E
     StorageError if the file cannot be read.
     """
     group = _Background(proposal).group(question)
-    if speaker not in (NOBODY, UNKNOWN) and not roles_of(proposal.project).named(speaker):
+    if speaker not in (NOBODY, UNKNOWN) and not roles_of(proposal.project).find_speakers(speaker):
         raise UsageError(
             f"“{quoted(speaker)}” is not in {proposal.project.path.name}: `narrator cast --write` "
             "puts those there that were found"
@@ -92,9 +92,9 @@ def answer(proposal: Proposal, question: str, speaker: str) -> tuple[Proposal, E
     path = proposal.files[number].path
     old_text = exact(path)
     proposal = answered(proposal, group, speaker)
-    if proposal.files[number].broken:
+    if proposal.files[number].is_unreadable:
         raise StorageError(f"{path}: cannot be read, and is not replaced; mend or remove it")
-    new_text = decided.written(proposal.files[number], proposal.text_of(number)).decode()
+    new_text = decided.format_file(proposal.files[number], proposal.text_of(number)).decode()
     phrases = {NOBODY: "the narrator says", UNKNOWN: "nobody knows who says"}
     phrase = phrases.get(speaker, f"{speaker} says")
     summary = f"chapter {number + 1}: {phrase} “{shown(group[0].quoted.text)}”"

@@ -399,12 +399,12 @@ def _as_spoken(written_text: str, path: Path, language: str) -> str:
 
 def _recording_seconds(path: Path) -> float:
     """The length of a recording in seconds."""
-    with media.in_words(path), media.sound(path) as container:
+    with media.as_user_errors(path), media.open_sound(path) as container:
         return (container.duration or 0) / 1_000_000
 
 
 def _windows(path: Path) -> Iterator[SoundWindow]:
     """Yields the windows of a recording."""
-    with media.in_words(path), media.sound(path) as container:
+    with media.as_user_errors(path), media.open_sound(path) as container:
         rate = container.streams.audio[0].rate
-        yield from windows(audio.resampled(audio.decoded(container), rate, RATE), RATE)
+        yield from windows(audio.resample_stream(audio.decode_frames(container), rate, RATE), RATE)

@@ -83,7 +83,7 @@ def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path)
         path = folder / f"{step.id} try {chunk_try.number}.wav"
         with files.storage(path):
             folder.mkdir(parents=True, exist_ok=True)
-            files.write(path, audio.wav(samples, rate))
+            files.write(path, audio.encode_wav(samples, rate))
         paths.append(path)
     return paths
 

@@ -174,7 +174,7 @@ def _prepare(project: Project, observer: Observer) -> None:
     references.sweep(project)
     if project.manifest.music:
         observer.starting("measuring the music")
-        music.tunes(project, partial(observer.exporting, "measure music"))
+        music.measure_tunes(project, partial(observer.exporting, "measure music"))
 
 
 def _save_plan_record(book: BookPlan) -> None:
@@ -197,7 +197,7 @@ def _save_report(report: Report) -> None:
     report_summary = summary(report)
     report_json = json.dumps(report_summary, ensure_ascii=False)
     files.write(
-        products.own(report.plan.project, "report"), report_json.encode(errors="surrogatepass")
+        products.state_file(report.plan.project, "report"), report_json.encode(errors="surrogatepass")
     )
     for row in report_summary["doubtful"]:
         log.warning("doubtful %s %s: %s", row["chunk"], row["source"], "; ".join(row["faults"]))
@@ -229,7 +229,7 @@ def _deliver(report: Report, observer: Observer, cancel: Event) -> None:
     selected_chapters, missing_steps, output_manifest = (
         book.selection.chapters,
         book.missing,
-        products.shelf_of(book),
+        products.open_output_manifest(book),
     )
     spoken_chapters, incomplete_chapters = (
         layout.spoken_chapters(book),
@@ -244,7 +244,7 @@ def _deliver(report: Report, observer: Observer, cancel: Event) -> None:
     # chapters that listeners already have are delivered again with their current takes; a complete
     # book is delivered in full, whichever part of it was requested
     delivered_before = (
-        products.delivered(book.project, output_manifest) & spoken_chapters
+        products.delivered_chapters(book.project, output_manifest) & spoken_chapters
         if missing_steps
         else spoken_chapters
     )

@@ -12,11 +12,11 @@ from narrator.characters import quoted
 from narrator.errors import Problem
 from narrator.project.project import Project
 from narrator.text import decided, stretches
-from narrator.text.decided import Decided
+from narrator.text.decided import SpeakerFile
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter
 from narrator.text.slips import Slip
-from narrator.text.stretches import Quoted
+from narrator.text.stretches import NarrationQuote
 
 _ADVICE = "`narrator cast` decides who says it, or you do in the file of speakers"
 NO_FILE = f"is the narrator's, for its chapter has no file of speakers: {_ADVICE}"
@@ -42,22 +42,22 @@ def parted(project: Project, chapters: Sequence[Chapter], roles: Roles) -> list[
     for number, (chapter, file) in enumerate(zip(chapters, speaker_files, strict=True)):
         if number == 0 and orphan_problems:
             chapter = replace(chapter, warnings=(*chapter.warnings, *orphan_problems))
-        speakers_by_quotation: dict[Quoted, Sequence[str]] = {}
+        speakers_by_quotation: dict[NarrationQuote, Sequence[str]] = {}
         slips: list[Slip] = []
         if file is not None and has_files:
-            speakers_by_quotation = _find_speakers(stretches.quoted(chapter), file, roles, slips)
+            speakers_by_quotation = _find_speakers(stretches.find_quotes(chapter), file, roles, slips)
             chapter = replace(chapter, warnings=(*chapter.warnings, *file.problems))
-        split_chapter = stretches.parted(chapter, speakers_by_quotation, roles, tags)
+        split_chapter = stretches.split_lines(chapter, speakers_by_quotation, roles, tags)
         split_chapters.append(
             replace(split_chapter, slips=(*split_chapter.slips, *slips)) if slips else split_chapter
         )
     return split_chapters
 
 
-def _read_speaker_file(project: Project, number: int) -> Decided | None:
+def _read_speaker_file(project: Project, number: int) -> SpeakerFile | None:
     """The file of speakers of a chapter; None if its text has no file of its own."""
     name = project.chapters[number].file
-    return None if name is None else decided.read(decided.place_of(project.root / name))
+    return None if name is None else decided.read(decided.speaker_file_path(project.root / name))
 
 
 def orphans(project: Project) -> list[Problem]:
@@ -75,28 +75,28 @@ def orphans(project: Project) -> list[Problem]:
 
 
 def _find_speakers(
-    quotations: Sequence[Quoted], file: Decided, roles: Roles, slips: list[Slip]
-) -> dict[Quoted, Sequence[str]]:
+    quotations: Sequence[NarrationQuote], file: SpeakerFile, roles: Roles, slips: list[Slip]
+) -> dict[NarrationQuote, Sequence[str]]:
     """The speakers of a chapter's quotations; oddities are appended to `slips`."""
-    speakers_by_quotation: dict[Quoted, Sequence[str]] = {}
+    speakers_by_quotation: dict[NarrationQuote, Sequence[str]] = {}
     row_indices = file.matched([quotation.text for quotation in quotations])
     for quotation, row_index in zip(quotations, row_indices, strict=True):
         row = None if row_index is None else file.rows[row_index]
         if row is not None and row.speaker not in (decided.NOBODY, decided.UNKNOWN):
-            name = decided.names_in(row.speaker)
-            speakers_by_quotation[quotation] = roles.named(name)
+            name = decided.unescape_names(row.speaker)
+            speakers_by_quotation[quotation] = roles.find_speakers(name)
             if not speakers_by_quotation[quotation]:
                 slips.append(
                     Slip(name, _describe_unknown_speaker(name, roles), file.path, row.number)
                 )
-        elif not file.broken and (row is None or row.speaker == decided.UNKNOWN):
+        elif not file.is_unreadable and (row is None or row.speaker == decided.UNKNOWN):
             missing = NO_ROW if file.exists else NO_FILE
-            number = quotation.line.number_at(quotation.start)
-            words = _strip_quotation_marks(decided.shortened(quotation.text))
+            number = quotation.line.source_line_at(quotation.start)
+            words = _strip_quotation_marks(decided.shorten_words(quotation.text))
             slips.append(Slip(words, UNDECIDED if row else missing, quotation.line.path, number))
     for row_index in sorted(set(range(len(file.rows))) - set(row_indices)):
         row = file.rows[row_index]
-        if row.is_yours:
+        if row.is_manual:
             slips.append(Slip(_strip_quotation_marks(row.words), LOST, file.path, row.number))
     return speakers_by_quotation
 
@@ -108,7 +108,7 @@ def _strip_quotation_marks(words: str) -> str:
 
 def _describe_unknown_speaker(name: str, roles: Roles) -> str:
     """The message for a row whose speaker is not in the cast."""
-    nearest_name = roles.meant(name)
+    nearest_name = roles.nearest_label(name)
     advice = (
         f"did you mean “{nearest_name}”?" if nearest_name else f"declare “{name}” under `speakers`"
     )

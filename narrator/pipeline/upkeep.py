@@ -118,4 +118,4 @@ def collect(project: Project) -> tuple[int, int, int]:
     with session.locked(project):
         unused = [key for key, _ in unreferenced(project)]
         store = Store.open(project.takes, writing=True)
-        return len(unused), store.remove(unused), shelf.clear(project.build)
+        return len(unused), store.remove(unused), shelf.delete_superseded(project.build)

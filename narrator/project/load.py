@@ -28,7 +28,7 @@ from narrator.project.profiles import Profile
 from narrator.project.project import Project, credits
 from narrator.project.schema import Manifest, Sample, SpeechSettings
 from narrator.project.yaml import read_yaml
-from narrator.text.decided import place_of
+from narrator.text.decided import speaker_file_path
 
 
 def load(path: Path, text: str | None = None) -> Project:
@@ -320,7 +320,7 @@ class _CrossChecks:
         """Check the chapters and the lexicon."""
         for index, chapter in enumerate(self.manifest.chapters):
             if self._exists(chapter.file, "chapters", index, "file"):
-                self._is_allowed(str(place_of(Path(chapter.file or ""))), "chapters", index, "file")
+                self._is_allowed(str(speaker_file_path(Path(chapter.file or ""))), "chapters", index, "file")
             self._require_speaker(chapter.speaker, "chapters", index, "speaker")
         self._note_duplicates()
         self._note_shared_rows()
@@ -363,7 +363,7 @@ class _CrossChecks:
         first_texts: dict[Path, Path] = {}
         for index, chapter in enumerate(self.manifest.chapters):
             text = Path(os.path.normpath(chapter.file or ""))
-            speaker_file = place_of(text)
+            speaker_file = speaker_file_path(text)
             if chapter.file and (first_text := first_texts.setdefault(speaker_file, text)) != text:
                 both_names = f"'{quoted(str(first_text))}' and '{quoted(str(text))}'"
                 rows_file = quoted(str(speaker_file))

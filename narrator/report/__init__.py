@@ -30,7 +30,7 @@ from narrator.report.facts import MARK, ProjectFacts, gather
 from narrator.report.sound import ChapterSound, CurveCache
 from narrator.sound.probe import FileFigures
 
-__all__ = ["MARK", "PageObserver", "ProjectFacts", "gather", "path_of", "write"]
+__all__ = ["MARK", "PageObserver", "ProjectFacts", "gather", "page_path", "write"]
 
 
 class PageObserver(Protocol):
@@ -39,7 +39,7 @@ class PageObserver(Protocol):
     def __call__(self, what: str, share: float) -> None: ...
 
 
-def path_of(book: BookPlan) -> Path:
+def page_path(book: BookPlan) -> Path:
     """Returns the path of a project's page: build/report.html; drafts and manifests by another name
     than book.yaml have their own beside it."""
     return book.project.build / f"{_file_name(book, 'report')}.html"
@@ -51,7 +51,7 @@ def _file_name(book: BookPlan, prefix: str) -> str:
     return f"{prefix}{stem}{'' if book.folders.kind == 'book' else f'-{book.folders.kind}'}"
 
 
-def require(*packages: str) -> None:
+def require_packages(*packages: str) -> None:
     """Raises EnvironmentFailed for missing packages of the extra."""
     if missing := [name for name in packages if find_spec(name) is None]:
         raise EnvironmentFailed(
@@ -73,7 +73,7 @@ def write(
     done), then ("read chapters", …), then ("draw", …). Raises EnvironmentFailed without the extra,
     StorageError.
     """
-    require("matplotlib", "jinja2")
+    require_packages("matplotlib", "jinja2")
     from narrator.report import page
 
     facts = gather(book, now)

@@ -29,7 +29,7 @@ from narrator.sound.loudness import Target
 from narrator.speech.checks import at_edge
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
-from narrator.text.chunks import together
+from narrator.text.chunks import group_unison
 
 MARK = '<meta name="generator" content="narrator">'
 """Mark of every page: only a page with it is overwritten."""
@@ -350,8 +350,8 @@ SOUND_ENDINGS = (".mp3", ".m4a", ".m4b", ".opus", ".flac", ".wav")
 def _files(book: BookPlan) -> Iterator[File]:
     project = book.project
     profiles = {profile.name: profile for profile in project.deliveries}
-    made_files = products.made_of(project)
-    for path, note in products.listed(book):
+    made_files = products.load_records(project)
+    for path, note in products.list_sound_files(book):
         name = path.relative_to(book.folders.finished)
         is_sound = path.suffix.casefold() in SOUND_ENDINGS
         chapters = made_files.get(products.in_build(project, path), MadeFile()).chapters
@@ -547,7 +547,7 @@ def _uneven_unisons(
     book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
 ) -> Iterator[Apart]:
     """Yields complete unisons that do not end together."""
-    for steps in together(book.steps):
+    for steps in group_unison(book.steps):
         if len(steps) > 1 and all(step.key in records for step in steps):
             seconds_by_speaker = {
                 unison_step.chunk.speaker: records[unison_step.key].seconds / unison_step.stretch

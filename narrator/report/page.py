@@ -27,7 +27,7 @@ from narrator.pipeline.places import Passage
 from narrator.report import plots
 from narrator.report.facts import MARK, ChapterFacts, File, Pause, ProjectFacts
 from narrator.report.sound import ChapterSound, Curve, CurveCache
-from narrator.sound.clock import clock
+from narrator.sound.clock import format_clock
 from narrator.sound.probe import FileFigures
 
 
@@ -105,7 +105,7 @@ def _templates() -> Environment:
     """Returns the template environment with the filters of this page."""
     environment = templates.environment("narrator.report")
     environment.filters |= {
-        "clock": clock,
+        "clock": format_clock,
         "counted": _count_noun,
         "dated": _format_date,
         "grouped": _format_number,

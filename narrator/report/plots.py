@@ -22,7 +22,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from numpy.typing import NDArray
 
 from narrator.report.sound import QUIETEST, Curve, mel
-from narrator.sound.clock import clock
+from narrator.sound.clock import format_clock
 
 DRAWING = 1
 """Version of the drawings, which are cached: raised when a picture of the same curve would
@@ -213,7 +213,7 @@ def _time_axis(axes: Axes, seconds: float, size: PlotSize) -> None:
     step = next((step for step in _STEPS if seconds / step <= size.ticks), 86400)
     axes.set_xlim(0, seconds)
     axes.xaxis.set_major_locator(FixedLocator(list(np.arange(0, seconds, step))))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, index: clock(seconds)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, index: format_clock(seconds)))
 
 
 def _set_margins(

@@ -23,7 +23,7 @@ from narrator import files, keys
 from narrator.delivery import verify
 from narrator.errors import UserError
 from narrator.sound import media
-from narrator.sound.audio import Samples, decoded, filtered
+from narrator.sound.audio import Samples, decode_frames, filter_stream
 from narrator.sound.loudness import Loudness
 from narrator.sound.probe import ChapterMark, FileFigures
 from narrator.sound.spectra import Spectra
@@ -272,10 +272,10 @@ def _read_curves(
 ) -> Iterator[tuple[ChapterSound, Curve]]:
     """Yields each part with its curve; `on_seconds` receives the seconds of every block."""
     try:
-        with media.sound(path) as container:
+        with media.open_sound(path) as container:
             rate = container.streams.audio[0].rate
             reader = _SoundStream(
-                decoded(container, mono=False), lambda count: on_seconds(count / rate)
+                decode_frames(container, mono=False), lambda count: on_seconds(count / rate)
             )
             for part in parts:
                 for _ in reader.until(round(part.start * rate)):
@@ -338,7 +338,7 @@ def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) ->
 
     short_term: list[float] = []
     integrated, spread = -70.0, 0.0
-    for frame in filtered(metered_blocks(), rate, "ebur128", "metadata=1:framelog=quiet:peak=none"):
+    for frame in filter_stream(metered_blocks(), rate, "ebur128", "metadata=1:framelog=quiet:peak=none"):
         metadata = frame.metadata
         if "lavfi.r128.S" not in metadata:
             continue  # the end of the stream, shorter than a tenth of a second

@@ -25,7 +25,7 @@ from narrator.sound.timing import WordTimes
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class PlacedTake:
     """One take on its way into a chapter."""
 
     key: str
@@ -58,7 +58,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class Cue:
+class TimelineItem:
     """The position of one clip in its chapter's sound, in samples, and its text."""
 
     start: int
@@ -77,7 +77,7 @@ class Cue:
     timed_by: str = ""
     """Source of the word times; "" where there are none."""
 
-    def moved(self, by: int) -> Cue:
+    def moved(self, by: int) -> TimelineItem:
         """Returns the same cue `by` samples later."""
         words = tuple((first, last, a + by, b + by) for first, last, a, b in self.words)
         return replace(self, start=self.start + by, stop=self.stop + by, words=words)
@@ -90,17 +90,17 @@ class Timeline:
     sample_rate: int
     length: int
     """Samples in all, head and tail too."""
-    cues: tuple[Cue, ...]
+    cues: tuple[TimelineItem, ...]
 
     @property
     def seconds(self) -> float:
         return self.length / self.sample_rate
 
     @property
-    def heard(self) -> tuple[Cue, ...]:
+    def heard(self) -> tuple[TimelineItem, ...]:
         """The cues one after the other; those in unison are merged into their first, which lasts
         until all have ended."""
-        merged: list[Cue] = []
+        merged: list[TimelineItem] = []
         for cue in self.cues:
             if cue.with_before:
                 merged[-1] = replace(merged[-1], stop=max(merged[-1].stop, cue.stop))
@@ -128,7 +128,7 @@ class Timeline:
         if len(record) != 3 and record.pop("seal") != keys.seal(record):
             raise ValueError("altered since it was written")
         cues = tuple(
-            Cue(
+            TimelineItem(
                 **{
                     **cue,
                     "path": Path(cue["path"]),
@@ -141,7 +141,7 @@ class Timeline:
 
 
 def plan_timeline(
-    clips: Iterable[Region], *, sample_rate: int, head: float, tail: float
+    clips: Iterable[PlacedTake], *, sample_rate: int, head: float, tail: float
 ) -> Timeline:
     """Places clips one after the other, each with its pause; head and tail are seconds of silence.
 
@@ -150,7 +150,7 @@ def plan_timeline(
     the pause of the first follows the end of the last. The last clip's pause counts only where it
     is longer than the tail. Raises ValueError for an impossible pause, speed or bounds.
     """
-    cues: list[Cue] = []
+    cues: list[TimelineItem] = []
     position = sound_end = round(head * sample_rate)
     pause_samples = 0
     for clip in clips:
@@ -167,7 +167,7 @@ def plan_timeline(
         position = max(position, stop)
         sound_end = max(sound_end, stop - round(clip.quiet[1] / clip.speed * sample_rate))
         cues.append(
-            Cue(
+            TimelineItem(
                 start=start,
                 stop=stop,
                 key=clip.key,
@@ -185,7 +185,7 @@ def plan_timeline(
     return Timeline(sample_rate, length, tuple(cues))
 
 
-def _place_words(clip: Region, start: int, rate: int) -> tuple[tuple[int, int, int, int], ...]:
+def _place_words(clip: PlacedTake, start: int, rate: int) -> tuple[tuple[int, int, int, int], ...]:
     """Converts a clip's word times to samples on the timeline, within the clip and in order.
 
     `start` is the sample at which the clip begins.
@@ -204,7 +204,7 @@ def _place_words(clip: Region, start: int, rate: int) -> tuple[tuple[int, int, i
 
 
 def sound_key(
-    timeline: Timeline, clips: Sequence[Region], content_hash: Callable[[Region], str]
+    timeline: Timeline, clips: Sequence[PlacedTake], content_hash: Callable[[PlacedTake], str]
 ) -> str:
     """Returns a key of everything that decides the samples of `stream`, and of nothing else.
 
@@ -232,8 +232,8 @@ BLOCK = 65536
 
 def stream(
     timeline: Timeline,
-    clips: Sequence[Region],
-    read: Callable[[Region], Samples],
+    clips: Sequence[PlacedTake],
+    read: Callable[[PlacedTake], Samples],
     block_size: int = BLOCK,
 ) -> Iterator[Samples]:
     """Streams a chapter's samples in blocks; holds one take (or those in unison) and one block.
@@ -263,11 +263,11 @@ def stream(
 
 
 def _span_sounds(
-    timeline: Timeline, clips: Sequence[Region], read: Callable[[Region], Samples]
+    timeline: Timeline, clips: Sequence[PlacedTake], read: Callable[[PlacedTake], Samples]
 ) -> Iterator[tuple[int, Samples]]:
     """Yields the start and the samples of each span."""
     for span in spans(timeline, clips):
-        yield span.start, heard(span, read, timeline.sample_rate)
+        yield span.start, render_span(span, read, timeline.sample_rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,11 +276,11 @@ class Span:
 
     start: int
     stop: int
-    clips: tuple[Region, ...]
+    clips: tuple[PlacedTake, ...]
     """One, or several in unison."""
 
 
-def spans(timeline: Timeline, clips: Sequence[Region]) -> Iterator[Span]:
+def spans(timeline: Timeline, clips: Sequence[PlacedTake]) -> Iterator[Span]:
     """Yields the spans of a timeline; `clips` are those that it was planned from."""
     group_numbers = accumulate(not entry.with_before for entry in timeline.cues)
     groups = groupby(zip(group_numbers, clips, strict=True), key=lambda placed: placed[0])
@@ -288,7 +288,7 @@ def spans(timeline: Timeline, clips: Sequence[Region]) -> Iterator[Span]:
         yield Span(cue.start, cue.stop, tuple(clip for _, clip in group))
 
 
-def heard(span: Span, read: Callable[[Region], Samples], rate: int) -> Samples:
+def render_span(span: Span, read: Callable[[PlacedTake], Samples], rate: int) -> Samples:
     """Returns the samples of a span as `stream` would, without silence at its end.
 
     Raises the errors of `stream`.
@@ -318,7 +318,7 @@ def _mix_unison(sounds: Iterator[Samples], length: int) -> Samples:
     return mixed
 
 
-def _clip_sound(clip: Region, take_samples: Samples, rate: int) -> Samples:
+def _clip_sound(clip: PlacedTake, take_samples: Samples, rate: int) -> Samples:
     """Cuts a clip out of its take, and applies its speed, fades and gain. Raises DamagedTake."""
     if len(take_samples) < clip.stop:
         raise DamagedTake(

@@ -46,7 +46,7 @@ def amplitude(decibels: float) -> float:
 # -- streams and rates -----------------------------------------------------------------------------
 
 
-def decoded(container: InputContainer, *, mono: bool = True) -> Iterator[Samples]:
+def decode_frames(container: InputContainer, *, mono: bool = True) -> Iterator[Samples]:
     """Decodes the first audio stream of an open file, frame by frame, at its own rate.
 
     Averages channels; without `mono` keeps them, and mixes more than two down to two.
@@ -65,7 +65,7 @@ def decoded(container: InputContainer, *, mono: bool = True) -> Iterator[Samples
                 yield np.ascontiguousarray(channels.T)
 
 
-def channels_of(blocks: Iterable[Samples]) -> tuple[int, Iterator[Samples]]:
+def count_channels(blocks: Iterable[Samples]) -> tuple[int, Iterator[Samples]]:
     """Returns a stream's channel count, read from its first block, and the complete stream."""
     stream = iter(blocks)
     first = next(stream, None)
@@ -90,19 +90,19 @@ def resample(samples: Samples, source: int, target: int) -> Samples:
     return samples if source == target else soxr.resample(samples, source, target, quality="HQ")
 
 
-def resampled(blocks: Iterable[Samples], source: int, target: int) -> Iterator[Samples]:
+def resample_stream(blocks: Iterable[Samples], source: int, target: int) -> Iterator[Samples]:
     """Resamples a stream; the output equals that of `resample` on all of it."""
     if source == target:
         yield from blocks
         return
-    channels, blocks = channels_of(blocks)
+    channels, blocks = count_channels(blocks)
     stream = soxr.ResampleStream(source, target, channels, dtype="float32", quality="HQ")
     for block in blocks:
         yield stream.resample_chunk(block)
-    yield stream.resample_chunk(silent(0, channels), last=True)
+    yield stream.resample_chunk(make_silence(0, channels), last=True)
 
 
-def silent(length: int, channels: int = 1) -> Samples:
+def make_silence(length: int, channels: int = 1) -> Samples:
     """Returns digital silence: (length,), or (length, channels) for more than one channel."""
     return np.zeros(length if channels == 1 else (length, channels), np.float32)
 
@@ -110,11 +110,11 @@ def silent(length: int, channels: int = 1) -> Samples:
 # -- filters ---------------------------------------------------------------------------------------
 
 
-def filtered(
+def filter_stream(
     blocks: Iterable[Samples], rate: int, filter_name: str, options: str
 ) -> Iterator[AudioFrame]:
     """Sends a stream through one of FFmpeg's filters; its frames carry the filter's metadata."""
-    channels, blocks = channels_of(blocks)
+    channels, blocks = count_channels(blocks)
     graph = Graph()
     source = graph.add_abuffer(sample_rate=rate, format="flt", layout=_LAYOUTS[channels])
     graph.link_nodes(source, graph.add(filter_name, options), graph.add("abuffersink")).configure()
@@ -122,7 +122,7 @@ def filtered(
     for block in blocks:
         if not len(block):
             continue
-        graph.push(as_frame(block, rate, position))
+        graph.push(to_frame(block, rate, position))
         position += len(block)
         yield from _pull_frames(graph)
     graph.push(None)
@@ -143,7 +143,7 @@ def _pull_frames(graph: Graph) -> Iterator[AudioFrame]:
         yield frame
 
 
-def as_frame(block: Samples | NDArray[np.int32], rate: int, position: int) -> AudioFrame:
+def to_frame(block: Samples | NDArray[np.int32], rate: int, position: int) -> AudioFrame:
     """Converts a block of samples, at `position` in its stream, to a frame for FFmpeg."""
     packed: NDArray[Any] = np.ascontiguousarray(block).reshape(1, -1)
     form = "s32" if block.dtype == np.int32 else "flt"
@@ -164,7 +164,7 @@ def stretch(samples: Samples, rate: int, speed: float) -> Samples:
     length = round(len(samples) / speed)
     # WSOLA holds back its last window: append silence to flush it
     blocks = [samples, np.zeros(rate // 2, np.float32)]
-    pieces = [frame.to_ndarray()[0] for frame in filtered(blocks, rate, "atempo", f"tempo={speed}")]
+    pieces = [frame.to_ndarray()[0] for frame in filter_stream(blocks, rate, "atempo", f"tempo={speed}")]
     return np.concatenate(pieces)[:length]
 
 
@@ -192,7 +192,7 @@ def _fade_ramp(size: int) -> Samples:
 
 HOP = 0.005
 """Seconds between two level readings of the search for speech."""
-BEFORE, AFTER = 0.025, 0.07
+SPEECH_LEAD, SPEECH_TAIL = 0.025, 0.07
 """Seconds kept before the first and after the last sound of speech: attack and decay."""
 
 
@@ -215,12 +215,12 @@ def speech_bounds(samples: Samples, rate: int) -> tuple[int, int]:
     last_hop = _extend_edge(
         clear_bounds[1], weak_hops[weak_hops > clear_bounds[1]], gap=round(0.2 / HOP)
     )
-    start = first_hop * hop - round(BEFORE * rate)
-    stop = (last_hop + 1) * hop + round(AFTER * rate)
+    start = first_hop * hop - round(SPEECH_LEAD * rate)
+    stop = (last_hop + 1) * hop + round(SPEECH_TAIL * rate)
     return max(0, start), min(len(samples), stop)
 
 
-def room(bounds: tuple[int, int], length: int) -> tuple[float, float]:
+def edge_silence(bounds: tuple[int, int], length: int) -> tuple[float, float]:
     """Returns the seconds of quiet that `speech_bounds` left before the first and after the last
     sound of a take of `length` samples.
 
@@ -233,7 +233,7 @@ def room(bounds: tuple[int, int], length: int) -> tuple[float, float]:
     start, stop = bounds
     if stop <= start:
         return 0.0, 0.0
-    return BEFORE if start > 0 else 0.0, AFTER if stop < length else 0.0
+    return SPEECH_LEAD if start > 0 else 0.0, SPEECH_TAIL if stop < length else 0.0
 
 
 def hop_of(rate: int) -> int:
@@ -288,7 +288,7 @@ def _extend_edge(edge: int, candidates: NDArray[np.intp], gap: int) -> int:
 # -- level -----------------------------------------------------------------------------------------
 
 
-def level(samples: Samples, rate: int) -> tuple[float, float]:
+def measure_level(samples: Samples, rate: int) -> tuple[float, float]:
     """Returns the level of active speech and that of the highest sample, in dB full scale.
 
     The first is the integrated loudness of ITU-R BS.1770-5 (K-weighted, gated at -70 and 10 under
@@ -340,7 +340,7 @@ def _k_weighting(rate: int, size: int) -> Samples:
 # -- takes as FLAC ---------------------------------------------------------------------------------
 
 
-def encode(samples: Samples, rate: int) -> bytes:
+def encode_flac(samples: Samples, rate: int) -> bytes:
     """Encodes a take as FLAC: 16 bit where that is exact, else 24. Equal samples give equal bytes.
 
     Raises ValueError for samples that are NaN or beyond full scale.
@@ -355,7 +355,7 @@ def encode(samples: Samples, rate: int) -> bytes:
     return buffer.getvalue()
 
 
-def decode(flac: bytes) -> tuple[Samples, int]:
+def decode_flac(flac: bytes) -> tuple[Samples, int]:
     """Decodes a take's FLAC to samples and their rate. Raises DamagedTake."""
     try:
         samples, rate = soundfile.read(io.BytesIO(flac), dtype="float32")
@@ -364,7 +364,7 @@ def decode(flac: bytes) -> tuple[Samples, int]:
     return samples, rate
 
 
-def wav(samples: Samples, rate: int) -> bytes:
+def encode_wav(samples: Samples, rate: int) -> bytes:
     """Encodes samples as a 24-bit WAV file, for people to listen to."""
     buffer = io.BytesIO()
     soundfile.write(buffer, samples, rate, format="WAV", subtype="PCM_24")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 
-def clock(seconds: float) -> str:
+def format_clock(seconds: float) -> str:
     """Formats seconds as 4:07 or 1:04:07."""
     minutes, seconds_left = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds_left:02}" if hours else f"{minutes}:{seconds_left:02}"
 
 
-def fine_clock(seconds: float) -> str:
+def format_fine_clock(seconds: float) -> str:
     """Formats seconds as 0:04:07.25, precise enough to find a place in a file."""
     whole_minutes, seconds_left = divmod(seconds, 60)
     hours, minutes = divmod(int(whole_minutes), 60)

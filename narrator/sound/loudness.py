@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.sound.audio import Samples, amplitude, channels_of, decibels, filtered, silent
+from narrator.sound.audio import Samples, amplitude, count_channels, decibels, filter_stream, make_silence
 
 # -- targets ---------------------------------------------------------------------------------------
 
@@ -73,12 +73,12 @@ STEREO_GAIN = 10 * math.log10(2)
 
 def measure(blocks: Iterable[Samples], rate: int, *, true_peak: bool = True) -> Loudness:
     """Measures a stream by FFmpeg's ebur128; without `true_peak` in a quarter of the time."""
-    channels, blocks = channels_of(blocks)
+    channels, blocks = count_channels(blocks)
     energy_meter = _EnergyMeter(step=rate // 10, channels=channels)
     options = f"metadata=1:framelog=quiet:peak={'true' if true_peak else 'none'}"
     last_integrated = [-70.0, -70.0]
     highest = 0.0
-    for frame in filtered(energy_meter.pass_through(blocks), rate, "ebur128", options):
+    for frame in filter_stream(energy_meter.pass_through(blocks), rate, "ebur128", options):
         last_integrated = [last_integrated[1], float(frame.metadata["lavfi.r128.I"])]
         if true_peak:
             highest = float(frame.metadata["lavfi.r128.true_peak"])
@@ -119,7 +119,7 @@ class _EnergyMeter:
             yield block
         if missing := -self.count % self.step:
             self.padded = True
-            yield silent(missing, self.channels)
+            yield make_silence(missing, self.channels)
 
 
 # -- mastering -------------------------------------------------------------------------------------
@@ -144,16 +144,16 @@ def master(blocks: Iterable[Samples], rate: int, gain: float, ceiling: float) ->
     rate). Both channels of stereo get the gain that the louder one needs, so that the stereo image
     does not move.
     """
-    channels, blocks = channels_of(blocks)
+    channels, blocks = count_channels(blocks)
     gain_factor = np.float32(amplitude(gain))
     limit = amplitude(ceiling)
     look_samples = max(1, round(LOOK_AHEAD_SECONDS * rate))
     half_taps = INTERPOLATOR_TAPS // 2
     # a peak lowers the gain from `delay` samples before it to `delay` after it
     delay = 2 * look_samples
-    pending = silent(half_taps, channels)  # interpolator context, then samples to come
+    pending = make_silence(half_taps, channels)  # interpolator context, then samples to come
     needed_gains = np.ones(delay, np.float32)  # gain of each sample, from `delay` earlier on
-    for block in chain(blocks, [silent(delay + half_taps, channels)]):
+    for block in chain(blocks, [make_silence(delay + half_taps, channels)]):
         pending = np.concatenate([pending, block * gain_factor])
         unmeasured = pending[
             len(needed_gains) - delay :

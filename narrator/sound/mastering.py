@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.sound.audio import Samples, amplitude, filtered, level
+from narrator.sound.audio import Samples, amplitude, filter_stream, measure_level
 
 # -- filters ---------------------------------------------------------------------------------------
 
@@ -41,7 +41,7 @@ GAIN_WINDOW_SECONDS = 0.006
 def apply_polish(samples: Samples, rate: int, polish: Polish) -> Samples:
     """Applies the filters to a take, without changing its length or timing."""
     if polish.high_pass and len(samples):
-        frames = filtered([samples], rate, "highpass", f"f={polish.high_pass:g}")
+        frames = filter_stream([samples], rate, "highpass", f"f={polish.high_pass:g}")
         samples = np.concatenate([frame.to_ndarray().reshape(-1) for frame in frames])
     if polish.de_ess and len(samples) and rate > 2 * SIBILANCE_BAND[0]:
         samples = _de_ess(samples, rate, 12 * polish.de_ess)
@@ -60,7 +60,7 @@ def _de_ess(samples: Samples, rate: int, max_reduction: float) -> Samples:
     band = _extract_sibilance(samples, rate)
     width = max(1, round(GAIN_WINDOW_SECONDS * rate))
     power = _moving_mean(np.square(band, dtype=np.float64), width)
-    excess = 10 * np.log10(power + 1e-12) - (level(samples, rate)[0] - SIBILANCE_THRESHOLD)
+    excess = 10 * np.log10(power + 1e-12) - (measure_level(samples, rate)[0] - SIBILANCE_THRESHOLD)
     reduction = _moving_mean(np.clip(excess * 0.75, 0, max_reduction), width)
     gain = 10 ** (-reduction / 20) - 1
     return samples + (band * gain).astype(np.float32)

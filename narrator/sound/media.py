@@ -58,7 +58,7 @@ class Unfit(Exception):
     """Says why a file is not accepted; the message follows the file's name."""
 
 
-def regular(path: Path) -> BinaryIO:
+def open_regular_file(path: Path) -> BinaryIO:
     """Opens a regular file for reading.
 
     Raises OSError; Unfit for anything but a regular file, without waiting for it.
@@ -84,13 +84,13 @@ def _require_regular_file(status: os.stat_result) -> None:
 
 
 @contextlib.contextmanager
-def sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[InputContainer]:
+def open_sound(path: Path, options: Mapping[str, str] | None = None) -> Iterator[InputContainer]:
     """Opens a file with at least one audio stream for decoding; `options` are FFmpeg's.
 
     Raises OSError where it cannot be read, and Unfit where it is no sound, on opening or within the
     block.
     """
-    with regular(path) as file:
+    with open_regular_file(path) as file:
         _reject_other_files(file)
         os.lseek(file.fileno(), 0, os.SEEK_SET)
         restrictions = {
@@ -126,7 +126,7 @@ def tags(*metadata: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def in_words(path: Path) -> Iterator[None]:
+def as_user_errors(path: Path) -> Iterator[None]:
     """Raises UserError in place of OSError and Unfit, with the path of a file that a user named."""
     try:
         yield
@@ -208,7 +208,7 @@ def _jpeg_size(jpeg: bytes) -> PixelSize | None:
     return None
 
 
-def check_size(image: bytes) -> PixelSize:
+def require_decodable_size(image: bytes) -> PixelSize:
     """Returns the size in the header. Raises Unfit for anything but a JPEG or PNG, and for one too
     large to decode."""
     size = image_size(image)
@@ -227,7 +227,7 @@ def picture(image: bytes, *, strict: bool = False) -> av.VideoFrame:
 
     Raises Unfit for other formats, and for an image that is too large or damaged.
     """
-    size = check_size(image)
+    size = require_decodable_size(image)
     if size.kind == "png":
         image = _strip_metadata(image)
     elif image.count(b"\xff\xda") > _MAX_SCANS:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from narrator import keys
 from narrator.errors import UserError
 from narrator.sound import media
-from narrator.sound.assemble import BLOCK, Cue, Timeline
-from narrator.sound.audio import Samples, amplitude, as_channels, decoded, resampled, silent
+from narrator.sound.assemble import BLOCK, TimelineItem, Timeline
+from narrator.sound.audio import Samples, amplitude, as_channels, decode_frames, resample_stream, make_silence
 from narrator.sound.media import Unfit
 
 MIN_MUSIC_SECONDS = 1.0
@@ -64,8 +64,8 @@ def stream_tune(tune: Tune, rate: int) -> Iterator[Samples]:
     Raises UserError where the file has gone since it was measured.
     """
     try:
-        with as_unfit(tune.path), media.sound(tune.path) as container:
-            blocks = resampled(decoded(container, mono=False), tune.rate, rate)
+        with as_unfit(tune.path), media.open_sound(tune.path) as container:
+            blocks = resample_stream(decode_frames(container, mono=False), tune.rate, rate)
             yield from _fit_length(blocks, tune.samples(rate), tune.channels)
     except Unfit as error:
         raise UserError(f"{tune.path}: cannot be played any more ({error})") from error
@@ -80,7 +80,7 @@ def _fit_length(blocks: Iterable[Samples], length: int, channels: int) -> Iterat
         yield block[:remaining]
         remaining -= len(block)
     if remaining > 0:
-        yield silent(remaining, channels)
+        yield make_silence(remaining, channels)
 
 
 def seconds_to_samples(seconds: float, rate: int) -> int:
@@ -147,7 +147,7 @@ def mix(
                 broadcast_block = (
                     layer_block if layer_block.ndim == channel_count else layer_block[:, np.newaxis]
                 )
-                music = silent(len(block), channel_count) if music is None else music
+                music = make_silence(len(block), channel_count) if music is None else music
                 music[first - block_start : last - block_start] += broadcast_block
         yield block if music is None else block + music
         block_start = block_stop
@@ -211,7 +211,7 @@ Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Positions on the timeline, and how far music is ducked there, from 0 to 1; linear in between."""
 
 
-def _ducking_curve(cues: Sequence[Cue], layer: Layer, rate: int) -> Curve:
+def _ducking_curve(cues: Sequence[TimelineItem], layer: Layer, rate: int) -> Curve:
     """Returns the curve that lowers music before words and raises it after them.
 
     Music stays down in gaps that are too short to come up, stay, and go down again.

@@ -119,12 +119,12 @@ MIN_SAMPLE_RATE = 1000
 """Hz: no sound has a lower rate."""
 
 
-def figures(path: Path, on_progress: Callable[[float], None] | None = None) -> FileFigures:
+def measure_sound_file(path: Path, on_progress: Callable[[float], None] | None = None) -> FileFigures:
     """Measures a file in any container that FFmpeg reads; `on_progress` receives the share done.
 
     Raises UserError where it cannot be read or holds no sound.
     """
-    with media.in_words(path), media.sound(path, _OPTIONS) as container:
+    with media.as_user_errors(path), media.open_sound(path, _OPTIONS) as container:
         return _measure_container(path, container, on_progress or (lambda share: None))
 
 
@@ -195,7 +195,7 @@ def _find_repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]
     candidates = repeat_candidates(spectra)
     if not candidates:
         return
-    with media.sound(path, _OPTIONS) as container:
+    with media.open_sound(path, _OPTIONS) as container:
         for start, lag in candidates:
             excerpt_start = max(0.0, start - _REPEAT_MARGIN)
             sound, rate = _read_excerpt(

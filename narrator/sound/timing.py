@@ -39,7 +39,7 @@ class WordTimes:
     words: tuple[TimedWord, ...]
 
 
-def packed(words: Iterable[TimedWord]) -> str:
+def pack_words(words: Iterable[TimedWord]) -> str:
     """Serializes words as `first last start stop`, with times in milliseconds, joined by `;`."""
     return ";".join(
         f"{word.first} {word.last} {round(word.start * _MS)} {round(word.stop * _MS)}"
@@ -47,13 +47,13 @@ def packed(words: Iterable[TimedWord]) -> str:
     )
 
 
-def unpacked(text: str) -> tuple[TimedWord, ...]:
-    """Reads the output of `packed`. Raises ValueError."""
+def unpack_words(text: str) -> tuple[TimedWord, ...]:
+    """Reads the output of `pack_words`. Raises ValueError."""
     rows = (map(int, row.split(" ")) for row in text.split(";") if row)
     return tuple(TimedWord(a, b, c / _MS, d / _MS) for a, b, c, d in rows)
 
 
-def settled(words: Sequence[TimedWord], samples: Samples, rate: int) -> tuple[TimedWord, ...]:
+def trim_words(words: Sequence[TimedWord], samples: Samples, rate: int) -> tuple[TimedWord, ...]:
     """Trims the silence at the ends of words. A word without audible sound stays unchanged."""
     audible_hops, hop_seconds = np.flatnonzero(audible(samples, rate)), hop_of(rate) / rate
     trimmed = []
@@ -76,7 +76,7 @@ def settled(words: Sequence[TimedWord], samples: Samples, rate: int) -> tuple[Ti
     return tuple(trimmed)
 
 
-def snapped(
+def snap_words(
     words: Sequence[TimedWord], samples: Samples, rate: int, lag: float = 0.0
 ) -> tuple[TimedWord, ...]:
     """Moves word boundaries into the silences of the sound, and trims the silence at their ends.
@@ -104,7 +104,7 @@ def snapped(
         )
         for index, word in enumerate(words)
     ]
-    return settled(snapped_words, samples, rate)
+    return trim_words(snapped_words, samples, rate)
 
 
 def _silences(samples: Samples, rate: int) -> list[tuple[float, float]]:

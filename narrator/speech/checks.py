@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.sound import audio
-from narrator.sound.edges import edges
+from narrator.sound.edges import measure_edges
 
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -191,7 +191,7 @@ def examine(
         bad_part = f"{bad_count} samples" if bad_count else "latents"
         return Verdict(TakeFigures(), (Fault("finite", f"{bad_part} are not numbers", 100),))
     frames = _analyse_frames(samples, rate)
-    level, peak = audio.level(samples, rate)
+    level, peak = audio.measure_level(samples, rate)
     loudest = float(frames.level.max())
     if loudest < QUIET or not len(frames.islands):
         figures = TakeFigures(level=round(level, 2), peak=round(peak, 2))
@@ -203,7 +203,7 @@ def examine(
     ) + _doubled_word_seconds(text)
     repeat = _repeat_seconds(frames, latents) - excused_repeat
     bounds = audio.speech_bounds(samples, rate)
-    edge_figures = edges(samples, bounds, rate, frames.loud)
+    edge_figures = measure_edges(samples, bounds, rate, frames.loud)
     onset = _onset_level(samples, rate) - frames.loud
     figures = TakeFigures(
         seconds=round(seconds, 3),

@@ -23,8 +23,8 @@ from narrator.engines.voice import Cast, Mode, Voice
 from narrator.errors import UserError
 from narrator.text import chunks, pace
 from narrator.text.chunks import Chunk
-from narrator.text.kept import Kept
-from narrator.text.lines import Chapter, LeftOut, Scene
+from narrator.text.kept import MemoCache
+from narrator.text.lines import Chapter, OmittedText, Scene
 from narrator.text.normalize import Lexicon, SpokenText, normalize
 
 SILENT = "nothing to speak"
@@ -142,7 +142,7 @@ def parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EngineParamete
     return EngineParameters(sound_settings, seed)
 
 
-Divided = tuple[list["Utterance"], list[LeftOut]]
+Divided = tuple[list["Utterance"], list[OmittedText]]
 """The utterances of a chapter that are spoken, and the lines that are left out."""
 
 
@@ -154,7 +154,7 @@ class CutChapter:
     """The scenes that the chunks were cut from; the chunks refer to the same line objects."""
     spoken: Sequence[Utterance]
     """Without ids and chapter numbers yet; scenes are counted within the chapter."""
-    left_out: Sequence[LeftOut]
+    left_out: Sequence[OmittedText]
 
 
 class TooLong(UserError):
@@ -166,7 +166,7 @@ def utterances(
     *,
     lexicon: Lexicon,
     apart: bool = False,
-    kept: Kept[CutChapter] | None = None,
+    kept: MemoCache[CutChapter] | None = None,
     longest: float = math.inf,
 ) -> tuple[tuple[Utterance, ...], tuple[Chapter, ...]]:
     """Returns all chunks of a book in reading order with their spoken text, and the chapters.
@@ -181,7 +181,7 @@ def utterances(
     book_utterances: list[Utterance] = []
     book_chapters: list[Chapter] = []
     scene_count = 0
-    kept = Kept() if kept is None else kept
+    kept = MemoCache() if kept is None else kept
     for number, chapter in enumerate(chapters):
         last_line_flags = tuple(line.last for scene in chapter.scenes for line in scene.lines)
         cut_chapter = kept.get(
@@ -209,7 +209,7 @@ def _cut_scenes(
     scene_utterances: list[Utterance] = []
     seconds = 0.0
     for number, scene in enumerate(scenes):
-        for chunk in chunks.cut(scene, apart=apart):
+        for chunk in chunks.cut_scene(scene, separate_lines=apart):
             scene_utterances.append(_make_utterance(number, chunk, lexicon))
             seconds += scene_utterances[-1].expected
             if seconds > max_seconds:
@@ -245,7 +245,7 @@ def divided(chapter: Sequence[Utterance], reason_for: Callable[[Utterance], str 
     if not reasons:
         return list(chapter), []
     utterances_left = [utterance for index, utterance in enumerate(chapter) if index not in reasons]
-    chunks_left = chunks.without([utterance.chunk for utterance in chapter], reasons.keys())
+    chunks_left = chunks.omit_chunks([utterance.chunk for utterance in chapter], reasons.keys())
     rejoined = [
         replace(utterance, chunk=chunk)
         for utterance, chunk in zip(utterances_left, chunks_left, strict=True)
@@ -253,14 +253,14 @@ def divided(chapter: Sequence[Utterance], reason_for: Callable[[Utterance], str 
     return rejoined, _left_out_entries(chapter, reasons)
 
 
-def _left_out_entries(chapter: Sequence[Utterance], reasons: Mapping[int, str]) -> list[LeftOut]:
+def _left_out_entries(chapter: Sequence[Utterance], reasons: Mapping[int, str]) -> list[OmittedText]:
     """Returns an entry for each line and reason; `reasons` are by index of the utterance.
 
     Text that several speakers say in unison is listed once.
     """
-    entries: dict[tuple[int, str], LeftOut] = {}
+    entries: dict[tuple[int, str], OmittedText] = {}
     indices = iter(range(len(chapter)))
-    for group in chunks.together(chapter):
+    for group in chunks.group_unison(chapter):
         dropped = [(utterance, why) for utterance in group if (why := reasons.get(next(indices)))]
         if len(dropped) == len(group):
             group_reason = "; ".join(dict.fromkeys(why for _, why in dropped))
@@ -275,8 +275,8 @@ def _left_out_entries(chapter: Sequence[Utterance], reasons: Mapping[int, str]) 
                 line, entry_key = piece.line, (id(piece.line), reason)
                 text = entries[entry_key].text + piece.text if entry_key in entries else piece.text
                 is_partial = len(dropped) < len(group)
-                entries[entry_key] = LeftOut(
-                    line.path, line.line, text, reason, of_line=True, in_part=is_partial
+                entries[entry_key] = OmittedText(
+                    line.path, line.line, text, reason, is_in_line=True, is_partial=is_partial
                 )
     return list(entries.values())
 

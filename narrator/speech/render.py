@@ -49,7 +49,7 @@ from narrator.speech.requests import (
 from narrator.speech.scheduler import Scheduler, Task
 from narrator.speech.store import Flag, Record
 from narrator.speech.takes import Takes
-from narrator.text.chunks import halve
+from narrator.text.chunks import split_in_half
 
 MAX_UNCHECKED = 32
 """Takes that may wait for their checks before the engine gets more requests."""
@@ -493,11 +493,11 @@ class _RenderLoop:
         record = record_of(job.step.key, request, speech, verdict, self.engine)
         samples = np.clip(join_parts(job.done, rate), -1.0, 1.0)
         start, stop = audio.speech_bounds(samples, rate)
-        level, peak = audio.level(samples[start:stop], rate)
+        level, peak = audio.measure_level(samples[start:stop], rate)
         figures, words = record.figures, record.words
         if len(job.parts) > 1:
             parts = list(zip(job.parts, job.done, part_offsets(job.done, rate), strict=True))
-            words = timing.packed(
+            words = timing.pack_words(
                 told.spoken_words(job.step.text, job.step.language, parts, samples, rate)
             )
             full_verdict = checks.examine(samples, rate, job.step.expected, text=job.step.text)
@@ -592,7 +592,7 @@ class _RenderLoop:
         self.observer.retried(job.step, faults)
 
     def _halve(self, job: StepJob, faults: tuple[str, ...]) -> None:
-        halves = halve(job.step.text, job.step.language)
+        halves = split_in_half(job.step.text, job.step.language)
         if halves is None:
             job.faults += faults
             self._settle(job)

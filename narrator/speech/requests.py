@@ -241,7 +241,7 @@ def record_of(
         engine=engine.name,
         text=request.text,
         prompt_seconds=round(prompt_length / rate, 3),
-        words=timing.packed(
+        words=timing.pack_words(
             told.spoken_words(
                 request.text,
                 request.language,

@@ -95,7 +95,7 @@ class Record:
     @property
     def room(self) -> tuple[float, float]:
         """Seconds of quiet within the bounds, before the first and after the last sound."""
-        return audio.room((self.start, self.stop), self.samples)
+        return audio.edge_silence((self.start, self.stop), self.samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class Store:
     def read(self, key: str) -> tuple[NDArray[np.float32], int]:
         """Returns samples, mono float32, and rate. Raises DamagedTake, also for a missing take."""
         record, flac_bytes, _ = self._open(key)
-        samples, rate = audio.decode(flac_bytes)
+        samples, rate = audio.decode_flac(flac_bytes)
         if rate != record.sample_rate or len(samples) != record.samples:
             self._note_damage(key)
             raise DamagedTake(f"take {key}: {len(samples)} samples, not {record.samples}")
@@ -262,7 +262,7 @@ class Store:
     def engine_times(self, take: Record, text: str) -> WordTimes | None:
         """Returns the engine's own times of a take's words; None where it has none."""
         if take.words and take.text == text:
-            return WordTimes(take.engine, timing.unpacked(take.words))
+            return WordTimes(take.engine, timing.unpack_words(take.words))
         return self.heard.told(take.content, text)  # older takes do not contain them
 
     def is_timed(self, take: Record, text: str) -> bool:
@@ -388,7 +388,7 @@ class Store:
 
     def read_try(self, key: str, number: int) -> tuple[NDArray[np.float32], int]:
         """Returns samples and rate of a try. Raises DamagedTake, also for a missing try."""
-        return audio.decode(self._read_try(key, number)[1])
+        return audio.decode_flac(self._read_try(key, number)[1])
 
     def _read_try(self, key: str, number: int) -> tuple[Record, bytes, bytes | None]:
         try:
@@ -690,7 +690,7 @@ def _encode_sound(
         buffer = io.BytesIO()
         np.save(buffer, state, allow_pickle=False)
         state_bytes = buffer.getvalue()
-    return audio.encode(samples, rate), state_bytes
+    return audio.encode_flac(samples, rate), state_bytes
 
 
 def _pack(record: Record, flac_bytes: bytes, state: bytes) -> bytes:

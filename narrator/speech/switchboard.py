@@ -38,7 +38,7 @@ from narrator.speech.requests import (
     prompt_after,
     request_for,
 )
-from narrator.text.chunks import halve
+from narrator.text.chunks import split_in_half
 
 MOST = 128
 """Texts that may be active or waiting at a time."""
@@ -442,5 +442,5 @@ class Switchboard:
 
 
 def _split_halves(step: Step) -> tuple[str, str] | None:
-    halves = halve(step.text, step.language)
+    halves = split_in_half(step.text, step.language)
     return halves and (close_sentence(halves[0]), halves[1])

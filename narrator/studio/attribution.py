@@ -24,7 +24,7 @@ def sure_of(project: Project, number: int, steps: Sequence[Step]) -> Mapping[str
     name = project.chapters[number].file
     if name is None:
         return {}
-    rows = decided.read(decided.place_of(project.root / name)).rows
+    rows = decided.read(decided.speaker_file_path(project.root / name)).rows
     return _certainties(rows, steps) if rows else {}
 
 

@@ -393,7 +393,7 @@ class Desk:
         if next(view.book.folders.work("encoded").glob("*.json"), None) is None:
             return None  # the check below takes a second for a very long chapter
         try:
-            encoded = finish.encoded_already(view.book, chapter, view.shared)
+            encoded = finish.load_encoded_chapter(view.book, chapter, view.shared)
         except (NarratorError, DamagedTake):
             return None  # missing music, for example: an export reports it
         if encoded is None:
@@ -406,7 +406,7 @@ class Desk:
         return PlayedChapter("mastered", file_bytes, sound.timeline, best.gain)
 
     def _takes_sound(self, view: View, steps: tuple[Step, ...]) -> PlayedChapter | None:
-        words = layout.words_of(view.book, steps, view.shared) if steps else None
+        words = layout.lay_out_words(view.book, steps, view.shared) if steps else None
         if words is None:
             return None
         takes_bytes = WordsBytes(
@@ -442,7 +442,7 @@ def _text_files(project: Project) -> Iterator[Path]:
     for chapter in project.chapters:
         if chapter.file is not None:
             yield project.root / chapter.file
-            yield decided.place_of(project.root / chapter.file)
+            yield decided.speaker_file_path(project.root / chapter.file)
 
 
 def _sound_files(project: Project) -> Iterator[Path]:

@@ -116,7 +116,7 @@ class Looking:
             number = view.number(request.path_params["number"])
             sound = self.desk.sound(number)
             steps = view.chapters.get(number, ())
-            words = layout.words_of(view.book, steps, view.shared) if sound else None
+            words = layout.lay_out_words(view.book, steps, view.shared) if sound else None
             if sound is None or words is None or len(words.clips) != len(sound.timeline.cues):
                 raise NotThere("nothing of this chapter is there yet")
             if request.query_params.get("v") not in (None, sound.bytes.tag):

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator import files
-from narrator.delivery.layout import Words
-from narrator.sound.assemble import Region
+from narrator.delivery.layout import ChapterWords
+from narrator.sound.assemble import PlacedTake
 from narrator.sound.audio import amplitude
 from narrator.studio.desk import PlayedChapter
 
@@ -30,7 +30,7 @@ _PEAKS_LOCK = threading.Lock()
 Bytes = NDArray[np.uint8]
 
 
-def of_chapter(sound: PlayedChapter, words: Words, cache_path: Path) -> bytes:
+def of_chapter(sound: PlayedChapter, words: ChapterWords, cache_path: Path) -> bytes:
     """The peaks of what is heard, scaled to 0..255 by their root. `words` are the takes in it,
     `cache_path` the file of what is known of them. Raises DamagedTake, StorageError."""
     line = sound.timeline
@@ -50,7 +50,7 @@ def of_chapter(sound: PlayedChapter, words: Words, cache_path: Path) -> bytes:
     return _scale_peaks(coarse).tobytes()
 
 
-def _load_peaks(words: Words, cache_path: Path) -> dict[str, Bytes]:
+def _load_peaks(words: ChapterWords, cache_path: Path) -> dict[str, Bytes]:
     """Peaks of takes by content; what is not known is measured and kept. Raises as `of_chapter`."""
     peaks_by_content = _read_cache(cache_path)
     clips = {words.contents[clip.key]: clip for clip in words.clips}
@@ -80,7 +80,7 @@ def _read_cache(cache_path: Path) -> dict[str, Bytes]:
     return peaks_by_content
 
 
-def _measure_peaks(words: Words, clip: Region) -> Bytes:
+def _measure_peaks(words: ChapterWords, clip: PlacedTake) -> Bytes:
     """Of a take's speech as it was spoken, before gain and speed."""
     samples = np.abs(words.read(clip)[clip.start : clip.stop])
     step = words.timeline.sample_rate // (PEAKS_PER_SECOND * _FINE_PER_PEAK)

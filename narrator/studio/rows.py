@@ -21,7 +21,7 @@ from narrator.speech.store import Record
 from narrator.studio.attribution import sure_of
 from narrator.studio.desk import PlayedChapter, View
 from narrator.studio.glance import RENDERED, Seen
-from narrator.text.chunks import together
+from narrator.text.chunks import group_unison
 
 COLOURS = 12
 _MAX_WARNINGS = 100
@@ -200,7 +200,7 @@ def chapter(
     scenes: dict[int, int] = {}
     files = {path: places.within(path, view.book) for path in {_path_of(step) for step in steps}}
     rows, paragraph = [], -1
-    for group in together(steps):
+    for group in group_unison(steps):
         first = group[0]
         piece = first.chunk.pieces[0]
         if piece.start == 0 and not piece.line.goes_on:
@@ -261,7 +261,7 @@ def _chunk_line(
     row: Row = {
         "id": first.id,
         "key": first.key,
-        "speakers": list(chunk.unison) or [chunk.speaker],
+        "speakers": list(chunk.unison_speakers) or [chunk.speaker],
         "style": first.style,
         "text": chunk.text,
         "heading": line.heading,
@@ -308,7 +308,7 @@ def chunk(view: View, step: Step, chunk_state: Seen) -> Row:
         "key": step.key,
         "text": step.chunk.text,
         "spoken": step.text,
-        "speakers": list(step.chunk.unison) or [step.chunk.speaker],
+        "speakers": list(step.chunk.unison_speakers) or [step.chunk.speaker],
         "style": step.chunk.style,
         "source": f"{places.within(line.path, plan)}:{line.line}",
         "quotation": line.is_narration is False and step.chunk.speaker != plan.project.narrator,

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from narrator.delivery.layout import Words
+from narrator.delivery.layout import ChapterWords
 from narrator.errors import DamagedTake
 from narrator.sound import assemble
-from narrator.sound.assemble import Region, Span
+from narrator.sound.assemble import PlacedTake, Span
 from narrator.sound.audio import Samples
 from narrator.speech.store import Store
 
@@ -84,7 +84,7 @@ class Cache:
 class WordsBytes:
     """The takes of a chapter as a WAV file of 16 bits, made as it is read."""
 
-    words: Words
+    words: ChapterWords
     store: Store
     cache: Cache
     damaged: Callable[[], None] = lambda: None
@@ -147,11 +147,11 @@ class WordsBytes:
         key = (self.words.timeline.sample_rate, *contents, *figures)
         sound = self.cache.find(key)
         if sound is None:
-            sound = assemble.heard(span, partial(self._take), self.words.timeline.sample_rate)
+            sound = assemble.render_span(span, partial(self._take), self.words.timeline.sample_rate)
             self.cache.keep(key, sound)
         return sound
 
-    def _take(self, clip: Region) -> Samples:
+    def _take(self, clip: PlacedTake) -> Samples:
         try:
             record = self.store.find(clip.key)
             if record is None or record.content != self.words.contents[clip.key]:

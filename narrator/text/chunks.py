@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from typing import Protocol, TypeVar
 
-from narrator.text.lines import Line, MusicMark, Say, Scene
+from narrator.text.lines import Line, MusicMark, SpokenForm, Scene
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import is_lower, sentences, word_before
 
@@ -75,21 +75,21 @@ class Chunk:
     """Seconds of a pause set by hand after this chunk, instead of the boundary's own."""
     lead: float = 0.0
     """Seconds of a pause set by hand before the first chunk of a scene."""
-    taken: tuple[tuple[MusicMark, float], ...] = ()
+    inherited_marks: tuple[tuple[MusicMark, float], ...] = ()
     """Music marks of omitted neighbours, each with its position: 0.0 before this chunk, 1.0 after
     it."""
-    unison: tuple[str, ...] = ()
+    unison_speakers: tuple[str, ...] = ()
     """Names of all speakers in unison, in the order of their chunks; empty for a single speaker."""
 
     @property
     def with_before(self) -> bool:
         """True if it is spoken in unison with the chunk before."""
-        return bool(self.unison) and self.speaker != self.unison[0]
+        return bool(self.unison_speakers) and self.speaker != self.unison_speakers[0]
 
     @property
     def names(self) -> str:
         """Speakers as shown to users."""
-        return " & ".join(self.unison) or self.speaker
+        return " & ".join(self.unison_speakers) or self.speaker
 
     @property
     def language(self) -> str:
@@ -102,22 +102,22 @@ class Chunk:
         return "\n".join(piece.text for piece in self.pieces)
 
     @property
-    def says(self) -> tuple[Say, ...]:
+    def says(self) -> tuple[SpokenForm, ...]:
         """Spans of `text` with a spoken form of their own, in offsets of `text`."""
-        spans: list[Say] = []
+        spans: list[SpokenForm] = []
         offset = 0
         for piece in self.pieces:
             offset -= piece.start
             for say in piece.line.says:
                 if piece.start <= say.start and say.stop <= piece.stop:
-                    spans.append(Say(say.start + offset, say.stop + offset, say.spoken))
+                    spans.append(SpokenForm(say.start + offset, say.stop + offset, say.spoken))
             offset += piece.stop + 1
         return tuple(spans)
 
     @property
     def marks(self) -> tuple[tuple[MusicMark, float], ...]:
         """Music marks of the chunk in order, each with the share of its text before the mark."""
-        marks = list(self.taken)
+        marks = list(self.inherited_marks)
         offset, size = 0, max(1, len(self.text))
         for piece in self.pieces:
             for mark in piece.line.marks:
@@ -136,7 +136,7 @@ class _UnisonMember(Protocol):
 _MemberT = TypeVar("_MemberT", bound=_UnisonMember)
 
 
-def together(speech: Iterable[_MemberT]) -> Iterator[list[_MemberT]]:
+def group_unison(speech: Iterable[_MemberT]) -> Iterator[list[_MemberT]]:
     """Group lines, chunks or their results: those spoken in unison come in one list."""
     group: list[_MemberT] = []
     for entry in speech:
@@ -224,18 +224,18 @@ class _Unit:
     """Cost of a cut after it."""
 
 
-def cut(
-    scene: Scene, *, apart: bool = False, target: tuple[float, float] = (8.0, 14.0)
+def cut_scene(
+    scene: Scene, *, separate_lines: bool = False, target: tuple[float, float] = (8.0, 14.0)
 ) -> tuple[Chunk, ...]:
     """Cut a scene into chunks, in reading order.
 
-    With `apart` no two lines share a chunk, because an audible pause separates them. `target` is
+    With `separate_lines` no two lines share a chunk, because an audible pause separates them. `target` is
     the range of seconds of speech; a sentence may exceed it by four seconds before it is cut.
     """
     limits = _Limits(*target)
     blocks, lead = _split_blocks(scene, limits)
     chunks: list[Chunk] = []
-    for units in _group_units(blocks, limits, apart):
+    for units in _group_units(blocks, limits, separate_lines):
         last_unit = units[-1]
         block = last_unit.block
         if last_unit.stop == len(block.line.text):
@@ -256,7 +256,7 @@ def cut(
 
 def _unison_chunks(first: Chunk, other_lines: Sequence[Line]) -> Iterator[Chunk]:
     """Yield the chunk of one line, and the same chunk for each line in unison with it."""
-    first = replace(first, unison=(first.speaker, *(line.speaker for line in other_lines)))
+    first = replace(first, unison_speakers=(first.speaker, *(line.speaker for line in other_lines)))
     yield first
     for line in other_lines:
         pieces = tuple(replace(piece, line=line) for piece in first.pieces)
@@ -269,7 +269,7 @@ _BOUNDARIES = ("clause", "sentence", "line", "heading", "scene")
 """Boundaries from weakest to strongest."""
 
 
-def without(chunks: Sequence[Chunk], omitted: Collection[int]) -> list[Chunk]:
+def omit_chunks(chunks: Sequence[Chunk], omitted: Collection[int]) -> list[Chunk]:
     """Return the chunks of a chapter without those at the `omitted` indices.
 
     Pauses set by hand around an omitted chunk, its scene break and its marks go to the chunk before
@@ -277,7 +277,7 @@ def without(chunks: Sequence[Chunk], omitted: Collection[int]) -> list[Chunk]:
     """
     kept_chunks = _KeptChunks()
     indices = iter(range(len(chunks)))
-    for group in together(chunks):
+    for group in group_unison(chunks):
         remaining = [chunk for chunk in group if next(indices) not in omitted]
         if remaining:
             kept_chunks.add(
@@ -310,10 +310,10 @@ class _KeptChunks:
 
     def add(self, first: Chunk, remaining: Sequence[Chunk]) -> None:
         """Add the remaining chunks of a unison; `first` is its first chunk, remaining or not."""
-        inherited_marks = (*((mark, 0.0) for mark in self.marks), *remaining[0].taken)
+        inherited_marks = (*((mark, 0.0) for mark in self.marks), *remaining[0].inherited_marks)
         self.last_index = len(self.chunks)
         self.chunks += [
-            replace(remaining[0], lead=first.lead + self.lead, taken=inherited_marks),
+            replace(remaining[0], lead=first.lead + self.lead, inherited_marks=inherited_marks),
             *remaining[1:],
         ]
         self.lead, self.marks = 0.0, []
@@ -322,18 +322,18 @@ class _KeptChunks:
         """Return all chunks; pauses and marks after the last one are attached to it."""
         if self.chunks and (self.lead or self.marks):
             last_chunk = self.chunks[self.last_index]
-            inherited_marks = (*last_chunk.taken, *((mark, 1.0) for mark in self.marks))
+            inherited_marks = (*last_chunk.inherited_marks, *((mark, 1.0) for mark in self.marks))
             pause = (last_chunk.rest or 0.0) + self.lead if self.lead else last_chunk.rest
-            self.chunks[self.last_index] = replace(last_chunk, rest=pause, taken=inherited_marks)
+            self.chunks[self.last_index] = replace(last_chunk, rest=pause, inherited_marks=inherited_marks)
         return self.chunks
 
 
 def _shrink_unison(first: Chunk, remaining: Sequence[Chunk]) -> list[Chunk]:
     """Return the remaining chunks of a unison that began with `first`."""
     names = tuple(chunk.speaker for chunk in remaining) if len(remaining) > 1 else ()
-    new_chunks = [replace(chunk, unison=names) for chunk in remaining]
+    new_chunks = [replace(chunk, unison_speakers=names) for chunk in remaining]
     if remaining[0] is not first:
-        new_chunks[0] = replace(new_chunks[0], rest=first.rest, taken=first.marks)
+        new_chunks[0] = replace(new_chunks[0], rest=first.rest, inherited_marks=first.marks)
     return new_chunks
 
 
@@ -347,7 +347,7 @@ def _absorb_omitted(chunk: Chunk, omitted: Chunk) -> Chunk:
     )
 
 
-def halve(text: str, language: str) -> tuple[str, str] | None:
+def split_in_half(text: str, language: str) -> tuple[str, str] | None:
     """Split a chunk's spoken text in two for a retry; None if it is too short.
 
     It is cut where a sentence ends, as near to the middle as possible, else at a clause mark, else
@@ -395,7 +395,7 @@ def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
     a pause before all of them."""
     blocks: list[_Block] = []
     lead = 0.0
-    unison_groups = list(together(scene.lines))
+    unison_groups = list(group_unison(scene.lines))
     sentence_end_indices = _sentence_end_lines([lines[0] for lines in unison_groups])
     for index, ((line, *other_lines), next_group) in enumerate(
         zip(unison_groups, (*unison_groups[1:], None), strict=False)
@@ -433,7 +433,7 @@ def _sentence_end_lines(lines: Sequence[Line]) -> frozenset[int]:
         if stop < len(lines) and lines[stop].goes_on:
             continue
         if stop - start > 1:
-            texts = ["" if line.is_close else " " for line in lines[start + 1 : stop]] + [""]
+            texts = ["" if line.is_adjacent else " " for line in lines[start + 1 : stop]] + [""]
             texts = [
                 line.text + separator
                 for line, separator in zip(lines[start:stop], texts, strict=True)
@@ -450,7 +450,7 @@ def _pause_offsets(line: Line) -> list[tuple[int, float]]:
     leaves a part without words."""
     pauses: list[tuple[int, float]] = []
     start = 0
-    for pause in sorted(line.rests, key=lambda rest: rest.at):
+    for pause in sorted(line.pauses, key=lambda rest: rest.at):
         closing_marks = _CLOSING_MARKS.match(line.text, pause.at)
         offset = _move_out_of_say(line, closing_marks.end() if closing_marks else pause.at)
         if not any(map(str.isalnum, line.text[start:offset])):

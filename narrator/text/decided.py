@@ -24,7 +24,7 @@ from narrator import files
 from narrator.characters import decoded, seen
 from narrator.errors import Problem, StorageError
 from narrator.text.markup import squeeze
-from narrator.text.matching import matched
+from narrator.text.matching import match_texts
 
 NOBODY = "-"
 UNKNOWN = "?"
@@ -49,11 +49,11 @@ class Row:
     """The speaker of one quotation, or of one piece of it."""
 
     speaker: str
-    """Names as `column` writes them, NOBODY or UNKNOWN."""
+    """Names as `format_names` writes them, NOBODY or UNKNOWN."""
     by: str
     """Origin of the decision: you, print, rule or model."""
     words: str = ""
-    """Words of the quotation, as `shortened`."""
+    """Words of the quotation, as `shorten_words`."""
     name: str = ""
     """Name of the rule or model."""
     sure: float = 1.0
@@ -66,13 +66,13 @@ class Row:
     """Comment lines before the row, which are kept."""
 
     @property
-    def is_yours(self) -> bool:
+    def is_manual(self) -> bool:
         """True if a person decided it; no run overrules that."""
         return self.by == "you"
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class SpeakerFile:
     """The rows of one chapter's file."""
 
     path: Path
@@ -82,7 +82,7 @@ class Decided:
     problems: tuple[Problem, ...] = ()
     """Unreadable lines; the other rows are still valid."""
     exists: bool = False
-    broken: bool = False
+    is_unreadable: bool = False
     """True if the file could not be read at all."""
     newline: str = "\n"
 
@@ -91,13 +91,13 @@ class Decided:
 
         Of duplicate rows, as after a merge conflict, a person's is preferred.
         """
-        row_places = matched(
+        row_places = match_texts(
             [row.words for row in self.rows],
-            [shortened(quotation_words) for quotation_words in words],
+            [shorten_words(quotation_words) for quotation_words in words],
         )
         quotations = {row: place for place, row in enumerate(row_places) if row is not None}
         for row_index, twin_index in self._twins(quotations):
-            if self.rows[row_index].is_yours and not self.rows[twin_index].is_yours:
+            if self.rows[row_index].is_manual and not self.rows[twin_index].is_manual:
                 row_places[quotations[twin_index]] = row_index
         return row_places
 
@@ -117,12 +117,12 @@ class Decided:
                     break
 
 
-def place_of(chapter: Path) -> Path:
+def speaker_file_path(chapter: Path) -> Path:
     """Return the path of the file that belongs to a chapter's text."""
     return chapter.parent / f"{chapter.stem}{ENDING}"
 
 
-def column(names: Sequence[str]) -> str:
+def format_names(names: Sequence[str]) -> str:
     """Return names of the cast in the notation of the first column."""
     escaped = (re.sub(r"[\\|]", r"\\\g<0>", squeeze(name)) for name in names)
     joined = " & ".join(escaped)
@@ -130,12 +130,12 @@ def column(names: Sequence[str]) -> str:
     return f"\\{joined}" if is_special else joined
 
 
-def names_in(speaker: str) -> str:
+def unescape_names(speaker: str) -> str:
     """Return the first column without its escapes."""
     return re.sub(r"\\(.)", r"\1", speaker)
 
 
-def shortened(words: str) -> str:
+def shorten_words(words: str) -> str:
     """Return the words of a quotation in the notation of a row."""
     squeezed = squeeze(seen(words))
     return (
@@ -148,20 +148,20 @@ def shortened(words: str) -> str:
 # -- reading
 
 
-def read(path: Path) -> Decided:
+def read(path: Path) -> SpeakerFile:
     """Read a file. Nothing is refused: unreadable lines become problems, and no rows."""
     try:
         file_bytes = files.read_whole(path, _MAX_BYTES)
     except FileNotFoundError:
-        return Decided(path)
+        return SpeakerFile(path)
     except files.TooLarge:
         return _unreadable(path, "larger than 32 MB, which no list of quotations is")
     except OSError as error:
         return _unreadable(path, f"cannot be read: {error.strerror}")
-    return said(path, file_bytes)
+    return parse_file(path, file_bytes)
 
 
-def said(path: Path, file_bytes: bytes) -> Decided:
+def parse_file(path: Path, file_bytes: bytes) -> SpeakerFile:
     """Parse the bytes of a file, as `read` does."""
     text, invalid_offset = decoded(file_bytes)
     problems: list[Problem] = []
@@ -173,7 +173,7 @@ def said(path: Path, file_bytes: bytes) -> Decided:
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
         reader.add(line, number)
     problems += reader.problems(path)
-    return Decided(
+    return SpeakerFile(
         path, tuple(reader.rows), tuple(reader.above), tuple(problems), True, newline=newline
     )
 
@@ -211,9 +211,9 @@ class _RowReader:
             yield Problem(path, line_numbers[0], fault + suffix)
 
 
-def _unreadable(path: Path, message: str) -> Decided:
+def _unreadable(path: Path, message: str) -> SpeakerFile:
     message += "; the narrator speaks its quotations"
-    return Decided(path, problems=(Problem(path, None, message),), exists=True, broken=True)
+    return SpeakerFile(path, problems=(Problem(path, None, message),), exists=True, is_unreadable=True)
 
 
 _NOT_A_ROW = "is no row: who speaks | who decided | the words of the quotation"
@@ -235,9 +235,9 @@ def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | 
     if speaker != _SAME_SPEAKER:
         return row, fault
     if previous_row is None:  # kept as a comment until corrected
-        return (None if row.is_yours else replace(row, speaker=UNKNOWN)), _NO_SAME
+        return (None if row.is_manual else replace(row, speaker=UNKNOWN)), _NO_SAME
     # who changes a quotation's first row means all of it
-    if previous_row.is_yours:
+    if previous_row.is_manual:
         row = replace(row, by="you", name="", sure=1.0)
     return replace(row, speaker=previous_row.speaker, goes_on=True), fault
 
@@ -257,7 +257,7 @@ def _apply_origin(origin_text: str, row: Row) -> tuple[Row, str]:
 # -- writing
 
 
-def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> Decided:
+def update_rows(old: SpeakerFile, words: Sequence[str], fresh: Sequence[Row | None]) -> SpeakerFile:
     """Return the rows for the quotations of the current text: a person's if there is one, else the
     fresh row, else the existing one.
 
@@ -274,10 +274,10 @@ def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> 
         current = old.rows[place] if place is not None else None
         chosen = (
             current
-            if current is not None and (fresh_row is None or current.is_yours)
+            if current is not None and (fresh_row is None or current.is_manual)
             else fresh_row
         )
-        rows.append(chosen and replace(chosen, words=shortened(quotation_words), above=()))
+        rows.append(chosen and replace(chosen, words=shorten_words(quotation_words), above=()))
     unmatched_rows: dict[int, list[Row]] = {}
     comments_above: dict[int, tuple[str, ...]] = {}
     pending_comments: tuple[str, ...] = ()
@@ -287,7 +287,7 @@ def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> 
         if row_index in quotation_of_row:
             last_quotation = quotation_of_row[row_index]
             comments_above[last_quotation], pending_comments = pending_comments, ()
-        elif row.is_yours:
+        elif row.is_manual:
             unmatched_rows.setdefault(last_quotation, []).append(
                 replace(row, above=pending_comments)
             )
@@ -300,12 +300,12 @@ def renewed(old: Decided, words: Sequence[str], fresh: Sequence[Row | None]) -> 
     return replace(old, rows=tuple(all_rows), below=(*pending_comments, *old.below))
 
 
-def answered(
-    file: Decided,
+def apply_answers(
+    file: SpeakerFile,
     words: Sequence[str],
     fresh: Sequence[Row | None],
     answered_places: Collection[int],
-) -> Decided:
+) -> SpeakerFile:
     """Return the file after a person has decided the speakers of the quotations at
     `answered_places`.
 
@@ -316,21 +316,21 @@ def answered(
         if (
             row is not None
             and place is not None
-            and (n in answered_places or not rows[place].is_yours)
+            and (n in answered_places or not rows[place].is_manual)
         ):
             rows[place] = replace(row, above=rows[place].above)
-    return renewed(replace(file, rows=tuple(rows)), words, fresh)
+    return update_rows(replace(file, rows=tuple(rows)), words, fresh)
 
 
-def write(decided: Decided, chapter: str) -> bool:
+def write(decided: SpeakerFile, chapter: str) -> bool:
     """Write the file of a chapter; return True if it was written.
 
     It is not written if its content is unchanged, or if there is no file and no rows. Raises
     StorageError, also if an existing file could not be read.
     """
-    if not (decided.rows or decided.exists) and not decided.broken:
+    if not (decided.rows or decided.exists) and not decided.is_unreadable:
         return False
-    file_bytes = written(decided, chapter)
+    file_bytes = format_file(decided, chapter)
     try:
         is_same = files.read_whole(decided.path, _MAX_BYTES) == file_bytes
     except (OSError, files.TooLarge):
@@ -340,12 +340,12 @@ def write(decided: Decided, chapter: str) -> bool:
     return not is_same
 
 
-def written(decided: Decided, chapter: str) -> bytes:
+def format_file(decided: SpeakerFile, chapter: str) -> bytes:
     """Return the bytes of a chapter's file.
 
     Raises StorageError if an existing file could not be read.
     """
-    if decided.broken:
+    if decided.is_unreadable:
         raise StorageError(
             f"{decided.path}: cannot be read, and is not replaced; mend or remove it"
         )
@@ -353,7 +353,7 @@ def written(decided: Decided, chapter: str) -> bytes:
     return text.encode(errors="replace")
 
 
-def _format_lines(decided: Decided, chapter: str) -> Iterator[str]:
+def _format_lines(decided: SpeakerFile, chapter: str) -> Iterator[str]:
     """Yield the lines of a file, header first."""
     yield f"{_HEADER}{chapter}. Change a name, and it is yours: no run changes it again."
     previous_row: Row | None = None
@@ -363,7 +363,7 @@ def _format_lines(decided: Decided, chapter: str) -> Iterator[str]:
         if (
             row.goes_on
             and previous_row
-            and (previous_row.speaker, previous_row.is_yours) == (speaker, row.is_yours)
+            and (previous_row.speaker, previous_row.is_manual) == (speaker, row.is_manual)
         ):
             speaker = _SAME_SPEAKER
         previous_row = row

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from markdown_it.token import Token
 
-from narrator.text.lines import Given, MusicMark, Rest, Say
+from narrator.text.lines import AttributedSpan, MusicMark, PauseMark, SpokenForm
 
 FIXED = "\0"
 """Placeholder for a character that was escaped or is code, and so is no label or markup."""
@@ -42,10 +42,10 @@ class Flat:
     text: str = ""
     shadow: str = ""
     """`text`, with FIXED for each character that was escaped or is code."""
-    says: list[Say] = field(default_factory=list)
-    given: list[Given] = field(default_factory=list)
+    says: list[SpokenForm] = field(default_factory=list)
+    given: list[AttributedSpan] = field(default_factory=list)
     """An inner span comes after its outer one."""
-    rests: list[Rest] = field(default_factory=list)
+    pauses: list[PauseMark] = field(default_factory=list)
     signs: list[tuple[int, Sign]] = field(default_factory=list)
     """Pauses and music marks in order, with their offsets."""
     languages: list[tuple[int, LanguageMark]] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Flat:
             ],
             text,
             says=[
-                Say(map_offset(say.start), map_offset(say.stop - 1) + 1, say.spoken)
+                SpokenForm(map_offset(say.start), map_offset(say.stop - 1) + 1, say.spoken)
                 for say in self.says
                 if content <= say.start < end
             ],
@@ -101,9 +101,9 @@ class Flat:
                 for span in self.given
                 if content <= span.start < end
             ],
-            rests=[
-                Rest(map_offset(max(pause.at, content)), pause.seconds)
-                for pause in self.rests
+            pauses=[
+                PauseMark(map_offset(max(pause.at, content)), pause.seconds)
+                for pause in self.pauses
                 if is_inside(pause.at)
             ],
             signs=[
@@ -125,12 +125,12 @@ class Flat:
         return Flat(
             [(offset + shift * (offset > 0), line) for offset, line in self.starts],
             f"{number} {self.text}" if self.text else number,
-            says=[Say(say.start + shift, say.stop + shift, say.spoken) for say in self.says],
+            says=[SpokenForm(say.start + shift, say.stop + shift, say.spoken) for say in self.says],
             given=[
                 replace(span, start=span.start + shift, stop=span.stop + shift)
                 for span in self.given
             ],
-            rests=[Rest(pause.at + shift, pause.seconds) for pause in self.rests],
+            pauses=[PauseMark(pause.at + shift, pause.seconds) for pause in self.pauses],
             signs=[(offset + shift, sign) for offset, sign in self.signs],
             languages=self.languages,
             last=self.last,

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 ValueT = TypeVar("ValueT")
 
 
-class Kept(Generic[ValueT]):
+class MemoCache(Generic[ValueT]):
     """Caches values of the last two rounds, by key."""
 
     def __init__(self) -> None:

@@ -29,7 +29,7 @@ _QUOTES = '“«„‹「『"'
 """Quotes that, after a label in prose, show it to be narration: `Alice: “No!”`"""
 
 
-def folded(label: str) -> str:
+def fold_label(label: str) -> str:
     """Normalise a label for comparison: without case, and without invisible characters."""
     return seen(label).casefold()
 
@@ -39,7 +39,7 @@ class Roles:
     """The speakers of a script, by the labels that scripts use."""
 
     speakers: Mapping[str, str]
-    """Label as written in scripts, `folded` (names and aliases) -> name of the speaker."""
+    """Label as written in scripts, `fold_label` (names and aliases) -> name of the speaker."""
     narrator: str | None
     """Speaker of text without a label."""
     languages: Mapping[str, str] = field(default_factory=dict)
@@ -47,12 +47,12 @@ class Roles:
     declared: Sequence[str] = ()
     """All languages that the book declares, its own first."""
     spelt: Mapping[str, str] = field(default_factory=dict)
-    """Label, `folded` -> its spelling in the manifest."""
+    """Label, `fold_label` -> its spelling in the manifest."""
     _meant: dict[str, str | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def named(self, text: str) -> tuple[str, ...]:
+    def find_speakers(self, text: str) -> tuple[str, ...]:
         """Return the speakers that a text names: one of the cast, or several joined by &.
 
         Empty if the text is anything else. Names that contain an & themselves come first.
@@ -61,7 +61,7 @@ class Roles:
         speakers: list[str] = []
         while parts and len(parts) <= _MAX_SPEAKERS:
             for part_count in range(len(parts), 0, -1):
-                speaker = self.speakers.get(folded(squeeze("&".join(parts[:part_count]))))
+                speaker = self.speakers.get(fold_label(squeeze("&".join(parts[:part_count]))))
                 if speaker is not None:
                     speakers.append(speaker)
                     del parts[:part_count]
@@ -70,7 +70,7 @@ class Roles:
                 break
         return () if parts else tuple(dict.fromkeys(speakers))
 
-    def meant(self, label: str) -> str | None:
+    def nearest_label(self, label: str) -> str | None:
         """Return the manifest's spelling of the label that a mistyped one is nearest to, or None.
 
         Only the first few hundred labels are compared: it takes time, and nobody mistypes more.
@@ -155,7 +155,7 @@ def _read_turn(label: re.Match[str], flat: Flat, roles: Roles) -> tuple[Turn | N
     name = squeeze(flat.text[label.start("name") : label.end("name")])
     following_text = flat.text[label.end() : label.end() + _CONTEXT_LENGTH]
     has_space = label["colon"] == "：" or not following_text[:1].strip()
-    speakers = roles.named(name)
+    speakers = roles.find_speakers(name)
     if not speakers or not (has_space or label.start() == 0):
         return None, UNKNOWN if has_space and _looks_like_label(name, following_text, roles) else ""
     style = squeeze(label["style"] or "") or None
@@ -185,7 +185,7 @@ def _looks_like_label(name: str, following_text: str, roles: Roles) -> bool:
     ):
         return False
     if "&" in name:
-        return any(map(roles.named, name.split("&")))
+        return any(map(roles.find_speakers, name.split("&")))
     words = name.split()
     if len(words) > 4:
         return False
@@ -198,7 +198,7 @@ def _looks_like_label(name: str, following_text: str, roles: Roles) -> bool:
         and all(_is_name_like(word, index == 0) for index, word in enumerate(words))
     ):
         return True
-    return roles.meant(name) is not None
+    return roles.nearest_label(name) is not None
 
 
 def _is_name_like(word: str, is_first: bool) -> bool:
@@ -242,7 +242,7 @@ class Labels:
         match = LABEL.fullmatch(f"{label}:")
         name = squeeze(match["name"]) if match else squeeze(label)
         style = squeeze(match["style"] or "") or None if match else None
-        speakers = self.roles.named(name)
+        speakers = self.roles.find_speakers(name)
         if not speakers:
             self.unknown_labels.setdefault(name, []).append(line)
         self.place_count += 1
@@ -251,7 +251,7 @@ class Labels:
 
     def check_link_label(self, label: str, line: int) -> None:
         """Record the label of a link definition if it is a name of the cast."""
-        if self.roles.named(label):
+        if self.roles.find_speakers(label):
             self.strays.append(Stray(BRACKETS, label, line))
 
     @property
@@ -272,7 +272,7 @@ class Labels:
                 message = f"“[{stray.name}]:” defines a link; a speaker's label has no brackets"
                 problems.append(self._problem(stray.line, message))
         for count, (label, lines) in enumerate(refused.items()):
-            suggestion = self.roles.meant(label) if count < GUESSES else None
+            suggestion = self.roles.nearest_label(label) if count < GUESSES else None
             guess = f"; did you mean “{suggestion}”?" if suggestion else "."
             name = quoted(label)
             message = (
@@ -286,7 +286,7 @@ class Labels:
         """Return apparent labels that may be meant otherwise than they are read."""
         strays = () if self.is_script else self.strays
         names = dict.fromkeys(stray.name for stray in strays if stray.kind == UNKNOWN)
-        suggestions = {name: self.roles.meant(name) for name in list(names)[:GUESSES]}
+        suggestions = {name: self.roles.nearest_label(name) for name in list(names)[:GUESSES]}
         slips: list[Slip] = []
         for stray in strays:
             suggestion = suggestions.get(stray.name) if stray.kind == UNKNOWN else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from narrator.text.lines import Foreign, Line
-from narrator.text.tongues import ForeignLetters, said_in, strange
+from narrator.text.tongues import ForeignLetters, said_in, find_foreign_letters
 
 _Place = tuple[int, int, ForeignLetters]
 """Index of the scene, index of the line in it, and the line's foreign letters."""
@@ -21,7 +21,7 @@ def by_letters(scenes: Sequence[list[Line]], declared: Sequence[str]) -> tuple[F
         (scene_index, line_index, foreign)
         for scene_index, scene_lines in enumerate(scenes)
         for line_index, line in enumerate(scene_lines)
-        if not line.is_marked and (foreign := strange(line.text, line.language))
+        if not line.is_marked and (foreign := find_foreign_letters(line.text, line.language))
     ]
     groups: dict[tuple[str, str, str | None], list[tuple[Line, str]]] = {}
     for run in _group_runs(places):

@@ -13,7 +13,7 @@ from narrator.text.slips import Slip
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class SpokenForm:
     """Speaks `text[start:stop]` of a line as `spoken`, in this place only: `{written|spoken}`."""
 
     start: int
@@ -22,7 +22,7 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class PauseMark:
     """A pause set by hand, of `seconds` before `text[at]` of a line; after it at `len(text)`."""
 
     at: int
@@ -45,7 +45,7 @@ class MusicMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class AttributedSpan:
     """Gives `text[start:stop]` of a line to one speaker, or several in unison: `{Ada: …}`."""
 
     start: int
@@ -72,20 +72,20 @@ class Line:
     style: str | None = None
     heading: int = 0
     """Level of a heading, 0 for a paragraph."""
-    says: tuple[Say, ...] = ()
-    rests: tuple[Rest, ...] = ()
+    says: tuple[SpokenForm, ...] = ()
+    pauses: tuple[PauseMark, ...] = ()
     marks: tuple[MusicMark, ...] = ()
     """Only a line with words has any."""
     with_before: bool = False
     """True if it is spoken in unison with the line before, by another speaker.
 
-    Lines in unison have the same text and place; only the first of them has `rests` and `marks`.
+    Lines in unison have the same text and place; only the first of them has `pauses` and `marks`.
     """
     goes_on: bool = False
     """True if it continues the paragraph of the line before."""
-    is_close: bool = False
+    is_adjacent: bool = False
     """True if no white space lies between it and the line that it continues."""
-    given: tuple[Given, ...] = ()
+    given: tuple[AttributedSpan, ...] = ()
     """Spans that the text gives to other speakers; an inner span comes after its outer one and
     takes precedence. Empty where the line is one speaker's."""
     is_narration: bool = False
@@ -99,7 +99,7 @@ class Line:
     begin: int = 0
     """Offset of its text in that of its paragraph, or of its turn within one."""
 
-    def number_at(self, offset: int) -> int:
+    def source_line_at(self, offset: int) -> int:
         """Return the number of the source line in which an offset lies."""
         return max(
             (number for row_offset, number in self.rows if row_offset <= offset), default=self.line
@@ -114,16 +114,16 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OmittedText:
     """Source text that is not spoken, with the reason."""
 
     path: Path
     line: int
     text: str
     reason: str
-    of_line: bool = False
+    is_in_line: bool = False
     """True if it is part of a `Line` too."""
-    in_part: bool = False
+    is_partial: bool = False
     """True if other speakers, who were to say it in unison, still say it."""
 
 
@@ -132,9 +132,9 @@ class Foreign:
     """Lines with letters that the surrounding language is not written in."""
 
     alphabet: str
-    around: str
+    surrounding_language: str
     """The surrounding language."""
-    said_in: str | None
+    spoken_language: str | None
     """Language of whole lines, by their letters; None for words within lines."""
     path: Path
     line: int
@@ -152,7 +152,7 @@ class Chapter:
     title: str
     language: str
     scenes: tuple[Scene, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedText, ...]
     unseen: tuple[tuple[str, Path, int, int], ...] = ()
     """Invisible characters of the source, which are not spoken: each with the file and line of its
     first occurrence, and the number of occurrences."""

@@ -27,11 +27,11 @@ from narrator.text.alphabets import is_language
 class CastNames(Protocol):
     """Looks up the speakers that a text names."""
 
-    def named(self, text: str) -> tuple[str, ...]:
+    def find_speakers(self, text: str) -> tuple[str, ...]:
         """Return the speakers that a text names exactly, several in unison."""
         ...
 
-    def meant(self, label: str) -> str | None:
+    def nearest_label(self, label: str) -> str | None:
         """Return the name that a mistyped one is nearest to, or None."""
         ...
 
@@ -288,7 +288,7 @@ def _say_rule(state: StateInline, silent: bool) -> bool:
         return _given_rule(state, silent)
     if not silent:
         names = _GIVEN.match(state.src, state.pos, state.posMax)
-        if names and state.env["cast"].named(names["names"]):
+        if names and state.env["cast"].find_speakers(names["names"]):
             _push_slip(state, state.src[state.pos : state.pos + 60], slips.SAID_OTHERWISE)
         token = state.push("say", "", 0)
         token.content = written
@@ -306,7 +306,7 @@ def _given_rule(state: StateInline, silent: bool) -> bool:
     """
     cast: CastNames = state.env["cast"]
     match = _GIVEN.match(state.src, state.pos, state.posMax)
-    speakers = cast.named(match["names"]) if match else ()
+    speakers = cast.find_speakers(match["names"]) if match else ()
     if not silent:
         written = state.src[state.pos : min(state.pos + 60, state.posMax)].partition("\n")[0]
         token = state.push("given" if speakers else "brace", "", 0)
@@ -326,8 +326,8 @@ def _nearest_speaker(names: str, cast: CastNames) -> str | None:
 
     Empty where only some of several names are known, None where nothing is near.
     """
-    names_cast_member = "&" in names and any(map(cast.named, names.split("&")))
-    return cast.meant(names) or ("" if names_cast_member else None)
+    names_cast_member = "&" in names and any(map(cast.find_speakers, names.split("&")))
+    return cast.nearest_label(names) or ("" if names_cast_member else None)
 
 
 def _given_end_rule(state: StateInline, silent: bool) -> bool:

@@ -29,7 +29,7 @@ _Stretch = tuple[int, int, int, int]
 """Start and end in the old texts, start and end in the new texts."""
 
 
-def matched(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
+def match_texts(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
     """Return for each new text the index of the old one that it matches, or None."""
     old_keys, new_keys = [*map(_comparison_key, old)], [*map(_comparison_key, new)]
     matches: dict[int, int] = {}

@@ -17,7 +17,7 @@ PATIENCE = 5.0
 """Seconds of CPU time that a pattern may take on one chunk: a thousand times what any needs."""
 
 
-class Slow(ValueError):
+class SlowPattern(ValueError):
     """A pattern was stopped because it took too long; the message says what to do."""
 
     def __init__(self, pattern: str) -> None:
@@ -29,14 +29,14 @@ class Slow(ValueError):
 
 
 @contextlib.contextmanager
-def limited(pattern: str) -> Iterator[None]:
+def time_limit(pattern: str) -> Iterator[None]:
     """Limit the time of matching a pattern within the block. Raises Slow."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def raise_slow(number: int, frame: FrameType | None) -> None:
-        raise Slow(pattern)
+        raise SlowPattern(pattern)
 
     previous_handler = signal.signal(signal.SIGVTALRM, raise_slow)
     previous_timer = signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)

@@ -5,7 +5,7 @@ the start of a paragraph, `[pause 1.5s]`, `[music: name]`, `[language: el]`, `{w
 and footnotes (left out). Two rules of CommonMark are disabled, because manuscripts use them
 differently: indented text is no code, and tags around a paragraph do not drop its text.
 
-Nothing is lost: text that is not markup is in a `Line.text`, or in a `LeftOut` with its reason. The
+Nothing is lost: text that is not markup is in a `Line.text`, or in a `OmittedText` with its reason. The
 language of a line is decided only here. Knows nothing of sentences, chunks and voices.
 """
 
@@ -32,11 +32,11 @@ from narrator.text.labels import (
     Labels,
     Roles,
     Turn,
-    folded,
+    fold_label,
     other_lines_note,
 )
 from narrator.text.letters import by_letters
-from narrator.text.lines import Chapter, Given, LeftOut, Line, MusicMark, Rest, Say, Scene
+from narrator.text.lines import Chapter, AttributedSpan, OmittedText, Line, MusicMark, PauseMark, SpokenForm, Scene
 from narrator.text.markup import MARKDOWN, unpaired, visible
 from narrator.text.slips import (
     BRACE,
@@ -58,7 +58,7 @@ FEW_LINES = 5
 """Lines that may follow a language mark without an end before it is reported as a slip."""
 
 
-def decode(file_bytes: bytes, path: Path) -> str:
+def decode_chapter(file_bytes: bytes, path: Path) -> str:
     """Decode the bytes of a chapter's file, UTF-8 with or without a byte order mark.
 
     Raises ScriptError for other encodings and for U+0000.
@@ -100,7 +100,7 @@ def read_chapter(
     text, front_matter = _split_front_matter(text, roles)
     if front_matter:
         reason = "front matter: the facts of a book stand in book.yaml"
-        reader.left_out.append(LeftOut(path, first_line, front_matter, reason))
+        reader.left_out.append(OmittedText(path, first_line, front_matter, reason))
     reader.read(text, lambda number: first_line + number)
     return reader.build_chapter(title, first_line)
 
@@ -144,7 +144,7 @@ class Faults:
         return bool(self.labels or self.others)
 
 
-def faults(text: str, roles: Roles) -> Faults:
+def find_faults(text: str, roles: Roles) -> Faults:
     """Find the problems that `read_chapter` would report, for programs that write scripts.
 
     An apparent label counts, because it becomes one as soon as a speaker of that name is declared.
@@ -198,7 +198,7 @@ class _ScriptReader:
         self.roles = roles
         self.labels = Labels(path, roles)
         self.default = speaker or roles.narrator
-        self.left_out: list[LeftOut] = []
+        self.left_out: list[OmittedText] = []
         self.problems: list[Problem] = []
         self.scenes: list[list[Line]] = [[]]
         self.previous: str | None = None
@@ -370,12 +370,12 @@ class _ScriptReader:
             self.slips.append(Slip(written, problem, self.path, flat.line_at(offset)))
 
     def _is_speaker(self, name: str) -> bool:
-        return bool(self.roles.named(name))
+        return bool(self.roles.find_speakers(name))
 
     def _keep_silent_signs(self, flat: Flat) -> None:
         """Keep the pauses and marks of a paragraph that has no words."""
-        if flat.rests:
-            self._add_pause(sum(pause.seconds for pause in flat.rests))
+        if flat.pauses:
+            self._add_pause(sum(pause.seconds for pause in flat.pauses))
         self.pending_signs += (sign for _, sign in flat.signs)
         for _, mark in flat.languages:
             self._set_language(mark)
@@ -419,13 +419,13 @@ class _ScriptReader:
             speakers, style = attribution
             speaker = next(iter(speakers), "")
             if len(speakers) > 1:
-                part.given.insert(0, Given(0, len(part.text), speakers, style))
+                part.given.insert(0, AttributedSpan(0, len(part.text), speakers, style))
             self.previous = speaker or self.previous
         else:
             speaker, style = self.default or self.previous or "", None
             if not speaker:
                 self.unattributed_lines.append(line)
-        leading_pauses = [Rest(0, self.leading_pause)] if self.leading_pause else []
+        leading_pauses = [PauseMark(0, self.leading_pause)] if self.leading_pause else []
         self.leading_pause = 0.0
         new_line = Line(
             speaker,
@@ -436,7 +436,7 @@ class _ScriptReader:
             style,
             heading,
             says=tuple(part.says),
-            rests=(*leading_pauses, *part.rests),
+            pauses=(*leading_pauses, *part.pauses),
             marks=tuple(self._place_marks(part.text, part.signs)),
             given=tuple(part.given),
             is_narration=not (attribution or heading) and speaker == self.roles.narrator,
@@ -469,8 +469,8 @@ class _ScriptReader:
     def _add_pause(self, seconds: float) -> None:
         """Add a pause between lines to the line before it, or to the start of the scene."""
         if scene := self.scenes[-1]:
-            pause = Rest(len(scene[-1].text), seconds)
-            scene[-1] = replace(scene[-1], rests=(*scene[-1].rests, pause))
+            pause = PauseMark(len(scene[-1].text), seconds)
+            scene[-1] = replace(scene[-1], pauses=(*scene[-1].pauses, pause))
         else:
             self.leading_pause += seconds
 
@@ -500,9 +500,9 @@ class _ScriptReader:
         )
         scene, i = next(spoken)
         late_marks = resolved(self.pending_signs, len(scene[i].text))
-        rests = [Rest(len(scene[i].text), self.leading_pause)] if self.leading_pause else []
+        rests = [PauseMark(len(scene[i].text), self.leading_pause)] if self.leading_pause else []
         scene[i] = replace(
-            scene[i], marks=(*scene[i].marks, *late_marks), rests=(*scene[i].rests, *rests)
+            scene[i], marks=(*scene[i].marks, *late_marks), pauses=(*scene[i].pauses, *rests)
         )
 
     def _end_scene(self) -> None:
@@ -546,7 +546,7 @@ class _ScriptReader:
         """Attribute the text between braces to the speakers that the opening brace names."""
         meta = opening.meta
         if visible(flat.text[start:stop]):
-            flat.given.append(Given(start, stop, meta["speakers"], meta["style"]))
+            flat.given.append(AttributedSpan(start, stop, meta["speakers"], meta["style"]))
         else:
             line = flat.line_at(start)
             self.slips.append(Slip(meta["written"], NO_WORDS, self.path, line))
@@ -559,7 +559,7 @@ class _ScriptReader:
             case "text_special" | "code_inline":
                 flat.add(child.content, FIXED * len(child.content))
             case "pause":
-                flat.rests.append(Rest(flat.size, child.meta["seconds"]))
+                flat.pauses.append(PauseMark(flat.size, child.meta["seconds"]))
                 flat.signs.append((flat.size, child.meta["seconds"]))
             case "music":
                 flat.signs.append((flat.size, MusicMark(flat.size, child.meta["name"], line)))
@@ -567,7 +567,7 @@ class _ScriptReader:
                 self._add_language_mark(flat, child, line)
             case "say":
                 end = flat.size + len(child.content)
-                flat.says.append(Say(flat.size, end, child.meta["spoken"]))
+                flat.says.append(SpokenForm(flat.size, end, child.meta["spoken"]))
                 flat.add(child.content, FIXED * len(child.content))
             case "given" | "brace":
                 self._add_brace(flat, child, line)
@@ -618,7 +618,7 @@ class _ScriptReader:
     # -- reports
 
     def _leave_out(self, line: int, text: str, reason: str) -> None:
-        self.left_out.append(LeftOut(self.path, line, text, reason))
+        self.left_out.append(OmittedText(self.path, line, text, reason))
 
     def _add_problem(self, line: int, message: str) -> None:
         self.problems.append(Problem(self.path, line, message))
@@ -683,7 +683,7 @@ def _split_front_matter(text: str, roles: Roles) -> tuple[str, str]:
     end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in {"---", "..."}), 0)
     body = lines[1:end]
     key = _YAML_KEY.match(body[0]) if body else None
-    if key is None or folded(key[1]) in roles.speakers:
+    if key is None or fold_label(key[1]) in roles.speakers:
         return text, ""
     if not all(line.startswith((" ", "\t", "#", "- ")) or _YAML_KEY.match(line) for line in body):
         return text, ""

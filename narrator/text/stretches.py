@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from narrator.text.labels import Roles
 from narrator.text.letters import by_letters
-from narrator.text.lines import Chapter, Given, LeftOut, Line, Scene
+from narrator.text.lines import Chapter, AttributedSpan, OmittedText, Line, Scene
 from narrator.text.quotations import quotations
 from narrator.text.tags import tag_end
 
@@ -29,11 +29,11 @@ _LIST_NUMBERS = re.compile(r"(?:\d{1,9}[.)]\s*)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Quoted:
+class NarrationQuote:
     """A quotation in a chapter's narration, or a piece of one: `line.text[start:stop]`."""
 
     passage: int
-    """Its index in `passages`."""
+    """Its index in `narration_passages`."""
     scene: int
     place: int
     """Index of the line in its scene."""
@@ -63,7 +63,7 @@ def _narration_paragraphs(chapter: Chapter) -> Iterator[_Place | None]:
         yield None
 
 
-def passages(chapter: Chapter) -> list[str]:
+def narration_passages(chapter: Chapter) -> list[str]:
     """Return the paragraphs of an unsplit chapter in which quotations are searched for.
 
     Paragraphs that are not narration are placeholders.
@@ -73,19 +73,19 @@ def passages(chapter: Chapter) -> list[str]:
     ]
 
 
-def quoted(chapter: Chapter) -> tuple[Quoted, ...]:
+def find_quotes(chapter: Chapter) -> tuple[NarrationQuote, ...]:
     """Return the quotations in an unsplit chapter's narration, in order, but for those that the
     text gives to speakers."""
     paragraphs = list(_narration_paragraphs(chapter))
-    quotes: list[Quoted] = []
-    for quotation in quotations(passages(chapter), chapter.language):
+    quotes: list[NarrationQuote] = []
+    for quotation in quotations(narration_passages(chapter), chapter.language):
         if paragraph := paragraphs[quotation.paragraph]:
             line = paragraph[2]
             if not any(
                 span.start < quotation.stop and quotation.start < span.stop for span in line.given
             ):
                 quotes.append(
-                    Quoted(
+                    NarrationQuote(
                         quotation.paragraph,
                         *paragraph,
                         quotation.start,
@@ -96,9 +96,9 @@ def quoted(chapter: Chapter) -> tuple[Quoted, ...]:
     return tuple(quotes)
 
 
-def parted(
+def split_lines(
     chapter: Chapter,
-    speakers_of: Mapping[Quoted, Sequence[str]],
+    speakers_of: Mapping[NarrationQuote, Sequence[str]],
     roles: Roles,
     tags: str = "narrator",
 ) -> Chapter:
@@ -107,13 +107,13 @@ def parted(
     `speakers_of` maps quotations to their speakers (several in unison); the narrator speaks the
     others. `tags` is the manifest's setting.
     """
-    decided_spans: dict[tuple[int, int], list[Given]] = {}
+    decided_spans: dict[tuple[int, int], list[AttributedSpan]] = {}
     for quotation, speakers in speakers_of.items():
         if speakers:
-            span = Given(quotation.start, quotation.stop, tuple(speakers))
+            span = AttributedSpan(quotation.start, quotation.stop, tuple(speakers))
             decided_spans.setdefault((quotation.scene, quotation.place), []).append(span)
     scenes: list[list[Line]] = []
-    omitted: list[LeftOut] = []
+    omitted: list[OmittedText] = []
     is_changed = False
     for scene_index, scene in enumerate(chapter.scenes):
         scenes.append([])
@@ -166,14 +166,14 @@ class _Paragraph:
     """Splits the line of a whole paragraph."""
 
     def __init__(
-        self, line: Line, decided_spans: Sequence[Given], roles: Roles, language: str
+        self, line: Line, decided_spans: Sequence[AttributedSpan], roles: Roles, language: str
     ) -> None:
         self.line = line
         self.spans = sorted((*line.given, *decided_spans), key=lambda span: span.start)
         self.languages = roles.languages
         self.language = language
 
-    def lines(self, tags: str, omitted: list[LeftOut]) -> Iterator[Line]:
+    def lines(self, tags: str, omitted: list[OmittedText]) -> Iterator[Line]:
         """Yield the lines of the paragraph; text that is left out is added to `omitted`."""
         parts = self._join_parts(self._move_marks(self._divide_by_spans()))
         if tags != "narrator":
@@ -182,9 +182,9 @@ class _Paragraph:
         spoken = [part for part in parts if part.speakers]
         for part in parts:
             if not part.speakers:
-                number = self.line.number_at(part.start)
+                number = self.line.source_line_at(part.start)
                 omitted_text = text[part.start : part.stop].strip()
-                omitted.append(LeftOut(self.line.path, number, omitted_text, SKIPPED))
+                omitted.append(OmittedText(self.line.path, number, omitted_text, SKIPPED))
         edges = [0, *(part.start for part in spoken[1:]), len(text) + 1]
         for index, part in enumerate(spoken):
             yield from self._speaker_lines(part, edges[index], edges[index + 1])
@@ -290,7 +290,7 @@ class _Paragraph:
             line,
             speaker=part.speakers[0],
             text=text[start:stop],
-            line=line.number_at(start),
+            line=line.source_line_at(start),
             language=self._language_of(part.speakers[0]),
             style=part.style,
             says=tuple(
@@ -298,16 +298,16 @@ class _Paragraph:
                 for say in line.says
                 if start <= say.start and say.stop <= stop
             ),
-            rests=tuple(
+            pauses=tuple(
                 replace(pause, at=clamp(pause.at))
-                for pause in line.rests
+                for pause in line.pauses
                 if begin <= pause.at < end
             ),
             marks=tuple(
                 replace(mark, at=clamp(mark.at)) for mark in line.marks if begin <= mark.at < end
             ),
             goes_on=begin > 0,
-            is_close=begin > 0 and not text[start - 1].isspace(),
+            is_adjacent=begin > 0 and not text[start - 1].isspace(),
             given=(),
             is_narration=line.is_narration and not part.is_quoted,
             rows=tuple(
@@ -319,7 +319,7 @@ class _Paragraph:
         for speaker in part.speakers[1:]:
             language = self._language_of(speaker)
             yield replace(
-                first, speaker=speaker, language=language, rests=(), marks=(), with_before=True
+                first, speaker=speaker, language=language, pauses=(), marks=(), with_before=True
             )
 
     def _language_of(self, speaker: str) -> str:

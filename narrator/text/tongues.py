@@ -15,7 +15,7 @@ from narrator.text.alphabets import DEFAULT_LANGUAGE, alphabet_of, alphabets_of,
 from narrator.text.recognise import SMALL_WORDS
 from narrator.text.sentences import primary
 
-LEAST = 6
+MIN_FOREIGN_LETTERS = 6
 """Minimum number of letters for lines in a language of their own. Fewer are a name, a sign or a
 cry, and sound better in the language around them; so do longer names, see `_is_name`."""
 _MIN_LETTERS = {"CJK": 3, "HIRAGANA": 3, "KATAKANA": 3, "HANGUL": 3}
@@ -80,7 +80,7 @@ def said_in(texts: Sequence[tuple[str, ForeignLetters]], declared: Sequence[str]
 
 
 def _has_enough_letters(alphabet: str, letter_count: int) -> bool:
-    return letter_count >= _MIN_LETTERS.get(alphabet, LEAST)
+    return letter_count >= _MIN_LETTERS.get(alphabet, MIN_FOREIGN_LETTERS)
 
 
 def _is_name(alphabet: str, lines: Sequence[str]) -> bool:
@@ -135,10 +135,10 @@ def contradiction(
 
     The text is spoken in the surrounding language if it has no letters of the marked one.
     """
-    foreign = strange(text, marked_language)
+    foreign = find_foreign_letters(text, marked_language)
     if foreign and foreign.mostly and _has_enough_letters(foreign.alphabet, foreign.letters):
         if not is_written_in(surrounding_language, foreign.alphabet):
-            return Contradiction(called(foreign.alphabet), marked_language)
+            return Contradiction(alphabet_name(foreign.alphabet), marked_language)
         return Contradiction(
             f"“{surrounding_language}”", surrounding_language if foreign.wholly else marked_language
         )
@@ -161,12 +161,12 @@ def _is_plainly(text: str, language: str, other_language: str) -> bool:
     return code_score >= MIN_SCORE and all(3 * score < code_score for score in scores.values())
 
 
-def called(alphabet: str) -> str:
+def alphabet_name(alphabet: str) -> str:
     """Return the name of an alphabet's letters, for messages."""
     return _NAMES.get(alphabet) or f"{alphabet.capitalize()} letters"
 
 
-def strange(text: str, language: str) -> ForeignLetters | None:
+def find_foreign_letters(text: str, language: str) -> ForeignLetters | None:
     """Return the letters of a text that its language is not written in; None without any, or for an
     unknown language."""
     expected = alphabets_of(language)
@@ -241,7 +241,7 @@ def _language_of(alphabet: str, texts: Iterable[str], declared: Sequence[str]) -
     ]
     candidates = {primary(tag): tag for tag in reversed(likely)}
     if alphabet == "LATIN" and len(candidates) != 1:
-        language = recognised(" ".join(texts), candidates or COMMON)
+        language = recognise_language(" ".join(texts), candidates or COMMON)
         if language is not None:
             return candidates.get(language, language)
     return likely[0] if likely else DEFAULT_LANGUAGE[alphabet]
@@ -272,7 +272,7 @@ def _languages_by_word() -> Mapping[str, Sequence[str]]:
     return owners
 
 
-def recognised(text: str, candidates: Collection[str]) -> str | None:
+def recognise_language(text: str, candidates: Collection[str]) -> str | None:
     """Return the language in Latin letters that a text's small words indicate; None in doubt."""
     scores = _score_languages(text, candidates)
     ranking = sorted(scores, key=scores.__getitem__, reverse=True)[:2]

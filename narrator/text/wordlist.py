@@ -27,12 +27,12 @@ def require() -> None:
         raise EnvironmentFailed(f"the lists of words need simplemma: {install_command('names')}")
 
 
-def has(language: str) -> bool:
+def has_list(language: str) -> bool:
     """Return True if there is a list for a language, a BCP 47 tag."""
     return _is_known(primary(language), "a") is not None
 
 
-def strangers(text: str, language: str) -> Iterator[tuple[int, str]]:
+def unknown_words(text: str, language: str) -> Iterator[tuple[int, str]]:
     """Yield the words that the language's list lacks, with their offsets, in order.
 
     Of a compound with a hyphen or an apostrophe, only the missing parts. Yields nothing without a

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from narrator.engines import models, reader  # noqa: E402
-from narrator.text.speakers import Attribution, Character, Said, asking, attribute  # noqa: E402
+from narrator.text.speakers import Attribution, Character, AttributedQuotation, asking, attribute  # noqa: E402
 
 CHARACTERS = 4.3
 """Of English prose to a token."""
@@ -71,7 +71,7 @@ class Novel:
         starts = [one.start() for one in found]
         return cls(folder.name, paragraphs, starts, tuple(cast), sorted(gold))
 
-    def speaker(self, said: Said) -> str | None:
+    def speaker(self, said: AttributedQuotation) -> str | None:
         """Who says a piece, as annotated."""
         start = self.starts[said.quotation.paragraph]
         a, b = start + said.quotation.start, start + said.quotation.stop

@@ -34,7 +34,7 @@ from narrator.engines.voice import Voice
 from narrator.importers import import_book
 from narrator.sound import audio
 from narrator.speech.checks import Verdict, examine
-from narrator.text.chunks import cut
+from narrator.text.chunks import cut_scene
 from narrator.text.labels import Roles
 from narrator.text.normalize import Lexicon, normalize
 from narrator.text.pace import expected_seconds
@@ -144,7 +144,7 @@ def spoken_texts(markdown: str) -> Iterator[str]:
         markdown, path=Path("text.md"), title="", language="en-GB", roles=roles, speaker="narrator"
     )
     for scene in chapter.scenes:
-        for chunk in cut(scene):
+        for chunk in cut_scene(scene):
             says = [(say.start, say.stop, say.spoken) for say in chunk.says]
             spoken = normalize(
                 chunk.text, language="en-GB", speaker="narrator", lexicon=Lexicon([]), says=says

@@ -101,7 +101,7 @@ def commands(folder: Path, chapters: int) -> tuple[dict[str, int], dict[str, Cou
         report, _ = books.run(path, HumEngine())
     assert report.complete
     with counted(tallies["status"]):
-        assert all(not note for _, note in products.listed(books.plan(path, HumEngine())))
+        assert all(not note for _, note in products.list_sound_files(books.plan(path, HumEngine())))
     for kept in ("encoded", "book"):
         shutil.rmtree(folder / "build" / kept)
     with counted(tallies["export"]):

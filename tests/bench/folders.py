@@ -31,7 +31,7 @@ from av.stream import Disposition
 from narrator import keys
 from narrator.delivery import inspection, verify
 from narrator.sound import probe
-from narrator.sound.audio import Samples, as_frame, decoded
+from narrator.sound.audio import Samples, to_frame, decode_frames
 from tests.sounds import blocks
 
 Fault = Callable[[Path, random.Random], Path | None]
@@ -47,7 +47,7 @@ def sounds(folder: Path) -> list[Path]:
 def read(path: Path) -> tuple[Samples, int]:
     """A file's sound in one channel, and its rate."""
     with av.open(str(path)) as container:
-        return np.concatenate(list(decoded(container))), container.streams.audio[0].rate
+        return np.concatenate(list(decode_frames(container))), container.streams.audio[0].rate
 
 
 def copy_cover(source: InputContainer, goal: OutputContainer) -> None:
@@ -85,7 +85,7 @@ def rewrite(
         sound, _ = read(path)
         at = 0
         for block in blocks(change(sound, rate) if change else sound):
-            goal.mux(stream.encode(as_frame(block, rate, at)))
+            goal.mux(stream.encode(to_frame(block, rate, at)))
             at += len(block)
         goal.mux(stream.encode(None))
     beside.replace(path)
@@ -287,7 +287,7 @@ FAULTS: dict[str, Fault] = {
 
 def found_in(folder: Path) -> dict[str, str]:
     """The names of files that verification fails, and why."""
-    seen = inspection.places([folder]).inspect(None)
+    seen = inspection.collect_files([folder]).inspect(None)
     rows = {file.figures.path.name: str(file.failed[0]) for file in seen.held if file.failed}
     rows |= {path.name: str(error) for path, error in seen.unreadable}
     return rows | {(f.file or f.folder).name: f.what for f in seen.findings}
@@ -296,7 +296,7 @@ def found_in(folder: Path) -> dict[str, str]:
 def measure_once() -> None:
     """Have files of equal bytes measured once: most of a folder's copies are equal."""
     known: dict[str, probe.FileFigures] = {}
-    measure = probe.figures
+    measure = probe.measure_sound_file
 
     def figures(
         path: Path, on_progress: Callable[[float], None] | None = None

@@ -83,7 +83,7 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
         }
     else:
         (path,) = (folder / "out").glob("*.m4b")
-        figures = probe.figures(path)
+        figures = probe.measure_sound_file(path)
         failed = [c.name for c in verify.checks(figures, PROFILE) if not c.ok]
         found = {
             "hours": round(figures.seconds / 3600, 4),

@@ -140,7 +140,7 @@ def project(folder: Path, model: Path, minutes: float, slots: int, engine: str) 
     """A book of so many minutes, of the texts in `projects/`, as one voice reads them."""
     folder.mkdir(parents=True)
     clip = sounds.voice(6.0, seed=1) * np.float32(0.3)
-    (folder / "narrator.wav").write_bytes(audio.wav(clip, sounds.RATE))
+    (folder / "narrator.wav").write_bytes(audio.encode_wav(clip, sounds.RATE))
     chapters: list[str] = []
     scenes: list[str] = []
     scene: list[str] = []

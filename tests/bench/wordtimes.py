@@ -50,8 +50,8 @@ from narrator.engines.draft.settings import DraftVoice  # noqa: E402
 from narrator.engines.voice import Voice  # noqa: E402
 from narrator.errors import NarratorError  # noqa: E402
 from narrator.sound import audio  # noqa: E402
-from narrator.sound.assemble import Cue  # noqa: E402
-from narrator.sound.timing import TimedWord, settled  # noqa: E402
+from narrator.sound.assemble import TimelineItem  # noqa: E402
+from narrator.sound.timing import TimedWord, trim_words  # noqa: E402
 from narrator.speech.hearing import SpokenSound, choosing, told  # noqa: E402
 from narrator.speech.hearing.sphinx import Sphinx  # noqa: E402
 from narrator.speech.hearing.whisper import Whisper  # noqa: E402
@@ -132,7 +132,7 @@ def neural_takes(texts: Sequence[str]) -> list[Take]:
                 replace(word, start=start, stop=stop)
                 for word, (start, stop) in zip(draft.words, times, strict=True)
             ]
-            speech = Speech(samples, words=settled(own, samples, rate))
+            speech = Speech(samples, words=trim_words(own, samples, rate))
             found.append(taken(text, speech, rate))
     return found
 
@@ -162,7 +162,7 @@ def estimate(sounds: Sequence[SpokenSound]) -> Times:
     for sound in sounds:
         spans = words(sound.text, LANGUAGE)
         start, stop = audio.speech_bounds(sound.samples, sound.rate)
-        cue = Cue(start, stop, "", "", "", sound.text, Path(), 1)
+        cue = TimelineItem(start, stop, "", "", "", sound.text, Path(), 1)
         edges = moments(cue, sound.rate, spans, LANGUAGE)
         found.append(
             tuple(

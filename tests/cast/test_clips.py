@@ -59,7 +59,7 @@ def test_a_good_clip_has_no_findings(speech):
 @pytest.mark.parametrize("level", [-40, -6])
 def test_loud_and_quiet_clips_come_out_equally_loud(speech, level):
     clip = judged(speech * np.float32(10 ** (level / 20)))
-    measured, peak = audio.level(clip.samples, RATE)
+    measured, peak = audio.measure_level(clip.samples, RATE)
     assert measured == pytest.approx(clips.LEVEL, abs=0.3)
     assert peak <= clips.MAX_PEAK + 0.01
 
@@ -68,7 +68,7 @@ def test_a_clip_of_high_peaks_stays_quieter_instead_of_being_limited(speech):
     spiked = speech * np.float32(0.1)
     spiked[np.abs(spiked).argmax()] = 0.8
     clip = judged(spiked)
-    measured, peak = audio.level(clip.samples, RATE)
+    measured, peak = audio.measure_level(clip.samples, RATE)
     assert peak == pytest.approx(clips.MAX_PEAK, abs=0.05)
     assert measured < clips.LEVEL - 1
 
@@ -79,7 +79,7 @@ def test_edges_are_trimmed_to_a_short_pause(speech):
     start, stop = audio.speech_bounds(clip.samples, RATE)
     assert start / RATE < 0.1
     # `stop` lies a little after the last sound
-    pause = (len(clip.samples) - stop) / RATE + audio.AFTER
+    pause = (len(clip.samples) - stop) / RATE + audio.SPEECH_TAIL
     assert pause == pytest.approx(clips.TAIL, abs=0.03)
 
 

@@ -23,7 +23,7 @@ from tests.stage import StageEngine
 
 def preset(name: str, **more: object) -> Preset:
     noise = np.random.default_rng(1).normal(0, 0.05, clips.RATE).astype(np.float32)
-    made = Preset(name, f"I am {name}.", "de", audio.encode(noise, clips.RATE))
+    made = Preset(name, f"I am {name}.", "de", audio.encode_flac(noise, clips.RATE))
     return replace(made, **more)  # type: ignore[arg-type]
 
 

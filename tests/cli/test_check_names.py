@@ -88,6 +88,6 @@ def test_without_the_lists_it_says_how_to_get_them(narrator, book, monkeypatch):
     ],
 )
 def test_strangers(text: str, language: str, found: list[str]) -> None:
-    strangers = list(wordlist.strangers(text, language))
+    strangers = list(wordlist.unknown_words(text, language))
     assert [word for _, word in strangers] == found
     assert all(text[at : at + len(word)] == word for at, word in strangers)

@@ -555,7 +555,7 @@ def test_a_machine_that_cannot_be_asked_is_not_asked(programs, program, capfd):
 
 def test_check_refuses_what_a_render_would(tmp_path, narrator):
     book = books.write(tmp_path)
-    (tmp_path / "short.wav").write_bytes(audio.wav(sounds.voice(1.0), sounds.RATE))
+    (tmp_path / "short.wav").write_bytes(audio.encode_wav(sounds.voice(1.0), sounds.RATE))
     text = books.MANIFEST.replace(
         "voice: {description: An old ferryman}", "voice: {reference: short.wav, transcript: Yes.}"
     )

@@ -90,13 +90,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def episodes(folder: Path, *, chapters: bool = False) -> list[feed.Episode]:
-    files, _ = feed.lying(folder)
+    files, _ = feed.find_sounds_and_manifests(folder)
     return feed.episodes(dict.fromkeys(files, feed.COMPANIONS), chapters=chapters)
 
 
 def feed_of(folder: Path, show: feed.Show = SHOW, **more: Any) -> Any:
     found = episodes(folder)
-    return etree.fromstring(feed.text(show, found, folder, "https://example.org/show", **more))
+    return etree.fromstring(feed.build_feed(show, found, folder, "https://example.org/show", **more))
 
 
 def test_guids_are_those_of_the_podcast_namespace() -> None:
@@ -173,7 +173,7 @@ def test_companions_of_a_file_in_several_formats_are_its_own(folder: Path) -> No
 
 def test_a_parser_of_others_takes_the_feed(folder: Path) -> None:
     found = episodes(folder)
-    data = feed.text(SHOW, found, folder, "https://example.org/show")
+    data = feed.build_feed(SHOW, found, folder, "https://example.org/show")
     read = feedparser.parse(data)
     assert not read.bozo
     assert read.feed.title == SHOW.title
@@ -200,7 +200,7 @@ def test_chapters_can_be_the_episodes(folder: Path) -> None:
 
 def test_the_same_files_give_the_same_bytes(folder: Path) -> None:
     found = [episodes(folder) for _ in range(2)]
-    one, two = (feed.text(SHOW, each, folder, "https://example.org/") for each in found)
+    one, two = (feed.build_feed(SHOW, each, folder, "https://example.org/") for each in found)
     assert one == two
 
 
@@ -256,7 +256,7 @@ def test_parts_of_a_book_are_no_chapters(tmp_path: Path) -> None:
     assert [e.title for e in episodes(tmp_path, chapters=True)] == ["One"]
     found = episodes(tmp_path)
     assert [(e.title, e.section) for e in found] == [("Long, part 1", 1), ("Long, part 2", 2)]
-    root = etree.fromstring(feed.text(SHOW, found, tmp_path, "https://example.org/"))
+    root = etree.fromstring(feed.build_feed(SHOW, found, tmp_path, "https://example.org/"))
     items = root.findall("channel/item")
     assert [item.findtext("itunes:episode", namespaces=NS) for item in items] == ["2", "1"]
     assert len({item.findtext("guid") for item in items}) == 2
@@ -273,7 +273,7 @@ def test_control_characters_of_foreign_tags_are_left_out(tmp_path: Path) -> None
     path.with_suffix(".vtt").write_text("WEBVTT\n\n<v An\x02n>Hello.\n", encoding="utf-8")
     (episode,) = episodes(tmp_path)
     assert (episode.title, episode.authors, episode.voices) == ("A bell", "Bob", ("Ann",))
-    data = feed.text(SHOW, [episode], tmp_path, "https://example.org/", role="host")
+    data = feed.build_feed(SHOW, [episode], tmp_path, "https://example.org/", role="host")
     assert etree.fromstring(data).findtext("channel/item/title") == "A bell"
 
 
@@ -290,7 +290,7 @@ def test_files_of_a_project_are_left_to_its_manifests(tmp_path: Path) -> None:
     for name in ("book/book.yaml", "book/other.yml"):
         (tmp_path / name).write_text("chapters: []", encoding="utf-8")
     (tmp_path / "ready" / "site.yaml").write_text("theme: plain", encoding="utf-8")
-    files, manifests = feed.lying(tmp_path)
+    files, manifests = feed.find_sounds_and_manifests(tmp_path)
     assert files == [tmp_path / "ready/a.mp3"]
     assert manifests == [tmp_path / "book/book.yaml", tmp_path / "book/other.yml"]
 
@@ -310,7 +310,7 @@ def test_files_of_a_project_are_left_to_its_manifests(tmp_path: Path) -> None:
 def test_what_a_show_lacks_is_told(tmp_path: Path, facts: dict[str, str], message: str) -> None:
     show = feed.Show(**{name: getattr(SHOW, name) for name in SHOW.__slots__} | facts)
     with pytest.raises(UserError, match=message):
-        feed.text(show, [], tmp_path, "https://example.org/")
+        feed.build_feed(show, [], tmp_path, "https://example.org/")
 
 
 def test_three_letters_of_a_language_become_two() -> None:

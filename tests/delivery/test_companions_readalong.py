@@ -22,7 +22,7 @@ from narrator.delivery.companions import SpokenChapter, inert
 from narrator.errors import ImportFailed, UserError
 from narrator.importers import import_book
 from narrator.project.facts import BookFacts
-from narrator.text.chunks import cut, without
+from narrator.text.chunks import cut_scene, omit_chunks
 from tests.build_epub import METADATA, PNG, build_epub, page
 from tests.effort import cpu_seconds
 from tests.spoken_books import delivered, of_lines, spoken, timed
@@ -232,7 +232,7 @@ def test_a_line_in_unison_is_in_the_book_once_and_lit_until_all_have_ended(tmp_p
 
 def test_a_line_in_unison_that_only_the_second_says_is_lit(tmp_path: Path) -> None:
     one = of_lines(("ann", "Will you?"), ("ann & bob", "We do!"))
-    chunks = tuple(without(cut(one.chapter.scenes[0]), [1]))
+    chunks = tuple(omit_chunks(cut_scene(one.chapter.scenes[0]), [1]))
     first, _, second = one.timeline.cues
     timeline = replace(one.timeline, cues=(first, replace(second, with_before=False)))
     book, _ = make(tmp_path, [SpokenChapter(1, one.chapter, chunks, timeline)])

@@ -13,7 +13,7 @@ from narrator.delivery.verify import checks
 from narrator.engines import Request, Speech
 from narrator.errors import ExportError, ManifestError
 from narrator.pipeline.manuscript import read
-from narrator.sound.probe import figures
+from narrator.sound.probe import measure_sound_file
 from tests import books, faults
 from tests.delivery.test_finish import PLAIN
 from tests.delivery.test_music import wav
@@ -30,7 +30,7 @@ def problems(
 ) -> list[str]:
     path = books.write(folder, plain + more, one, two)
     manuscript = read(path)
-    chapters = demands.shapes(manuscript.project, manuscript.spoken)
+    chapters = demands.expected_shapes(manuscript.project, manuscript.spoken)
     try:
         demands.check_output(manuscript.project, RATE, chapters)
     except ManifestError as error:
@@ -223,7 +223,7 @@ def test_files_of_a_profile_of_ones_own_pass_it(own: str, tmp_path: Path) -> Non
     report, _ = books.run(path, HumEngine())
     profile = report.plan.manuscript.project.profile("mine")
     assert report.finished is not None
-    found = [figures(file) for file in report.finished.files]
+    found = [measure_sound_file(file) for file in report.finished.files]
     for one in found:
         failed = [check for check in checks(one, profile, found[0]) if not check.ok]
         assert not failed, one.path

@@ -42,8 +42,8 @@ from narrator.delivery.export.names import file_name
 from narrator.errors import StorageError, UserError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import PLAIN, Profile
-from narrator.sound.assemble import Region, plan_timeline, sound_key, stream
-from narrator.sound.audio import Samples, decoded
+from narrator.sound.assemble import PlacedTake, plan_timeline, sound_key, stream
+from narrator.sound.audio import Samples, decode_frames
 from narrator.sound.loudness import measure
 from tests import forks
 from tests.effort import quick
@@ -62,7 +62,7 @@ TITLES = ("Capítulo uno: Дым", "二 · Smoke", "Three 😀 & <more>")
 def chapter(number: int, title: str, sounds: Sequence[Samples]) -> ChapterAudio:
     takes = {f"{number}.{n}.{zlib.crc32(s.tobytes())}": s for n, s in enumerate(sounds)}
     clips = [
-        Region(key, 0, len(sound), 0, 1, 0.4, "1.1", "n", "Text.", Path("a.md"), 1)
+        PlacedTake(key, 0, len(sound), 0, 1, 0.4, "1.1", "n", "Text.", Path("a.md"), 1)
         for key, sound in takes.items()
     ]
     timeline = plan_timeline(clips, sample_rate=RATE, head=0.3, tail=0.5)
@@ -146,7 +146,7 @@ def run(
 def sound_of(path: Path) -> tuple[Samples, int]:
     with av.open(str(path)) as container:
         rate = container.streams.audio[0].rate
-        return np.concatenate(list(decoded(container))), rate
+        return np.concatenate(list(decode_frames(container))), rate
 
 
 @functools.cache
@@ -505,7 +505,7 @@ def test_a_sample_begins_and_ends_in_pauses_and_holds_whole_chunks() -> None:
 
 def test_a_sample_holds_all_voices_of_a_unison_or_none_of_it() -> None:
     clips = [
-        Region(
+        PlacedTake(
             f"{n}", 0, round(seconds * RATE), 0, 1, 0.4, f"1.{n}", "n", "T.", Path("a.md"), 1, also
         )
         for n, (seconds, also) in enumerate([(2, False), (1, False), (3, True), (1, False)])
@@ -631,7 +631,7 @@ def test_a_book_with_stereo_in_it_is_stereo(tmp_path: Path, format: str) -> None
     assert mutagen.File(file.path).info.channels == 2
     with av.open(str(file.path)) as container:
         rate = container.streams.audio[0].rate
-        whole = np.concatenate(list(decoded(container, mono=False)))
+        whole = np.concatenate(list(decode_frames(container, mono=False)))
     second = round(file.starts[1] * rate)
     first = whole[: round((file.starts[1] - 0.4) * rate)]
     for part in (first, whole[second:]):

@@ -16,7 +16,7 @@ from narrator.delivery.verify import checks
 from narrator.errors import ManifestError
 from narrator.pipeline import checking, estimate, manuscript, run
 from narrator.project.profiles import PROFILES
-from narrator.sound.probe import figures
+from narrator.sound.probe import measure_sound_file
 from tests import books
 from tests.delivery.test_export import png
 from tests.fakes import HumEngine
@@ -62,7 +62,7 @@ def test_several_profiles_are_made_from_one_render_and_another_speaks_nothing_ag
     ]
     for file in finished(report).exported.files:
         profile = report.plan.manuscript.project.profile(file.folder)
-        failed = [c.name for c in checks(figures(file.path), profile) if not c.ok]
+        failed = [c.name for c in checks(measure_sound_file(file.path), profile) if not c.ok]
         assert not failed, file.path
 
 
@@ -101,10 +101,10 @@ def test_a_retail_sample_comes_from_the_chapter_that_is_chosen(tmp_path: Path) -
     assert sample.chapters == (2,)
     assert 15 <= sample.seconds <= 28.1
     assert sample.path in finished(report).files
-    states = dict(products.listed(report.plan))
+    states = dict(products.list_sound_files(report.plan))
     assert states[sample.path] == ""
     profile = report.plan.manuscript.project.profile("mine")
-    assert [c.name for c in checks(figures(sample.path), profile) if not c.ok] == []
+    assert [c.name for c in checks(measure_sound_file(sample.path), profile) if not c.ok] == []
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_a_chapter_that_cannot_reach_a_target_leaves_the_other_files_whole(tmp_p
     assert facts["failed"] == lines
     assert [Path(file).suffix for file in facts["files"]] == [".flac"] * 3
     assert len(facts["companions"]) == 3
-    listed = products.listed(books.plan(path, HumEngine()))
+    listed = products.list_sound_files(books.plan(path, HumEngine()))
     assert [note for _, note in listed] == ["", "", ""]
 
 
@@ -263,7 +263,7 @@ def test_what_stereo_costs_is_said_with_the_way_out(tmp_path: Path) -> None:
 def test_no_pause_is_digital_silence(tmp_path: Path, format: str) -> None:
     more = f"output: {{formats: {format}, files: book}}\npauses: {{line: 2}}\n"
     report, _ = books.run(project(tmp_path, more), HumEngine())
-    found = figures(finished(report).files[0])
+    found = measure_sound_file(finished(report).files[0])
     assert max(found.gap, found.silent_edge) < 0.1
     assert -73 < found.noise_floor < -69
 
@@ -295,7 +295,7 @@ def test_every_delivery_but_the_archive_has_room_tone(tmp_path: Path) -> None:
 )
 def test_room_tone_is_left_out_where_it_is_not_wanted(tmp_path: Path, output: str) -> None:
     report, _ = books.run(project(tmp_path, f"output: {output}\n"), HumEngine())
-    assert figures(finished(report).files[0]).noise_floor < -100
+    assert measure_sound_file(finished(report).files[0]).noise_floor < -100
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def no_file_is_measured_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     def figures(path: Path, report: Callable[[float], None]) -> probe.FileFigures:
         content = keys.file_content(path) + path.suffix
         if content not in KNOWN:
-            KNOWN[content] = probe.figures(path, report)
+            KNOWN[content] = probe.measure_sound_file(path, report)
         return replace(KNOWN[content], path=path)
 
     monkeypatch.setattr("narrator.delivery.verify.figures", figures)
@@ -237,7 +237,7 @@ def with_companions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     arguments = ["feed", str(finished), "--base-url", "https://a.example", "--description", "D."]
     rows = [(path, "") for path in finished.glob("*.m4b")]
     with (
-        mock.patch("narrator.delivery.products.listed", return_value=rows),
+        mock.patch("narrator.delivery.products.list_sound_files", return_value=rows),
         mock.patch("narrator.cli.companions.plan_of"),
     ):
         assert CliRunner().invoke(cli.app, arguments).exit_code == 0
@@ -267,7 +267,7 @@ def test_an_inventory_of_an_older_version_is_no_error_and_is_said(
 ) -> None:
     folder = copied(ours, tmp_path)
     ledger = tmp_path / "build" / "made.json"
-    rows = shelf.entries(ledger)
+    rows = shelf.read_ledger(ledger)
     files.save_json(ledger, {name: [list(row.chapters), row.state] for name, row in rows.items()})
     older = "was delivered by an older version, which noted no contents: it cannot be compared"
     assert said(folder) == [f"01 - Morning.wav: {older}", f"02 - Evening.wav: {older}"]

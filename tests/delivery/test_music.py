@@ -21,10 +21,10 @@ from narrator.pipeline import manuscript
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.sound import mix
-from narrator.sound.assemble import Cue, Region, Timeline
+from narrator.sound.assemble import TimelineItem, PlacedTake, Timeline
 from narrator.sound.assemble import plan_timeline as lay_clips
 from narrator.sound.assemble import speech_level as spoken_level
-from narrator.sound.audio import silent
+from narrator.sound.audio import make_silence
 from narrator.sound.loudness import STEREO_GAIN, measure
 from narrator.sound.mix import Layer, Tune
 from narrator.speech.plan import Utterance, utterances
@@ -100,7 +100,7 @@ class Laid:
     spoken: list[Utterance]
     timeline: Timeline
     layers: tuple[Layer, ...]
-    clips: list[Region]
+    clips: list[PlacedTake]
 
     def at(self, seconds: float) -> int:
         return round(seconds * self.timeline.sample_rate)
@@ -112,24 +112,24 @@ def laid(project: Project, chapter: int = 0, rate: int = RATE, pause: float = 1.
     found = utterances(read, lexicon=Lexicon([]))[0]
     spoken = [one for one in found if one.chapter == chapter]
     clips = [
-        Region(one.id, 0, round(SAID * rate), 0, 1, one.chunk.rest or pause, one.id, "narrator",
+        PlacedTake(one.id, 0, round(SAID * rate), 0, 1, one.chunk.rest or pause, one.id, "narrator",
              one.chunk.text, project.path, 1)
         for one in spoken
     ]  # fmt: skip
     clips[-1] = replace(clips[-1], pause=spoken[-1].chunk.rest or 0.0)
     titles = [one.title for one in read]
-    pieces = music.pieces(project, music.tunes(project), titles, chapter)
+    pieces = music.pieces(project, music.measure_tunes(project), titles, chapter)
     timeline = lay_clips(
         clips,
         sample_rate=rate,
         head=music.head(pieces, rate, 0.5) + spoken[0].chunk.lead,
         tail=music.tail(pieces, rate, 1.5, clips[-1].pause),
     )
-    return Laid(spoken, timeline, music.lay(pieces, spoken, timeline, LEVEL), clips)
+    return Laid(spoken, timeline, music.place_music(pieces, spoken, timeline, LEVEL), clips)
 
 
 def played(scene: Laid, speech: Samples | None = None, block: int = 65536) -> Samples:
-    sound = silent(scene.timeline.length) if speech is None else speech
+    sound = make_silence(scene.timeline.length) if speech is None else speech
     return np.concatenate(list(mix.mix(blocks(sound, block), scene.timeline, scene.layers)))
 
 
@@ -287,7 +287,7 @@ def test_what_does_not_go_together_is_told_with_its_place(
 ) -> None:
     wav(tmp_path / "a.wav", tone(1))
     (tmp_path / "text.wav").write_text("This is no sound.")
-    wav(tmp_path / "long.wav", silent(186 * 1000), 1000)
+    wav(tmp_path / "long.wav", make_silence(186 * 1000), 1000)
     project = book(tmp_path, f"  - {entry}", [text, SCENES])
     found = [str(problem) for problem in music.problems(project, chapters(project))]
     assert len(found) == 1
@@ -340,10 +340,10 @@ def test_what_a_file_turns_out_to_be_is_told_with_its_place(
     tmp_path: Path, entry: str, said: str
 ) -> None:
     wav(tmp_path / "a.wav", tone(2))
-    wav(tmp_path / "quiet.wav", silent(RATE))
+    wav(tmp_path / "quiet.wav", make_silence(RATE))
     (tmp_path / "text.wav").write_text("This is no sound.")
     with pytest.raises(ManifestError) as failed:
-        music.tunes(book(tmp_path, f"  - {entry}"))
+        music.measure_tunes(book(tmp_path, f"  - {entry}"))
     assert f"book.yaml:6: music[1]: {said}" in str(failed.value)
 
 
@@ -352,7 +352,7 @@ def test_what_a_file_turns_out_to_be_is_told_with_its_place(
 
 def tune_of(folder: Path, samples: Samples, rate: int = RATE, name: str = "a.wav") -> Tune:
     wav(folder / name, samples, rate)
-    return music.tunes(book(folder, f"  - {{file: {name}, place: bed}}"))[0]
+    return music.measure_tunes(book(folder, f"  - {{file: {name}, place: bed}}"))[0]
 
 
 def heard(tune: Tune, rate: int = RATE) -> Samples:
@@ -390,7 +390,7 @@ def test_any_format_of_ffmpeg_is_read(tmp_path: Path, codec: str) -> None:
     two = stereo(tone(2, hertz=300, rate=48000), tone(2, hertz=700, rate=48000))
     bits = 0 if codec == "flac" else 128
     write_sound(tmp_path / "a.bin", blocks(two), 48000, Encoding(codec, 48000, bits, 2))
-    tune = music.tunes(book(tmp_path, "  - {file: a.bin, place: bed}"))[0]
+    tune = music.measure_tunes(book(tmp_path, "  - {file: a.bin, place: bed}"))[0]
     assert (tune.rate, tune.channels) == (48000, 2)
     sound = heard(tune)
     assert abs(len(sound) - 2 * RATE) < 0.1 * RATE
@@ -410,7 +410,7 @@ def test_a_file_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert first.seconds == pytest.approx(3)
     assert first.loudness == pytest.approx(measure(blocks(tone(3, peak=-12)), RATE).integrated)
     monkeypatch.setattr(music, "measure", None)
-    assert music.tunes(load.load(tmp_path / "book.yaml")) == (first,)
+    assert music.measure_tunes(load.load(tmp_path / "book.yaml")) == (first,)
 
 
 def test_a_file_that_has_gone_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -536,7 +536,7 @@ def test_music_that_ends_with_a_unison_waits_for_its_last_voice() -> None:
     scene = Scene((first, replace(first, speaker="bob", marks=(), with_before=True)))
     spoken, _ = utterances([Chapter("One", "en", (scene,), ())], lexicon=Lexicon([]))
     clips = [
-        Region(one.id, 0, length, 0, 1, 0, one.id, one.chunk.speaker, "", Path("1.md"), 1,
+        PlacedTake(one.id, 0, length, 0, 1, 0, one.id, one.chunk.speaker, "", Path("1.md"), 1,
                one.with_before)
         for one, length in zip(spoken, (200, 500), strict=True)
     ]  # fmt: skip
@@ -574,7 +574,7 @@ def test_a_mark_within_a_timed_chunk_lies_between_its_words(
         for n, word in enumerate(["The", "ferry", "left", "at"])
         if word in timed.split()
     )
-    cue = Cue(0, 3000, "k", "1.1", "n", text, Path("1.md"), 1, words=words, timed_by="x")
+    cue = TimelineItem(0, 3000, "k", "1.1", "n", text, Path("1.md"), 1, words=words, timed_by="x")
     assert music._words_around(cue, 10 / 24) == (ended, begun)
 
 
@@ -687,7 +687,7 @@ def check_ducking(gap: float, attack: float, release: float) -> None:
 
 TUNE = Tune(Path("a.wav"), "c", RATE, 1, RATE, -20.0)
 LAID_ONCE = lay_clips(
-    [Region("k", 0, 100, 0, 1, 0, "1.1", "narrator", "Yes.", Path("1.md"), 1)],
+    [PlacedTake("k", 0, 100, 0, 1, 0, "1.1", "narrator", "Yes.", Path("1.md"), 1)],
     sample_rate=1000,
     head=0,
     tail=0,
@@ -778,7 +778,7 @@ def full(folder: Path, *, wide: bool = True, rate: int = RATE) -> Laid:
 
 
 def speech_of(scene: Laid) -> Samples:
-    sound = silent(scene.timeline.length)
+    sound = make_silence(scene.timeline.length)
     for number, cue in enumerate(scene.timeline.cues):
         said = (cue.stop - cue.start) / scene.timeline.sample_rate
         sound[cue.start : cue.stop] = voice(said, rate=scene.timeline.sample_rate, seed=number)
@@ -858,7 +858,7 @@ def test_memory_does_not_grow_with_the_music(tmp_path: Path) -> None:
     gc.collect()
     tracemalloc.start()
     try:
-        tunes = music.tunes(project)
+        tunes = music.measure_tunes(project)
         piece = music.MusicUse(project.manifest.music[0], tunes[0])
         layer = music._layer(piece, 0, 27 * 48000, 48000, LEVEL)
         count = 0
@@ -873,7 +873,7 @@ def test_memory_does_not_grow_with_the_music(tmp_path: Path) -> None:
 
 def quiet(length: int) -> Iterator[Samples]:
     for start in range(0, length, 65536):
-        yield silent(min(65536, length - start))
+        yield make_silence(min(65536, length - start))
 
 
 # -- keys ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from narrator.delivery.layout import lay_out_chapters
 from narrator.pipeline.manuscript import read
 from narrator.sound.assemble import Timeline
-from narrator.sound.audio import AFTER, BEFORE
+from narrator.sound.audio import SPEECH_TAIL, SPEECH_LEAD
 from tests import books
 from tests.fakes import HumEngine
 
@@ -35,7 +35,7 @@ def texts(path: Path) -> list[str]:
     return [one.chunk.text for one in read(path).spoken if one.chapter == 0]
 
 
-WITHIN = BEFORE + AFTER
+WITHIN = SPEECH_LEAD + SPEECH_TAIL
 """Seconds of quiet within two takes where they meet: the least that is heard between them."""
 
 

@@ -248,7 +248,7 @@ def test_a_feed_goes_with_the_files_that_it_names(
          "--chapters", "--language", "en"],
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert feed.names(folder / "feed.xml") == set(folder.rglob("*.wav"))
+    assert feed.referenced_files(folder / "feed.xml") == set(folder.rglob("*.wav"))
     books.run(path, HumEngine())
     assert (folder / "feed.xml").exists()
     books.brief(tmp_path, books.MANIFEST.replace("[wav]", "[flac]"))
@@ -281,7 +281,7 @@ def test_what_version_0_1_left_lying_is_moved(rendered: Rendered, tmp_path: Path
     for companion in (old.with_suffix(".vtt"), old):
         companion.parent.mkdir(exist_ok=True)
         companion.write_bytes(b"of an incomplete render")
-    made = {name: entry.row()[:2] for name, entry in shelf.entries(build / "made.json").items()}
+    made = {name: entry.row()[:2] for name, entry in shelf.read_ledger(build / "made.json").items()}
     sounds = {name: row for name, row in made.items() if row[1]}
     (build / "made.json").write_text(json.dumps(sounds))  # as of 0.1: sound alone, two columns
     rows = files.load_json(kept / "files.json", {})
@@ -321,7 +321,7 @@ def test_a_run_that_ends_between_moves_is_finished_by_the_next(
         if after < 2:
             with pytest.raises(StorageError, match="pulled"):
                 books.run(path, HumEngine())
-    named = shelf.entries(tmp_path / "build" / "made.json")
+    named = shelf.read_ledger(tmp_path / "build" / "made.json")
     assert all(f"book/{name}" in named for name in lying(tmp_path))
     books.run(path, HumEngine())
     assert lying(tmp_path) == BOOK
@@ -450,11 +450,11 @@ def test_a_feed_is_of_the_inventory_and_outlives_a_render(
     project = load.load(path)
     feed_path = tmp_path / "build" / "book" / "feed.xml"
     feed_path.write_text("<rss/>")
-    products.note_feed(project, False, feed_path)
+    products.record_feed(project, False, feed_path)
     report, _ = books.run(path, HumEngine())
     assert report.superseded == ()
-    assert shelf.entries(tmp_path / "build" / "made.json")["book/feed.xml"].is_feed
+    assert shelf.read_ledger(tmp_path / "build" / "made.json")["book/feed.xml"].is_feed
     feed_path.write_text("<rss> </rss>")
-    assert products.faulty(report.plan) == [
+    assert products.list_faulty_files(report.plan) == [
         (feed_path, "altered since it was made; `narrator feed` makes it again")
     ]

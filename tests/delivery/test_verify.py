@@ -18,11 +18,11 @@ from mutagen.mp3 import BitrateMode
 from narrator.delivery.verify import Check, as_json, checks, measure_files
 from narrator.errors import UserError
 from narrator.project.profiles import PROFILES, custom
-from narrator.sound.audio import Samples, as_frame, decoded, filtered, resample
+from narrator.sound.audio import Samples, to_frame, decode_frames, filter_stream, resample
 from narrator.sound.loudness import master
 from narrator.sound.mastering import with_room_tone
 from narrator.sound.meters import FlatTopCounter
-from narrator.sound.probe import FileFigures, figures
+from narrator.sound.probe import FileFigures, measure_sound_file
 from tests import spoken
 from tests.effort import quick
 from tests.sounds import blocks, noise, silence, tone, voice
@@ -79,7 +79,7 @@ def write(
         scale = np.float32(1 / 0.95 if codec == "libmp3lame" else 1)  # LAME's own factor
         at = 0
         for block in blocks(sound):
-            container.mux(stream.encode(as_frame(block * scale, rate, at)))
+            container.mux(stream.encode(to_frame(block * scale, rate, at)))
             at += len(block)
         container.mux(stream.encode(None))
     return path
@@ -89,7 +89,7 @@ def failing(found: FileFigures, profile: str = "acx") -> list[str]:
     return [check.name for check in checks(found, PROFILES[profile]) if not check.ok]
 
 
-known = functools.cache(figures)
+known = functools.cache(measure_sound_file)
 """Of a file that nobody changes."""
 
 
@@ -161,14 +161,14 @@ def test_ffmpegs_own_meters_agree(good: Path) -> None:
     found = known(good)
     with av.open(str(good)) as container:
         rate = container.streams.audio[0].rate
-        sound = list(decoded(container, mono=False))
+        sound = list(decode_frames(container, mono=False))
     options = "metadata=1:peak=true:framelog=quiet"
-    frames = list(filtered(iter(sound), rate, "ebur128", options))
+    frames = list(filter_stream(iter(sound), rate, "ebur128", options))
     last = [frame for frame in frames if "lavfi.r128.I" in frame.metadata][-1]
     assert float(last.metadata["lavfi.r128.I"]) == pytest.approx(found.loudness.integrated, abs=0.1)
     peak = 20 * np.log10(float(last.metadata["lavfi.r128.true_peak"]))
     assert peak == pytest.approx(found.loudness.true_peak, abs=0.2)
-    last = list(filtered(iter(sound), rate, "astats", "metadata=1"))[-1]
+    last = list(filter_stream(iter(sound), rate, "astats", "metadata=1"))[-1]
     facts = {name.rsplit(".", 1)[1]: value for name, value in last.metadata.items()}
     assert float(facts["RMS_level"]) == pytest.approx(found.loudness.rms, abs=0.2)
     assert float(facts["Peak_level"]) == pytest.approx(found.loudness.peak, abs=0.2)
@@ -176,8 +176,8 @@ def test_ffmpegs_own_meters_agree(good: Path) -> None:
 
 def test_what_a_coder_pads_at_the_start_is_left_out(tmp_path: Path) -> None:
     sound = roomy(speech(3.0), head=0.5)
-    found = figures(write(tmp_path / "a.m4a", sound, codec="aac"))
-    exact = figures(write(tmp_path / "a.wav", sound, codec="pcm_s16le"))
+    found = measure_sound_file(write(tmp_path / "a.m4a", sound, codec="aac"))
+    exact = measure_sound_file(write(tmp_path / "a.wav", sound, codec="pcm_s16le"))
     assert found.head == pytest.approx(exact.head, abs=0.011)  # 23 ms of padding would show
     assert found.seconds == pytest.approx(exact.seconds, abs=0.03)
     assert found.missing < 0.15
@@ -187,7 +187,7 @@ def test_stereo_is_measured_as_stereo(tmp_path: Path) -> None:
     mono = roomy(speech(2.0))
     both = write(tmp_path / "s.wav", np.stack([mono, mono], 1), codec="pcm_s16le")
     one = write(tmp_path / "m.wav", mono, codec="pcm_s16le")
-    found, single = figures(both), figures(one)
+    found, single = measure_sound_file(both), measure_sound_file(one)
     assert found.channels == 2
     assert found.loudness.integrated == pytest.approx(single.loudness.integrated + 3.01, abs=0.05)
     assert found.loudness.rms == pytest.approx(single.loudness.rms, abs=0.01)
@@ -232,7 +232,7 @@ BAD: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
 )
 def test_a_bad_file_fails_with_the_right_line(fault: str, tmp_path: Path) -> None:
     make, lines = BAD[fault]
-    found = set(failing(figures(make(tmp_path / "bad.mp3"))))
+    found = set(failing(measure_sound_file(make(tmp_path / "bad.mp3"))))
     # what is louder also peaks higher, and `speech` cuts its peaks; a variable bitrate may miss the
     # least as well
     beside = {"too loud": {"peak", "clipping"}, "variable bitrate": {"bitrate"}}.get(fault, set())
@@ -243,7 +243,7 @@ def test_a_bad_file_fails_with_the_right_line(fault: str, tmp_path: Path) -> Non
 def test_a_clipped_file_fails(tmp_path: Path, suffix: str) -> None:
     codec = {"mp3": "libmp3lame", "wav": "pcm_s16le"}[suffix]
     path = write(tmp_path / f"clipped.{suffix}", roomy(clipped(speech()), room=None), codec=codec)
-    found = figures(path)
+    found = measure_sound_file(path)
     assert found.clipped > 10
     assert 0.7 < found.clipped_at < 1.5
     assert {"clipping", "peak", "RMS"} <= set(failing(found))
@@ -251,9 +251,9 @@ def test_a_clipped_file_fails(tmp_path: Path, suffix: str) -> None:
 
 def test_a_file_at_full_scale_is_not_called_clipped(tmp_path: Path) -> None:
     sound = tone(2.0, peak=0, hertz=997, rate=HZ)
-    assert figures(write(tmp_path / "full.wav", sound, codec="pcm_s16le")).clipped <= 1
+    assert measure_sound_file(write(tmp_path / "full.wav", sound, codec="pcm_s16le")).clipped <= 1
     sound = tone(2.0, peak=-0.1, hertz=997, rate=HZ)
-    assert figures(write(tmp_path / "near.wav", sound, codec="pcm_s16le")).clipped == 0
+    assert measure_sound_file(write(tmp_path / "near.wav", sound, codec="pcm_s16le")).clipped == 0
 
 
 def test_true_peaks_between_samples_fail_where_samples_pass(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_true_peaks_between_samples_fail_where_samples_pass(tmp_path: Path) -> N
     sound = (0.8 * np.sqrt(2) * np.sin(phase)).astype(np.float32)  # 0.8 at every sample
     path = write(tmp_path / "between.wav", sound * np.hanning(len(sound)).astype(np.float32),
                  codec="pcm_s24le")  # fmt: skip
-    found = figures(path)
+    found = measure_sound_file(path)
     assert found.loudness.peak == pytest.approx(-1.94, abs=0.05)
     assert found.loudness.true_peak == pytest.approx(1.07, abs=0.2)
     lines = {c.name: c.ok for c in checks(found, PROFILES["apple-podcasts"])}
@@ -275,7 +275,7 @@ def test_a_file_that_is_too_long_fails(good: Path) -> None:
 
 def test_marks_out_of_place_fail(tmp_path: Path) -> None:
     marks = [(0, 5, "a"), (5, 900, "b"), (900, 901, "c")]
-    found = figures(write(tmp_path / "m.mp3", roomy(speech(8.0)), marks=marks))
+    found = measure_sound_file(write(tmp_path / "m.mp3", roomy(speech(8.0)), marks=marks))
     line = next(c for c in checks(found, None) if c.name == "chapter marks")
     assert not line.ok
     assert line.figure == "3 marks; mark 3 at 0:15:00.00 lies outside the file"
@@ -297,14 +297,14 @@ def test_a_damaged_file_fails(good: Path, tmp_path: Path) -> None:
     data[middle : middle + 3000] = bytes(3000)
     path = tmp_path / "damaged.flac"
     path.write_bytes(data)
-    found = figures(path)
+    found = measure_sound_file(path)
     assert found.damaged > 0 or found.missing > 0.05
     assert "decoding" in failing(found, "archive")
 
 
 def test_files_of_a_book_must_be_alike(good: Path, tmp_path: Path) -> None:
     mono = roomy(speech())
-    stereo = figures(write(tmp_path / "s.mp3", np.stack([mono, mono], 1)))
+    stereo = measure_sound_file(write(tmp_path / "s.mp3", np.stack([mono, mono], 1)))
     assert failing(stereo) == []  # all stereo is fine
     lines = checks(stereo, PROFILES["acx"], known(good))
     assert [c.name for c in lines if not c.ok] == ["channels"]
@@ -314,7 +314,7 @@ def test_a_header_that_lies_about_the_bitrate_is_not_believed(good: Path, tmp_pa
     data = good.read_bytes().replace(b"Info", b"Xing", 1)  # Xing says variable
     path = tmp_path / "lies.mp3"
     path.write_bytes(data)
-    found = figures(path)
+    found = measure_sound_file(path)
     assert (found.bitrate_mode, found.bitrate_note) == ("constant", "Xing header")
 
 
@@ -323,7 +323,7 @@ def test_what_is_no_sound_is_a_clear_error(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "x.mp3"
     path.write_bytes(data)
     with pytest.raises(UserError, match=r"x\.mp3: "):
-        figures(path)
+        measure_sound_file(path)
 
 
 def test_a_picture_is_no_sound(tmp_path: Path) -> None:
@@ -332,11 +332,11 @@ def test_a_picture_is_no_sound(tmp_path: Path) -> None:
     path = tmp_path / "cover.png"
     path.write_bytes(png(20, 20))
     with pytest.raises(UserError, match="no sound"):
-        figures(path)
+        measure_sound_file(path)
 
 
 def test_silence_has_figures_too(tmp_path: Path) -> None:
-    found = figures(write(tmp_path / "s.wav", silence(2.0, HZ), codec="pcm_s16le"))
+    found = measure_sound_file(write(tmp_path / "s.wav", silence(2.0, HZ), codec="pcm_s16le"))
     assert found.noise_floor == -120
     assert found.head == pytest.approx(2.0, abs=0.01)
     assert found.silent_edge == pytest.approx(2.0, abs=0.01)
@@ -377,7 +377,7 @@ def decoding(found: FileFigures) -> Check:
 
 
 def test_missing_sound_is_stated_with_what_is_allowed(tmp_path: Path) -> None:
-    check = decoding(figures(write(tmp_path / "x.wav", roomy(speech(3.0)))))
+    check = decoding(measure_sound_file(write(tmp_path / "x.wav", roomy(speech(3.0)))))
     assert check.figure == "0 damaged packets, 0.00 s shorter than its header says"
     assert check.demand.startswith("none damaged, at most 0.")
 
@@ -394,12 +394,12 @@ def test_missing_sound_is_stated_with_what_is_allowed(tmp_path: Path) -> None:
 def test_what_is_no_number_fails_and_every_figure_stays_one(tmp_path: Path, value: float) -> None:
     sound = roomy(speech(3.0))
     sound[HZ : HZ + 7] = value
-    found = figures(write(tmp_path / "x.wav", sound, codec="pcm_f32le"))
+    found = measure_sound_file(write(tmp_path / "x.wav", sound, codec="pcm_f32le"))
     assert found.invalid == 7
     assert not decoding(found).ok
     assert "7 samples are no numbers" in decoding(found).figure
     json.dumps(as_json(found, checks(found, None)), allow_nan=False)
-    clean = figures(
+    clean = measure_sound_file(
         write(tmp_path / "y.wav", np.where(np.abs(sound) < 2, sound, 0), codec="pcm_f32le")
     )
     assert found.loudness.integrated == pytest.approx(clean.loudness.integrated, abs=0.3)
@@ -415,7 +415,7 @@ def test_channels_that_change_within_a_file_fail(good: Path, tmp_path: Path) -> 
     mono = roomy(speech(3.0))
     stereo = write(tmp_path / "s.mp3", np.stack([mono, mono], 1))
     for name, files in {"ms": (good, stereo), "sm": (stereo, good)}.items():
-        found = figures(joined(tmp_path / f"{name}.mp3", *files))
+        found = measure_sound_file(joined(tmp_path / f"{name}.mp3", *files))
         assert found.changes == 1
         assert "rate or channels change 1 times" in decoding(found).figure
         assert not decoding(found).ok
@@ -424,7 +424,7 @@ def test_channels_that_change_within_a_file_fail(good: Path, tmp_path: Path) -> 
 
 def test_a_sample_rate_that_changes_within_a_file_fails(good: Path, tmp_path: Path) -> None:
     other = write(tmp_path / "o.mp3", roomy(speech(3.0)), rate=48000)
-    found = figures(joined(tmp_path / "j.mp3", good, other))
+    found = measure_sound_file(joined(tmp_path / "j.mp3", good, other))
     assert (found.changes, decoding(found).ok) == (1, False)
     assert known(good).changes == 0
 
@@ -434,7 +434,7 @@ def test_an_mp3_that_was_cut_off_fails(good: Path, tmp_path: Path, share: float)
     data = good.read_bytes()
     path = tmp_path / "half.mp3"
     path.write_bytes(data[: round(len(data) * share)])
-    found = figures(path)
+    found = measure_sound_file(path)
     assert found.missing == pytest.approx(known(good).seconds * (1 - share), abs=0.1)
     assert not decoding(found).ok
     assert known(good).missing == 0
@@ -443,7 +443,7 @@ def test_an_mp3_that_was_cut_off_fails(good: Path, tmp_path: Path, share: float)
 def test_an_mp3_without_a_header_states_no_length(good: Path, tmp_path: Path) -> None:
     path = tmp_path / "bare.mp3"
     path.write_bytes(good.read_bytes().replace(b"Info", b"None", 1))
-    found = figures(path)
+    found = measure_sound_file(path)
     assert (found.bitrate_note, found.missing) == ("", 0)
     assert decoding(found).ok
 
@@ -454,7 +454,7 @@ def test_one_odd_file_does_not_cost_the_others(
     def odd(path: Path, report: Callable[[float], None]) -> FileFigures:
         if path != good:
             raise ValueError("odd")
-        return figures(path, report)
+        return measure_sound_file(path, report)
 
     monkeypatch.setattr("narrator.delivery.verify.figures", odd)
     found = measure_files([tmp_path / "odd.mp3", good])
@@ -470,7 +470,7 @@ def test_a_sample_rate_that_is_no_sounds_is_a_clear_error(tmp_path: Path) -> Non
     data[at : at + 4] = (5).to_bytes(4, "little")
     path.write_bytes(data)
     with pytest.raises(UserError, match=r"x\.wav: cannot be read: .* sample rate of 5 Hz"):
-        figures(path)
+        measure_sound_file(path)
 
 
 # -- flat tops and long quiet ----------------------------------------------------------------------
@@ -501,7 +501,7 @@ def coded(path: Path, sound: Samples, codec: str, bitrate: int) -> FileFigures:
     options = {"b": f"{bitrate}k"} if bitrate else {}
     if codec == "libopus":
         sound = resample(sound, HZ, 48000)
-    return figures(write(path, sound, rate=48000 if codec == "libopus" else HZ, codec=codec,
+    return measure_sound_file(write(path, sound, rate=48000 if codec == "libopus" else HZ, codec=codec,
                          bitrate=bitrate, options=options))  # fmt: skip
 
 
@@ -537,8 +537,8 @@ def test_sines_silence_and_eight_bits_are_not_called_flat(tmp_path: Path) -> Non
     low = tone(3.0, peak=-6, hertz=30, rate=HZ)
     for number, sound in enumerate((low, tone(3.0, peak=-9, hertz=997, rate=HZ), silence(3, HZ))):
         path = write(tmp_path / f"{number}.wav", sound, codec="pcm_s16le")
-        assert figures(path).flat == 0
-    assert figures(write(tmp_path / "u8.wav", read_aloud(), codec="pcm_u8")).flat == 0
+        assert measure_sound_file(path).flat == 0
+    assert measure_sound_file(write(tmp_path / "u8.wav", read_aloud(), codec="pcm_u8")).flat == 0
 
 
 @pytest.mark.parametrize(
@@ -577,7 +577,7 @@ def test_forty_seconds_of_a_room_within_a_book_fail(
     whole = np.concatenate([said[: at * rate], silence(40, rate), said[at * rate :]])
     if room is not None:
         whole = np.concatenate(list(with_room_tone(blocks(whole), rate, room)))
-    found = figures(write(tmp_path / "a.wav", whole, rate=rate, codec="pcm_s16le"))
+    found = measure_sound_file(write(tmp_path / "a.wav", whole, rate=rate, codec="pcm_s16le"))
     line = next(check for check in checks(found, None) if check.name == "quiet")
     assert not line.ok
     assert found.quiet == pytest.approx(40.5, abs=1)
@@ -589,15 +589,15 @@ def test_a_click_does_not_end_a_quiet_and_a_word_does(tmp_path: Path) -> None:
     sound = np.concatenate([speech(4.0), silence(14, HZ), speech(4.0)])
     sound = np.concatenate(list(with_room_tone(blocks(sound), HZ, -60)))
     sound[11 * HZ : 11 * HZ + 2000] += noise(2000 / HZ, rms=-25, rate=HZ)
-    assert figures(write(tmp_path / "a.wav", sound, codec="pcm_s16le")).quiet > 13
+    assert measure_sound_file(write(tmp_path / "a.wav", sound, codec="pcm_s16le")).quiet > 13
     sound[11 * HZ : 11 * HZ + HZ // 2] += noise(0.5, rms=-25, rate=HZ)
-    assert figures(write(tmp_path / "b.wav", sound, codec="pcm_s16le")).quiet < 8
+    assert measure_sound_file(write(tmp_path / "b.wav", sound, codec="pcm_s16le")).quiet < 8
 
 
 def test_marks_that_count_and_leave_one_out_or_say_one_twice_fail(tmp_path: Path) -> None:
     def faults(*titles: str) -> str:
         marks = [(n / 2, (n + 1) / 2, title) for n, title in enumerate(titles)]
-        found = figures(write(tmp_path / "m.mp3", silence(3.5, HZ), marks=marks))
+        found = measure_sound_file(write(tmp_path / "m.mp3", silence(3.5, HZ), marks=marks))
         return next(c for c in checks(found, None) if c.name == "chapter marks").figure
 
     assert faults("Chapter 1", "Chapter 2", "Chapter 3: Rain", "Chapter 5") == (

@@ -14,7 +14,7 @@ from narrator.importers.doubts import Shape, doubts
 from narrator.importers.hyphens import join, words_of
 from narrator.importers.project import waiting
 from narrator.text.labels import Roles
-from narrator.text.script import faults
+from narrator.text.script import find_faults
 from tests.build_epub import build_epub
 from tests.effort import cpu_seconds
 
@@ -159,7 +159,7 @@ def test_words_of_a_note_are_no_way_back_from_it(tmp_path: Path, note: str, said
 def test_odd_rows_are_read_as_they_were_written(tmp_path: Path, text: str) -> None:
     book = imported(tmp_path, f"# One\n\n{text}\n\n{PROSE}\n", Choices(), "door.md")
     roles = Roles({"narrator": "narrator"}, "narrator")
-    assert not faults(book.chapters[0].markdown, roles)
+    assert not find_faults(book.chapters[0].markdown, roles)
 
 
 @pytest.mark.parametrize("unit", ["1", "1-", "Mon-", "ha-"])

@@ -101,7 +101,7 @@ def test_takes_are_joined_with_the_pauses_of_a_book() -> None:
 @pytest.mark.parametrize("loud", [0.02, 0.05, 0.3])
 def test_every_voice_is_as_loud_as_the_others(loud: float) -> None:
     sound = Joining(steps("One."), RATE).add(noise(3, loud))
-    assert audio.level(sound, RATE)[0] == pytest.approx(aloud.LEVEL, abs=0.3)
+    assert audio.measure_level(sound, RATE)[0] == pytest.approx(aloud.LEVEL, abs=0.3)
 
 
 def test_no_sample_is_over_full_scale() -> None:

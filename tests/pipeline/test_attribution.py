@@ -14,7 +14,7 @@ from narrator.pipeline.attribution import Proposal, propose
 from narrator.pipeline.manuscript import read
 from narrator.project.load import load
 from narrator.text.quotations import quotations
-from narrator.text.speakers import Attribution, Character, Said
+from narrator.text.speakers import Attribution, Character, AttributedQuotation
 from tests import books
 from tests.fakes import HumEngine
 
@@ -97,7 +97,7 @@ def ruled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                     words = texts[one.paragraph][one.start : one.stop]
                     for part, (who, sure, rule) in said.items():
                         if part in words:
-                            found.append(Said(number, one, who, sure, rule))
+                            found.append(AttributedQuotation(number, one, who, sure, rule))
             more = cast if find or not known else ()
             return Attribution((*known, *more), tuple(found))
 
@@ -180,7 +180,7 @@ def test_others_are_found_on_request_only(tmp_path: Path, ruled: Callable[..., N
 def test_a_model_decides_better(tmp_path: Path) -> None:
     def refine(found, texts):
         assert texts[0][1] == "“I know,” said Ada, “but not now.”"
-        said = [Said(s.chapter, s.quotation, "Ben", 0.7, "model:small") for s in found.said]
+        said = [AttributedQuotation(s.chapter, s.quotation, "Ben", 0.7, "model:small") for s in found.said]
         return Attribution(found.cast, tuple(said))
 
     path = project(tmp_path)

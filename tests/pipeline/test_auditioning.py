@@ -46,7 +46,7 @@ def heard(path, engine, **asked):
 
 def preset(path, name="Joan"):
     clip = audio.resample(sounds.voice(4.0) * np.float32(0.3), sounds.RATE, 48_000)
-    one = presets.Preset(name, "I have seen a good many rivers.", "en", audio.encode(clip, 48_000))
+    one = presets.Preset(name, "I have seen a good many rivers.", "en", audio.encode_flac(clip, 48_000))
     presets.write(one, path.parent / "voices" / f"{name}.voice")
     return one
 

@@ -99,7 +99,7 @@ def products(root: Path) -> dict[str, bytes]:
 def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
     path = books.write(tmp_path_factory.mktemp("good"), MANIFEST, ONE, TWO)
     theme = sounds.tone(1.0) * np.float32(0.3)
-    (path.parent / "theme.wav").write_bytes(audio.wav(theme, sounds.RATE))
+    (path.parent / "theme.wav").write_bytes(audio.encode_wav(theme, sounds.RATE))
     code, said = faults.command(engine(), "render", path)
     assert code == 0, said
     planned = books.plan(path, engine())

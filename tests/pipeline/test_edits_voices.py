@@ -117,7 +117,7 @@ WORDS = "Early in the morning a cool wind came down over the hills, and the vill
 
 
 def wav(seconds=6.0):
-    return audio.wav(sounds.voice(seconds), sounds.RATE)
+    return audio.encode_wav(sounds.voice(seconds), sounds.RATE)
 
 
 def test_a_recording_is_kept_and_is_somebodys_voice(path):
@@ -141,8 +141,8 @@ def test_a_recording_replaces_no_other(path):
     [
         (b"#EXTM3U\nhttp://x/y\n", "not a sound file|playlist"),
         (b"", "sound"),
-        (audio.wav(sounds.silence(6.0), sounds.RATE), "silent"),
-        (audio.wav(sounds.voice(1.0), sounds.RATE), "too short"),
+        (audio.encode_wav(sounds.silence(6.0), sounds.RATE), "silent"),
+        (audio.encode_wav(sounds.voice(1.0), sounds.RATE), "too short"),
     ],
 )
 def test_what_is_no_recording_of_a_voice_is_refused_and_not_kept(path, data, said):

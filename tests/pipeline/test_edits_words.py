@@ -155,7 +155,7 @@ def test_an_edit_after_which_music_has_no_scene_is_refused(tmp_path):
         f"{edited.MANIFEST}music:\n  - {{file: a.wav, place: bed, chapters: [1], scene: 2}}\n"
     )
     path = edited.write(tmp_path, "It rained.\n\n* * *\n\nIt snowed.\n", manifest)
-    (tmp_path / "a.wav").write_bytes(audio.wav(sounds.tone(1.0), sounds.RATE))
+    (tmp_path / "a.wav").write_bytes(audio.encode_wav(sounds.tone(1.0), sounds.RATE))
     found = paragraph(path, "It snowed")
     with pytest.raises(ScriptError, match="has no scene 2"):
         edits.text_edit(edited.project(path), found, "***")

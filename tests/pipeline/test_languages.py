@@ -51,7 +51,7 @@ def told(path: Path) -> list[str]:
 def pauses(path: Path, engine: HumEngine) -> list[float]:
     """Between the chunks of the first chapter."""
     book = bookplan.plan(read(path), engine, bookplan.Selection())
-    shape = demands.shapes(book.project, book.manuscript.spoken)[0]
+    shape = demands.expected_shapes(book.project, book.manuscript.spoken)[0]
     return [shape.lead, *(seconds for seconds, _ in shape.pauses), shape.rest]
 
 

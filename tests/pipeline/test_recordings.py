@@ -32,7 +32,7 @@ def sound_of(text: str) -> bytes:
               for one in text.split()]  # fmt: skip
     for one in spoken:
         one[-RATE // 10 :] = 0
-    return audio.wav(np.concatenate(spoken), RATE)
+    return audio.encode_wav(np.concatenate(spoken), RATE)
 
 
 @dataclass
@@ -172,7 +172,7 @@ def test_a_language_that_nobody_knows_is_said(tmp_path):
     [
         (sound_of("Seven"), b"...", "holds no words"),
         (sound_of("Seven"), bytes(range(256)), "one.txt: no text"),
-        (audio.wav(np.zeros(0, np.float32), RATE), b"Seven.", "one.wav: holds no sound"),
+        (audio.encode_wav(np.zeros(0, np.float32), RATE), b"Seven.", "one.wav: holds no sound"),
     ],
 )
 def test_what_cannot_be_compared_is_said(tmp_path, sound, text, said):

@@ -13,7 +13,7 @@ from narrator.pipeline.manuscript import oddities, read, source_and_left_out
 from narrator.project import load
 from narrator.speech.plan import Step
 from narrator.text import decided, stretches
-from narrator.text.decided import Decided, Row
+from narrator.text.decided import SpeakerFile, Row
 from tests import books
 from tests.fakes import HumEngine, hum
 
@@ -244,16 +244,16 @@ def test_what_a_run_decides_and_a_person_changes_is_read_again(tmp_path: Path) -
     path = project(tmp_path, rows=None, two="She rose.")
     found = load.load(path)
     chapter = manuscript.paragraphs(found)[0]
-    quotes = stretches.quoted(chapter)
-    file = decided.place_of(tmp_path / "text" / "one.md")
-    rows = [Row(decided.column(["Ada"]), "rule", name="tag", sure=0.9) for _ in quotes]
+    quotes = stretches.find_quotes(chapter)
+    file = decided.speaker_file_path(tmp_path / "text" / "one.md")
+    rows = [Row(decided.format_names(["Ada"]), "rule", name="tag", sure=0.9) for _ in quotes]
     words = [one.text for one in quotes]
-    decided.write(decided.renewed(decided.read(file), words, rows), "one.md")
+    decided.write(decided.update_rows(decided.read(file), words, rows), "one.md")
     assert {who for who, _ in said(path)} == {"Ada"}
     file.write_text(file.read_text("utf-8").replace("Ada | rule", "Ben | rule", 1), "utf-8")
-    decided.write(decided.renewed(decided.read(file), words, rows), "one.md")
+    decided.write(decided.update_rows(decided.read(file), words, rows), "one.md")
     assert said(path)[0] == ("Ben", "“I know,”")
-    assert Decided(file).rows == ()
+    assert SpeakerFile(file).rows == ()
 
 
 # -- edits after what was decided

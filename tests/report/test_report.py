@@ -21,7 +21,7 @@ from narrator.pipeline import bookplan
 from narrator.pipeline.manuscript import characters
 from narrator.report import ProjectFacts, facts, sound
 from narrator.report.sound import ChapterSound, CurveCache
-from narrator.sound.audio import AFTER, BEFORE
+from narrator.sound.audio import SPEECH_TAIL, SPEECH_LEAD
 from tests import books
 from tests.effort import quick
 from tests.fakes import RATE, HumEngine, hum
@@ -71,7 +71,7 @@ def book(tmp_path_factory) -> bookplan.BookPlan:
 
 @pytest.fixture(scope="module")
 def written(book) -> tuple[ProjectFacts, str]:
-    path = report.path_of(book)
+    path = report.page_path(book)
     found = report.write(
         book, path, spectrograms=[0], on_progress=lambda what, share: None, now=NOW
     )
@@ -128,7 +128,7 @@ def test_a_doubtful_chunk_is_shown_with_its_faults(strict, tmp_path):
 
     manifest = books.MANIFEST + ("checks: {strict: true}\n" if strict else "")
     book = rendered(tmp_path, fault, manifest, books.BRIEF_ONE, f"# Evening\n\nann: {GIVEN_UP}\n")
-    path = report.path_of(book)
+    path = report.page_path(book)
     found = report.write(book, path, spectrograms=[], on_progress=lambda what, share: None, now=NOW)
     [trouble] = found.troubles
     assert (trouble.outcome, trouble.doubtful) == (
@@ -165,7 +165,7 @@ def test_pauses_equal_the_gaps_of_the_timeline(written):
     chapter = [pause for pause in written[0].pauses if pause.after.chapter == 0]
     places = [pace.place for pace in written[0].paces if pace.place.chapter == 0]
     gaps = [after.start - place.stop for place, after in pairwise(places)]
-    heard = [gap + BEFORE + AFTER for gap in gaps]  # with the quiet within takes
+    heard = [gap + SPEECH_LEAD + SPEECH_TAIL for gap in gaps]  # with the quiet within takes
     assert [pause.heard for pause in chapter] == pytest.approx(heard, abs=1e-3)
     assert not any(pause.bad for pause in chapter)
 
@@ -261,7 +261,7 @@ def test_outliers_faults_and_what_is_left_out_stand_on_the_page(written):
 
 
 def test_links_lead_to_the_files_that_are_there(book, written):
-    folder = report.path_of(book).parent
+    folder = report.page_path(book).parent
     tree = html.document_fromstring(written[1])
     links = [link for link in tree.xpath("//a/@href | //audio/@src") if link[0] != "#"]
     assert links
@@ -316,7 +316,7 @@ def test_the_same_project_gives_the_same_page_and_reads_no_sound(book, written, 
 
     monkeypatch.setattr(sound, "_read_curves", never)
     monkeypatch.setattr(sound.verify, "figures", never)
-    path = report.path_of(book)
+    path = report.page_path(book)
     report.write(book, path, spectrograms=[0], on_progress=lambda what, share: None, now=NOW)
     assert path.read_text("utf-8") == written[1]
 
@@ -326,7 +326,7 @@ def test_torn_curves_are_measured_again(book, written):
     folder = book.manuscript.project.build / "report-cache"
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes()[:40])
-    path = report.path_of(book)
+    path = report.page_path(book)
     report.write(book, path, spectrograms=[0], on_progress=lambda what, share: None, now=NOW)
     assert path.read_text("utf-8") == written[1]
 

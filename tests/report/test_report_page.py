@@ -228,4 +228,4 @@ def test_manifests_and_drafts_have_pages_of_their_own(tmp_path):
         (path, HumEngine("draft"), "report-draft.html"),
         (other, HumEngine(), "report-second.html"),
     ):
-        assert report.path_of(books.plan(manifest, engine)).name == name
+        assert report.page_path(books.plan(manifest, engine)).name == name

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 from narrator.errors import DamagedTake
 from narrator.sound.assemble import (
-    Region,
+    PlacedTake,
     Timeline,
     plan_timeline,
     sound_key,
@@ -24,7 +24,7 @@ from tests.effort import examples
 from tests.sounds import RATE, Samples, silence, tone, voice
 
 
-def clip(number: int, length: int, **other: object) -> Region:
+def clip(number: int, length: int, **other: object) -> PlacedTake:
     facts = {
         "key": f"take{number}",
         "start": 0,
@@ -38,10 +38,10 @@ def clip(number: int, length: int, **other: object) -> Region:
         "path": Path("text/01.md"),
         "line": number,
     }
-    return Region(**{**facts, **other})  # type: ignore[arg-type]
+    return PlacedTake(**{**facts, **other})  # type: ignore[arg-type]
 
 
-def laid(clips: Sequence[Region], head: float = 0.7, tail: float = 1.5) -> Timeline:
+def laid(clips: Sequence[PlacedTake], head: float = 0.7, tail: float = 1.5) -> Timeline:
     return plan_timeline(clips, sample_rate=RATE, head=head, tail=tail)
 
 
@@ -144,13 +144,13 @@ class Takes(dict[str, Samples]):
         super().__init__({f"take{n}": sound for n, sound in enumerate(sounds)})
         self.asked: list[str] = []
 
-    def read(self, clip: Region) -> Samples:
+    def read(self, clip: PlacedTake) -> Samples:
         self.asked.append(clip.key)
         return self[clip.key]
 
 
 def sound_of(
-    timeline: Timeline, clips: Sequence[Region], takes: Takes, block: int = 65536
+    timeline: Timeline, clips: Sequence[PlacedTake], takes: Takes, block: int = 65536
 ) -> Samples:
     return np.concatenate([silence(0), *stream(timeline, clips, takes.read, block)])
 
@@ -264,7 +264,7 @@ def test_a_chapter_without_clips_is_its_head_and_tail() -> None:
 # -- the key of a sound ----------------------------------------------------------------------------
 
 
-def key_of(clips: Sequence[Region], content: str = "c", head: float = 0.7) -> str:
+def key_of(clips: Sequence[PlacedTake], content: str = "c", head: float = 0.7) -> str:
     return sound_key(laid(clips, head=head), clips, lambda clip: content + clip.key)
 
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 from narrator.errors import DamagedTake
 from narrator.sound import audio
-from narrator.sound.audio import room, speech_bounds
+from narrator.sound.audio import edge_silence, speech_bounds
 from tests.sounds import RATE, Samples, blocks, noise, silence, tone, voice
 
 MS = RATE / 1000
@@ -28,13 +28,13 @@ def test_resampling_is_soxr_hq() -> None:
 @pytest.mark.parametrize("size", [1000, 4097, 65536])
 def test_resampling_a_stream_equals_resampling_the_whole(size: int) -> None:
     sound = voice(2.0)
-    streamed = np.concatenate(list(audio.resampled(blocks(sound, size), RATE, 44100)))
+    streamed = np.concatenate(list(audio.resample_stream(blocks(sound, size), RATE, 44100)))
     np.testing.assert_allclose(streamed, audio.resample(sound, RATE, 44100), atol=1e-6)
 
 
 def test_resampling_to_the_same_rate_changes_nothing() -> None:
     sound = noise(0.1)
-    assert_array_equal(np.concatenate(list(audio.resampled([sound], RATE, RATE))), sound)
+    assert_array_equal(np.concatenate(list(audio.resample_stream([sound], RATE, RATE))), sound)
 
 
 # -- speed -----------------------------------------------------------------------------------------
@@ -101,8 +101,8 @@ def test_speech_that_fills_a_take_is_all_kept() -> None:
 
 def test_the_room_that_bounds_leave_is_known_without_the_sound() -> None:
     sound = np.concatenate([silence(0.5), tone(1.0), silence(0.8)])
-    assert room(speech_bounds(sound, RATE), len(sound)) == (audio.BEFORE, audio.AFTER)
-    assert room((0, len(sound)), len(sound)) == room((0, 0), len(sound)) == (0, 0)
+    assert edge_silence(speech_bounds(sound, RATE), len(sound)) == (audio.SPEECH_LEAD, audio.SPEECH_TAIL)
+    assert edge_silence((0, len(sound)), len(sound)) == edge_silence((0, 0), len(sound)) == (0, 0)
 
 
 def test_a_click_is_not_speech() -> None:
@@ -155,7 +155,7 @@ def test_a_take_without_speech_has_empty_bounds(sound: Samples) -> None:
 
 
 def integrated(sound: Samples, rate: int) -> float:
-    frames = list(audio.filtered(blocks(sound), rate, "ebur128", "metadata=1:framelog=quiet"))
+    frames = list(audio.filter_stream(blocks(sound), rate, "ebur128", "metadata=1:framelog=quiet"))
     return float(frames[-1].metadata["lavfi.r128.I"])
 
 
@@ -163,26 +163,26 @@ def integrated(sound: Samples, rate: int) -> float:
 @pytest.mark.parametrize("hertz", [120, 1000, 4000])
 def test_level_is_the_loudness_that_ffmpeg_measures(rate: int, hertz: float) -> None:
     sound = tone(4.0, hertz=hertz, rate=rate)
-    assert audio.level(sound, rate)[0] == pytest.approx(integrated(sound, rate), abs=0.15)
+    assert audio.measure_level(sound, rate)[0] == pytest.approx(integrated(sound, rate), abs=0.15)
 
 
 def test_level_of_speech_with_pauses_is_that_of_the_speech() -> None:
     speech = voice(3.0)
     paused = np.concatenate([speech, silence(4.0)])
-    assert audio.level(paused, RATE)[0] == pytest.approx(audio.level(speech, RATE)[0], abs=0.3)
+    assert audio.measure_level(paused, RATE)[0] == pytest.approx(audio.measure_level(speech, RATE)[0], abs=0.3)
 
 
 def test_a_take_shorter_than_a_window_has_a_level() -> None:
-    assert audio.level(tone(0.15, peak=-20), RATE)[0] == pytest.approx(-23, abs=0.6)
+    assert audio.measure_level(tone(0.15, peak=-20), RATE)[0] == pytest.approx(-23, abs=0.6)
 
 
 def test_the_second_figure_is_the_peak() -> None:
-    assert audio.level(tone(1.0, peak=-6), RATE)[1] == pytest.approx(-6, abs=0.01)
+    assert audio.measure_level(tone(1.0, peak=-6), RATE)[1] == pytest.approx(-6, abs=0.01)
 
 
 def test_the_level_of_nothing_is_a_number() -> None:
-    assert audio.level(silence(0), RATE) == (audio.SILENCE, audio.SILENCE)
-    assert audio.level(silence(1), RATE) == (audio.SILENCE, audio.SILENCE)
+    assert audio.measure_level(silence(0), RATE) == (audio.SILENCE, audio.SILENCE)
+    assert audio.measure_level(silence(1), RATE) == (audio.SILENCE, audio.SILENCE)
 
 
 # -- takes as FLAC ---------------------------------------------------------------------------------
@@ -190,32 +190,32 @@ def test_the_level_of_nothing_is_a_number() -> None:
 
 def test_sixteen_bit_sound_is_kept_exactly_and_in_sixteen_bits() -> None:
     sound = (np.random.default_rng(0).integers(-32768, 32768, 5000) / 32768).astype(np.float32)
-    data = audio.encode(sound, RATE)
-    assert_array_equal(audio.decode(data)[0], sound)
+    data = audio.encode_flac(sound, RATE)
+    assert_array_equal(audio.decode_flac(data)[0], sound)
     assert soundfile.info(io.BytesIO(data)).subtype == "PCM_16"
 
 
 def test_other_sound_is_kept_to_24_bits() -> None:
     sound = np.append(voice(0.5), np.float32([1.0, -1.0, 1e-9]))
-    samples, rate = audio.decode(audio.encode(sound, RATE))
+    samples, rate = audio.decode_flac(audio.encode_flac(sound, RATE))
     assert rate == RATE
     np.testing.assert_allclose(samples, sound, atol=2**-23)
 
 
 def test_what_was_decoded_is_encoded_to_the_same_bytes() -> None:
-    data = audio.encode(voice(0.5), RATE)
-    assert audio.encode(*audio.decode(data)) == data
+    data = audio.encode_flac(voice(0.5), RATE)
+    assert audio.encode_flac(*audio.decode_flac(data)) == data
 
 
 @pytest.mark.parametrize("bad", [1.01, -1.5, np.nan, np.inf])
 def test_samples_that_flac_cannot_hold_are_refused(bad: float) -> None:
     with pytest.raises(ValueError, match="full scale"):
-        audio.encode(np.float32([0.1, bad]), RATE)
+        audio.encode_flac(np.float32([0.1, bad]), RATE)
 
 
 def test_damaged_flac_is_a_damaged_take() -> None:
     with pytest.raises(DamagedTake):
-        audio.decode(b"fLaC but no more")
+        audio.decode_flac(b"fLaC but no more")
 
 
 # -- channels --------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_damaged_flac_is_a_damaged_take() -> None:
 def test_stereo_is_resampled_channel_by_channel() -> None:
     left, right = tone(1.0, hertz=500), tone(1.0, hertz=900)
     both = np.stack([left, right], 1)
-    out = np.concatenate(list(audio.resampled(blocks(both, 5000), RATE, 44100)))
+    out = np.concatenate(list(audio.resample_stream(blocks(both, 5000), RATE, 44100)))
     for channel, sound in enumerate((left, right)):
         assert_array_equal(out[:, channel], audio.resample(sound, RATE, 44100))
 
@@ -236,7 +236,7 @@ def test_channels_are_doubled_or_averaged() -> None:
     assert_array_equal(mono, both.mean(axis=1))
     (double,) = audio.as_channels([left], 2)
     assert_array_equal(double, np.stack([left, left], 1))
-    assert audio.channels_of([])[0] == 1
-    count, stream = audio.channels_of([both, both])
+    assert audio.count_channels([])[0] == 1
+    count, stream = audio.count_channels([both, both])
     assert count == 2
     assert len(list(stream)) == 2

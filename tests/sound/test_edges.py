@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from narrator.sound.audio import FADE, fade
-from narrator.sound.edges import Edges, edges
+from narrator.sound.edges import Edges, measure_edges
 from tests.sounds import RATE, Samples, noise, silence, tone, voice
 
 LOUD = -20.0
@@ -12,7 +12,7 @@ LOUD = -20.0
 
 def found(*parts: Samples) -> Edges:
     clip = np.concatenate(parts)
-    return edges(clip, (0, len(clip)), RATE, LOUD)
+    return measure_edges(clip, (0, len(clip)), RATE, LOUD)
 
 
 def breath(seconds: float, rms: float) -> Samples:

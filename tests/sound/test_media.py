@@ -85,8 +85,8 @@ def test_what_people_have_is_read(
 ) -> None:
     rate = 48000 if codec == "libopus" else 44100
     path = write(tmp_path / name, codec, container, rate, film)
-    with media.sound(path) as opened:
-        count = sum(len(block) for block in audio.decoded(opened))
+    with media.open_sound(path) as opened:
+        count = sum(len(block) for block in audio.decode_frames(opened))
     assert count / rate == pytest.approx(SECONDS, abs=0.15)
 
 
@@ -100,16 +100,16 @@ def test_what_libsndfile_reads_is_a_clip_as_well(tmp_path: Path, form: str) -> N
 def test_ogg_vorbis_is_read_by_ffmpeg_as_well(tmp_path: Path) -> None:
     path = tmp_path / "a.ogg"
     soundfile.write(path, voice(SECONDS), RATE, format="OGG", subtype="VORBIS")
-    with media.sound(path) as opened:
-        count = sum(len(block) for block in audio.decoded(opened))
+    with media.open_sound(path) as opened:
+        count = sum(len(block) for block in audio.decode_frames(opened))
     assert count / RATE == pytest.approx(SECONDS, abs=0.05)
 
 
 def test_amr_of_a_telephone_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.amr"  # a header and frames of silence: FFmpeg has no encoder for it
     path.write_bytes(b"#!AMR\n" + (b"\x3c" + bytes(31)) * 50)
-    with media.sound(path) as opened:
-        assert sum(len(block) for block in audio.decoded(opened)) == 8000
+    with media.open_sound(path) as opened:
+        assert sum(len(block) for block in audio.decode_frames(opened)) == 8000
 
 
 def test_tags_of_an_old_player_do_not_keep_a_file_from_being_read(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_sound_that_nobody_decodes_is_said(tmp_path: Path) -> None:
     data = path.read_bytes()
     at = data.index(b"strf", data.index(b"auds")) + 8
     path.write_bytes(data[:at] + b"\x34\x12" + data[at + 2 :])
-    for read in (clips.read, probe.figures):
+    for read in (clips.read, probe.measure_sound_file):
         with pytest.raises(UserError, match="no decoder for its sound: export it as WAV"):
             read(path)
 
@@ -186,8 +186,8 @@ def test_a_name_is_a_name(
     write(tmp_path / "x.wav", "pcm_s16le", "wav").rename(path)
     path = path if relative else path.absolute()
     assert len(clips.read(path).channels) == 44100
-    with media.sound(path) as opened:
-        assert sum(len(block) for block in audio.decoded(opened)) == 44100
+    with media.open_sound(path) as opened:
+        assert sum(len(block) for block in audio.decode_frames(opened)) == 44100
     assert not asked()
 
 
@@ -223,7 +223,7 @@ def playlist(tmp_path: Path, asked, request: pytest.FixtureRequest) -> Path:
 @pytest.mark.parametrize("playlist", PLAYLISTS, indirect=True)
 def test_what_names_other_files_opens_none(tmp_path: Path, asked, playlist, ending: str) -> None:
     path = playlist.rename(f"{playlist}{ending}")
-    for read in (clips.read, probe.figures):
+    for read in (clips.read, probe.measure_sound_file):
         with pytest.raises(UserError) as caught:
             read(path)
         assert len(caught.value.problems) == 1
@@ -282,14 +282,14 @@ def test_music_is_no_playlist(tmp_path: Path, asked, playlist: Path) -> None:
     path = tmp_path / "book.yaml"
     path.write_text(MUSICAL.format(file=playlist.name), "utf-8")
     with pytest.raises(ManifestError, match=playlist.name):
-        music.tunes(load.load(path))
+        music.measure_tunes(load.load(path))
     assert not asked()
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "a.wav"
     os.mkfifo(path)
-    for read in (clips.read, probe.figures):
+    for read in (clips.read, probe.measure_sound_file):
         with pytest.raises(UserError, match=r"a\.wav: a pipe, not a file: name a file"):
             read(path)
     with pytest.raises(UserError, match="a pipe, not a file"):
@@ -304,13 +304,13 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(
     found = os.stat(__file__)  # noqa: PTH116
     monkeypatch.setattr(Path, "stat", lambda self: found)
     with pytest.raises(Unfit, match="a pipe"):
-        media.regular(path)
+        media.open_regular_file(path)
 
 
 @pytest.mark.parametrize(("path", "what"), [("/dev/zero", "a device"), ("/", "a folder")])
 def test_what_is_no_file_is_refused(path: str, what: str) -> None:
     with pytest.raises(Unfit, match=f"{what}, not a file"):
-        media.regular(Path(path))
+        media.open_regular_file(Path(path))
 
 
 def test_a_film_elsewhere_is_not_followed(tmp_path: Path) -> None:
@@ -325,8 +325,8 @@ def test_a_film_elsewhere_is_not_followed(tmp_path: Path) -> None:
     path = tmp_path / "link.mov"
     path.write_bytes(bytes(linked))
     try:
-        with media.sound(path) as opened:
-            sum(len(block) for block in audio.decoded(opened))
+        with media.open_sound(path) as opened:
+            sum(len(block) for block in audio.decode_frames(opened))
     except Unfit:
         pass  # either way nothing else is opened: there is nothing in it that could be
 
@@ -335,7 +335,7 @@ def test_nothing_of_a_file_of_zeros_is_looked_at_for_long(tmp_path: Path) -> Non
     path = tmp_path / "a.wav"
     with path.open("wb") as file:
         file.truncate(10 << 30)  # takes no room
-    for read in (clips.read, probe.figures):
+    for read in (clips.read, probe.measure_sound_file):
         with pytest.raises(UserError, match="not a sound file"):
             read(path)
 

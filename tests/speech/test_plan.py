@@ -355,7 +355,7 @@ def test_a_step_that_is_pinned_no_more_says_so():
 def choir(text, *speakers, seconds=8.0):
     """What several say in unison."""
     alone = [utterance(text, speaker, seconds=seconds) for speaker in speakers]
-    return [replace(one, chunk=replace(one.chunk, unison=speakers)) for one in alone]
+    return [replace(one, chunk=replace(one.chunk, unison_speakers=speakers)) for one in alone]
 
 
 def test_in_unison_each_has_the_key_and_the_chain_of_a_chunk_of_its_own():
@@ -389,9 +389,9 @@ def test_what_one_of_several_cannot_say_is_left_out_of_that_voice_alone():
     said = [*choir("We do!", "ann", "bob"), utterance("Yes.")]
     kept, left = divided(said, lambda one: "no" if one.chunk.speaker == "bob" else None)
     assert [(one.chunk.speaker, one.chunk.names) for one in kept] == [("ann", "ann")] * 2
-    assert [(one.text, one.reason, one.in_part) for one in left] == [
+    assert [(one.text, one.reason, one.is_partial) for one in left] == [
         ("We do!", "no (bob's voice; others say it)", True)
     ]
     kept, left = divided(said, lambda one: "no" if one.chunk.text == "We do!" else None)
     assert [one.chunk.text for one in kept] == ["Yes."]
-    assert [(one.text, one.reason, one.in_part) for one in left] == [("We do!", "no", False)]
+    assert [(one.text, one.reason, one.is_partial) for one in left] == [("We do!", "no", False)]

@@ -32,10 +32,10 @@ def taken(studio: Opened) -> Opened:
     return studio
 
 
-def whole(studio: Opened, chapter: int = 0) -> tuple[layout.Words, bytes]:
+def whole(studio: Opened, chapter: int = 0) -> tuple[layout.ChapterWords, bytes]:
     """A chapter's takes as they are streamed, as a WAV file."""
     view = studio.desk.view
-    words = layout.words_of(view.book, view.chapters[chapter], view.shared)
+    words = layout.lay_out_words(view.book, view.chapters[chapter], view.shared)
     assert words is not None
     blocks = assemble.stream(words.timeline, words.clips, words.read)
     return words, sounds.wav(np.concatenate(list(blocks)), words.timeline.sample_rate)

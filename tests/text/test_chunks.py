@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from narrator.text import sentences as text_sentences
-from narrator.text.chunks import SHORT, Chunk, cut, halve, together, without
-from narrator.text.lines import Line, MusicMark, Rest, Say, Scene
+from narrator.text.chunks import SHORT, Chunk, cut_scene, split_in_half, group_unison, omit_chunks
+from narrator.text.lines import Line, MusicMark, PauseMark, SpokenForm, Scene
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
 from tests.effort import cpu_seconds, quick
@@ -38,7 +38,7 @@ def line(text: str, speaker: str = "n", **rest: object) -> Line:
 
 def chunks(*lines: Line, language: str = "en") -> tuple[Chunk, ...]:
     lines = tuple(replace(one, language=language) for one in lines)
-    found = cut(Scene(lines))
+    found = cut_scene(Scene(lines))
     assert_lossless(lines, found)
     return found
 
@@ -294,10 +294,10 @@ def test_lines_that_are_not_short_stay_apart() -> None:
 
 
 def test_joined_lines_are_parted_by_a_break_and_keep_their_spoken_forms() -> None:
-    say = Say(0, 2, "aye")
-    [chunk] = chunks(line("Ja now.", says=(say,)), line("x Ja y.", says=(Say(2, 4, "oui"),)))
+    say = SpokenForm(0, 2, "aye")
+    [chunk] = chunks(line("Ja now.", says=(say,)), line("x Ja y.", says=(SpokenForm(2, 4, "oui"),)))
     assert chunk.text == "Ja now.\nx Ja y."
-    assert chunk.says == (Say(0, 2, "aye"), Say(10, 12, "oui"))
+    assert chunk.says == (SpokenForm(0, 2, "aye"), SpokenForm(10, 12, "oui"))
 
 
 def test_a_sentence_that_is_too_long_is_cut_at_clauses_evenly() -> None:
@@ -327,7 +327,7 @@ def test_an_abbreviation_is_no_place_to_cut() -> None:
 def test_nothing_is_cut_within_a_spoken_form() -> None:
     text = "word " * 40 + "St. John, " * 20 + "word " * 40 + "end."
     start, stop = text.index("St."), text.rindex("word " * 40)
-    found = chunks(line(text, says=(Say(start, stop, "short"),)))
+    found = chunks(line(text, says=(SpokenForm(start, stop, "short"),)))
     ends = {piece.stop for chunk in found for piece in chunk.pieces}
     assert len(found) > 1
     assert not any(start < end < stop for end in ends)
@@ -337,14 +337,14 @@ def test_the_spoken_form_counts_for_the_length() -> None:
     text = f"{WORDS} x. {WORDS}"
     at = text.index("x.")
     assert len(chunks(line(text))) == 1
-    assert len(chunks(line(text, says=(Say(at, at + 1, LONG),)))) > 1
+    assert len(chunks(line(text, says=(SpokenForm(at, at + 1, LONG),)))) > 1
 
 
 # -- pauses
 
 
 def test_a_pause_ends_a_chunk_where_it_stands() -> None:
-    found = chunks(line(f"{WORDS} {WORDS}", rests=(Rest(len(WORDS) + 1, 1.5),)), line(LONG))
+    found = chunks(line(f"{WORDS} {WORDS}", pauses=(PauseMark(len(WORDS) + 1, 1.5),)), line(LONG))
     assert [(chunk.text.strip(), chunk.boundary, chunk.rest) for chunk in found] == [
         (WORDS, "sentence", 1.5),
         (WORDS, "line", None),
@@ -353,22 +353,22 @@ def test_a_pause_ends_a_chunk_where_it_stands() -> None:
 
 
 def test_a_pause_before_a_line_belongs_to_the_chunk_before() -> None:
-    found = chunks(line(LONG, rests=(Rest(0, 2.0),)), line(LONG, "b", rests=(Rest(0, 1.0),)))
+    found = chunks(line(LONG, pauses=(PauseMark(0, 2.0),)), line(LONG, "b", pauses=(PauseMark(0, 1.0),)))
     assert [(chunk.lead, chunk.rest) for chunk in found] == [(2.0, 1.0), (0.0, None)]
 
 
 def test_pauses_at_one_place_add_up() -> None:
-    [first, _] = chunks(line("Yes.", rests=(Rest(4, 1.0),)), line("No.", rests=(Rest(0, 0.5),)))
+    [first, _] = chunks(line("Yes.", pauses=(PauseMark(4, 1.0),)), line("No.", pauses=(PauseMark(0, 0.5),)))
     assert first.rest == 1.5
 
 
 def test_a_pause_of_nothing_is_a_pause() -> None:
-    [first, _] = chunks(line(LONG, rests=(Rest(len(LONG), 0.0),)), line(LONG))
+    [first, _] = chunks(line(LONG, pauses=(PauseMark(len(LONG), 0.0),)), line(LONG))
     assert first.rest == 0.0
 
 
 def test_no_chunk_crosses_a_pause() -> None:
-    found = chunks(line("Yes.", rests=(Rest(4, 1.0),)), line("No. Yes.", rests=(Rest(4, 2.0),)))
+    found = chunks(line("Yes.", pauses=(PauseMark(4, 1.0),)), line("No. Yes.", pauses=(PauseMark(4, 2.0),)))
     assert [(chunk.text.strip(), chunk.rest) for chunk in found] == [
         ("Yes.", 1.0),
         ("No.", 2.0),
@@ -377,12 +377,12 @@ def test_no_chunk_crosses_a_pause() -> None:
 
 
 def test_a_pause_before_a_mark_comes_after_it() -> None:
-    found = chunks(line("Well. Go on.", rests=(Rest(4, 1.0),)))
+    found = chunks(line("Well. Go on.", pauses=(PauseMark(4, 1.0),)))
     assert texts(found) == ["Well.", "Go on."]
 
 
 def test_a_pause_leaves_no_chunk_without_words() -> None:
-    found = chunks(line("— Go on. …", rests=(Rest(2, 1.0), Rest(9, 2.0))))
+    found = chunks(line("— Go on. …", pauses=(PauseMark(2, 1.0), PauseMark(9, 2.0))))
     assert [(chunk.text, chunk.lead, chunk.rest) for chunk in found] == [("— Go on. …", 1.0, 2.0)]
 
 
@@ -403,19 +403,19 @@ def test_an_edit_changes_no_chunks_further_away() -> None:
 
 
 def test_halves_meet_at_a_sentence_then_a_clause_then_a_space() -> None:
-    assert halve(f"{WORDS} {WORDS} {LONG}", "en") == (f"{WORDS} {WORDS}", LONG)
-    assert halve("They went on a little further, though it was late.", "en") == (
+    assert split_in_half(f"{WORDS} {WORDS} {LONG}", "en") == (f"{WORDS} {WORDS}", LONG)
+    assert split_in_half("They went on a little further, though it was late.", "en") == (
         "They went on a little further,",
         "though it was late.",
     )
-    assert halve("word " * 20, "en") == (("word " * 10).strip(), ("word " * 10).strip())
-    assert halve("字" * 20, "zh") == ("字" * 10, "字" * 10)
+    assert split_in_half("word " * 20, "en") == (("word " * 10).strip(), ("word " * 10).strip())
+    assert split_in_half("字" * 20, "zh") == ("字" * 10, "字" * 10)
 
 
 def test_what_is_short_has_no_halves() -> None:
-    assert halve("Yes, yes.", "en") is None
-    assert halve("", "en") is None
-    assert halve("Supercalifragilisticexpialidocious-antidisestablishmentarianism.", "en") is None
+    assert split_in_half("Yes, yes.", "en") is None
+    assert split_in_half("", "en") is None
+    assert split_in_half("Supercalifragilisticexpialidocious-antidisestablishmentarianism.", "en") is None
 
 
 # -- everything at once
@@ -426,9 +426,9 @@ def any_line(draw: st.DrawFn) -> Line:
     words = draw(st.lists(ODD, max_size=8))
     text = " ".join(" ".join(words).split()) * draw(st.sampled_from([1, 1, 1, 20]))
     spots = st.integers(0, len(text))
-    rests = tuple(Rest(at, 1.0) for at in draw(st.lists(spots, max_size=2)))
+    rests = tuple(PauseMark(at, 1.0) for at in draw(st.lists(spots, max_size=2)))
     start, stop = sorted((draw(spots), draw(spots)))
-    says = (Say(start, stop, "so"),) if start < stop else ()
+    says = (SpokenForm(start, stop, "so"),) if start < stop else ()
     speaker = draw(st.sampled_from("nnab"))
     style = draw(st.sampled_from([None, None, None, "softly"]))
     heading = draw(st.sampled_from([0, 0, 0, 1]))
@@ -439,7 +439,7 @@ def any_line(draw: st.DrawFn) -> Line:
 @settings(deadline=None)
 @given(st.lists(any_line(), max_size=6), st.booleans())
 def test_no_scene_loses_a_character(lines: list[Line], apart: bool) -> None:
-    found = cut(Scene(tuple(lines)), apart=apart)
+    found = cut_scene(Scene(tuple(lines)), separate_lines=apart)
     pieces = [piece for chunk in found for piece in chunk.pieces]
     assert "".join(piece.text for piece in pieces) == "".join(line.text for line in lines)
     for piece in pieces:
@@ -451,7 +451,7 @@ def test_no_scene_loses_a_character(lines: list[Line], apart: bool) -> None:
         assert not apart or len(chunk.pieces) == 1
         spans = {chunk.text[say.start : say.stop] for say in chunk.says}
         assert spans <= {line.text[say.start : say.stop] for line in lines for say in line.says}
-    rests = sum(rest.seconds for line in lines for rest in line.rests)
+    rests = sum(rest.seconds for line in lines for rest in line.pauses)
     if found:
         assert sum((chunk.rest or 0.0) + chunk.lead for chunk in found) == pytest.approx(rests)
 
@@ -478,7 +478,7 @@ def novel() -> list[str]:
 def test_a_whole_novel_is_cut_well_and_fast() -> None:
     lines = tuple(line(text) for text in novel())
     found: list[Chunk] = []
-    assert cpu_seconds(lambda: found.extend(cut(Scene(lines)))) < 10  # 0.5 s on an idle core
+    assert cpu_seconds(lambda: found.extend(cut_scene(Scene(lines)))) < 10  # 0.5 s on an idle core
     assert_lossless(lines, found)
     lengths = sorted(seconds(found))
     assert lengths[-1] <= 18
@@ -491,7 +491,7 @@ def test_a_whole_novel_is_cut_well_and_fast() -> None:
 )
 def test_a_run_of_marks_is_not_read_in_one_go(mark: str) -> None:
     lines = (line(f"Before. {mark * 30_000} and after."),)
-    found = cut(Scene(lines))
+    found = cut_scene(Scene(lines))
     assert_lossless(lines, found)
     assert max(len(chunk.text) for chunk in found) < 3_000
 
@@ -504,7 +504,7 @@ def test_long_text_without_breaks_neither_hangs_nor_gets_lost(unit: str) -> None
 
     def read() -> None:
         assert "".join(text[a:b] for a, b in sentences(text, "en")) == text
-        assert "".join(c.text for c in cut(Scene((line(text),)))) == text
+        assert "".join(c.text for c in cut_scene(Scene((line(text),)))) == text
 
     assert cpu_seconds(read) < 10
 
@@ -521,7 +521,7 @@ def test_a_run_of_marks_that_ends_nothing_is_read_once(mark: str) -> None:
 def choir(text: str, *names: str, **rest: object) -> tuple[Line, ...]:
     """What several say in unison."""
     first = line(text, names[0], **rest)
-    own = [replace(first, speaker=name, with_before=True, rests=(), marks=()) for name in names[1:]]
+    own = [replace(first, speaker=name, with_before=True, pauses=(), marks=()) for name in names[1:]]
     return first, *own
 
 
@@ -534,7 +534,7 @@ def test_lines_in_unison_are_cut_at_the_same_places_and_lie_together() -> None:
     found = scene_of(*choir(PLEDGE, "ada", "ben", "cyd"))
     assert [chunk.speaker for chunk in found] == ["ada", "ben", "cyd"] * (len(found) // 3)
     assert len(found) > 3
-    groups = list(together(found))
+    groups = list(group_unison(found))
     assert [len(group) for group in groups] == [3] * (len(found) // 3)
     assert all(len({chunk.text for chunk in group}) == 1 for group in groups)
     assert "".join(group[0].text for group in groups) == PLEDGE
@@ -554,7 +554,7 @@ def test_a_short_line_in_unison_is_a_chunk_and_joins_no_neighbour() -> None:
 
 def test_pauses_and_marks_of_a_unison_are_with_the_first() -> None:
     marks = (MusicMark(0, "rain", 1),)
-    said = choir("We do! We do!", "ada", "ben", rests=(Rest(0, 1.0), Rest(7, 2.0)), marks=marks)
+    said = choir("We do! We do!", "ada", "ben", pauses=(PauseMark(0, 1.0), PauseMark(7, 2.0)), marks=marks)
     found = scene_of(*said)
     assert [(c.speaker, c.text, c.lead, c.rest) for c in found] == [
         ("ada", "We do! ", 1.0, 2.0),
@@ -568,29 +568,29 @@ def test_pauses_and_marks_of_a_unison_are_with_the_first() -> None:
 
 def test_who_is_left_out_of_a_unison_leaves_it_to_the_others() -> None:
     mark = MusicMark(0, "rain", 1)
-    said = choir("We do! We do!", "ada", "ben", "cyd", rests=(Rest(0, 1.0), Rest(7, 2.0)),
+    said = choir("We do! We do!", "ada", "ben", "cyd", pauses=(PauseMark(0, 1.0), PauseMark(7, 2.0)),
                  marks=(mark,))  # fmt: skip
     found = scene_of(line("Yes.", "ben"), *said, line("So.", "cyd"))
     names = [chunk.speaker for chunk in found]
     for gone, left in (("ada", ("ben", "cyd")), ("ben", ("ada", "cyd")), ("cyd", ("ada", "ben"))):
-        kept = without(found[1:-1], [n for n, one in enumerate(names[1:-1]) if one == gone])
+        kept = omit_chunks(found[1:-1], [n for n, one in enumerate(names[1:-1]) if one == gone])
         assert [c.speaker for c in kept] == [*left, *left]
         assert [c.with_before for c in kept] == [False, True, False, True]
         assert [c.names for c in kept] == [" & ".join(left)] * 4
         assert [c.rest for c in kept] == [2.0, None, None, None]
         assert [c.marks for c in kept] == [((mark, 0.0),), (), (), ()]
-    (only, _) = without(found[1:-1], [0, 1, 3, 4])
+    (only, _) = omit_chunks(found[1:-1], [0, 1, 3, 4])
     assert (only.names, only.with_before, only.rest) == ("cyd", False, 2.0)
 
 
 def test_a_unison_that_is_left_out_leaves_its_pauses_once() -> None:
-    said = choir("We do!", "ada", "ben", rests=(Rest(6, 2.0),))
+    said = choir("We do!", "ada", "ben", pauses=(PauseMark(6, 2.0),))
     found = scene_of(line("Yes.", "ben"), *said, line("So.", "cyd"))
-    before, after = without(found, [1, 2])
+    before, after = omit_chunks(found, [1, 2])
     assert (before.text, before.rest, after.text, after.lead) == ("Yes.", 2.0, "So.", 0.0)
-    first, second, last = without(found, [3])
+    first, second, last = omit_chunks(found, [3])
     assert (first.boundary, second.boundary, second.rest, last.rest) == ("line", "scene", 2.0, None)
 
 
 def scene_of(*lines: Line) -> tuple[Chunk, ...]:
-    return cut(Scene(lines))
+    return cut_scene(Scene(lines))

@@ -9,8 +9,8 @@ import pytest
 
 from narrator.errors import StorageError
 from narrator.text import decided
-from narrator.text.decided import Decided, Row, renewed
-from narrator.text.matching import matched
+from narrator.text.decided import SpeakerFile, Row, update_rows
+from narrator.text.matching import match_texts
 from tests.effort import cpu_seconds
 
 NAMES = ["Alice", "Hatter", "Alice", "Dormouse", "Alice", "Hatter"]
@@ -30,17 +30,17 @@ def rows(*names: str, by: str = "rule") -> tuple[Row, ...]:
 
 
 def speakers(words: list[str], old: tuple[Row, ...] = rows(*NAMES)) -> list[str | None]:
-    found = Decided(Path("x"), old).matched(words)
+    found = SpeakerFile(Path("x"), old).matched(words)
     return [None if place is None else old[place].speaker for place in found]
 
 
 def written(tmp_path: Path, *rows: Row) -> Path:
     path = tmp_path / "01.speakers.txt"
-    decided.write(Decided(path, rows), "01.md")
+    decided.write(SpeakerFile(path, rows), "01.md")
     return path
 
 
-def read_text(tmp_path: Path, text: str | bytes) -> Decided:
+def read_text(tmp_path: Path, text: str | bytes) -> SpeakerFile:
     path = tmp_path / "01.speakers.txt"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return decided.read(path)
@@ -115,9 +115,9 @@ def test_rows_are_found_in_time_in_proportion_to_their_number() -> None:
     others = [f"a{n} b{n} c{n}" for n in range(5000)]
 
     def find() -> None:
-        assert sum(place is not None for place in matched(old, new)) > 4300
-        assert matched(["Yes."] * 5000, ["Yes."] * 4000) == list(range(4000))
-        assert not any(matched(others, [one.replace("a", "d") for one in new]))
+        assert sum(place is not None for place in match_texts(old, new)) > 4300
+        assert match_texts(["Yes."] * 5000, ["Yes."] * 4000) == list(range(4000))
+        assert not any(match_texts(others, [one.replace("a", "d") for one in new]))
 
     assert cpu_seconds(find) < 5
 
@@ -131,14 +131,14 @@ def test_a_name_that_a_person_changed_is_theirs_with_the_second_column_as_it_was
     path = written(tmp_path, *rows("Alice", "Hatter"))
     path.write_text(path.read_text("utf-8").replace("Hatter | rule", "Dormouse | rule"), "utf-8")
     first, second = decided.read(path).rows
-    assert (first.speaker, first.is_yours, first.name, first.sure) == ("Alice", False, "tag", 0.9)
-    assert (second.speaker, second.is_yours) == ("Dormouse", True)
+    assert (first.speaker, first.is_manual, first.name, first.sure) == ("Alice", False, "tag", 0.9)
+    assert (second.speaker, second.is_manual) == ("Dormouse", True)
 
 
 @pytest.mark.parametrize("by", ["print Alice", "rule tag 0.98 Alice", "model small 0.5 Alice"])
 def test_whoever_decided_a_changed_name_is_a_persons(tmp_path: Path, by: str) -> None:
-    assert not read_text(tmp_path, f"Alice | {by} | “Yes.”").rows[0].is_yours
-    assert read_text(tmp_path, f"Hatter | {by} | “Yes.”").rows[0].is_yours
+    assert not read_text(tmp_path, f"Alice | {by} | “Yes.”").rows[0].is_manual
+    assert read_text(tmp_path, f"Hatter | {by} | “Yes.”").rows[0].is_manual
 
 
 def test_what_goes_on_has_the_speaker_of_the_row_before_also_when_a_person_changes_it(
@@ -149,39 +149,39 @@ def test_what_goes_on_has_the_speaker_of_the_row_before_also_when_a_person_chang
     text = path.read_text("utf-8")
     assert "\n+ | rule tag 0.90 + | “Yes.”\n" in text
     path.write_text(text.replace("Alice | rule", "Hatter | rule"), "utf-8")
-    assert [(r.speaker, r.is_yours) for r in decided.read(path).rows] == [("Hatter", True)] * 2
+    assert [(r.speaker, r.is_manual) for r in decided.read(path).rows] == [("Hatter", True)] * 2
 
 
 def test_a_run_overrules_rules_and_no_person() -> None:
     first, second, third = rows("Alice", "Hatter", "Alice")
-    old = Decided(Path("x"), (first, Row("Dormouse", "you", second.words), third))
+    old = SpeakerFile(Path("x"), (first, Row("Dormouse", "you", second.words), third))
     fresh = [Row("Queen", "rule", name="beat", sure=0.4)] * 3
-    found = renewed(old, WORDS[:3], fresh).rows
+    found = update_rows(old, WORDS[:3], fresh).rows
     assert [(row.speaker, row.by) for row in found] == [
         ("Queen", "rule"), ("Dormouse", "you"), ("Queen", "rule"),
     ]  # fmt: skip
     assert [row.words for row in found] == WORDS[:3]
-    assert [row.speaker for row in renewed(old, WORDS[:3], [None] * 3).rows] == [
+    assert [row.speaker for row in update_rows(old, WORDS[:3], [None] * 3).rows] == [
         "Alice", "Dormouse", "Alice",
     ]  # fmt: skip
 
 
 def test_a_persons_row_without_a_quotation_stays_in_its_place_and_a_rules_goes() -> None:
-    old = Decided(Path("x"), (*rows("Alice", "Hatter", "Alice")[:2], Row("Queen", "you", "“Off!”")))
-    found = renewed(old, [WORDS[0]], [None])
+    old = SpeakerFile(Path("x"), (*rows("Alice", "Hatter", "Alice")[:2], Row("Queen", "you", "“Off!”")))
+    found = update_rows(old, [WORDS[0]], [None])
     assert [row.speaker for row in found.rows] == ["Alice", "Queen"]
-    first = Decided(Path("x"), (Row("Queen", "you", "“Off with her!”"), *rows("Alice")))
-    assert [r.speaker for r in renewed(first, [WORDS[0]], [None]).rows] == ["Queen", "Alice"]
+    first = SpeakerFile(Path("x"), (Row("Queen", "you", "“Off with her!”"), *rows("Alice")))
+    assert [r.speaker for r in update_rows(first, [WORDS[0]], [None]).rows] == ["Queen", "Alice"]
 
 
 def test_a_quotation_that_was_inserted_before_what_goes_on_leaves_it_its_speaker(
     tmp_path: Path,
 ) -> None:
     first, second = rows("Alice", "Alice")
-    old = Decided(
+    old = SpeakerFile(
         tmp_path / "01.speakers.txt", (first, Row("Alice", "you", second.words, goes_on=True))
     )
-    new = renewed(
+    new = update_rows(
         old, [WORDS[0], "“No!” and no", WORDS[1]], [None, Row("Queen", "rule", name="tag"), None]
     )
     decided.write(new, "01.md")
@@ -197,14 +197,14 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         Row("Alice", "rule", "“a | b”", "tag", 0.98),
         Row(decided.NOBODY, "you", "‘so-called’"),
         Row(decided.UNKNOWN, "model", "«Oui»", "mlx-community/x-4bit", 0.25),
-        Row(decided.column(["Ada", "Ben & Sons"]), "print", "“We do!”"),
-        Row(decided.column(["?"]), "rule", "“Who?”", "tag", 1.0),
-        Row(decided.column(["A|B\\C"]), "you", "“Me.”"),
-        Row(decided.column(["#1"]), "you", "“You.”"),
+        Row(decided.format_names(["Ada", "Ben & Sons"]), "print", "“We do!”"),
+        Row(decided.format_names(["?"]), "rule", "“Who?”", "tag", 1.0),
+        Row(decided.format_names(["A|B\\C"]), "you", "“Me.”"),
+        Row(decided.format_names(["#1"]), "you", "“You.”"),
     )
     found = decided.read(path)
     assert not found.problems
-    assert [decided.names_in(row.speaker) for row in found.rows] == [
+    assert [decided.unescape_names(row.speaker) for row in found.rows] == [
         "Alice", "-", "?", "Ada & Ben & Sons", "?", "A|B\\C", "#1",
     ]  # fmt: skip
     assert found.rows[4].speaker != decided.UNKNOWN
@@ -216,14 +216,14 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_the_file_says_whose_it_is_and_what_may_be_done(tmp_path: Path) -> None:
-    assert decided.place_of(Path("text/01-down.part.md")) == Path("text/01-down.part.speakers.txt")
+    assert decided.speaker_file_path(Path("text/01-down.part.md")) == Path("text/01-down.part.speakers.txt")
     head = written(tmp_path, *rows("Alice")).read_text("utf-8").splitlines()[0]
     assert head.startswith("# Who says what in 01.md. ")
 
 
 def test_a_long_quotation_is_shown_by_its_ends(tmp_path: Path) -> None:
     words = "“" + "And so it went on and on. " * 20 + "Then it ended.”"
-    shown = decided.shortened(words)
+    shown = decided.shorten_words(words)
     assert (len(shown), shown[-15:]) == (93, "Then it ended.”")
     assert speakers([words], (Row("Alice", "rule", shown, "tag"),)) == ["Alice"]
 
@@ -246,7 +246,7 @@ def test_bad_rows_are_said_once_a_kind_and_cost_nothing_else(tmp_path: Path) -> 
 def test_comments_and_bad_rows_are_written_again_where_they_stood(tmp_path: Path) -> None:
     text = "# mine\nAlice | you | “One.”\nHatter “Two.”\nAlice | you | “Three.”\n# end\n"
     found = read_text(tmp_path, text)
-    decided.write(renewed(found, ["“One.”", "“Three.”"], [None, None]), "01.md")
+    decided.write(update_rows(found, ["“One.”", "“Three.”"], [None, None]), "01.md")
     assert found.path.read_text("utf-8").split("\n", 1)[1] == text
 
 
@@ -254,7 +254,7 @@ def test_what_goes_on_a_row_that_cannot_be_read_waits_for_its_mend(tmp_path: Pat
     text = "Ben you | “I know,”\n+ | you | “but not now.”\n"
     found = read_text(tmp_path, text)
     by_rule = [Row("Ada", "rule", one, "tag") for one in ("“I know,”", "“but not now.”")]
-    decided.write(renewed(found, [row.words for row in by_rule], by_rule), "01.md")
+    decided.write(update_rows(found, [row.words for row in by_rule], by_rule), "01.md")
     mended = found.path.read_text("utf-8").replace("Ben you", "Ben | you")
     after = read_text(tmp_path, mended)
     places = after.matched(["“I know,”", "“but not now.”"])
@@ -313,9 +313,9 @@ def test_what_cannot_be_read_is_said_and_never_replaced(
     for path in (folder, large):
         found = decided.read(path)
         [problem] = found.problems
-        assert (problem.path, found.broken) == (path, True)
+        assert (problem.path, found.is_unreadable) == (path, True)
         with pytest.raises(StorageError, match="is not replaced"):
-            decided.write(renewed(found, WORDS[:1], rows("Alice")), "01.md")
+            decided.write(update_rows(found, WORDS[:1], rows("Alice")), "01.md")
 
 
 @pytest.mark.parametrize("junk", [b"\0\0|\0|\0", b"|||", b"\xff\xfe|", b"a|b|c\x85d", b"| | |\r\r"])

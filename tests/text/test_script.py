@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from narrator.errors import ScriptError
 from narrator.text.labels import Roles
-from narrator.text.lines import Chapter, Line, Rest, Say
-from narrator.text.script import LONGEST_PARAGRAPH, decode, read_chapter, read_lines
+from narrator.text.lines import Chapter, Line, PauseMark, SpokenForm
+from narrator.text.script import LONGEST_PARAGRAPH, decode_chapter, read_chapter, read_lines
 
 PATH = Path("text/01.md")
 CAST = Roles(
@@ -352,10 +352,10 @@ def test_a_label_without_words_is_an_error_in_a_script_and_text_in_prose() -> No
 
 def test_several_speakers_share_a_label() -> None:
     roles = Roles({"ada": "Ada", "ben": "Ben", "ben & sons": "Ben & Sons"}, None)
-    assert roles.named("ada & Ben") == ("Ada", "Ben")
-    assert roles.named("Ada&ben & Ada") == ("Ada", "Ben")
-    assert roles.named("Ben & sons & Ada") == ("Ben & Sons", "Ada")
-    assert roles.named("Ada &") == roles.named("Ada & Eve") == roles.named("") == ()
+    assert roles.find_speakers("ada & Ben") == ("Ada", "Ben")
+    assert roles.find_speakers("Ada&ben & Ada") == ("Ada", "Ben")
+    assert roles.find_speakers("Ben & sons & Ada") == ("Ben & Sons", "Ada")
+    assert roles.find_speakers("Ada &") == roles.find_speakers("Ada & Eve") == roles.find_speakers("") == ()
 
 
 def test_headings_have_no_labels() -> None:
@@ -378,23 +378,23 @@ def test_a_label_in_brackets_is_an_error_in_a_script_and_a_link_in_prose() -> No
 def test_pauses_keep_their_place_in_the_text() -> None:
     [line] = lines("Wait. [pause 1.5s] Go[pause 800ms] on. [Pause 2 s]")
     assert line.text == "Wait. Go on."
-    assert line.rests == (Rest(6, 1.5), Rest(9, 0.8), Rest(12, 2.0))
+    assert line.pauses == (PauseMark(6, 1.5), PauseMark(9, 0.8), PauseMark(12, 2.0))
 
 
 def test_a_pause_after_a_label_comes_before_the_words() -> None:
-    assert lines("Alice: [pause 1s] Hi.")[0].rests == (Rest(0, 1.0),)
-    assert lines("[pause 1s] Alice: Hi.")[0].rests == (Rest(0, 1.0),)
+    assert lines("Alice: [pause 1s] Hi.")[0].pauses == (PauseMark(0, 1.0),)
+    assert lines("[pause 1s] Alice: Hi.")[0].pauses == (PauseMark(0, 1.0),)
 
 
 def test_a_pause_between_paragraphs_ends_the_one_before() -> None:
     first, second = lines("One.\n\n[pause 3s]\n\nTwo.")
-    assert (first.rests, second.rests) == ((Rest(4, 3.0),), ())
+    assert (first.pauses, second.pauses) == ((PauseMark(4, 3.0),), ())
 
 
 def test_a_pause_before_a_scene_begins_its_first_line() -> None:
-    assert [line.rests for line in lines("One.\n\n***\n\n[pause 3s]\n\nTwo.")] == [
+    assert [line.pauses for line in lines("One.\n\n***\n\n[pause 3s]\n\nTwo.")] == [
         (),
-        (Rest(0, 3.0),),
+        (PauseMark(0, 3.0),),
     ]
 
 
@@ -406,25 +406,25 @@ def test_a_malformed_pause_is_no_pause_and_names_the_right_form(mark: str) -> No
     [slip] = chapter.slips
     assert slip.line == 2
     assert "did you mean [pause " in slip.matter
-    assert not chapter.scenes[0].lines[0].rests
+    assert not chapter.scenes[0].lines[0].pauses
 
 
 def test_an_overlong_pause_lasts_as_long_as_a_pause_may() -> None:
     chapter = read("One [pause 1500s] two.")
-    assert chapter.scenes[0].lines[0].rests == (Rest(4, 60.0),)
+    assert chapter.scenes[0].lines[0].pauses == (PauseMark(4, 60.0),)
     assert "60 s at most" in chapter.slips[0].matter
 
 
 def test_a_word_may_be_said_otherwise() -> None:
     [line] = lines("Dr. {St. John|Sinjun} *{read|red}*  it.")
     assert line.text == "Dr. St. John read it."
-    assert line.says == (Say(4, 12, "Sinjun"), Say(13, 17, "red"))
+    assert line.says == (SpokenForm(4, 12, "Sinjun"), SpokenForm(13, 17, "red"))
 
 
 def test_offsets_hold_after_a_label_and_a_number() -> None:
     [line] = lines("1. Alice: a [pause 1s] {b|c}")
     assert line.text == "1. a b"
-    assert (line.rests, line.says) == ((Rest(5, 1.0),), (Say(5, 6, "c"),))
+    assert (line.pauses, line.says) == ((PauseMark(5, 1.0),), (SpokenForm(5, 6, "c"),))
 
 
 @pytest.mark.parametrize("mark", ["{word}", "{word|}", "{|word}", "{word"])
@@ -608,15 +608,15 @@ def test_nesting_without_end_is_an_error() -> None:
 
 def test_bytes_that_are_not_utf_8_are_named() -> None:
     with pytest.raises(ScriptError, match=r"01.md:2: is not UTF-8: byte 0xE9 at offset 8"):
-        decode("one\ncaf\xe9 two".encode("latin-1").replace(b"caf", b"cafe"), PATH)
+        decode_chapter("one\ncaf\xe9 two".encode("latin-1").replace(b"caf", b"cafe"), PATH)
     with pytest.raises(ScriptError, match="UTF-16"):
-        decode("one".encode("utf-16"), PATH)
+        decode_chapter("one".encode("utf-16"), PATH)
 
 
 def test_zero_bytes_are_refused() -> None:
     with pytest.raises(ScriptError, match=r"01.md:3: has the control character U\+0000"):
-        decode(b"one\n\ntw\0o", PATH)
-    assert decode(b"\xef\xbb\xbfone\r\n\ttwo", PATH) == "one\r\n\ttwo"
+        decode_chapter(b"one\n\ntw\0o", PATH)
+    assert decode_chapter(b"\xef\xbb\xbfone\r\n\ttwo", PATH) == "one\r\n\ttwo"
 
 
 def test_control_characters_are_no_reason_to_refuse_a_text() -> None:
@@ -675,7 +675,7 @@ def test_a_line_in_other_letters_is_said_in_their_language(
     found = read(text, language=around)
     assert [line.language for line in found.scenes[0].lines] == [language]
     (foreign,) = found.foreign
-    assert (foreign.around, foreign.said_in, foreign.line, foreign.count) == (
+    assert (foreign.surrounding_language, foreign.spoken_language, foreign.line, foreign.count) == (
         around, language, 1, 1,
     )  # fmt: skip
 
@@ -765,7 +765,7 @@ def test_a_long_row_of_hyphens_and_dots_is_searched_for_addresses_at_once() -> N
 def test_words_in_other_letters_within_a_line_are_noted_and_no_more() -> None:
     found = read("He said ἀλήθεια and left.\n\nThe ἀρετή of it.\n\nПривет, said he again.")
     assert [line.language for line in found.scenes[0].lines] == ["en"] * 3
-    assert [(one.alphabet, one.said_in, one.line, one.count) for one in found.foreign] == [
+    assert [(one.alphabet, one.spoken_language, one.line, one.count) for one in found.foreign] == [
         ("GREEK", None, 1, 2), ("CYRILLIC", None, 5, 1),
     ]  # fmt: skip
 
@@ -926,11 +926,11 @@ def test_a_language_that_is_on_to_the_end_of_a_long_chapter_is_remarked() -> Non
 
 def test_a_pause_after_the_last_scene_break_ends_the_chapter() -> None:
     [line] = lines("One.\n\n***\n\n[pause 3s]")
-    assert line.rests == (Rest(4, 3.0),)
+    assert line.pauses == (PauseMark(4, 3.0),)
 
 
 def test_no_pause_may_be_asked_for() -> None:
-    assert lines("One.\n\n[pause 0s]\n\nTwo.")[0].rests == (Rest(4, 0.0),)
+    assert lines("One.\n\n[pause 0s]\n\nTwo.")[0].pauses == (PauseMark(4, 0.0),)
 
 
 # -- lines of a manifest

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from narrator.errors import ScriptError
 from narrator.text import stretches
-from narrator.text.chunks import cut
+from narrator.text.chunks import cut_scene
 from narrator.text.labels import Roles
-from narrator.text.lines import Chapter, Line, MusicMark, Rest, Say
+from narrator.text.lines import Chapter, Line, MusicMark, PauseMark, SpokenForm
 from narrator.text.script import read_chapter
 from narrator.text.tags import tag_end
 from tests.effort import examples
@@ -45,10 +45,10 @@ def parted(
 ) -> Chapter:
     """A chapter whose quotations are said by these, in order; "" by the narrator."""
     chapter = read(text, language, speaker=speaker)
-    quotes = stretches.quoted(chapter)
+    quotes = stretches.find_quotes(chapter)
     assert len(quotes) == len(who) or not who
-    said = {one: ROLES.named(name) for one, name in zip(quotes, who, strict=False)}
-    return stretches.parted(chapter, said, ROLES, tags)
+    said = {one: ROLES.find_speakers(name) for one, name in zip(quotes, who, strict=False)}
+    return stretches.split_lines(chapter, said, ROLES, tags)
 
 
 def lines(text: str, *who: str, **options: str) -> list[Line]:
@@ -78,7 +78,7 @@ def test_a_quotation_with_a_tag_has_three_lines_of_one_paragraph() -> None:
 
 def test_what_nobody_is_said_to_say_stays_as_it_was() -> None:
     chapter = read(f"{KNOW}\n\n“Yes.”")
-    assert stretches.parted(chapter, {}, ROLES) is chapter
+    assert stretches.split_lines(chapter, {}, ROLES) is chapter
     assert said(KNOW, "", "") == [("narrator", KNOW)]
     assert said(KNOW, "narrator", "narrator") == [("narrator", KNOW)]
 
@@ -102,13 +102,13 @@ def test_neighbouring_quotations_of_one_speaker_are_one_line() -> None:
     ["Ada: “No,” said Ben.", "# “No,” said Ben", "narrator: “No,” said Ben."],
 )
 def test_only_narration_is_parted_by_quotations(text: str) -> None:
-    assert not stretches.quoted(read(text))
+    assert not stretches.find_quotes(read(text))
 
 
 def test_quotations_are_looked_for_in_the_narration_of_a_whole_chapter() -> None:
     chapter = read("# One\n\n“I know,\n\n“I do.”\n\nAda: “No.”\n\n“So\n\n***\n\n“be it.”")
-    found = stretches.quoted(chapter)
-    assert stretches.passages(chapter) == [
+    found = stretches.find_quotes(chapter)
+    assert stretches.narration_passages(chapter) == [
         ".", "“I know,", "“I do.”", ".", "“So", ".", "“be it.”", ".",
     ]  # fmt: skip
     assert [(one.passage, one.scene, one.place, one.text, one.goes_on) for one in found] == [
@@ -118,8 +118,8 @@ def test_quotations_are_looked_for_in_the_narration_of_a_whole_chapter() -> None
 
 
 def test_a_chapter_of_another_speaker_is_no_narration() -> None:
-    assert not stretches.quoted(read(KNOW, speaker="Ada"))
-    assert stretches.quoted(read(KNOW, speaker="narrator"))
+    assert not stretches.find_quotes(read(KNOW, speaker="Ada"))
+    assert stretches.find_quotes(read(KNOW, speaker="narrator"))
 
 
 def test_marks_between_parts_stay_with_the_quotation() -> None:
@@ -153,9 +153,9 @@ def test_pauses_marks_and_said_words_stay_where_they_are() -> None:
         "“I {know|no},” [pause 1s] said Ada, [music: rain] “but [pause 2s] {not|nut}.” [pause 3s]",
         "Ada", "Ada",
     )  # fmt: skip
-    assert [line.says for line in found] == [(Say(3, 7, "no"),), (), (Say(5, 8, "nut"),)]
-    assert [line.rests for line in found] == [
-        (), (Rest(0, 1.0),), (Rest(5, 2.0), Rest(10, 3.0)),
+    assert [line.says for line in found] == [(SpokenForm(3, 7, "no"),), (), (SpokenForm(5, 8, "nut"),)]
+    assert [line.pauses for line in found] == [
+        (), (PauseMark(0, 1.0),), (PauseMark(5, 2.0), PauseMark(10, 3.0)),
     ]  # fmt: skip
     assert [line.marks for line in found] == [(), (), (MusicMark(0, "rain", 1),)]
 
@@ -191,7 +191,7 @@ def test_braces_give_a_stretch_to_a_speaker() -> None:
 
 def test_braces_win_over_quotations_and_have_the_marks_around_them() -> None:
     text = "She rose. “{Ada: I know},” she said, “no.”"
-    assert [one.text for one in stretches.quoted(read(text))] == ["“no.”"]
+    assert [one.text for one in stretches.find_quotes(read(text))] == ["“no.”"]
     assert said(text, "Ben") == [
         ("narrator", "She rose."), ("Ada", "“I know,”"), ("narrator", "she said,"),
         ("Ben", "“no.”"),
@@ -203,7 +203,7 @@ def test_braces_hold_styles_marks_emphasis_and_said_words() -> None:
     assert [(line.speaker, line.style, line.text) for line in found] == [
         ("narrator", None, "She:"), ("Ada", "whispering", "I know it"), ("narrator", None, "now."),
     ]  # fmt: skip
-    assert (found[1].says, found[1].rests) == ((Say(2, 6, "no"),), (Rest(7, 1.0),))
+    assert (found[1].says, found[1].pauses) == ((SpokenForm(2, 6, "no"),), (PauseMark(7, 1.0),))
 
 
 def test_braces_part_what_stands_after_a_label() -> None:
@@ -280,7 +280,7 @@ def test_several_speak_in_unison() -> None:
 
 def test_pauses_around_unison_count_once() -> None:
     found = lines("Ada & Ben (loudly): We [pause 1s] do! {Ada: I do.}")
-    assert [(line.speaker, line.style, len(line.rests), line.goes_on) for line in found] == [
+    assert [(line.speaker, line.style, len(line.pauses), line.goes_on) for line in found] == [
         ("Ada", "loudly", 1, False), ("Ben", "loudly", 0, False), ("Ada", None, 0, True),
     ]  # fmt: skip
 
@@ -328,7 +328,7 @@ def test_tags_may_be_left_out_and_are_listed() -> None:
         ("said Ada.", stretches.SKIPPED)
     ]
     known = parted(KNOW, "Ada", "Ada", tags="skip").scenes[0]
-    assert [chunk.text for chunk in cut(known, apart=True)] == ["“I know,”\n“but not now.”"]
+    assert [chunk.text for chunk in cut_scene(known, separate_lines=True)] == ["“I know,”\n“but not now.”"]
 
 
 def test_tags_of_the_narrators_own_quotations_stay() -> None:
@@ -352,16 +352,16 @@ def test_the_lines_of_a_paragraph_have_all_of_its_text(words: Sequence[str], who
         assume(False)
     names = ["Ada", "Ben", "", "Ada & Ben"]
     said = {
-        one: ROLES.named(names[(n + who) % 4]) for n, one in enumerate(stretches.quoted(chapter))
+        one: ROLES.find_speakers(names[(n + who) % 4]) for n, one in enumerate(stretches.find_quotes(chapter))
     }
     for tags in ("narrator", "speaker", "skip"):
-        found = stretches.parted(chapter, said, ROLES, tags)
+        found = stretches.split_lines(chapter, said, ROLES, tags)
         whole = [line for scene in found.scenes for line in scene.lines if not line.with_before]
         kept = "".join(line.text for line in whole) + "".join(one.text for one in found.left_out)
         before = "".join(line.text for scene in chapter.scenes for line in scene.lines)
         before += "".join(one.text for one in chapter.left_out)
         assert sorted(re.sub(r"\s", "", kept)) == sorted(re.sub(r"\s", "", before))
-        rests = [rest.seconds for line in whole for rest in line.rests]
+        rests = [rest.seconds for line in whole for rest in line.pauses]
         assert len(rests) == words.count("[pause 1s]") if len(chapter.scenes[0].lines) else True
         for line in whole:
             assert line.text == line.text.strip()
@@ -374,7 +374,7 @@ def test_the_lines_of_a_paragraph_have_all_of_its_text(words: Sequence[str], who
 
 def boundaries(text: str, *who: str) -> list[tuple[str, str, str]]:
     found = parted(text, *who)
-    return [(c.speaker, c.text, c.boundary) for s in found.scenes for c in cut(s, apart=True)]
+    return [(c.speaker, c.text, c.boundary) for s in found.scenes for c in cut_scene(s, separate_lines=True)]
 
 
 def test_between_lines_of_a_paragraph_the_pause_is_that_of_the_marks() -> None:
@@ -393,12 +393,12 @@ def test_between_lines_of_a_paragraph_the_pause_is_that_of_the_marks() -> None:
 
 def test_a_tag_joins_narration_beside_it_and_nothing_else() -> None:
     found = parted(f"{KNOW[:-1]}” she said.\n\nShe left.", "Ada", "Ada")
-    texts = [chunk.text for scene in found.scenes for chunk in cut(scene)]
+    texts = [chunk.text for scene in found.scenes for chunk in cut_scene(scene)]
     assert texts == ["“I know,”", "said Ada,", "“but not now.”", "she said.\nShe left."]
 
 
 def test_lines_of_a_chapter_that_is_not_parted_are_as_they_were() -> None:
     chapter = read("Ada: Hi.\n\nBen: {11/6|eleven and six}.\n\nThe end.")
-    assert stretches.parted(chapter, {}, ROLES) is chapter
+    assert stretches.split_lines(chapter, {}, ROLES) is chapter
     assert not any(line.goes_on for line in chapter.scenes[0].lines)
     assert replace(chapter.scenes[0].lines[0], rows=()) == chapter.scenes[0].lines[0]

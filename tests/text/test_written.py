@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from narrator.sound.timing import TimedWord
 from narrator.text.normalize import Change, Lexicon, LexiconEntry, SpokenText, normalize
-from narrator.text.normalize.written import written
+from narrator.text.normalize.written import written_times
 from narrator.text.words import words
 
 
@@ -23,7 +23,7 @@ def each_second(spoken: SpokenText, language: str = "en-GB") -> list[TimedWord]:
 
 def heard(text: str, language: str = "en-GB", **more) -> list[tuple[str, float, float]]:
     spoken = spoken_of(text, language, **more)
-    found = written(text, spoken, each_second(spoken, language), language)
+    found = written_times(text, spoken, each_second(spoken, language), language)
     return [(text[one.first : one.last], one.start, one.stop) for one in found]
 
 
@@ -58,7 +58,7 @@ def test_what_is_not_said_has_no_time_and_what_is_not_written_goes_with_the_next
     assert [word for word, _, _ in heard("He (sic) went.", says=[(3, 8, " ")])] == ["He", "went."]
     changes = Change(0, 0, "", "the ", "rule"), Change(5, 5, "", " again", "rule")
     said = SpokenText("the Sixth again", changes)
-    (one,) = written("Sixth", said, each_second(said), "en")
+    (one,) = written_times("Sixth", said, each_second(said), "en")
     assert (one.first, one.last, one.start, one.stop) == (0, 5, 0, 2.9)
 
 
@@ -74,7 +74,7 @@ def test_words_are_in_order_and_within_the_text(parts: list[str]) -> None:
     text = "".join(parts)
     spoken = spoken_of(text)
     at = -1
-    for word in written(text, spoken, each_second(spoken), "en-GB"):
+    for word in written_times(text, spoken, each_second(spoken), "en-GB"):
         assert at <= word.first < word.last <= len(text)
         assert word.start < word.stop
         assert text[word.first : word.last] == text[word.first : word.last].strip()

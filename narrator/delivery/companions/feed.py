@@ -155,7 +155,7 @@ def feed_guid(url: str) -> str:
 # -- what lies in a folder -------------------------------------------------------------------------
 
 
-def lying(folder: Path) -> tuple[list[Path], list[Path]]:
+def find_sounds_and_manifests(folder: Path) -> tuple[list[Path], list[Path]]:
     """Returns the sound files under a folder, in order, and the manifests of projects there.
 
     Skips files within projects, and hidden ones. Raises StorageError.
@@ -172,7 +172,7 @@ _YAML_ENDINGS = (".yaml", ".yml")
 def _find_files(folder: Path) -> Iterator[Path]:
     """Yields the manifests in a folder, or else the sound files under it."""
     visible = [path for path in folder.iterdir() if not path.name.startswith(".")]
-    if projects := manifests(folder):
+    if projects := find_manifests(folder):
         yield from projects
         return
     for path in visible:
@@ -182,7 +182,7 @@ def _find_files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def manifests(folder: Path) -> list[Path]:
+def find_manifests(folder: Path) -> list[Path]:
     """Returns the manifests in a folder, in order. Raises StorageError."""
     with disk.storage(folder):
         return sorted(
@@ -283,7 +283,7 @@ def _read_episode(path: Path, kinds: Collection[str]) -> Episode:
 
 def _read_tags(path: Path) -> tuple[dict[str, str], float]:
     """Returns a file's tags by lower-case name, and its seconds. Raises Unfit, OSError."""
-    with media.sound(path) as container:
+    with media.open_sound(path) as container:
         streams = container.streams.audio  # Ogg has its tags in the stream
         tags = media.tags(container.metadata, *(stream.metadata for stream in streams))
         seconds = (container.duration or 0) / 1_000_000
@@ -335,7 +335,7 @@ def two_letters(language: str) -> str:
 # -- the feed --------------------------------------------------------------------------------------
 
 
-def text(
+def build_feed(
     show: Show,
     episodes_in_order: Sequence[Episode],
     folder: Path,
@@ -446,7 +446,7 @@ def _episode_people(episode: Episode, role: str) -> list[Person]:
     ]
 
 
-def names(path: Path) -> set[Path]:
+def referenced_files(path: Path) -> set[Path]:
     """Returns the files that a feed of ours refers to, as they lie under its folder; none for any
     other file."""
     try:

@@ -29,7 +29,7 @@ from narrator.delivery.export import ListenerFile, read_cover
 from narrator.errors import UserError
 from narrator.files import replacing, storage
 from narrator.project.facts import BookFacts
-from narrator.text.chunks import together
+from narrator.text.chunks import group_unison
 from narrator.text.lines import Line
 from narrator.text.sentences import sentences
 
@@ -373,14 +373,14 @@ def _build_page(
             etree.SubElement(section, f"{{{_XHTML}}}hr")
         paragraph: Any = None
         paragraph_language = chapter.language
-        for lines in together(scene.lines):
+        for lines in group_unison(scene.lines):
             line = lines[0]
             line_units = [
                 unit for joined_line in lines for unit in units_by_line.get(id(joined_line), ())
             ]
             line_units.sort(key=lambda unit: unit.first)
             if line.goes_on and paragraph is not None:
-                _append_text(paragraph, "" if line.is_close else " ")
+                _append_text(paragraph, "" if line.is_adjacent else " ")
                 element = paragraph
                 if line.language != paragraph_language:
                     element = etree.SubElement(paragraph, f"{{{_XHTML}}}span")

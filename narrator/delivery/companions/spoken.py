@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise, takewhile
 
-from narrator.sound.assemble import Cue, Timeline
+from narrator.sound.assemble import TimelineItem, Timeline
 from narrator.text.chunks import Chunk
 from narrator.text.lines import Chapter
 from narrator.text.pace import expected_seconds
@@ -45,7 +45,7 @@ class SpokenChapter:
         return self.chapter.language
 
 
-def moments(cue: Cue, rate: int, spans: Sequence[tuple[int, int]], language: str) -> list[float]:
+def moments(cue: TimelineItem, rate: int, spans: Sequence[tuple[int, int]], language: str) -> list[float]:
     """Returns the start of each of the `spans` of a cue's text, and the end of the last, in
     seconds.
 
@@ -105,7 +105,7 @@ class SpokenWord:
     stop: float
 
 
-def words_within(cue: Cue, rate: int, first: int, last: int) -> tuple[SpokenWord, ...]:
+def words_within(cue: TimelineItem, rate: int, first: int, last: int) -> tuple[SpokenWord, ...]:
     """Returns the timed words that lie in a part of a cue's text."""
     contained = takewhile(
         lambda word: word[1] <= last, cue.words[bisect_left(cue.words, first, key=_word_first) :]

@@ -28,7 +28,7 @@ from narrator.delivery.export.encode import (
     write_block,
 )
 from narrator.delivery.export.tags import Cover
-from narrator.sound.audio import Samples, decoded
+from narrator.sound.audio import Samples, decode_frames
 
 MAX_MARKS = {"mp3": 255, "opus": 1000, "flac": 1000}
 """Most chapters that one file can mark: an ID3 table of contents counts them in a byte, Vorbis
@@ -178,7 +178,7 @@ def _encode_lossless(
 def _decoded_blocks(chapters: Sequence[tuple[str, Encoded]]) -> Iterator[Samples]:
     for _, encoded in chapters:
         with open_encoded(encoded.path) as source:
-            yield from decoded(source, mono=False)
+            yield from decode_frames(source, mono=False)
 
 
 def _add_cover(container: OutputContainer, cover: Cover | None) -> None:

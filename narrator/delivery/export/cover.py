@@ -26,7 +26,7 @@ def read_cover(path: Path) -> Cover:
     """Reads a cover. Raises UserError where it cannot be read, is no JPEG or PNG, is too large, or
     ends too early."""
     try:
-        with media.regular(path) as file:
+        with media.open_regular_file(path) as file:
             image = file.read(MAX_COVER_BYTES + 1)
     except OSError as error:
         raise UserError(f"{path}: the cover cannot be read: {error.strerror}") from error

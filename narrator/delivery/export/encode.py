@@ -35,7 +35,7 @@ from narrator.errors import ExportError, UserError
 from narrator.files import Altered, damage, load_json, read_json, replacing, save_json, storage
 from narrator.project.profiles import PLAIN, Profile
 from narrator.sound import mastering, media
-from narrator.sound.audio import Samples, as_channels, as_frame, decoded, resampled
+from narrator.sound.audio import Samples, as_channels, to_frame, decode_frames, resample_stream
 from narrator.sound.loudness import STEREO_GAIN, Loudness, Target, master, measure
 
 BLOCK = 65536
@@ -439,7 +439,7 @@ def _encode_to_target(
         samples = write_sound(path, mastered_blocks, rate, job.encoding)
         with open_encoded(path) as container:
             decoded_blocks = watch(
-                regroup_blocks(decoded(container, mono=False)), samples, 0.65, 1.0
+                regroup_blocks(decode_frames(container, mono=False)), samples, 0.65, 1.0
             )
             encoded_loudness = measure(decoded_blocks, job.encoding.sample_rate)
         if target.accepts(encoded_loudness):
@@ -552,7 +552,7 @@ def write_sound(path: Path, blocks: Iterable[Samples], rate: int, encoding: Enco
     length = 0
     with create_file(path, _CODECS[encoding.codec].container) as container:
         stream = add_sound(container, encoding)
-        for block in regroup_blocks(resampled(blocks, rate, encoding.sample_rate)):
+        for block in regroup_blocks(resample_stream(blocks, rate, encoding.sample_rate)):
             write_block(container, stream, scale_for_encoder(block, encoding), length)
             length += len(block)
         container.mux(stream.encode(None))
@@ -616,9 +616,9 @@ def write_block(
     """Encodes and writes one block."""
     if stream.format.name == "s32":
         integers = np.rint(block.astype(np.float64) * 2**23).clip(-(2**23), 2**23 - 1)
-        frame = as_frame(integers.astype(np.int32) << 8, stream.rate, position)
+        frame = to_frame(integers.astype(np.int32) << 8, stream.rate, position)
     else:
-        frame = as_frame(block, stream.rate, position)
+        frame = to_frame(block, stream.rate, position)
     container.mux(stream.encode(frame))
 
 
@@ -626,7 +626,7 @@ def write_block(
 def open_encoded(path: Path) -> Iterator[InputContainer]:
     """Opens an encoded file for decoding. Raises ExportError where FFmpeg cannot read it."""
     try:
-        with media.sound(path) as container:
+        with media.open_sound(path) as container:
             yield container
     except media.Unfit as error:
         raise ExportError(f"{path.name} cannot be read back: {error}") from error

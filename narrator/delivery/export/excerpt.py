@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from narrator import keys
 from narrator.errors import UserError
-from narrator.sound.assemble import Cue, Timeline
-from narrator.sound.audio import Samples, silent
+from narrator.sound.assemble import TimelineItem, Timeline
+from narrator.sound.audio import Samples, make_silence
 from narrator.text.sentences import sentences
 
 
@@ -142,14 +142,14 @@ def nearest_excerpt(
 class _CutCue:
     """The first sentences of a cue."""
 
-    cue: Cue
+    cue: TimelineItem
     resumed: int
     """Sample at which the next sentence begins."""
 
 
 def _choose_cues(
     timeline: Timeline, start: int, max_length: int, language: str
-) -> tuple[list[Cue], _CutCue | None]:
+) -> tuple[list[TimelineItem], _CutCue | None]:
     """Returns the cues from `start` on that fit into `max_length` samples.
 
     The second result is the last of them, where only its first sentences fit.
@@ -175,7 +175,7 @@ def _fade_lengths(
     return min(max_fade, first - previous_stop), min(max_fade, next_start - last)
 
 
-def _cut_cue(timeline: Timeline, cue: Cue, end: int, language: str) -> _CutCue | None:
+def _cut_cue(timeline: Timeline, cue: TimelineItem, end: int, language: str) -> _CutCue | None:
     """Returns the first sentences of a cue that end before a sample.
 
     None where its words are not timed, no sentence has a pause after it, or it is in unison.
@@ -234,7 +234,7 @@ def _cut_window(
     next_position = window.begin  # next sample to yield
     block_start = 0  # position of the block in the chapter
     if next_position < 0:
-        yield silent(-next_position, channels)
+        yield make_silence(-next_position, channels)
         next_position = 0
     for block in blocks():
         start, stop = max(next_position - block_start, 0), min(window_end - block_start, len(block))
@@ -246,4 +246,4 @@ def _cut_window(
         if next_position >= window_end:
             return
     if next_position < window_end:
-        yield silent(window_end - next_position, channels)
+        yield make_silence(window_end - next_position, channels)

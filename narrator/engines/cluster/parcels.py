@@ -195,7 +195,7 @@ def encode_speech(speech: Speech, rate: int) -> tuple[dict[str, Any], dict[str, 
     counts: dict[str, Any] = {name: int(getattr(speech, name)) for name in _COUNT_FIELDS}
     arrays: dict[str, NDArray[Any]] = {"samples": speech.samples}
     if len(speech.samples) and bool(np.all(np.abs(speech.samples) <= 1)):
-        arrays = {"flac": np.frombuffer(audio.encode(speech.samples, rate), np.uint8)}
+        arrays = {"flac": np.frombuffer(audio.encode_flac(speech.samples, rate), np.uint8)}
     # else: samples beyond FLAC's range are left to the checks
     if speech.state is not None:
         arrays["state"] = speech.state
@@ -207,7 +207,7 @@ def decode_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
     """Inverts `encode_speech`. Raises DamagedParcel."""
     try:
         if "flac" in arrays:
-            samples, _ = audio.decode(arrays["flac"].tobytes())
+            samples, _ = audio.decode_flac(arrays["flac"].tobytes())
         else:
             samples = arrays["samples"]
         words = tuple(TimedWord(*word) for word in facts["words"])

@@ -6,7 +6,7 @@ from narrator.importers import matter
 from narrator.importers.blocks import Block
 from narrator.importers.chapters.outline import Outline, Start
 from narrator.importers.headings import CHAPTER, Heading
-from narrator.text.patterns import limited
+from narrator.text.patterns import time_limit
 
 
 def start_at_chosen(outline: Outline) -> None:
@@ -18,7 +18,7 @@ def start_at_chosen(outline: Outline) -> None:
     is_final = not any(block.lines for block in outline.blocks)
     outline.starts[0] = Start(is_final=is_final, has_known_parents=True)
     is_in_matter = False
-    with limited(heading.pattern):
+    with time_limit(heading.pattern):
         for index, block in enumerate(outline.blocks):
             if bool(matter.reason(block.matter)) != is_in_matter:
                 is_in_matter = not is_in_matter

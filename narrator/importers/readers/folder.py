@@ -30,7 +30,7 @@ from narrator.importers.readers.content import SUFFIXES, SUPPORTED_FORMATS
 from narrator.importers.readers.markdown import read_markdown
 from narrator.importers.readers.natural import natural
 from narrator.importers.readers.text import read_plain_text
-from narrator.importers.readers.web.html import ENDINGS, read_html_folder
+from narrator.importers.readers.web.html import HTML_SUFFIXES, read_html_folder
 from narrator.text.decided import ENDING
 
 _MARKDOWN = (".md", ".markdown")
@@ -63,7 +63,7 @@ def read_folder(folder: Path, choices: Choices, read_any: Reader, on_file: FileC
     _refuse_packages(folder)
     remarks: list[str] = []
     paths = _find_files(folder, remarks)
-    pages = [path for path in paths if path.suffix.lower() in ENDINGS]
+    pages = [path for path in paths if path.suffix.lower() in HTML_SUFFIXES]
     if 2 * len(pages) > len(paths):
         remarks += _describe_unread([path for path in paths if path not in pages])
         book = read_html_folder(folder, pages, choices)

@@ -37,7 +37,7 @@ from narrator.importers.matter import BookContext
 from narrator.importers.plaintext import emphasized_spans, read_text
 from narrator.importers.prose import StyledSpan, is_scene_break, normalize_line, split_paragraphs
 from narrator.project.languages import called
-from narrator.text.patterns import limited
+from narrator.text.patterns import time_limit
 
 _START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
 _END = re.compile(
@@ -97,7 +97,7 @@ class _TextFile:
         self.is_line_by_line = not self.labels and _is_line_by_line(body)
         self.width = _text_width(body)
         self.words = hyphens.words_of("\n".join(row.strip() for row in body))
-        with limited(choices.heading.pattern) if choices.heading else nullcontext():
+        with time_limit(choices.heading.pattern) if choices.heading else nullcontext():
             self.blocks = list(self._split(begin, end))
         self.notes: set[str] = set()
         """Marks of the notes."""

@@ -29,7 +29,7 @@ from narrator.pipeline.edits.edit import Edit, FileChange, encoded, exact
 from narrator.pipeline.edits.likeness import likest_lines
 from narrator.project import load
 from narrator.project.project import Project
-from narrator.text.decided import place_of
+from narrator.text.decided import speaker_file_path
 
 _MAX_EDITS = 1000
 """Number of edits in the history; older ones are dropped."""
@@ -396,7 +396,7 @@ class _Log:
         ]
         is_allowed = load.stray(self.project, patch.path) is None
         is_inside = path.resolve().is_relative_to(self.project.root.resolve())
-        is_known = is_inside or path in (*chapters, *map(place_of, chapters))
+        is_known = is_inside or path in (*chapters, *map(speaker_file_path, chapters))
         if path != self.project.path and not (is_allowed and is_known):
             raise StorageError(f"{path}: none of this project's files")
         return path

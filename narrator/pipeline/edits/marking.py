@@ -14,7 +14,7 @@ from narrator.errors import Problem, UsageError, UserError
 from narrator.pipeline.edits.aligning import aligned
 from narrator.pipeline.edits.texts import ChapterText, Place, Source
 from narrator.text.labels import LABEL, Attribution
-from narrator.text.lines import Given, Line, Say
+from narrator.text.lines import AttributedSpan, Line, SpokenForm
 from narrator.text.markup import squeeze
 
 _BRACE_WITH_SPEAKERS = re.compile(r"\{[^\\{}|:：\n]{1,400}[:：][^\S\n]*")
@@ -37,7 +37,7 @@ def put_in_braces(
     list_number = _LIST_NUMBER.match(line.text)
     starts = [start] if start or not list_number else [start, list_number.end()]
     for begin in starts:
-        new_stretch = Given(begin, stop, *attribution)
+        new_stretch = AttributedSpan(begin, stop, *attribution)
         intended_line = replace(line, given=_sort_stretches([*line.given, new_stretch]))
         for start_offset, end_offset in _find_spans(source.text, line.text, begin, stop):
             words = source.text[start_offset:end_offset]
@@ -49,7 +49,7 @@ def put_in_braces(
 
 
 def replace_speakers_in_braces(
-    text: ChapterText, place: Place, old_stretch: Given, attribution: Attribution
+    text: ChapterText, place: Place, old_stretch: AttributedSpan, attribution: Attribution
 ) -> ChapterText | None:
     """The chapter with other speakers in existing braces; None if there are none."""
     line, source = text.line(place), text.source(place)
@@ -78,7 +78,7 @@ def replace_label(text: ChapterText, place: Place, attribution: Attribution) -> 
     line, source = text.line(place), text.source(place)
     speakers, style = attribution
     inner_stretches = [stretch for stretch in line.given if not _is_unison(stretch, line)]
-    unison_stretches = [Given(0, len(line.text), speakers, style)] if len(speakers) > 1 else []
+    unison_stretches = [AttributedSpan(0, len(line.text), speakers, style)] if len(speakers) > 1 else []
     intended_line = replace(
         line, speaker=speakers[0], style=style, given=(*unison_stretches, *inner_stretches)
     )
@@ -92,7 +92,7 @@ def replace_label(text: ChapterText, place: Place, attribution: Attribution) -> 
     prefix_match = _LIST_PREFIX.match(source.text)
     begin = prefix_match.end() if prefix_match else 0
     label_match = LABEL.match(source.text, begin)
-    if label_match is None or not text.roles.named(squeeze(label_match["name"])):
+    if label_match is None or not text.roles.find_speakers(squeeze(label_match["name"])):
         return None
     spacing = source.text[begin : label_match.start("name")]
     label_with_colon = format_label(attribution)[:-1] + label_match["colon"]
@@ -115,7 +115,7 @@ def set_spoken_form(
         words = line.text[start:stop]
         raise UsageError(f"“{words}” is part of what is said otherwise already: edit the text")
     is_new = len(other_forms) == len(line.says)
-    says = sorted([*other_forms, Say(start, stop, squeeze(spoken_form))], key=lambda say: say.start)
+    says = sorted([*other_forms, SpokenForm(start, stop, squeeze(spoken_form))], key=lambda say: say.start)
     intended_line = replace(line, says=tuple(says))
     escaped = re.sub(r"[\\{}|]", r"\\\g<0>", squeeze(spoken_form))
     escaped_words = re.sub(r"[\\{}|]", r"\\\g<0>", line.text[start:stop])
@@ -143,11 +143,11 @@ def _trim_span(text: str, start: int, stop: int) -> tuple[int, int]:
     return start + len(words) - len(words.lstrip()), stop - (len(words) - len(words.rstrip()))
 
 
-def _sort_stretches(stretches: Sequence[Given]) -> tuple[Given, ...]:
+def _sort_stretches(stretches: Sequence[AttributedSpan]) -> tuple[AttributedSpan, ...]:
     return tuple(sorted(stretches, key=lambda given: (given.start, -given.stop)))
 
 
-def _is_unison(stretch: Given, line: Line) -> bool:
+def _is_unison(stretch: AttributedSpan, line: Line) -> bool:
     """Whether a stretch stands for a label with several speakers."""
     return (stretch.start, stretch.stop) == (0, len(line.text)) and stretch.speakers[
         0

@@ -12,20 +12,20 @@ from pathlib import Path
 from narrator.pipeline.edits.edit import FileChange, encoded, exact, own
 from narrator.project.project import Project
 from narrator.text import decided
-from narrator.text.decided import Decided, Row
-from narrator.text.stretches import Quoted
+from narrator.text.decided import SpeakerFile, Row
+from narrator.text.stretches import NarrationQuote
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
     """The present file of a chapter's speakers, with the quotations of its text."""
 
-    file: Decided
+    file: SpeakerFile
     before: str | None
     """The exact text of the file."""
     chapter: str
     """Name of the chapter's file."""
-    quotations: Sequence[Quoted]
+    quotations: Sequence[NarrationQuote]
 
     @property
     def words(self) -> list[str]:
@@ -55,18 +55,18 @@ class Rows:
             group for group in groups if any(piece_index in group for piece_index in piece_indices)
         ]
 
-    def answered(self, group: Sequence[int], speaker: str) -> Decided:
+    def answered(self, group: Sequence[int], speaker: str) -> SpeakerFile:
         """The file after a person has named the speaker of a quotation.
 
         `speaker` holds names in the form of `column`, or is NOBODY.
         """
         new_rows: list[Row | None] = [None] * len(self.quotations)
         for piece_number, index in enumerate(group):
-            short_words = decided.shortened(self.quotations[index].text)
+            short_words = decided.shorten_words(self.quotations[index].text)
             new_rows[index] = Row(speaker, "you", short_words, goes_on=piece_number > 0)
-        return decided.answered(self.file, self.words, new_rows, group)
+        return decided.apply_answers(self.file, self.words, new_rows, group)
 
-    def without_rows(self, quotation_indices: Collection[int]) -> Decided:
+    def without_rows(self, quotation_indices: Collection[int]) -> SpeakerFile:
         """The file without the rows of some quotations."""
         removed_rows = {self.file.matched(self.words)[index] for index in quotation_indices}
         rows = tuple(
@@ -76,11 +76,11 @@ class Rows:
         remaining_texts = [
             quoted_text for n, quoted_text in enumerate(self.words) if n not in quotation_indices
         ]
-        return decided.renewed(
+        return decided.update_rows(
             replace(self.file, rows=rows), remaining_texts, [None] * len(remaining_texts)
         )
 
-    def with_new_quotations(self, quotations: Sequence[Quoted]) -> Decided:
+    def with_new_quotations(self, quotations: Sequence[NarrationQuote]) -> SpeakerFile:
         """The file for the quotations after an edit of the text.
 
         The row of an edited quotation stays with it, however much of its text is new.
@@ -101,24 +101,24 @@ class Rows:
             row_index = old_row_indices[index]
             if row_index is not None and new_row_indices[index] != row_index:
                 rows[row_index] = replace(
-                    rows[row_index], words=decided.shortened(new_texts[index])
+                    rows[row_index], words=decided.shorten_words(new_texts[index])
                 )
         return replace(self.file, rows=tuple(rows))
 
-    def change(self, file: Decided) -> FileChange:
+    def change(self, file: SpeakerFile) -> FileChange:
         """The change that writes the file. Raises StorageError if the present one is unreadable."""
         if file == self.file:
             return FileChange(self.file.path, self.before, self.before)
-        after = decided.written(file, self.chapter).decode()
+        after = decided.format_file(file, self.chapter).decode()
         return FileChange(self.file.path, self.before, after)
 
 
-def rows_of(project: Project, number: int, quotations: Sequence[Quoted]) -> Rows:
+def rows_of(project: Project, number: int, quotations: Sequence[NarrationQuote]) -> Rows:
     """The rows of a chapter that has a file of its own. Raises StorageError, UsageError."""
     name = project.chapters[number].file or ""
-    path = own(project, str(decided.place_of(Path(name))))
+    path = own(project, str(decided.speaker_file_path(Path(name))))
     before = exact(path)
-    file = Decided(path) if before is None else decided.said(path, encoded(before))
+    file = SpeakerFile(path) if before is None else decided.parse_file(path, encoded(before))
     return Rows(file, before, Path(name).name, quotations)
 
 
@@ -134,7 +134,7 @@ def _count_equal(ours: Sequence[str], theirs: Sequence[str]) -> int:
 
 
 def overlapping_quotations(
-    quotations: Sequence[Quoted], scene: int, line: int, span: tuple[int, int]
+    quotations: Sequence[NarrationQuote], scene: int, line: int, span: tuple[int, int]
 ) -> Iterator[int]:
     """Yields the indices of quotations with letters in a part of a paragraph."""
     for index, quotation in enumerate(quotations):

@@ -16,7 +16,7 @@ from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.speech.plan import Step
 from narrator.text import decided, stretches
 from narrator.text.labels import Attribution
-from narrator.text.lines import Given, Line
+from narrator.text.lines import AttributedSpan, Line
 from narrator.text.markup import squeeze
 
 
@@ -66,7 +66,7 @@ def _select_lines(step: Step, words: str) -> list[tuple[Line, int, int]]:
 
 def _resolve_names(text: ChapterText, speaker: str) -> tuple[str, ...]:
     """The main names of the speakers that a name stands for. Raises UsageError."""
-    names = text.roles.named(squeeze(speaker))
+    names = text.roles.find_speakers(squeeze(speaker))
     if names:
         return names
     guess = nearest(speaker, list(text.project.speakers))
@@ -87,7 +87,7 @@ class _SpeakerChange:
         self.names = names
         self.style = style
         self.rows: Rows | None = None
-        self.file: decided.Decided | None = None
+        self.file: decided.SpeakerFile | None = None
 
     def changes(self) -> Iterator[FileChange]:
         yield self.text.change
@@ -107,7 +107,7 @@ class _SpeakerChange:
         )
         if changes_narration_style or not self.text.is_file:
             return False
-        quotations = stretches.quoted(self.text.chapter)
+        quotations = stretches.find_quotes(self.text.chapter)
         rows = rows_of(self.text.project, self.text.number, quotations)
         groups = _find_quotations(rows, pieces)
         if not groups:
@@ -116,7 +116,7 @@ class _SpeakerChange:
         if self.style:
             self._put_in_braces(rows, groups)
             return True
-        column = decided.NOBODY if is_narrator else decided.column(self.names)
+        column = decided.NOBODY if is_narrator else decided.format_names(self.names)
         for group in groups:
             self.file = _with_file(rows, self.file).answered(group, column)
         return True
@@ -159,7 +159,7 @@ class _SpeakerChange:
         self.text = changed or marking.put_in_braces(self.text, place, span, attribution)
 
     def _replace_in_braces(
-        self, place: Place, enclosing_stretches: Sequence[Given], attribution: Attribution
+        self, place: Place, enclosing_stretches: Sequence[AttributedSpan], attribution: Attribution
     ) -> ChapterText | None:
         """Replace the speakers in the innermost braces."""
         old = max(enclosing_stretches, key=lambda given: (given.start, -given.stop))
@@ -183,7 +183,7 @@ def _find_quotations(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[range]:
     return groups
 
 
-def _with_file(rows: Rows, file: decided.Decided | None) -> Rows:
+def _with_file(rows: Rows, file: decided.SpeakerFile | None) -> Rows:
     """The same quotations with the file as changed so far."""
     return rows if file is None else replace(rows, file=file)
 
@@ -194,6 +194,6 @@ def _first_letter(line: Line, span: tuple[int, int]) -> int:
     return next(letters, span[0])
 
 
-def _covers_line(stretch: Given, line: Line) -> bool:
+def _covers_line(stretch: AttributedSpan, line: Line) -> bool:
     """Whether a stretch covers a full paragraph."""
     return (stretch.start, stretch.stop) == (0, len(line.text))

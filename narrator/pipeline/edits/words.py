@@ -92,8 +92,8 @@ def text_edit(project: Project, paragraph: WrittenParagraph, text: str, sha: str
         new_chapter = old_chapter.with_text(
             Source(paragraph.text, paragraph.first, paragraph.last), text
         )
-        rows = rows_of(project, paragraph.chapter, stretches.quoted(old_chapter.chapter))
-        changes.append(rows.change(rows.with_new_quotations(stretches.quoted(new_chapter.chapter))))
+        rows = rows_of(project, paragraph.chapter, stretches.find_quotes(old_chapter.chapter))
+        changes.append(rows.change(rows.with_new_quotations(stretches.find_quotes(new_chapter.chapter))))
     summary = f"chapter {paragraph.chapter + 1}: {_summarize_change(paragraph.text, text)}"
     return checked(project, Edit(summary, tuple(changes)))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from narrator.pipeline import manuscript as manuscripts
 from narrator.pipeline.manuscript import Manuscript, Readings
-from narrator.text.decided import place_of
+from narrator.text.decided import speaker_file_path
 
 _CLOCK_TOLERANCE_NS = 20_000_000
 """Nanoseconds that file times may lag behind the clock."""
@@ -61,7 +61,7 @@ def _input_paths(manuscript: Manuscript) -> Iterator[Path]:
     for chapter in manifest.chapters:
         if chapter.file is not None:
             yield root / chapter.file
-            yield place_of(root / chapter.file)
+            yield speaker_file_path(root / chapter.file)
     yield from (voice.reference for voice in manuscript.cast.values() if voice.reference)
     other_names = (manifest.cover, manifest.source, *(music.file for music in manifest.music))
     yield from (root / name for name in other_names if name is not None)

@@ -20,7 +20,7 @@ from narrator.engines.models import Layout, Model, NoModel
 from narrator.errors import EngineUnavailable
 from narrator.installation import install_command
 from narrator.sound import audio
-from narrator.sound.timing import TimedWord, snapped
+from narrator.sound.timing import TimedWord, snap_words
 from narrator.speech.hearing import SpokenSound, Transcript, told
 from narrator.text.sentences import primary
 
@@ -159,7 +159,7 @@ class QwenAligner:
         text_words = told.map_to_words(
             sound.text, sound.language, timed_words, sound.samples, sound.rate
         )
-        return snapped(text_words, sound.samples, sound.rate)
+        return snap_words(text_words, sound.samples, sound.rate)
 
 
 def _locate_words(

@@ -18,7 +18,7 @@ import numpy as np
 from narrator.errors import EngineUnavailable
 from narrator.installation import install_command
 from narrator.sound import audio
-from narrator.sound.timing import TimedWord, snapped
+from narrator.sound.timing import TimedWord, snap_words
 from narrator.speech.hearing import SpokenSound, letters, told
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Sphinx:
         text_words = told.map_to_words(
             sound.text, sound.language, timed_words, sound.samples, sound.rate
         )
-        return snapped(text_words, sound.samples, sound.rate)
+        return snap_words(text_words, sound.samples, sound.rate)
 
     def _time_pieces(self, pieces: Sequence[str], pcm: bytes) -> list[tuple[float, float]] | None:
         """Returns start and stop of each piece in seconds; None where not all are in the sound."""

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from narrator.engines import Speech
 from narrator.sound.audio import Samples
-from narrator.sound.timing import TimedWord, settled
+from narrator.sound.timing import TimedWord, trim_words
 from narrator.text.words import words
 
 
@@ -68,7 +68,7 @@ def map_to_words(
             groups[-1] = place, replace(groups[-1][1], stop=engine_word.stop)
         else:
             groups.append((place if groups else 0, engine_word))
-    times = settled([time for _, time in groups], samples, rate)
+    times = trim_words([time for _, time in groups], samples, rate)
     text_words: list[TimedWord] = []
     edges = [*(first for first, _ in groups), len(spans)]
     for (first, last), time in zip(pairwise(edges), times, strict=True):

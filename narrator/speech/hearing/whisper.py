@@ -28,7 +28,7 @@ from narrator.engines.models import Layout, Model, NoModel
 from narrator.errors import EngineUnavailable
 from narrator.installation import install_command
 from narrator.sound import audio
-from narrator.sound.timing import TimedWord, snapped
+from narrator.sound.timing import TimedWord, snap_words
 from narrator.speech.hearing import SpokenSound, Transcript
 from narrator.text.sentences import primary
 from narrator.text.words import is_lettered, words
@@ -169,7 +169,7 @@ class Whisper:
             read = self._read(encoded, self._tokenizer(language))
             for index, read_words in zip(indices, read, strict=True):
                 timed, sound = [word.timed for word in read_words], sounds[index]
-                word_times[index] = snapped(timed, sound.samples, sound.rate, LAG) or None
+                word_times[index] = snap_words(timed, sound.samples, sound.rate, LAG) or None
         return [word_times[index] for index in range(len(sounds))]
 
     def _read(self, encoded: _EncodedSounds, tokenizer: Tokenizer) -> list[list[_ReadWord]]:

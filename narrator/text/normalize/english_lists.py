@@ -696,7 +696,7 @@ SPELLED = frozenset(
     ).split()
 )
 
-WORDS_TOO = frozenset(
+AMBIGUOUS_CAPITALS = frozenset(
     "AD AM HM ID IT LA MI MS OK PA PIN RAM REM RIP SAT TED US WASP WHO ZIP".split()
 )
 """Members of `SPELLED` that are also words: next to other shouted words they are shouted."""

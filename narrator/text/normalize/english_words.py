@@ -38,7 +38,7 @@ from narrator.text.normalize.english_lists import (
     VOWELLESS,
     WEB,
     WEB_WORDS,
-    WORDS_TOO,
+    AMBIGUOUS_CAPITALS,
 )
 from narrator.text.normalize.english_parts import (
     CAPITAL_FOLLOWS,
@@ -691,7 +691,7 @@ def _is_word(capitals: str) -> bool:
 
 
 def _is_shouted(word: str) -> bool:
-    if len(word) < 2 or not word.isupper() or (word in SPELLED and word not in WORDS_TOO):
+    if len(word) < 2 or not word.isupper() or (word in SPELLED and word not in AMBIGUOUS_CAPITALS):
         return False
     return _is_word(word)
 
@@ -710,7 +710,7 @@ def _capitals(match: Match, setting: Setting) -> str | None:
     possessive = "'s" if word_base != match[0] else ""
     preceding, following = text_before(match), text_after(match)
     is_beside_shouting = _is_beside_shouting(match)
-    if word_base in SPELLED and not (is_beside_shouting and word_base in WORDS_TOO):
+    if word_base in SPELLED and not (is_beside_shouting and word_base in AMBIGUOUS_CAPITALS):
         return word_base + possessive if possessive else None
     if word_base == "IT" and _COMPUTING.match(following):
         return "I.T"

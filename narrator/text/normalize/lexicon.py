@@ -27,7 +27,7 @@ from narrator.pronunciation.ipa import to_phonemes
 from narrator.settings import Strict, Text, Written
 from narrator.text.normalize.edits import apply_edits
 from narrator.text.normalize.typography import canonical
-from narrator.text.patterns import limited
+from narrator.text.patterns import time_limit
 
 _PATTERN_ERRORS = (re.error, OverflowError, RecursionError)
 
@@ -71,7 +71,7 @@ class LexiconEntry(Strict):
             to_phonemes(self.phonemes, self.language or "en")
         if self.pattern is not None and self.respelling is not None:
             try:
-                with limited(self.pattern):
+                with time_limit(self.pattern):
                     re.compile(self.pattern).sub(self.respelling, "")
             except (*_PATTERN_ERRORS, IndexError) as error:
                 raise ValueError(f"`say` does not fit the pattern: {error}") from None
@@ -174,7 +174,7 @@ class Lexicon:
 def _find_matches(ready: _CompiledEntry, text: str) -> Iterable[re.Match[str]]:
     if ready.entry.pattern is None:
         return ready.regex.finditer(text)
-    with limited(ready.regex.pattern):
+    with time_limit(ready.regex.pattern):
         return list(ready.regex.finditer(text))
 
 
@@ -237,7 +237,7 @@ def _compile_pattern(entry: LexiconEntry) -> re.Pattern[str]:
         regex = re.compile(straightened, 0 if entry.case else re.IGNORECASE)
     except re.error as error:
         raise ValueError(f"the lexicon pattern {pattern!r} is not valid: {error}") from None
-    with limited(regex.pattern):
+    with time_limit(regex.pattern):
         matches_empty = regex.search("") is not None
     if matches_empty:
         raise ValueError(f"the lexicon pattern {regex.pattern!r} matches even an empty text")

@@ -18,7 +18,7 @@ _WORD_GAP = re.compile(r"(?:[\s—–…]|--|\.\.)\W*\Z")
 """Separator between two words, at the end of the text between them."""
 
 
-def written(
+def written_times(
     text: str, spoken: SpokenText, words: Sequence[TimedWord], language: str
 ) -> tuple[TimedWord, ...]:
     """Convert timed words of `spoken.text` to timed words of `text`, its source.

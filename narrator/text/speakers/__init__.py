@@ -16,7 +16,7 @@ from narrator.text.speakers.names import Character, KnownNames, name_words
 from narrator.text.speakers.roster import roster
 from narrator.text.speakers.situations import Story, situations
 
-__all__ = ["NO_SPEECH", "Attribution", "Character", "Said", "attribute"]
+__all__ = ["NO_SPEECH", "Attribution", "Character", "AttributedQuotation", "attribute"]
 
 NO_SPEECH = "no-speech"
 """The rule for a quotation that is a title, an inscription or words in scare quotes."""
@@ -24,7 +24,7 @@ NO_SPEECH_CERTAINTY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AttributedQuotation:
     """A quotation, or a piece of one, with its speaker."""
 
     chapter: int
@@ -49,7 +49,7 @@ class Attribution:
     """A book's characters and quotations."""
 
     cast: tuple[Character, ...]
-    said: tuple[Said, ...]
+    said: tuple[AttributedQuotation, ...]
     """Quotations in the order of the book."""
 
 
@@ -89,7 +89,7 @@ def attribute(
         row for decision in decisions for row in _decision_rows(decision, names, has_found_cast)
     ]
     rows += (
-        Said(chapter, quotation, None, NO_SPEECH_CERTAINTY, NO_SPEECH)
+        AttributedQuotation(chapter, quotation, None, NO_SPEECH_CERTAINTY, NO_SPEECH)
         for chapter, chapter_group in enumerate(chapter_quotations)
         for quotation in chapter_group
         if not quotation.is_speech
@@ -100,11 +100,11 @@ def attribute(
 
 def _decision_rows(
     decision: ranking.Decision, names: KnownNames, has_found_cast: bool
-) -> Iterator[Said]:
+) -> Iterator[AttributedQuotation]:
     """Yield a row for each piece of a decision's quotation."""
     character_index = decision.character
     for index, piece in enumerate(decision.turn.pieces):
-        yield Said(
+        yield AttributedQuotation(
             decision.turn.passage.chapter,
             piece,
             None if character_index is None else names.cast[character_index].name,

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
 
-from narrator.text.speakers import Attribution, Character, Said
+from narrator.text.speakers import Attribution, Character, AttributedQuotation
 from narrator.text.speakers.answers import Answers, Reader
 
 MODEL = "model:"
@@ -125,7 +125,7 @@ def ask(
     *,
     limits: Limits = USUAL,
     answers: Answers | None = None,
-    tell: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
     cancel: Event | None = None,
 ) -> Attribution:
     """Return the attribution with a model's decisions on weak rows; all others stay as they are.
@@ -136,7 +136,7 @@ def ask(
     certain.
 
     `answers` are looked up first, and saved after each window, so an interrupted run resumes.
-    `tell` receives the tokens read and the total. When `cancel` is set, it ends after the current
+    `on_progress` receives the tokens read and the total. When `cancel` is set, it ends after the current
     window. Raises what `reader` and `answers` raise.
     """
     answers = Answers() if answers is None else answers
@@ -155,7 +155,7 @@ def ask(
                 )
         if token_cost:
             tokens_read += token_cost
-            tell(tokens_read, total)
+            on_progress(tokens_read, total)
     return replace(attribution, said=tuple(rows_so_far))
 
 
@@ -189,7 +189,7 @@ def windows(
 
 
 def _group_utterances(
-    all_rows: Sequence[Said], rows: Sequence[int], weak: float
+    all_rows: Sequence[AttributedQuotation], rows: Sequence[int], weak: float
 ) -> list[_Utterance]:
     """Group the rows that one speaker says in one go."""
     groups: list[list[int]] = []
@@ -207,7 +207,7 @@ def _group_utterances(
     ]
 
 
-def _is_weak(pieces: Sequence[Said], weak: float) -> bool:
+def _is_weak(pieces: Sequence[AttributedQuotation], weak: float) -> bool:
     """Return True if no rule is certain of an utterance, apart from that its pieces belong
     together."""
     leading_rows = [row for index, row in enumerate(pieces) if not (index and row.goes_on)]
@@ -434,8 +434,8 @@ def _names_by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str,
 
 
 def _apply_answer(
-    row: Said, names: Sequence[str], odds: Sequence[float], reader: Reader, trust: float
-) -> Said:
+    row: AttributedQuotation, names: Sequence[str], odds: Sequence[float], reader: Reader, trust: float
+) -> AttributedQuotation:
     """Return a row with the model's decision applied."""
     pooled_odds = pooled(row, names, odds, trust)
     options = (*names, None, None)
@@ -460,7 +460,7 @@ def _apply_answer(
     return replace(row, speaker=options[best_index], sure=round(certainty, 4), by=by, others=others)
 
 
-def pooled(row: Said, names: Sequence[str], odds: Sequence[float], trust: float) -> list[float]:
+def pooled(row: AttributedQuotation, names: Sequence[str], odds: Sequence[float], trust: float) -> list[float]:
     """Pool the rules' and the model's odds of names, somebody else and nobody; they sum to 1."""
     known_odds = {
         name: probability for name, probability in _calibrated_odds(row).items() if name in names
@@ -477,7 +477,7 @@ def pooled(row: Said, names: Sequence[str], odds: Sequence[float], trust: float)
     return [product / total for product in products]
 
 
-def _calibrated_odds(row: Said) -> dict[str, float]:
+def _calibrated_odds(row: AttributedQuotation) -> dict[str, float]:
     """Return the rules' odds, scaled so that the other candidates share what the speaker's
     certainty leaves."""
     if row.speaker is None:

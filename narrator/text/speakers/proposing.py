@@ -15,7 +15,7 @@ from threading import Event
 
 from narrator.characters import seen
 from narrator.text.sentences import sentences
-from narrator.text.speakers import Attribution, Said
+from narrator.text.speakers import Attribution, AttributedQuotation
 from narrator.text.speakers.answers import Answers, Reader
 
 MAX_DESCRIPTION = 200
@@ -79,7 +79,7 @@ class Description:
 class Style:
     """A proposed style of a quotation."""
 
-    said: Said
+    said: AttributedQuotation
     style: str
     sure: float
     """0 to 1."""
@@ -89,14 +89,14 @@ Tell = Callable[[int, int], None]
 """Receives the number of finished steps and the total."""
 
 
-def descriptions(
+def propose_descriptions(
     chapters: Sequence[Sequence[str]],
     attribution: Attribution,
     reader: Reader,
     answers: Answers,
     *,
     language: str,
-    tell: Tell = lambda done, total: None,
+    on_progress: Tell = lambda done, total: None,
     cancel: Event | None = None,
 ) -> list[Description]:
     """Describe the voice of every character with MIN_QUOTATIONS quotations, the most frequent
@@ -104,7 +104,7 @@ def descriptions(
 
     Characters without a usable line are left out. Raises what `reader` and `answers` raise.
     """
-    rows_by_speaker: dict[str, list[Said]] = {}
+    rows_by_speaker: dict[str, list[AttributedQuotation]] = {}
     for attributed in attribution.said:
         if attributed.speaker is not None:
             rows_by_speaker.setdefault(attributed.speaker, []).append(attributed)
@@ -132,7 +132,7 @@ def descriptions(
         )
         if line := clean_description(answers.line(reader, prompt, _MAX_DESCRIPTION_TOKENS), name):
             descriptions_so_far.append(Description(name, line))
-        tell(done_count, len(chosen_names))
+        on_progress(done_count, len(chosen_names))
     return descriptions_so_far
 
 
@@ -160,13 +160,13 @@ def clean_description(reply: str, name: str = "") -> str:
     return line if sum(character.isalpha() for character in line) > len(line) / 2 else ""
 
 
-def styles(
+def propose_styles(
     chapters: Sequence[Sequence[str]],
     attribution: Attribution,
     reader: Reader,
     answers: Answers,
     *,
-    tell: Tell = lambda done, total: None,
+    on_progress: Tell = lambda done, total: None,
     cancel: Event | None = None,
 ) -> list[Style]:
     """Propose styles for lines whose own paragraph tells how they are spoken, in the order of the
@@ -192,7 +192,7 @@ def styles(
             best_index = max(range(len(odds)), key=odds.__getitem__)
             if best_index < len(_STYLES) and odds[best_index] >= _MIN_STYLE_ODDS:
                 proposals.append(Style(row, _STYLES[best_index], odds[best_index]))
-        tell(start + len(batch), len(styled_rows))
+        on_progress(start + len(batch), len(styled_rows))
     return proposals
 
 
@@ -209,7 +209,7 @@ class _Narration:
 
     text: str
     row_ids: frozenset[int]
-    """Identities of the `Said` rows of its paragraph."""
+    """Identities of the `AttributedQuotation` rows of its paragraph."""
     weight: int
     """Estimate of how much it tells of a voice."""
 
@@ -218,7 +218,7 @@ def _narration_sentences(
     chapters: Sequence[Sequence[str]], attribution: Attribution, language: str
 ) -> list[_Narration]:
     """Return the sentences of the narration, without quotations."""
-    pieces: dict[tuple[int, int], list[Said]] = {}
+    pieces: dict[tuple[int, int], list[AttributedQuotation]] = {}
     for row in attribution.said:
         pieces.setdefault((row.chapter, row.quotation.paragraph), []).append(row)
     sentences_told = []
@@ -235,7 +235,7 @@ def _narration_sentences(
     return sentences_told
 
 
-def _without_quotations(text: str, rows: Sequence[Said]) -> str:
+def _without_quotations(text: str, rows: Sequence[AttributedQuotation]) -> str:
     """Return a paragraph without its quotations."""
     parts, offset = [], 0
     for row in rows:
@@ -277,13 +277,13 @@ def _sample_evenly(texts: Sequence[str], count: int) -> list[str]:
     return [texts[int(index * step)] for index in range(min(count, len(texts)))]
 
 
-def _quoted_words(chapters: Sequence[Sequence[str]], row: Said) -> str:
+def _quoted_words(chapters: Sequence[Sequence[str]], row: AttributedQuotation) -> str:
     quotation = row.quotation
     text = chapters[row.chapter][quotation.paragraph][quotation.start : quotation.stop]
     return " ".join(text.split())[:300]
 
 
-def _has_stated_manner(chapters: Sequence[Sequence[str]], row: Said) -> bool:
+def _has_stated_manner(chapters: Sequence[Sequence[str]], row: AttributedQuotation) -> bool:
     """Return True if the narration around a row, in its own paragraph, tells how it is spoken."""
     text = chapters[row.chapter][row.quotation.paragraph]
     text_before = text[max(0, row.quotation.start - 80) : row.quotation.start]
@@ -291,7 +291,7 @@ def _has_stated_manner(chapters: Sequence[Sequence[str]], row: Said) -> bool:
     return bool(_MANNER.search(text_before) or _MANNER.search(text_after))
 
 
-def _style_question(chapters: Sequence[Sequence[str]], row: Said) -> str:
+def _style_question(chapters: Sequence[Sequence[str]], row: AttributedQuotation) -> str:
     """Return the question on a row: its context and its words."""
     text = chapters[row.chapter][row.quotation.paragraph]
     start, stop = row.quotation.start, row.quotation.stop

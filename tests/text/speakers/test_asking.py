@@ -11,7 +11,7 @@ import pytest
 
 from narrator import files
 from narrator.text.quotations import Quotation
-from narrator.text.speakers import Attribution, Character, Said, asking, proposing
+from narrator.text.speakers import Attribution, Character, AttributedQuotation, asking, proposing
 from narrator.text.speakers.answers import Answers
 from tests import language_models
 
@@ -67,7 +67,7 @@ def attributed(chapters, decide, cast=CAST):
             for n, found in enumerate(re.finditer("“[^”]*”", text)):
                 speaker, sure, by = decide(found[0])
                 piece = Quotation(place, found.start(), found.end())
-                said.append(Said(number, piece, speaker, sure, by, goes_on=n > 0))
+                said.append(AttributedQuotation(number, piece, speaker, sure, by, goes_on=n > 0))
     return Attribution(cast, tuple(said))
 
 
@@ -130,7 +130,7 @@ def test_how_weak_is_asked_is_an_option():
 def test_a_quotation_that_goes_on_in_the_next_paragraph_is_asked_with_it():
     paragraphs = ["“It was long ago.", "“It was long ago and far away.”"]
     said = tuple(
-        Said(0, Quotation(n, 0, len(text), goes_on=n > 0), "Cy", 0.5, "nearest")
+        AttributedQuotation(0, Quotation(n, 0, len(text), goes_on=n > 0), "Cy", 0.5, "nearest")
         for n, text in enumerate(paragraphs)
     )
     model = Stub(lambda question: "Ada")
@@ -167,7 +167,7 @@ def test_a_model_that_overrules_the_rules_is_never_sure():
 # -- pooling
 
 NAMES = ("Ada", "Ben", "Cy")
-RULED = Said(0, Quotation(0, 0, 1), "Ada", 0.7, "nearest", others=(("Ben", 0.25),))
+RULED = AttributedQuotation(0, Quotation(0, 0, 1), "Ada", 0.7, "nearest", others=(("Ben", 0.25),))
 
 
 def test_where_both_agree_it_is_sure():
@@ -341,7 +341,7 @@ def test_it_ends_between_windows_when_it_is_cancelled():
         cancel.set()
 
     before = attributed([chapter], unsure)
-    after = asking.ask([chapter], before, model, tell=tell, cancel=cancel)
+    after = asking.ask([chapter], before, model, on_progress=tell, cancel=cancel)
     assert len(model.prompts) == 1
     assert [one.speaker for one in after.said[-5:]] == ["Cy"] * 5
     assert after.said[0].speaker == "Ada"

@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 
 from narrator.text.quotations import Quotation
-from narrator.text.speakers import Attribution, Character, Said, proposing
+from narrator.text.speakers import Attribution, Character, AttributedQuotation, proposing
 from narrator.text.speakers.answers import Answers
 
 ADA, BEN = Character("Ada", ("Miss Lovel",), "she"), Character("Ben")
@@ -52,7 +52,7 @@ def attribution():
         for n, found in enumerate(re.finditer("“[^”]*”", text)):
             who = "Ben" if "Ben" in text else "Ada"
             piece = Quotation(place, found.start(), found.end())
-            said.append(Said(0, piece, who, 0.9, "tag", goes_on=n > 0))
+            said.append(AttributedQuotation(0, piece, who, 0.9, "tag", goes_on=n > 0))
     return Attribution((ADA, BEN), tuple(said))
 
 
@@ -63,7 +63,7 @@ def two_lines_are_enough(monkeypatch):
 
 def described(writer, answers=None, **options):
     answers = answers or Answers()
-    return proposing.descriptions(BOOK, attribution(), writer, answers, language="en", **options)
+    return proposing.propose_descriptions(BOOK, attribution(), writer, answers, language="en", **options)
 
 
 def test_those_who_say_enough_are_described_from_the_book():
@@ -130,19 +130,19 @@ def test_no_line_of_use_is_no_proposal():
 
 def test_lines_whose_paragraph_says_how_get_a_style():
     writer = Writer()
-    found = proposing.styles(BOOK, attribution(), writer, Answers())
+    found = proposing.propose_styles(BOOK, attribution(), writer, Answers())
     assert len(writer.questions) == 3  # whispered twice, laughed once; "said" tells nothing
     assert {one.style for one in found} == {"whispering"}
     assert all("Ben" not in question for question in writer.questions)
 
 
 def test_none_of_the_styles_is_no_proposal():
-    assert proposing.styles(BOOK, attribution(), Writer(style="none of these"), Answers()) == []
+    assert proposing.propose_styles(BOOK, attribution(), Writer(style="none of these"), Answers()) == []
 
 
 def test_styles_are_asked_for_once():
     answers = Answers()
-    first = proposing.styles(BOOK, attribution(), Writer(), answers)
+    first = proposing.propose_styles(BOOK, attribution(), Writer(), answers)
     again = Writer(style="shouting")
-    assert proposing.styles(BOOK, attribution(), again, answers) == first
+    assert proposing.propose_styles(BOOK, attribution(), again, answers) == first
     assert not again.questions

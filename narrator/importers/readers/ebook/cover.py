@@ -66,7 +66,7 @@ def cover_of(content: bytes, name: str) -> tuple[CoverImage | None, str | None]:
     if picture_format not in _KEPT_SUFFIXES.values():
         return _draw_cover(content, "", picture_format, name)
     try:
-        media.check_size(content)
+        media.require_decodable_size(content)
     except media.Unfit as error:
         return None, f"The cover ({name}) is left out: it is {error}."
     return CoverImage(content, picture_format), None

@@ -35,7 +35,7 @@ from narrator.importers.readers.web.boilerplate import omit_boilerplate
 from narrator.importers.readers.web.stylesheets import apply_styles, collect_rules
 from narrator.importers.readers.web.web_metadata import page_metadata
 
-ENDINGS = (".html", ".htm", ".xhtml")
+HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 _CONTENTS_NAME = re.compile(
     r"(index|toc|contents|default|table[-_ ]?of[-_ ]?contents|nav)", re.IGNORECASE
 )
@@ -104,7 +104,7 @@ class _Site:
         self.remarks: list[str] = []
         self.sheets: dict[str, str] = {}
         """Texts of linked style sheets, by name."""
-        page_names = [name for name in names if name.lower().endswith(ENDINGS)] or list(names)
+        page_names = [name for name in names if name.lower().endswith(HTML_SUFFIXES)] or list(names)
         self.roots = {name: self._parse_page(name) for name in sorted(page_names, key=natural)}
 
     def build_pages(self) -> Pages:
