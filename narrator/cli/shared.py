@@ -215,12 +215,12 @@ class _Console(Console):
         self._file = file
 
 
-def _finite(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _finite(document: object) -> object:
+    if isinstance(document, dict):
+        return {key: _finite(item) for key, item in document.items()}
+    if isinstance(document, list | tuple):
+        return [_finite(item) for item in document]
+    return None if isinstance(document, float) and not math.isfinite(document) else document
 
 
 out = _Console(highlight=False, markup=False, soft_wrap=True)
