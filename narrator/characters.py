@@ -1,4 +1,4 @@
-"""Characters that have no shape and no sound: taken out of texts and names, shown in messages.
+"""Handles invisible characters: removes them from texts and names, escapes them in messages.
 
 A title may turn the rest of a line around, clear a terminal, or name a file that looks like another
 one. Knows which characters can, not where texts are from.
@@ -26,12 +26,12 @@ _UNSAFE = re.compile(f"[{_ODD}\xad\x0b\x0c\x85\u2028\u2029\ufffe\uffff]")
 
 
 def seen(text: str) -> str:
-    """`text` without characters that have neither a shape nor a sound."""
+    """Removes characters that have neither a shape nor a sound."""
     return _UNSEEN.sub("", text)
 
 
 def shown(text: str) -> str:
-    """`text` for a terminal: what would be obeyed or cannot be seen stands as its code, \\u202e.
+    """Escapes control and invisible characters for a terminal, as in \\u202e.
 
     Line breaks, tabs and carriage returns stay. Within strings of JSON these codes mean what they
     replace.
@@ -45,7 +45,7 @@ def _code(match: re.Match[str]) -> str:
 
 
 def quoted(text: str, most: int = 60) -> str:
-    """`text` for a message: on one line, not too long, nothing in it that a terminal would obey."""
+    """Prepares `text` for a message: on one line, shortened, without control characters."""
     text = text if len(text) <= most else f"{text[:most]}…"
     return shown(text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
 

@@ -122,13 +122,13 @@ class ExportError(NarratorError):
 
 
 GUESSES = 100
-"""Problems of a report that may say what was meant; it takes time, and nobody reads more."""
+"""Most problems of a report with a suggestion: each takes time, and nobody reads more."""
 _LONGEST_NAME = 200
-"""Characters of what may be a name that was mistyped."""
+"""Most characters of a word that may be a mistyped name."""
 
 
 def nearest(word: str, choices: Sequence[str]) -> str | None:
-    """The choice that `word` was most likely meant to be, or None."""
+    """Returns the choice that `word` most likely stands for, or None."""
     word, size = word.casefold(), len(word)
     if size > _LONGEST_NAME:
         return None

@@ -1,4 +1,4 @@
-"""Whole files or none: written beside their goal, synced, renamed; small ones sealed.
+"""Writes complete files or none: to a temporary file, synced, renamed; small ones sealed.
 
 The one place where errors of the file system become StorageError. Knows nothing of what files hold.
 """
@@ -25,7 +25,7 @@ from narrator.errors import EnvironmentFailed, StorageError
 
 log = logging.getLogger("narrator")
 damage = logging.getLogger("narrator.damage")
-"""Files of our own that are not what was written, and what is done about it: a run says each."""
+"""Logs damaged files of ours, and what is done about them; a run prints each."""
 
 _PART = re.compile(r"\.[0-9a-f]{16}\.part")
 
@@ -88,21 +88,21 @@ def _temporary(folder: Path) -> tuple[Path, int]:
 
 
 def behind(path: Path) -> Path:
-    """The file of a person that is meant by a path: behind a link to a file beside it, so that the
-    link stays one."""
+    """Returns the file behind a link to a file in the same folder, so that writing keeps the link;
+    else the path."""
     real = path.resolve()
     return real if real.parent == path.parent.resolve() else path
 
 
 def write(path: Path, data: bytes) -> os.stat_result:
-    """Replace a file by `data`; its size and time as they now are. Raises StorageError."""
+    """Replaces a file by `data`; returns its new status. Raises StorageError."""
     with replacing(path) as temporary:
         temporary.write_bytes(data)
         return temporary.stat()  # renaming changes neither size nor time
 
 
 def not_a_file(path: Path) -> str:
-    """What stands where a file should: "a folder", "a named pipe" …; "" for a file, or nothing."""
+    """Describes a path that is no file: "a folder", "a named pipe" …; "" for a file, or nothing."""
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -124,11 +124,11 @@ _FILE_TYPES = {
 
 
 class TooLarge(Exception):
-    """A file has more bytes than what it is for can have."""
+    """A file has more bytes than its purpose allows."""
 
 
 def read_whole(path: Path, most: int) -> bytes:
-    """The bytes of a file; no more than `most`, and of nothing that has no end, as a pipe.
+    """Reads a regular file of at most `most` bytes; no pipes or devices, which may never end.
 
     Raises OSError, TooLarge.
     """
@@ -183,12 +183,12 @@ def storage(path: Path) -> Iterator[None]:
 
 
 def reason(error: OSError) -> str:
-    """Why the file system refused, in words."""
+    """Describes why the file system refused."""
     return _REASONS.get(error.errno or 0, error.strerror or str(error))
 
 
 def is_refusal(error: OSError) -> bool:
-    """Whether the machine is in the way, whatever was tried."""
+    """Whether the machine is the cause, whatever the operation."""
     return error.errno in _REASONS
 
 
@@ -211,7 +211,7 @@ _REASONS = {
 
 
 class Altered(ValueError):
-    """A file of our own is torn, or is not what was written."""
+    """A file of ours is torn or was altered."""
 
 
 def load_json(path: Path, default: Any) -> Any:
@@ -227,7 +227,7 @@ def load_json(path: Path, default: Any) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    """What `save_json` wrote, or a file from before there were seals. Raises Altered, OSError."""
+    """Reads a file of `save_json`, or an older one without a seal. Raises Altered, OSError."""
     try:
         document = json.loads(path.read_bytes())
         if not isinstance(document, dict) or not document.keys() & _SEALED:
@@ -271,7 +271,7 @@ def sealed_row(row: Mapping[str, Any]) -> bytes:
 
 
 def is_sealed_row(line: bytes) -> bool:
-    """Whether a line is what `sealed_row` gave; by its bytes, since there may be thousands."""
+    """Whether a line was made by `sealed_row`; compares bytes, since there may be thousands."""
     match = _SEAL.search(line)
     if match is None:
         return False

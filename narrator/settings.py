@@ -1,4 +1,4 @@
-"""Models of settings: strict and frozen, with texts as they were written.
+"""Base models of settings: strict and frozen, keeping texts as they were written.
 
 Values come from YAML, where a text may look like a number. Knows no setting by name.
 """
@@ -47,7 +47,7 @@ class Strict(BaseModel):
 
 
 def shape_of(value: object) -> str:
-    """Which branch of a short-or-long form a value has, so that errors speak of one branch only."""
+    """Returns the branch of a short-or-long form, so that errors mention only this branch."""
     return "mapping" if isinstance(value, dict | BaseModel) else "scalar"
 
 
@@ -79,7 +79,7 @@ def _docstrings(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _body_of(model: type) -> Sequence[ast.stmt]:
-    """The statements of a class; none of one that was put together while the program runs."""
+    """Returns the statements of a class; none for a class created at run time."""
     for node in _module(model.__module__).body:
         if isinstance(node, ast.ClassDef) and node.name == model.__name__:
             return node.body

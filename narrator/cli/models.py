@@ -70,7 +70,7 @@ def list_(as_json: AsJson = False) -> None:
     out.print("* what `engine.model: auto` means on this machine")
 
 
-def _meant(spec: str) -> tuple[Family, str]:
+def _parse_spec(spec: str) -> tuple[Family, str]:
     """Whose model is meant, by its folder where it is here; else it is the first engine's."""
     from narrator.engines import models
     from narrator.engines.registry import FAMILIES
@@ -121,7 +121,7 @@ def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
     if choosing.named(spec) != spec:
         model = choosing.find(spec, tell=_say)
     else:
-        family, spec = _meant(spec)
+        family, spec = _parse_spec(spec)
         model = models.find(family, spec, tell=_say)
     if model.path is None and spec != "auto":
         others = (choosing.find(spec, tell=_say), models.find_language(spec, tell=_say))
@@ -163,7 +163,7 @@ def pull(
 
     disable_progress_bars()  # ours is the one
     requested_spec = spec
-    family, spec = _meant(choosing.named(requested_spec))
+    family, spec = _parse_spec(choosing.named(requested_spec))
     spec = family.hub if spec == "auto" else spec
     if source is not None:
         _assemble(family, source)
@@ -231,7 +231,7 @@ def _print_speaking(model: Model, look: Download, shrink: bool, small: bool) -> 
     wanted; `small`: because this machine is, which uses nothing else. Raises as `models.shrink`."""
     from narrator.engines import models
 
-    family, _ = _meant(model.spec)
+    family, _ = _parse_spec(model.spec)
     if not shrink:
         if look.revision:
             out.print(f"in the manifest: `{_setting(family, model.spec)}`")
@@ -264,7 +264,7 @@ def convert(
 
     if bits not in (2, 3, 4, 5, 6, 8, 16):
         raise UsageError("--bits takes 2, 3, 4, 5, 6, 8 or 16")
-    family, source = _meant(source)
+    family, source = _parse_spec(source)
     model = models.find(family, source, tell=_say)
     if model.path is None:
         raise EngineUnavailable(model.note)
@@ -339,7 +339,7 @@ def _engine(spec: str) -> tuple[EngineSpec, Engine]:
     from narrator.engines.registry import ENGINES
     from narrator.engines.spec import EngineContext
 
-    family, spec = _meant(spec)
+    family, spec = _parse_spec(spec)
     home = files.library()
     kind = next(kind for kind in ENGINES.values() if kind.model and kind.model.family is family)
     settings = kind.settings.model_validate({"model": spec})

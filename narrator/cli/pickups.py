@@ -77,7 +77,7 @@ def _named_passages(
     """A book, and what is named in it."""
     if timed := at_time(words, option, draft):
         planned, _, passages = timed
-        return planned, [one.passage for one in passages]
+        return planned, [found_place.passage for found_place in passages]
     chunks, place = parted(words, option)
     if not chunks:
         raise UsageError("which place? A chunk, 3.12, or a chapter and a time, 3 12:34")

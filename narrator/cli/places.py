@@ -70,7 +70,7 @@ def at_time(
         return None
     chapter, place = _chapter_and_book([word for word in words if word not in times], option)
     book = plan_of(place, draft)
-    return book, *_heard(book, chapter, times)
+    return book, *_find_times(book, chapter, times)
 
 
 def of_chunks(chunks: Sequence[str], place: Path, draft: bool) -> tuple[BookPlan, list[Passage]]:
@@ -114,7 +114,9 @@ def _chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | 
     return remaining_words[0] if remaining_words else None, books[0] if books else Path("book.yaml")
 
 
-def _heard(book: BookPlan, chapter: str | None, times: Sequence[str]) -> tuple[str, list[HeardAt]]:
+def _find_times(
+    book: BookPlan, chapter: str | None, times: Sequence[str]
+) -> tuple[str, list[HeardAt]]:
     from narrator.pipeline import places
     from narrator.pipeline.proofnotes import seconds_of
 

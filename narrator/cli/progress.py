@@ -25,7 +25,7 @@ from narrator.sound.clock import format_clock
 EVERY = 10.0
 """Seconds between the lines of a log."""
 _said_by: list[Callable[[], str]] = []
-"""What is at work, and says how far it is; the last one is asked."""
+"""Sources of progress lines of the running work; the last one is used."""
 
 
 def beat(
@@ -34,9 +34,9 @@ def beat(
     wait: Callable[[float], bool],
     read_clock: Clock = time.monotonic,
 ) -> None:
-    """Say every ten seconds how far what is at work is, until `wait` is told to end.
+    """Prints the progress of the running work every ten seconds, until `wait` returns true.
 
-    What says nothing of itself is said to be at work, where nobody sees it on a terminal.
+    Work without a progress line gets a line with the time so far, except on a terminal.
     """
     began = read_clock()
     while not wait(EVERY):
@@ -50,7 +50,7 @@ def beat(
 
 @contextlib.contextmanager
 def beating(console: Console, command: str) -> Iterator[None]:
-    """`beat` beside all that a command does."""
+    """Runs `beat` in a thread while a command runs."""
     end = threading.Event()
     thread = threading.Thread(target=beat, args=(console, command, end.wait), daemon=True)
     thread.start()
@@ -63,7 +63,7 @@ def beating(console: Console, command: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def stage(console: Console, activity: str, read_clock: Clock = time.monotonic) -> Iterator[None]:
-    """Something of which only the time that it takes can be said."""
+    """Shows a stage of unknown length, with the time that it has taken."""
     began = read_clock()
 
     def line() -> str:

@@ -215,12 +215,12 @@ class _Console(Console):
         self._file = file
 
 
-def _finite(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _finite(document: object) -> object:
+    if isinstance(document, dict):
+        return {key: _finite(item) for key, item in document.items()}
+    if isinstance(document, list | tuple):
+        return [_finite(item) for item in document]
+    return None if isinstance(document, float) and not math.isfinite(document) else document
 
 
 out = _Console(highlight=False, markup=False, soft_wrap=True)
@@ -269,9 +269,9 @@ _CHUNK = re.compile(r"\d+\.\d+|[0-9a-f]{6,64}")
 
 
 def parted(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
-    """Chunks, and the book that they are of, in whatever order they were named.
+    """Separates chunk names from the book's path, in any order.
 
-    Raises UsageError where it cannot be told which is which.
+    Raises UsageError where this is ambiguous.
     """
     chunks = [word for word in words if _CHUNK.fullmatch(word)]
     books = [word for word in words if word not in chunks]
@@ -288,7 +288,7 @@ def parted(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
 
 
 def some_chunks(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
-    """Chunks, at least one, and their book, as `parted`. Raises UsageError."""
+    """Returns at least one chunk and their book, as `parted`. Raises UsageError."""
     chunks, book = parted(words, option)
     if not chunks:
         raise UsageError(f"which chunks of {book}? Name them chapter.number, as 3.12")
@@ -296,7 +296,7 @@ def some_chunks(words: Sequence[str], option: Path | None) -> tuple[list[str], P
 
 
 def one_chunk(words: Sequence[str], option: Path | None) -> tuple[str, Path]:
-    """A chunk and its book, as `parted`. Raises UsageError where it is none or several."""
+    """Returns one chunk and its book, as `parted`. Raises UsageError for none or several."""
     chunks, book = parted(words, option)
     if len(chunks) != 1:
         question = f"which of {', '.join(chunks)}" if chunks else "which chunk"
@@ -306,11 +306,11 @@ def one_chunk(words: Sequence[str], option: Path | None) -> tuple[str, Path]:
 
 
 MOST = 20
-"""Problems or warnings that are said one by one; whoever has thousands mends the first ones."""
+"""Most problems or warnings that are printed; with thousands, the first ones come first."""
 
 
 def tell(kind: str, messages: Sequence[object]) -> None:
-    """Problems or warnings, a line each: the first ones, and how many there are."""
+    """Prints the first problems or warnings, a line each, and their total number."""
     for message in messages[:MOST]:
         err.print(f"{kind}: {cut(str(message))}")
     if (hidden_count := len(messages) - MOST) > 0:
@@ -324,7 +324,7 @@ def cut(text: str, max_length: int = 1500) -> str:
 
 
 def near(path: Path) -> Path:
-    """A path as short as it can be said from here."""
+    """Shortens a path to one relative to the current folder, if it is below it."""
     try:
         return path.resolve().relative_to(Path.cwd())
     except (ValueError, OSError, RuntimeError):  # the last: links in a circle
@@ -332,7 +332,7 @@ def near(path: Path) -> Path:
 
 
 def source(chunk: Chunk) -> str:
-    """Where a chunk begins: file:line."""
+    """Returns the place where a chunk begins, as file:line."""
     line = chunk.pieces[0].line
     return f"{near(line.path)}:{line.line}"
 
@@ -355,9 +355,9 @@ def sized(number: float) -> str:
 
 
 def replaceable(path: Path, begins: bytes, description: str) -> None:
-    """An output that was named by hand: what is there is replaced if it is of that kind.
+    """Checks that an output file may be replaced: an existing file must be of the same kind.
 
-    Its kind is known by words within its first bytes. Raises UsageError, StorageError.
+    The kind is recognised by `begins` within its first bytes. Raises UsageError, StorageError.
     """
     try:
         with path.open("rb") as file:
@@ -374,14 +374,15 @@ def replaceable(path: Path, begins: bytes, description: str) -> None:
 
 @contextlib.contextmanager
 def awake() -> Iterator[None]:
-    """A machine that is left alone must not fall asleep over a render; its lid may still be closed.
+    """Keeps an idle machine from sleeping during a render; closing its lid still works.
 
-    Where nobody can be asked, or who is asked refuses, it may. What asks ends with us, killed too.
+    Has no effect where the system offers no such service, or refuses. The helper processes end
+    with this one, even if it is killed.
     """
     if sys.platform == "darwin":
         commands = [["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())]]
     else:
-        # Each by itself: who is not at the machine may be refused one of them. `cat` ends with us.
+        # Separately, as remote users may be refused one of them. `cat` ends with this process.
         ask = ["systemd-inhibit", "--who=narrator", "--why=a render", "--mode=block"]
         commands = [[*ask, f"--what={inhibition}", "cat"] for inhibition in ("idle", "sleep")]
     with contextlib.ExitStack() as inhibitors:

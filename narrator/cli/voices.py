@@ -255,9 +255,9 @@ def show(name: Name, project: ProjectFolder = None, as_json: AsJson = False) -> 
     if as_json:
         out.print_json(data=facts)
         return
-    for key, value in facts.items():
-        if value not in (None, "", [], {}):
-            shown_text = ", ".join(value) if isinstance(value, list) else value
+    for key, entry in facts.items():
+        if entry not in (None, "", [], {}):
+            shown_text = ", ".join(entry) if isinstance(entry, list) else entry
             out.print(f"{key}: {shown_text}")
 
 

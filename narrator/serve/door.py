@@ -51,15 +51,15 @@ class Door:
 
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                said = MutableHeaders(scope=message)
-                said["x-request-id"] = name
-                said["x-content-type-options"] = "nosniff"
-                said["cache-control"] = "no-store"
+                response_headers = MutableHeaders(scope=message)
+                response_headers["x-request-id"] = name
+                response_headers["x-content-type-options"] = "nosniff"
+                response_headers["cache-control"] = "no-store"
                 if self._terms.origins:
-                    said["vary"] = "Origin"
+                    response_headers["vary"] = "Origin"
                 if allowed:
-                    said["access-control-allow-origin"] = allowed
-                    said["access-control-expose-headers"] = "*"
+                    response_headers["access-control-allow-origin"] = allowed
+                    response_headers["access-control-expose-headers"] = "*"
             await send(message)
 
         if allowed and scope["method"] == "OPTIONS":

@@ -62,9 +62,9 @@ async def pieces(
             yield piece
 
 
-async def whole(request: Request, most: int, longest: float = _MAX_SECONDS) -> bytes:
+async def whole(request: Request, max_bytes: int, max_seconds: float = _MAX_SECONDS) -> bytes:
     """Reads all of a small body. Raises TooLarge, TooSlow."""
-    return b"".join([piece async for piece in pieces(request, most, longest)])
+    return b"".join([piece async for piece in pieces(request, max_bytes, max_seconds)])
 
 
 async def asked(request: Request) -> Mapping[str, Any]:
@@ -93,19 +93,19 @@ async def to_file(request: Request, path: Path, max_bytes: int) -> int:
 # -- fields of a JSON request ----------------------------------------------------------------------
 
 
-def text(asked: Mapping[str, Any], name: str, most: int = 10_000) -> str:
+def text(asked: Mapping[str, Any], name: str, max_characters: int = 10_000) -> str:
     """Returns a required text field. Raises UsageError."""
     value = asked.get(name)
     if not isinstance(value, str):
         raise UsageError(f"`{name}` is to be a text")
-    if len(value) > most:
-        raise UsageError(f"`{name}` is longer than {most:,} characters")
+    if len(value) > max_characters:
+        raise UsageError(f"`{name}` is longer than {max_characters:,} characters")
     return value
 
 
-def text_or_none(asked: Mapping[str, Any], name: str, most: int = 10_000) -> str | None:
+def text_or_none(asked: Mapping[str, Any], name: str, max_characters: int = 10_000) -> str | None:
     """Returns an optional text field. Raises UsageError."""
-    return None if asked.get(name) is None else text(asked, name, most)
+    return None if asked.get(name) is None else text(asked, name, max_characters)
 
 
 def flag(asked: Mapping[str, Any], name: str) -> bool:
@@ -116,19 +116,19 @@ def flag(asked: Mapping[str, Any], name: str) -> bool:
     return value
 
 
-def texts(asked: Mapping[str, Any], name: str, most: int = 20_000) -> tuple[str, ...]:
+def texts(asked: Mapping[str, Any], name: str, max_texts: int = 20_000) -> tuple[str, ...]:
     """Returns a list of texts, empty if the field is missing. Raises UsageError."""
     value = asked.get(name, [])
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise UsageError(f"`{name}` is to be a list of texts")
-    if len(value) > most:
-        raise UsageError(f"`{name}` has more than {most:,} texts")
+    if len(value) > max_texts:
+        raise UsageError(f"`{name}` has more than {max_texts:,} texts")
     return tuple(value)
 
 
-def number(asked: Mapping[str, Any], name: str, least: int, most: int, default: int) -> int:
+def number(asked: Mapping[str, Any], name: str, minimum: int, maximum: int, default: int) -> int:
     """Returns a whole number within bounds. Raises UsageError."""
     value = asked.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise UsageError(f"`{name}` is to be a whole number from {least} to {most}")
+    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
+        raise UsageError(f"`{name}` is to be a whole number from {minimum} to {maximum}")
     return value

@@ -60,7 +60,7 @@ class _ByteCache:
         self._lock = threading.Lock()
         self._entries: OrderedDict[str, tuple[Any, int]] = OrderedDict()
 
-    def put(self, name: str, entry: Any, size: int) -> None:
+    def store(self, name: str, entry: Any, size: int) -> None:
         with self._lock:
             _, previous_size = self._entries.pop(name, (None, 0))
             self._entries[name] = entry, size
@@ -89,15 +89,15 @@ class _SpeedRecord:
             if isinstance(stored_speed, int | float) and stored_speed > 0
             else None
         )
-        self._spoken = self._wall_seconds = 0.0
+        self._spoken_count = self._wall_seconds = 0.0
 
     def add(self, speech_seconds: float, wall_seconds: float) -> None:
-        self._spoken += speech_seconds
+        self._spoken_count += speech_seconds
         self._wall_seconds += wall_seconds
         if self._wall_seconds >= MIN_MEASURED_SECONDS:
-            self.speed = round(self._spoken / self._wall_seconds, 3)
+            self.speed = round(self._spoken_count / self._wall_seconds, 3)
         if self._wall_seconds >= RECENT_SECONDS:
-            self._spoken, self._wall_seconds = self._spoken / 2, self._wall_seconds / 2
+            self._spoken_count, self._wall_seconds = self._spoken_count / 2, self._wall_seconds / 2
 
     def save(self) -> None:
         """Stores the speed for the next run; a failure to store it is ignored."""
@@ -151,7 +151,7 @@ class Booth:
         self._closed = threading.Event()
         self._closed.set()
         self._error: NarratorError | None = None
-        self._spoken = 0
+        self._spoken_count = 0
         self._active_at = time.monotonic()
         self._speed = _SpeedRecord(keys.key(engine.identity()))
 
@@ -268,7 +268,7 @@ class Booth:
                     f"{self.engine.name}: {'1 slot' if slot_count == 1 else f'{slot_count} slots'}"
                 )
                 self._serve(session)
-                self._tell(f"{self.engine.name}: at rest; {self._spoken} chunks so far")
+                self._tell(f"{self.engine.name}: at rest; {self._spoken_count} chunks so far")
         except NarratorError as error:
             self._fail_all(error)
         finally:
@@ -315,7 +315,7 @@ class Booth:
         for request, outcome in speak(session, next_requests(), tick=tick):
             self._active_at = time.monotonic()
             job = in_flight.pop(request.key)
-            self._spoken += 1
+            self._spoken_count += 1
             speech_seconds, finished_count = (
                 speech_seconds + (request.expected if outcome.speech else 0.0),
                 finished_count + 1,
@@ -333,7 +333,7 @@ class Booth:
         if outcome.speech is not None:
             facts, arrays = parcels.encode_speech(outcome.speech, self.engine.sample_rate)
             if (state := outcome.speech.state) is not None:
-                self._states.put(job.mark, state, state.nbytes)
+                self._states.store(job.mark, state, state.nbytes)
         answer_facts = {
             "speech": facts,
             "failure": None if outcome.failure is None else str(outcome.failure),
@@ -362,7 +362,7 @@ class Booth:
         job.answer = answer
         with self._lock:
             if answer:
-                self._answers.put(job.mark, answer, len(answer))
+                self._answers.store(job.mark, answer, len(answer))
             self._jobs.pop(job.mark, None)
         job.finished.set()
 
@@ -412,7 +412,9 @@ class Machine:
     def _make_engine(self, settings_record: Mapping[str, Any]) -> Engine:
         spec = find_spec(settings_record)
         local_settings = {
-            name: one for name, one in self.here.items() if name in spec.settings.model_fields
+            name: setting
+            for name, setting in self.here.items()
+            if name in spec.settings.model_fields
         }
         if "process" in spec.settings.model_fields:
             # an engine that crashes must not take the machine out of the cluster
@@ -484,7 +486,7 @@ def ready(parcel: bytes) -> bytes:
 def hold(parcel: bytes) -> str:
     """Keeps a reference and returns its content hash."""
     reference = parcels.decode_reference(parcel)
-    MACHINE.references.put(reference.content, reference, len(parcel))
+    MACHINE.references.store(reference.content, reference, len(parcel))
     return reference.content
 
 

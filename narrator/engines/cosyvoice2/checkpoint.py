@@ -20,8 +20,14 @@ def _files(path: Path) -> list[Path]:
     if not (path / SETTINGS).is_file():
         raise NoModel(f"no {SETTINGS}; is this a CosyVoice2 checkpoint?")
     ending = ".safetensors" if (path / f"{PARTS[0]}.safetensors").is_file() else ".pt"
-    beside = ["config.json"] if ending == ".safetensors" else []
-    names = [SETTINGS, *beside, *(f"{part}{ending}" for part in PARTS), *ENCODERS, *TOKENIZER]
+    optional_files = ["config.json"] if ending == ".safetensors" else []
+    names = [
+        SETTINGS,
+        *optional_files,
+        *(f"{part}{ending}" for part in PARTS),
+        *ENCODERS,
+        *TOKENIZER,
+    ]
     missing = [name for name in names if not (path / name).is_file()]
     if missing:
         raise NoModel(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
@@ -31,8 +37,8 @@ def _files(path: Path) -> list[Path]:
 
 
 def _is_one(path: Path) -> bool:
-    named = str(models.config(path).get("architecture", "")) == "cosyvoice2"
-    return named or (path / SETTINGS).is_file()
+    names = str(models.config(path).get("architecture", "")) == "cosyvoice2"
+    return names or (path / SETTINGS).is_file()
 
 
 FAMILY = Family(

@@ -16,9 +16,9 @@ from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
 from narrator.engines.cosyvoice2.wording import (
     LANGUAGES,
     TITLE,
+    describe_unknown_speaker,
     speaks,
-    stored,
-    unknown,
+    stored_speaker,
     voice_errors,
 )
 from narrator.engines.mlx.engine import ModelEngine
@@ -50,8 +50,8 @@ class CosyVoice2Engine(ModelEngine):
         remembered: object = MappingProxyType({}),
         tell: Callable[[str], None] = quiet,
     ) -> None:
-        found = models.find(FAMILY, settings.model, root=root, tell=tell)
-        super().__init__(settings, found, cache=cache, memory=memory, remembered=remembered)
+        model = models.find(FAMILY, settings.model, root=root, tell=tell)
+        super().__init__(settings, model, cache=cache, memory=memory, remembered=remembered)
         self.settings = settings
 
     def identity_record(self) -> Mapping[str, Any]:
@@ -59,11 +59,11 @@ class CosyVoice2Engine(ModelEngine):
         return {"speakers": self._speakers(), **super().identity_record()}
 
     def needs_reference(self, voice: Voice) -> bool:
-        return stored(voice) is None
+        return stored_speaker(voice) is None
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The stored speaker, or as `ModelEngine.voice_content`."""
-        name = stored(voice)
+        name = stored_speaker(voice)
         if name is None:
             return super().voice_content(voice, language)
         return {"stored": name, "speakers": self._speakers()}
@@ -73,36 +73,39 @@ class CosyVoice2Engine(ModelEngine):
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Languages that it does not speak, and voices that it has not."""
-        found = [
+        messages = [
             f'{TITLE} was not trained on "{tag}"; its languages are {", ".join(sorted(LANGUAGES))}'
             for tag in languages
             if not speaks(tag)
         ]
-        found += (*voice_errors(voices), *self._unknown(voices))
-        return [Problem(None, None, message) for message in found]
+        messages += (*voice_errors(voices), *self._unknown(voices))
+        return [Problem(None, None, message) for message in messages]
 
     def _unknown(self, voices: Mapping[str, Voice]) -> Sequence[str]:
         """Voices that are stored under no such name; nothing is said where it cannot be told."""
-        asked = [voice for voice in voices.values() if stored(voice) is not None]
-        if not asked or self._found.path is None or find_spec("mlx") is None:
+        requested_voices = [voice for voice in voices.values() if stored_speaker(voice) is not None]
+        if not requested_voices or self._found.path is None or find_spec("mlx") is None:
             return ()
         from speechbase import pth
         from speechbase.errors import CheckpointError
 
         path = self._found.path / SPEAKERS
         try:
-            there = list(pth.load_nested(path)) if path.is_file() else []
+            stored_speakers = list(pth.load_nested(path)) if path.is_file() else []
         except CheckpointError as error:
             return (str(error),)
-        said = (unknown(voice, self._found.spec, there) for voice in asked)
-        return [one for one in said if one]
+        problems = (
+            describe_unknown_speaker(voice, self._found.spec, stored_speakers)
+            for voice in requested_voices
+        )
+        return [problem for problem in problems if problem]
 
     def _speakers(self) -> str:
         """Names the bytes of the stored speakers; "" where there are none."""
         if self._found.path is None:
             spec = self.settings.model
-            same = self._remembered.get("model", spec) == spec
-            return self._recalled("speakers", self.settings.model, same)
+            is_same_model = self._remembered.get("model", spec) == spec
+            return self._recalled("speakers", self.settings.model, is_same_model)
         path = self._found.path / SPEAKERS
         return models.weights_name([path]) if path.is_file() else ""
 

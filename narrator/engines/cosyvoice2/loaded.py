@@ -18,7 +18,13 @@ from narrator.engines import Prompt, Request, Speech, quiet
 from narrator.engines.asking import noise_seed, require_part, step_limits
 from narrator.engines.cosyvoice2 import tokens
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
-from narrator.engines.cosyvoice2.wording import TITLE, leads, stored, unknown, worded
+from narrator.engines.cosyvoice2.wording import (
+    TITLE,
+    describe_unknown_speaker,
+    has_matching_language,
+    prepare_text,
+    stored_speaker,
+)
 from narrator.engines.mlx.loaded import ClipEncoding, Encoded, LoadedModel, Loading, Tell
 from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable
@@ -111,7 +117,7 @@ class LoadedCosyVoice2(LoadedModel):
         if arrays.keys() != set(PARTS) or not _are_tokens(arrays["tokens"], token_count):
             return None
         seconds = min(reference.seconds, MAX_CLIP_SECONDS)
-        if abs(len(arrays["tokens"]) * tokens.SECONDS - seconds) > 3 * tokens.SECONDS:
+        if abs(len(arrays["tokens"]) * tokens.TOKEN_SECONDS - seconds) > 3 * tokens.TOKEN_SECONDS:
             return None
         try:
             speech_tokens = arrays["tokens"].astype(np.int32)
@@ -143,11 +149,11 @@ class LoadedCosyVoice2(LoadedModel):
         min_steps, max_steps = step_limits(
             request.expected,
             request.parameters.get("earliest_stop", self._settings.earliest_stop),
-            0.0 if prefix is None else len(prefix) * tokens.SECONDS,
-            tokens.SECONDS,
+            0.0 if prefix is None else len(prefix) * tokens.TOKEN_SECONDS,
+            tokens.TOKEN_SECONDS,
         )
         return cosyvoice2.Request(
-            worded(request.text, request.language),
+            prepare_text(request.text, request.language),
             reference=reference,
             prompt_text=text,
             prefix_tokens=prefix,
@@ -161,9 +167,11 @@ class LoadedCosyVoice2(LoadedModel):
     def _stored_speaker(self, request: Request) -> str | None:
         """The stored speaker that a voice is. Raises EngineUnavailable where there is none of that
         name: no chunk of the book can be spoken so."""
-        name = stored(request.voice)
+        name = stored_speaker(request.voice)
         if name is not None and (
-            problem := unknown(request.voice, self.loading.spec, self.model.speakers)
+            problem := describe_unknown_speaker(
+                request.voice, self.loading.spec, self.model.speakers
+            )
         ):
             raise EngineUnavailable(problem)
         return name
@@ -175,13 +183,13 @@ class LoadedCosyVoice2(LoadedModel):
         where a style or another language is to be heard instead."""
         if prompt := _continued_prompt(request):
             state = np.asarray(require_part(request, prompt.state), np.int32).reshape(-1)
-            return worded(prompt.text, request.language), state
+            return prepare_text(prompt.text, request.language), state
         clip = request.reference
         if reference is None or clip is None or request.style:
             return None, None
-        if not leads(clip.transcript, request.language):
+        if not has_matching_language(clip.transcript, request.language):
             return None, None
-        return worded(clip.transcript, request.language), reference.tokens
+        return prepare_text(clip.transcript, request.language), reference.tokens
 
     def to_speech(
         self, model_request: cosyvoice2.Request, model_speech: cosyvoice2.Speech
@@ -196,7 +204,7 @@ class LoadedCosyVoice2(LoadedModel):
             patches=len(model_speech.tokens),
             tokens=model_speech.token_count,
             seed=model_speech.seed,
-            wrong=tokens.wrong(
+            wrong=tokens.describe_repetition(
                 model_speech.tokens, np.zeros(0, np.int32) if prefix is None else prefix
             ),
         )

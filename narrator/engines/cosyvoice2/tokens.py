@@ -14,27 +14,29 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-SECONDS = 0.04
+TOKEN_SECONDS = 0.04
 """Of a token."""
-AGAIN, OF_PROMPT = 20, 12
+MIN_REPEATED_TOKENS, MIN_PROMPT_TOKENS = 20, 12
 """Tokens in a row that come a second time, and that the prompt has, from which on it is a fault."""
-LEAST = 6
+MIN_DISTINCT_TOKENS = 6
 """Different ones among each so many, or they are a rest or a drone."""
 
 Tokens = NDArray[np.int32]
 
 
-def wrong(said: Tokens, prompt: Tokens) -> str:
+def describe_repetition(spoken_tokens: Tokens, prompt: Tokens) -> str:
     """In words, of what was said after a prompt, maybe none; "" where nothing is."""
-    rows, before = _rows(said, AGAIN), set[bytes]()
-    again = _longest([_is_known(row, before) for row in rows])
-    if again:
-        seconds = (again + AGAIN - 1) * SECONDS
+    rows, seen_rows = _rows(spoken_tokens, MIN_REPEATED_TOKENS), set[bytes]()
+    repeated_count = _longest_run([_is_known(row, seen_rows) for row in rows])
+    if repeated_count:
+        seconds = (repeated_count + MIN_REPEATED_TOKENS - 1) * TOKEN_SECONDS
         return f"{seconds:.1f} s are said a second time, token by token"
-    known = set(_rows(prompt, OF_PROMPT))
-    leaked = _longest([row in known and _is_speech(row) for row in _rows(said, OF_PROMPT)])
-    if leaked:
-        seconds = (leaked + OF_PROMPT - 1) * SECONDS
+    prompt_rows = set(_rows(prompt, MIN_PROMPT_TOKENS))
+    leaked_count = _longest_run(
+        [row in prompt_rows and _is_speech(row) for row in _rows(spoken_tokens, MIN_PROMPT_TOKENS)]
+    )
+    if leaked_count:
+        seconds = (leaked_count + MIN_PROMPT_TOKENS - 1) * TOKEN_SECONDS
         return f"{seconds:.1f} s of the prompt are said again, token by token"
     return ""
 
@@ -43,21 +45,24 @@ def _rows(tokens: Tokens, length: int) -> list[bytes]:
     """Every row of so many, by the place that it begins at: bytes are compared at once, which
     keeps half a minute of them under a few milliseconds."""
     plain = tokens.astype(np.int32)
-    data, size = plain.tobytes(), plain.itemsize
-    return [data[size * at : size * (at + length)] for at in range(len(plain) - length + 1)]
+    token_bytes, size = plain.tobytes(), plain.itemsize
+    return [
+        token_bytes[size * start : size * (start + length)]
+        for start in range(len(plain) - length + 1)
+    ]
 
 
-def _is_known(row: bytes, before: set[bytes]) -> bool:
+def _is_known(row: bytes, seen_rows: set[bytes]) -> bool:
     """Whether a row of speech was there before; it is from now on."""
-    known = row in before
-    before.add(row)
-    return known and _is_speech(row)
+    is_known = row in seen_rows
+    seen_rows.add(row)
+    return is_known and _is_speech(row)
 
 
 def _is_speech(row: bytes) -> bool:
-    return len(set(memoryview(row).cast("i"))) >= LEAST
+    return len(set(memoryview(row).cast("i"))) >= MIN_DISTINCT_TOKENS
 
 
-def _longest(places: Sequence[bool]) -> int:
+def _longest_run(flags: Sequence[bool]) -> int:
     """The most of them in a row."""
-    return max((len(list(group)) for there, group in groupby(places) if there), default=0)
+    return max((len(list(group)) for is_set, group in groupby(flags) if is_set), default=0)

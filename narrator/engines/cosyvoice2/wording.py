@@ -35,7 +35,7 @@ def speaks(language: str) -> bool:
     return primary_language(language) in LANGUAGES | ALSO
 
 
-def stored(voice: Voice) -> str | None:
+def stored_speaker(voice: Voice) -> str | None:
     """The name of a speaker that is stored with the model."""
     name = getattr(voice.own.get("cosyvoice2"), "speaker", None)
     return name if isinstance(name, str) else None
@@ -43,40 +43,48 @@ def stored(voice: Voice) -> str | None:
 
 def voice_errors(voices: Mapping[str, Voice]) -> Iterator[str]:
     """What keeps a cast from being spoken: a description alone is no voice here."""
-    bare = [
-        name for name, voice in voices.items() if voice.reference is None and stored(voice) is None
+    speakers_without_voice = [
+        name
+        for name, voice in voices.items()
+        if voice.reference is None and stored_speaker(voice) is None
     ]
-    if bare:
-        some = ", ".join(f"'{name}'" for name in bare[:5])
-        more = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
-        verb = "has" if len(bare) == 1 else "have"
+    if speakers_without_voice:
+        listing = ", ".join(f"'{name}'" for name in speakers_without_voice[:5])
+        omission = (
+            f" and {len(speakers_without_voice) - 5} more"
+            if len(speakers_without_voice) > 5
+            else ""
+        )
+        verb = "has" if len(speakers_without_voice) == 1 else "have"
         yield (
-            f"{TITLE} speaks after a clip, and {some}{more} {verb} none: give one (`voice: "
+            f"{TITLE} speaks after a clip, and {listing}{omission} {verb} none: give one (`voice: "
             "{reference: …, transcript: …}`), a preset that VoxCPM2 has cast (`narrator voices "
             "design`), or a speaker stored with the model (`cosyvoice2: {speaker: …}`)"
         )
 
 
-def unknown(voice: Voice, spec: str, there: Collection[str]) -> str:
+def describe_unknown_speaker(voice: Voice, spec: str, stored_speakers: Collection[str]) -> str:
     """What is wrong with a stored speaker that is none of those there; "" where nothing is."""
-    name = stored(voice)
-    if name is None or name in there:
+    name = stored_speaker(voice)
+    if name is None or name in stored_speakers:
         return ""
-    known = ", ".join(map(repr, there)) or "none"
+    listing = ", ".join(map(repr, stored_speakers)) or "none"
     return (
         f"{voice.speaker}: no speaker '{name}' is stored with {spec} (spk2info.pt); there are: "
-        f"{known}"
+        f"{listing}"
     )
 
 
-def worded(text: str, language: str) -> str:
+def prepare_text(text: str, language: str) -> str:
     """A text on one mark, with its tags as the model has them."""
     return _TAG.sub(r"[\1]", end_with_stop(text, language))
 
 
-def leads(transcript: str, language: str) -> bool:
+def has_matching_language(transcript: str, language: str) -> bool:
     """Whether a clip's words may stand before a text of this language: not those of another, whose
     accent would be carried over."""
-    said = next((name for name, letters in _SCRIPTS if letters.search(transcript)), "en")
-    spoken = primary_language(language)
-    return said == ("zh" if spoken in ALSO else spoken)
+    transcript_language = next(
+        (name for name, letters in _SCRIPTS if letters.search(transcript)), "en"
+    )
+    text_language = primary_language(language)
+    return transcript_language == ("zh" if text_language in ALSO else text_language)

@@ -95,16 +95,16 @@ class DraftEngine(Engine):
         What the author leaves open follows from the speaker's name and pronoun. Raises
         EngineUnavailable without the package, UserError for a language that it does not have.
         """
-        spoken = _espeak_language(language)
-        if spoken is None:
-            raise UserError(_unspoken(language))
-        draft = _set_for(voice)
+        espeak_language = _espeak_language(language)
+        if espeak_language is None:
+            raise UserError(_describe_unsupported_language(language))
+        draft = _draft_settings(voice)
         pick = functools.partial(_pick, voice.speaker)
         variant = draft.variant or pick("variant", _variants_for(voice.pronoun))
         low, high = VARIANTS.get(variant, (40, 60))
         pitch = pick("pitch", range(low, high + 1)) if draft.pitch is None else draft.pitch
         rate = pick("rate", range(RATES[0], RATES[1] + 1)) if draft.rate is None else draft.rate
-        return {"voice": f"{spoken}+{variant}", "pitch": pitch, "rate": rate}
+        return {"voice": f"{espeak_language}+{variant}", "pitch": pitch, "rate": rate}
 
     def speaks(self, language: str) -> bool:
         """Raises EngineUnavailable without the package."""
@@ -115,17 +115,23 @@ class DraftEngine(Engine):
 
         Raises EngineUnavailable without the package.
         """
-        found = [_unspoken(tag) for tag in languages if _espeak_language(tag) is None]
+        messages = [
+            _describe_unsupported_language(tag)
+            for tag in languages
+            if _espeak_language(tag) is None
+        ]
         variants = _variants(_package()[1])
         for name, voice in voices.items():
-            variant = _set_for(voice).variant
+            variant = _draft_settings(voice).variant
             if variant is not None and variant not in variants:
-                meant = nearest(variant, variants)
-                hint = f'did you mean "{meant}"?' if meant else f"try {', '.join(VARIANTS)}"
-                found.append(
+                suggestion = nearest(variant, variants)
+                hint = (
+                    f'did you mean "{suggestion}"?' if suggestion else f"try {', '.join(VARIANTS)}"
+                )
+                messages.append(
                     f'the draft voice has no variant "{variant}" (speaker "{name}"): {hint}'
                 )
-        return [Problem(None, None, message) for message in found]
+        return [Problem(None, None, message) for message in messages]
 
     def start(self, tell: Callable[[str], None] = quiet) -> WorkerSession:
         """Start the workers and wait until they can speak. Raises EngineUnavailable."""
@@ -143,10 +149,10 @@ def _variants_for(pronoun: str | None) -> Sequence[str]:
             return sorted(VARIANTS)
 
 
-def _set_for(voice: Voice) -> DraftVoice:
+def _draft_settings(voice: Voice) -> DraftVoice:
     """What the author set for it."""
-    own = voice.own.get(DraftEngine.name)
-    return own if isinstance(own, DraftVoice) else DraftVoice()
+    settings = voice.own.get(DraftEngine.name)
+    return settings if isinstance(settings, DraftVoice) else DraftVoice()
 
 
 class DraftProgram(WorkerProgram):
@@ -175,24 +181,26 @@ class DraftProgram(WorkerProgram):
         return {"LC_ALL": "C.UTF-8"}
 
     def pack(self, request: Request) -> bytes:
-        return _packed(request.text, self._engine.voice_content(request.voice, request.language))
+        return _pack_request(
+            request.text, self._engine.voice_content(request.voice, request.language)
+        )
 
     def unpack(self, request: Request, kind: int, payload: bytes, extra: bytes) -> Outcome:
         if kind not in (wire.SPEECH, wire.CAPPED):
             return self.fail(request, payload.decode("utf-8", "replace"))
-        spoken = np.frombuffer(payload, "<i2")
-        if not spoken.any():
+        pcm = np.frombuffer(payload, "<i2")
+        if not pcm.any():
             return self.fail(request, "no sound came of it")
-        samples = np.zeros(len(spoken) + round(TAIL * wire.SAMPLE_RATE), np.float32)
-        np.divide(spoken, np.float32(32768), out=samples[: len(spoken)])
+        samples = np.zeros(len(pcm) + round(TAIL * wire.SAMPLE_RATE), np.float32)
+        np.divide(pcm, np.float32(32768), out=samples[: len(pcm)])
         stop = "cap" if kind == wire.CAPPED else "stop"
         speech = Speech(samples, stop=stop, words=_words(request.text, extra))
         return Outcome(request.key, request.attempt, speech=speech)
 
 
-def _packed(text: str, content: Mapping[str, Any]) -> bytes:
-    data = json.dumps({**content, "text": _readable(text)}).encode()
-    return wire.REQUEST.pack(len(data)) + data
+def _pack_request(text: str, content: Mapping[str, Any]) -> bytes:
+    request_bytes = json.dumps({**content, "text": _readable(text)}).encode()
+    return wire.REQUEST.pack(len(request_bytes)) + request_bytes
 
 
 def _readable(text: str) -> str:
@@ -200,21 +208,21 @@ def _readable(text: str) -> str:
     return unicodedata.normalize("NFC", text).translate(_CONTROLS)
 
 
-def _words(text: str, told: bytes) -> tuple[TimedWord, ...]:
+def _words(text: str, word_bytes: bytes) -> tuple[TimedWord, ...]:
     """Words as espeak has them: it takes some together, and numbers apart. None of a text that it
     was not given letter by letter."""
     if len(_readable(text)) != len(text):
         return ()
     return tuple(
         TimedWord(first, min(last, len(text)), start / wire.SAMPLE_RATE, stop / wire.SAMPLE_RATE)
-        for first, last, start, stop in wire.WORD.iter_unpack(told)
+        for first, last, start, stop in wire.WORD.iter_unpack(word_bytes)
         if first < len(text)
     )
 
 
-def _pick(speaker: str, what: str, choices: Sequence[_T]) -> _T:
+def _pick(speaker: str, quality: str, choices: Sequence[_T]) -> _T:
     """The choice that a speaker's name stands for, in every run and on every machine."""
-    return choices[keys.number(f"{what} {speaker}") % len(choices)]
+    return choices[keys.number(f"{quality} {speaker}") % len(choices)]
 
 
 # -- what the package holds ------------------------------------------------------------------------
@@ -252,29 +260,29 @@ def _variants(folder: Path) -> Sequence[str]:
 @functools.cache
 def _languages(folder: Path) -> Mapping[str, str]:
     """Language tags in lower case -> espeak voices ("en-gb" -> "gmw/en"), from the voice files."""
-    data = folder / "espeak-ng-data"
+    data_folder = folder / "espeak-ng-data"
     best: dict[str, tuple[tuple[bool, int, int], str]] = {}
-    for file in sorted((data / "lang").rglob("*")):
+    for file in sorted((data_folder / "lang").rglob("*")):
         if not file.is_file():
             continue
         words = [line.split() for line in file.read_text("utf-8", "replace").splitlines()]
         tags = {line[1].lower(): line[2:3] for line in words if line[:1] == ["language"]}
         if not tags:
             continue
-        named = [line[1] for line in words if line[:1] == ["dictionary"]]
-        dictionary = named[0] if named else next(iter(tags)).partition("-")[0]
-        if not (data / f"{dictionary}_dict").exists():
+        dictionaries = [line[1] for line in words if line[:1] == ["dictionary"]]
+        dictionary = dictionaries[0] if dictionaries else next(iter(tags)).partition("-")[0]
+        if not (data_folder / f"{dictionary}_dict").exists():
             continue  # listed by the package, but without rules: it would stay silent
-        voice = file.relative_to(data / "lang").as_posix()
-        own = file.name.lower()
-        for tag, priority in {own: [], **tags}.items():
+        voice = file.relative_to(data_folder / "lang").as_posix()
+        file_tag = file.name.lower()
+        for tag, priority in {file_tag: [], **tags}.items():
             # As espeak does it, smaller is better and 5 the rule; a file's own name goes first.
-            rank = (tag != own, int(priority[0]) if priority else 5, len(voice))
+            rank = (tag != file_tag, int(priority[0]) if priority else 5, len(voice))
             best[tag] = min(best.get(tag, (rank, voice)), (rank, voice))
     return {tag: voice for tag, (_, voice) in best.items()}
 
 
-_SAME = {"iw": "he", "in": "id", "nn": "nb"}
+_TAG_ALIASES = {"iw": "he", "in": "id", "nn": "nb"}
 """Older tags, and the nearest of what it lacks."""
 
 
@@ -282,7 +290,7 @@ def _espeak_language(tag: str) -> str | None:
     """The voice for a BCP 47 tag or the longest beginning of it ("pt-AO" -> "pt"), or None."""
     languages = _languages(_package()[1])
     first, *others = tag.lower().split("-")
-    parts = [_SAME.get(first, first), *others]
+    parts = [_TAG_ALIASES.get(first, first), *others]
     if parts[0] == "ja":
         return None
     while parts:
@@ -292,13 +300,13 @@ def _espeak_language(tag: str) -> str | None:
     return None
 
 
-def _unspoken(tag: str) -> str:
+def _describe_unsupported_language(tag: str) -> str:
     if tag.lower().split("-")[0] == "ja":
         return (
             f'the draft voice cannot read Japanese ("{tag}"): it knows kana alone, not all of it, '
             'and would say "Chinese letter" for every kanji'
         )
     languages = _languages(_package()[1])
-    meant = nearest(tag, list(languages)) or nearest(tag.split("-")[0], list(languages))
-    hint = f'; the nearest it has is "{meant}"' if meant else ""
+    suggestion = nearest(tag, list(languages)) or nearest(tag.split("-")[0], list(languages))
+    hint = f'; the nearest it has is "{suggestion}"' if suggestion else ""
     return f'the draft voice does not speak "{tag}"{hint}'

@@ -103,18 +103,18 @@ class Espeak:
         """Write the reply to `request` into `sound`."""
         library = self._library
         start = ctypes.addressof(ctypes.c_char.from_buffer(sound)) + REPLY.size
-        room = len(sound) - REPLY.size - WORD.size * MOST_WORDS
+        capacity = len(sound) - REPLY.size - WORD.size * MOST_WORDS
         used = 0
         kind = SPEECH
-        told: list[tuple[int, int, int, int]] = []
+        word_events: list[tuple[int, int, int, int]] = []
 
         def collect(wave: Any, count: int, events: Any) -> int:
             nonlocal used, kind
-            told.extend(_told(events))
+            word_events.extend(_read_events(events))
             if not wave:
                 return 0
             size = 2 * count
-            if used + size > room:
+            if used + size > capacity:
                 kind = CAPPED
                 return 1
             ctypes.memmove(start + used, wave, size)
@@ -134,35 +134,35 @@ class Espeak:
         if library.espeak_Synth(text, len(text), 0, _POSITION_CHARACTER, 0, _UTF8, None, None) != 0:
             raise EspeakError("espeak-ng refused the text")
         library.espeak_Synchronize()
-        words = _packed(told, used // 2)
-        whole = REPLY.pack(kind, used, len(words))
-        sound[: len(whole)] = whole
-        sound[len(whole) + used : len(whole) + used + len(words)] = words
+        words = _pack_words(word_events, used // 2)
+        header = REPLY.pack(kind, used, len(words))
+        sound[: len(header)] = header
+        sound[len(header) + used : len(header) + used + len(words)] = words
 
 
-def _told(events: Any) -> Iterator[tuple[int, int, int, int]]:
+def _read_events(events: Any) -> Iterator[tuple[int, int, int, int]]:
     """Of words and of the ends of clauses: which it is, first character, length, sample."""
     number = 0
     while events and events[number].type != _LAST:
-        one = events[number]
-        if one.type in (_WORD, _END):
-            yield one.type, one.position, one.length, one.sample
+        event = events[number]
+        if event.type in (_WORD, _END):
+            yield event.type, event.position, event.length, event.sample
         number += 1
 
 
-def _packed(told: list[tuple[int, int, int, int]], end: int) -> bytes:
+def _pack_words(word_events: list[tuple[int, int, int, int]], end: int) -> bytes:
     """The words among what was told, each until the next, or the end of its clause."""
-    stops = [sample for *_, sample in told[1:]] + [end]
+    stops = [sample for *_, sample in word_events[1:]] + [end]
     words = [
         WORD.pack(position - 1, position - 1 + length, sample, stop)
-        for (kind, position, length, sample), stop in zip(told, stops, strict=True)
+        for (kind, position, length, sample), stop in zip(word_events, stops, strict=True)
         if kind == _WORD and position > 0 < length and sample < stop <= end
     ]
     return b"".join(words[:MOST_WORDS])
 
 
-def _write(data: memoryview | bytes) -> None:
-    view = memoryview(data)
+def _write(content: memoryview | bytes) -> None:
+    view = memoryview(content)
     while view:
         view = view[os.write(1, view) :]
 
@@ -212,8 +212,8 @@ def serve(library: Espeak) -> None:
             os.waitpid(child, 0)
             raise
         if code == 0:
-            _, used, told = REPLY.unpack_from(sound)
-            _write(memoryview(sound)[: REPLY.size + used + told])
+            _, used, words_size = REPLY.unpack_from(sound)
+            _write(memoryview(sound)[: REPLY.size + used + words_size])
         elif code < 0:
             _reply(FAILED, f"espeak-ng crashed ({signal.Signals(-code).name})")
         else:

@@ -1,9 +1,9 @@
-"""The model in a process of its own, seen from here: a session that outlives the process.
+"""Runs the model in a separate process, with a session that survives the death of the process.
 
-An error that leaves MLX no way on in a process, a crash, or a kill costs what was in flight: a new
-process is started, and is asked for the same again. What kills two processes in a row is looked
-for: each request is spoken alone, and the one that the next process dies of has failed. Loads no
-MLX; the weights are in the other process, once.
+When the process dies (by an error that MLX cannot recover from, a crash, or a kill), a new one is
+started and gets the requests in flight again. After two deaths in a row each request is spoken
+alone, and the one during which the next process dies has failed. Loads no MLX in this process; the
+weights are in the other process only.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from narrator.engines.voice import Reference
 from narrator.errors import EngineUnavailable
 
 MAX_SHARED_DEATHS = 2
-"""Processes that may die in a row before each request is spoken alone."""
+"""Deaths in a row after which each request is spoken alone."""
 MAX_DEATHS = 5
-"""Processes in a row, none of them with a take, before it is the machine."""
+"""Deaths in a row, without a take in between, after which the machine is given up."""
 ANSWER_TIMEOUT = 900.0
-"""Seconds without a word, but while it loads, after which a process hangs: as a driver can."""
+"""Seconds without an answer, except while loading, after which a process counts as hung."""
 EXIT_TIMEOUT = 10.0
-"""Seconds in which a process that has closed its connection, or was killed, must have ended."""
+"""Seconds for a process to end after it closed its connection or was killed."""
 
 _START = """\
 from narrator.engines.mlx.worker import main
@@ -45,11 +45,11 @@ _SESSION_NUMBERS = itertools.count()
 
 
 class ProcessDied(Exception):
-    """The process is gone, and says how."""
+    """The process has ended; the message says how."""
 
 
 class ProcessHandle(Protocol):
-    """What is asked of a process; `subprocess.Popen` has it."""
+    """The methods of `subprocess.Popen` that are used here."""
 
     def poll(self) -> int | None: ...
 
@@ -59,7 +59,7 @@ class ProcessHandle(Protocol):
 
 
 class ModelProcess:
-    """A process, what is asked of it, and what it answers. It ends with this object."""
+    """A process with the model, called by messages. It ends with this object."""
 
     def __init__(self) -> None:
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
@@ -74,8 +74,8 @@ class ModelProcess:
         return not self._death_reason and self._process.poll() is None
 
     def call(self, name: str, *arguments: Any, tell: Callable[[str], None] = quiet) -> Any:
-        """What comes of a message; lines that come before it are told. Raises Died, and whatever
-        the other side did."""
+        """Calls a method of `worker.MessageHandler` in the process and returns its result; progress
+        messages go to `tell`. Raises ProcessDied, and whatever the method raised."""
         if self._death_reason:
             raise ProcessDied(self._death_reason)
         try:
@@ -83,7 +83,7 @@ class ModelProcess:
             timeout = None if name == "load" else ANSWER_TIMEOUT
             while (answer := self._receive(timeout))[0] == "tell":
                 tell(answer[1])
-        except BaseException:  # in the middle of it: what is left of the answer is nobody's
+        except BaseException:  # interrupted: the answer would be mistaken for that of a later call
             self.end("was stopped")
             raise
         if answer[0] == "failed":
@@ -91,7 +91,7 @@ class ModelProcess:
         return answer[1]
 
     def end(self, reason: str) -> ProcessDied:
-        """End it at once, unless it has ended; what there is to say of it."""
+        """Kills the process unless it has ended, and returns the error to raise."""
         self._death_reason = self._death_reason or reason
         self._end()
         return ProcessDied(self._death_reason)
@@ -112,7 +112,7 @@ class ModelProcess:
         return answer
 
     def _describe_ending(self) -> str:
-        """How it ended, with the last thing that it said."""
+        """Describes how it ended, with the last line of its output."""
         try:
             ending = processes.ending(self._process.wait(EXIT_TIMEOUT))
         except subprocess.TimeoutExpired:
@@ -125,9 +125,10 @@ class ModelProcess:
 
 
 def start_process(output: IO[bytes]) -> tuple[Connection, ProcessHandle]:
-    """A new process, with what it says, and our end of the connection to it.
+    """Starts a process that writes to `output`; returns this side of the connection, and the
+    process.
 
-    It imports from where we do, whatever the current folder has.
+    It imports from the same paths as this process, whatever the current folder contains.
     """
     ours, theirs = Pipe()
     with theirs:
@@ -146,13 +147,13 @@ def start_process(output: IO[bytes]) -> tuple[Connection, ProcessHandle]:
 def _end_process(connection: Connection, process: ProcessHandle, output: IO[bytes]) -> None:
     connection.close()
     process.kill()
-    with contextlib.suppress(subprocess.TimeoutExpired):  # a driver may hold on to it
+    with contextlib.suppress(subprocess.TimeoutExpired):  # a driver may keep it from ending
         process.wait(EXIT_TIMEOUT)
     output.close()
 
 
 class ModelProcesses:
-    """One process at a time that has the model: a new one where the last has died."""
+    """One process at a time with the model: a new one after the last has died."""
 
     def __init__(self, loading: Loading, memory: Path) -> None:
         self.memory = memory
@@ -186,18 +187,18 @@ class ModelProcesses:
 
 
 class ProcessSession:
-    """A session of the model in another process, as `ModelSession` is one in this."""
+    """A session of the model in another process; `ModelSession` is one in this process."""
 
     def __init__(self, processes_: ModelProcesses, tell: Callable[[str], None] = quiet) -> None:
         self._processes, self._tell = processes_, tell
         self._in_flight: dict[tuple[str, int], Request] = {}
         self._suspects: set[tuple[str, int]] = set()
-        """Of those in flight, the ones that are spoken alone."""
+        """Requests in flight that must be spoken alone."""
         self._outcomes: list[Outcome] = []
         self._process: ModelProcess | None = None
         self._session_number = 0
         self._deaths = 0
-        """In a row, with no take in between."""
+        """Deaths in a row, without a take in between."""
         self._restart_count = 0
         self.slots = 0
         self.busy = 0.0
@@ -218,7 +219,7 @@ class ProcessSession:
     def advance(self) -> list[Outcome]:
         """As `ModelSession.advance`.
 
-        Raises EngineUnavailable where process after process dies, too.
+        Also raises EngineUnavailable when process after process dies.
         """
         if not self._outcomes and self._in_flight:
             try:
@@ -229,7 +230,7 @@ class ProcessSession:
         return outcomes
 
     def close(self) -> None:
-        """Drop what is in flight; the process keeps the model for the next session."""
+        """Drops requests in flight; the process keeps the model for the next session."""
         self._in_flight.clear()
         self._suspects.clear()
         self._outcomes.clear()
@@ -264,7 +265,7 @@ class ProcessSession:
         return answer
 
     def _start_session(self) -> None:
-        """A session over there with all that is in flight: the same requests, from their start."""
+        """Starts a session in the process, with all requests in flight from their beginning."""
         if self._deaths >= MAX_SHARED_DEATHS:
             self._suspects.update(self._in_flight)
         self._process = self._processes.process(self._tell)
@@ -304,7 +305,7 @@ def _failure_after_deaths(error: ProcessDied, times: int) -> EngineUnavailable:
 
 
 def _picklable_request(request: Request) -> Request:
-    """A request as it can go to another process, with what this engine asks of it."""
+    """Returns a copy of a request that can be pickled, with the fields that the model uses."""
     prompt, reference = request.prompt, request.reference
     return replace(
         request,
@@ -317,7 +318,7 @@ def _picklable_request(request: Request) -> Request:
 
 
 def _is_complete(speech: Speech | None) -> bool:
-    """Whether samples and state are as many as each other, and what they should be."""
+    """Whether samples and state have the right types and matching lengths."""
     if speech is None or speech.samples.dtype != np.float32 or speech.samples.ndim != 1:
         return False
     samples, state = speech.samples, speech.state

@@ -1,8 +1,7 @@
-"""A model as an engine: what a plan asks of it, without loading anything, and how it is loaded.
+"""A model as an engine: answers what a plan needs without loading anything, and loads the model.
 
-MLX and the model's package are loaded by `start`, and used on the thread that called it, or in a
-process of their own (`apart.py`). Knows nothing of chapters, chains, checks and what becomes of a
-take.
+MLX and the model's package are loaded by `start`, and used on the thread that called it or in a
+separate process (`apart.py`). Knows nothing of chapters, chains, checks and the store.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ from narrator.errors import EngineUnavailable
 class ModelEngine(Engine):
     """Cheap until started, and loaded once for all its sessions.
 
-    `cache` is the folder of encoded references, `memory` the one of what was learnt of this machine
-    (the user's library unless set). `remembered` is an identity of before, as read from a file: its
-    weights stand for a model that is not here, as long as its `model`, if it has one, is the
-    settings'.
+    `cache` is the folder of encoded references, `memory` the folder of the best number of slots of
+    this machine (the user's library unless set). `remembered` is an earlier identity, as read from
+    a file: its weights stand for a model that is not here, as long as its `model`, if it has one,
+    is that of the settings.
     """
 
     family: ClassVar[models.Family]
@@ -40,7 +39,7 @@ class ModelEngine(Engine):
     """Raised when the same request would give other samples with the same weights."""
     continues = True
     anchors = True
-    # trained within about 30: with room for what takes longer than expected
+    # models are trained on about 30; the rest is for speech that takes longer than expected
     max_context_seconds = 25.0
 
     def __init__(
@@ -54,16 +53,16 @@ class ModelEngine(Engine):
     ) -> None:
         self._chosen, self._found, self._cache = settings, model, cache
         self._memory = (memory or files.library()) / "slots.json"
-        # a torn or altered file remembers nothing
+        # the file may be damaged
         self._remembered = remembered if isinstance(remembered, Mapping) else {}
         self._loaded: LoadedModel | None = None
 
-    # -- what the plan asks
+    # -- for the plan
 
     def identity(self) -> Mapping[str, Any]:
-        """Weights, precision, and our sampler's version.
+        """Returns weights, precision, and the version of the sampler.
 
-        Without the weights it is the remembered one's, else one that no take has.
+        Weights that are not here are those remembered, else a mark that matches no take.
         """
         return {
             "name": self.name,
@@ -73,30 +72,30 @@ class ModelEngine(Engine):
         }
 
     def identity_record(self) -> Mapping[str, Any]:
-        """Its identity, and what its model is called in the manifest."""
+        """Returns its identity, and its model's name in the manifest."""
         return {"model": self._chosen.model, **self.identity()}
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
-        """The reference's sound and transcript, or what it is cast from."""
+        """Returns the hash of the reference, or what the voice is cast from."""
         if voice.content is not None:
             return {"reference": voice.content}
         recipe = {"casting": CASTING, "description": voice.description, "seed": voice.seed}
         return recipe if voice.description else {**recipe, "speaker": voice.speaker}
 
     def start(self, tell: Callable[[str], None] = quiet) -> Session:
-        """Load the model, unless it is loaded. Raises EngineUnavailable."""
+        """Starts a session; loads the model unless it is loaded. Raises EngineUnavailable."""
         if self._apart is not None:
             return ProcessSession(self._apart, tell)
         return ModelSession(self._load(tell), self._memory, tell)
 
     def precision(self) -> str:
-        """As `Loading.dtype`, of the device that is here; MLX is asked elsewhere."""
+        """As `Loading.dtype`, for this machine's device; MLX is queried in another process."""
         if self._chosen.dtype != "auto":
             return self._chosen.dtype
         return "float32" if machine.device().kind == "CPU" else self._found.precision or "its own"
 
     def required_memory(self) -> int | None:
-        """The weights, as they are computed with, and what work takes beside them."""
+        """Returns the bytes of the weights in the precision used, and of the work."""
         if self._found.path is None or self._is_loaded:
             return 0
         if _on_cuda():
@@ -108,14 +107,14 @@ class ModelEngine(Engine):
         return self._found.bytes * (2 if is_half_precision and is_float32 else 1) + WORK
 
     def release(self) -> None:
-        """The weights, or the process that has them."""
-        self.__dict__.pop("_apart", None)  # it ends with the last who knows it
+        """Frees the weights, or ends the process that has them."""
+        self.__dict__.pop("_apart", None)  # the process ends with its last reference
         if self._loaded is not None:
             self._loaded = None
             free_memory()
 
     def encode_reference(self, reference: Reference) -> Encoded:
-        """What the model knows a clip by, by its encoder's fingerprint.
+        """Returns the encoded clip by the encoder's fingerprint.
 
         Loads the model. Raises EngineUnavailable, StorageError.
         """
@@ -125,7 +124,7 @@ class ModelEngine(Engine):
 
     @abstractmethod
     def _loading(self, path: Path) -> Loading:
-        """Of a model that is there. Raises EngineUnavailable."""
+        """Returns the parameters to load the model at a path. Raises EngineUnavailable."""
 
     def _weights(self) -> str:
         if self._found.path is not None:
@@ -140,7 +139,7 @@ class ModelEngine(Engine):
 
     @cached_property
     def _apart(self) -> ModelProcesses | None:
-        """What has the model in a process of its own, where it is to be there."""
+        """The model's separate process, if settings and device require one."""
         loading, placement = self._make_loading(), self._chosen.process
         uses_process = _on_cuda() if placement == "auto" else placement == "own"
         return ModelProcesses(loading, self._memory) if uses_process else None
@@ -160,12 +159,12 @@ class ModelEngine(Engine):
 
 @cache
 def _on_cuda() -> bool:
-    """Asked once, and elsewhere: MLX is not loaded here for it."""
+    """Whether MLX computes on CUDA; queried once, in another process."""
     return sys.platform == "linux" and machine.device().kind == "CUDA"
 
 
 def path_of(model: models.Model, family: models.Family) -> Path:
-    """Raises EngineUnavailable where a model, or what belongs to one, is not here."""
+    """Returns a model's folder. Raises EngineUnavailable if the model is not here."""
     if model.path is None:
         raise EngineUnavailable(
             f"{model.note or f'{model.spec}: no model there'}\n"

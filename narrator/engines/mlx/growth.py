@@ -1,7 +1,7 @@
-"""How many requests an engine speaks side by side, found while real work runs, and kept.
+"""Finds the best number of concurrent requests of an engine during real work, and stores it.
 
-Pure but for `recall` and `remember`, which hold what was learnt in a small file of the user's:
-a convenience, so what goes wrong with it costs finding the number again and nothing else.
+Pure except for `recall` and `remember`, which use a small file of the user; if it is lost or
+damaged, the number is found again.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from narrator.errors import StorageError
 
 
 class Growth:
-    """How many rows run side by side: doubled as long as that pays, and lowered where it must be.
+    """The number of rows in a batch: doubled as long as that pays, lowered when memory runs out.
 
-    Rates are measured on steps with all slots full, by their median: rows that join or end cost
-    what they cost in any number.
+    Rates are medians over steps with all slots full, since rows that join or end have the same cost
+    at any number.
     """
 
     FIRST_SLOTS, MAX_SLOTS = 2, 64
     WARM_UP_STEPS, MEASURED_STEPS = 4, 40
     MIN_GAIN = 1.1
-    """A doubling that does not make so many times the patches a second is taken back."""
+    """A doubling that does not raise the patches per second by this factor is taken back."""
 
     def __init__(self, slots: int, settled: bool, fits: Callable[[int, int], bool]) -> None:
         """`fits(now, then)`: whether memory that holds `now` rows, maybe none, holds `then`."""
@@ -37,7 +37,7 @@ class Growth:
         self._previous: tuple[int, float] | None = None
 
     def step(self, rows: int, seconds: float) -> None:
-        """A step of so many rows took so long."""
+        """Records a step of so many rows that took so long."""
         if self.settled or rows != self.slots:
             return
         self._times.append(seconds)
@@ -54,7 +54,7 @@ class Growth:
             self.slots = 2 * rows
 
     def lower(self, rows: int) -> None:
-        """Memory did not hold so many rows, those that are being decoded included."""
+        """Lowers the slots after memory did not hold so many rows, those being decoded included."""
         self.slots = max(1, min(self.slots, rows) // 2)
         self.settled = self.lowered = True
 
@@ -65,7 +65,7 @@ class Growth:
 
 
 def recall(path: Path, name: str, fits: Callable[[int, int], bool]) -> Growth:
-    """What was learnt under a name, to go on from; where nothing was, the first slots that fit."""
+    """Returns the stored growth of a name, or a new one that starts with the slots that fit."""
     note = _load_notes(path).get(name)
     if isinstance(note, dict):
         slots, settled = note.get("slots"), note.get("settled")
@@ -75,14 +75,14 @@ def recall(path: Path, name: str, fits: Callable[[int, int], bool]) -> Growth:
 
 
 def _load_notes(path: Path) -> dict[str, Any]:
-    """What was learnt; nothing where the file is torn: it is learnt again."""
+    """Loads the stored notes; empty if the file is damaged."""
     notes = files.load_json(path, {})
     return notes if isinstance(notes, dict) else {}
 
 
 def remember(path: Path, name: str, growth: Growth) -> None:
-    """Keep what was learnt."""
-    # What memory did not hold today it may hold tomorrow: the next session tries again.
+    """Stores the best number of slots under a name."""
+    # After a lowering it is not settled: the next session may have more memory.
     note = {"slots": growth.best_slots, "settled": growth.settled and not growth.lowered}
     notes = _load_notes(path)
     if notes.get(name) == note:

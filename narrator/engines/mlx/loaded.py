@@ -1,6 +1,6 @@
-"""A model in memory as a session knows it, clips that were encoded before, and errors in words.
+"""A loaded model as a session uses it, stored encodings of clips, and translation of errors.
 
-Used on the thread that loaded it. Knows no network: an engine's own module does.
+Used on the thread that loaded it. Knows no network: each engine's own module does.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Encoded = Mapping[str, NDArray[np.float32]]
 
 
 class OutOfMemory(EngineUnavailable):
-    """Memory did not hold the encoding of a voice beside what else there was."""
+    """Memory ran out while a voice was encoded during other work."""
 
 
 class CorruptProcess(EngineUnavailable):
@@ -42,22 +42,23 @@ class CorruptProcess(EngineUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class Loading(ABC):
-    """What is to be loaded, here or in another process, and where its encoded clips are kept."""
+    """The parameters to load a model, here or in another process, and the folder of its encoded
+    clips."""
 
     spec: str
     path: Path
     settings: ModelSettings
     weights: str
-    """Names the model's bytes."""
+    """Hash of the model's files."""
     cache: Path
 
     name: ClassVar[str]
-    """The model's, as people say it."""
+    """The model's name for people."""
     less: ClassVar[str]
-    """What to do where it takes too much memory."""
+    """Advice when it takes too much memory."""
 
     def load(self, tell: Tell = quiet) -> LoadedModel:
-        """The model in this process. Raises EngineUnavailable."""
+        """Loads the model in this process. Raises EngineUnavailable."""
         tell(f"loading {self.name} ({self.spec}) …")
         try:
             from speechbase import environment  # noqa: F401  # before MLX, which reads it
@@ -69,11 +70,11 @@ class Loading(ABC):
 
     @abstractmethod
     def _loaded(self) -> LoadedModel:
-        """Likewise, by the model's own package."""
+        """Loads the model with its own package."""
 
     @property
     def dtype(self) -> str | None:
-        """What the network computes in; None is the checkpoint's own."""
+        """The precision of the network; None for the checkpoint's own."""
         import mlx.core as mx
 
         if self.settings.dtype != "auto":
@@ -83,8 +84,7 @@ class Loading(ABC):
 
     @contextlib.contextmanager
     def in_words(self) -> Iterator[None]:
-        """What a model does not load for, as EngineUnavailable; MLX keeps as much memory for reuse
-        afterwards as before."""
+        """Turns errors of loading into EngineUnavailable, and restores MLX's cache limit after."""
         import mlx.core as mx
 
         from speechbase.device import CACHE_LIMIT
@@ -107,17 +107,17 @@ class ClipEncoding(Generic[T]):
     """How a model encodes one clip, and how the encoding is stored."""
 
     suffix: str
-    """Tells encodings of one clip apart in the names of files."""
+    """Suffix of the file name, which distinguishes encodings of one clip."""
     encode: Callable[[], T]
     arrays: Callable[[T], Mapping[str, NDArray[Any]]]
     restore: Callable[[Mapping[str, NDArray[Any]]], T | None]
-    """None for arrays that cannot be of this clip, by their shapes and values."""
+    """Returns None for arrays whose shapes or values do not fit the clip."""
     is_of_sound: Callable[[T], bool]
-    """Compares an encoding from elsewhere with the clip's sound."""
+    """Whether an encoding from elsewhere matches the clip's sound."""
 
 
 class LoadedModel(ABC):
-    """A model, and what stands between it and the requests of a session."""
+    """A loaded model, and the conversion of requests and speech between it and a session."""
 
     decodings: int
     """Takes that may be decoded side by side."""
@@ -128,12 +128,12 @@ class LoadedModel(ABC):
         self.loading, self.model = loading, model
         self._encodings: dict[str, Any] = {}
         self.decoding_stream: Any = mx.new_stream(mx.default_device())
-        """The MLX stream that decodes while the model goes on."""
+        """The MLX stream that decodes while the model continues."""
 
     @abstractmethod
     def model_request(self, request: Request, tell: Tell) -> Any:
-        """What the model is asked. Raises EngineFailure for what a mode lacks, ModelError, and as
-        `encoding`."""
+        """Converts a request to the model's own. Raises EngineFailure if its mode lacks a part,
+        ModelError, and as `encoding`."""
 
     @abstractmethod
     def to_speech(self, model_request: Any, model_speech: Any) -> Speech:
@@ -150,10 +150,10 @@ class LoadedModel(ABC):
         arrays: Mapping[str, NDArray[Any]],
         tell: Tell,
     ) -> T:
-        """An encoded clip: as it was encoded before, in this process or another; or encoded now.
+        """Returns an encoded clip from memory, from `arrays` or from disk; or encodes it now.
 
-        `arrays` came with the reference from anywhere: what is not of its sound is reported, and
-        not used. Raises as `encoding`, and StorageError.
+        `arrays` came with the reference from elsewhere: if they do not match its sound, this is
+        reported and they are not used. Raises as `encoding`, and StorageError.
         """
         name = f"{reference.content}-{self.model.encoder_fingerprint[:16]}{clip.suffix}"
         if name in self._encodings:
@@ -176,8 +176,8 @@ class LoadedModel(ABC):
     def encoded(self, reference: Reference) -> Encoded:
         """As `Engine.encode_reference`.
 
-        There is no chunk here that could be tried again: it raises EngineUnavailable for whatever
-        `encode` fails on, and StorageError.
+        Since no chunk could be tried again, raises EngineUnavailable for every failure of `encode`;
+        and StorageError.
         """
         try:
             return self.encode(reference)
@@ -186,8 +186,8 @@ class LoadedModel(ABC):
 
     @contextlib.contextmanager
     def encoding(self) -> Iterator[None]:
-        """What a clip is not encoded for: EngineUnavailable out of memory, EngineFailure for a clip
-        that the model cannot take, Corrupt."""
+        """Translates errors of encoding: EngineUnavailable when out of memory, EngineFailure for a
+        clip that the model rejects, CorruptProcess."""
         try:
             yield
         except (ModelError, RuntimeError, MemoryError) as error:
@@ -207,26 +207,26 @@ def make_corrupt_error(error: Exception) -> CorruptProcess:
 
 
 def line_of(error: Exception) -> str:
-    """What an error says, in a line."""
+    """Returns the first line of an error's message, shortened."""
     lines = str(error).strip().splitlines()
     return lines[0][:200] if lines else type(error).__name__
 
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Keep what was encoded. Raises StorageError."""
+    """Stores arrays in an npz file. Raises StorageError."""
     with files.replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 
 def load_arrays(path: Path) -> Mapping[str, NDArray[Any]]:
-    """What was encoded before; nothing where nothing is, or what is there is damaged."""
+    """Loads arrays from an npz file; empty if it is missing or damaged."""
     try:
         with zipfile.ZipFile(path) as stored:
             if any(
                 file_name.compress_type != zipfile.ZIP_STORED for file_name in stored.infolist()
             ):
-                return {}  # a flipped bit says so: it was never compressed
-            # checksums are tested before anything is looked at
+                return {}  # damaged: these files are never compressed
+            # reading checks each checksum before NumPy parses anything
             contents = {
                 file_name.removesuffix(".npy"): stored.read(file_name)
                 for file_name in stored.namelist()
@@ -235,6 +235,6 @@ def load_arrays(path: Path) -> Mapping[str, NDArray[Any]]:
             name: np.load(io.BytesIO(content), allow_pickle=False)
             for name, content in contents.items()
         }
-    # RuntimeError: encrypted, or of a version to come
+    # RuntimeError: encrypted, or a newer version of the format
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile):
         return {}

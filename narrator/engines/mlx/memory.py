@@ -1,4 +1,4 @@
-"""How much memory MLX has and may keep, and what running out of it looks like."""
+"""MLX's memory limits, and detection of out-of-memory and unrecoverable errors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import re
 from narrator.engines import machine
 
 WORK = 2_000_000_000
-"""Bytes beside the weights: two windows of the codec (1.7 GB as they were counted), two rows (40 MB
-each), and this program."""
+"""Bytes needed in addition to the weights: two windows of the codec (1.7 GB as counted), two rows
+(40 MB each), and this program."""
 RECOGNISER = 2_000_000_000
-"""Bytes of what hears takes beside the model: 1.6 GB of weights, and its work."""
+"""Bytes of the recogniser that checks takes: 1.6 GB of weights, and its work."""
 
 _OUT_OF_MEMORY = re.compile(
     r"out[ _]?of[ _]?memory|insufficient memory|not enough memory"
@@ -25,8 +25,8 @@ _CORRUPTION = re.compile(
     r"cache thrashing|cudaGraph|SubmissionsIgnored|for causing prior|could not be made ready",
     re.IGNORECASE,
 )
-"""After these MLX's encoder is left half written, the system takes no more of this process, or it
-holds weights that were never computed."""
+"""Errors after which MLX's encoder is left incomplete, the system accepts no more work of this
+process, or weights were never computed."""
 _CUDA = re.compile(r"\bcuda[A-Z]\w*|\bCUDA error|\bcu[A-Z]\w*\(|illegal memory access")
 
 
@@ -35,9 +35,9 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def is_beyond_repair(error: Exception) -> bool:
-    """Whether nothing that MLX computes in this process can be trusted any more.
+    """Whether results of MLX in this process can no longer be trusted.
 
-    What CUDA fails on stays with the process, but for memory that it did not get.
+    CUDA errors persist in a process, except for running out of memory.
     """
     message = str(error)
     if _CORRUPTION.search(message):
@@ -46,12 +46,12 @@ def is_beyond_repair(error: Exception) -> bool:
 
 
 def prepare() -> None:
-    """Have MLX's environment set, for who loads MLX without the model. Raises ImportError."""
+    """Sets MLX's environment variables before it is loaded without a model. Raises ImportError."""
     import speechbase.environment  # noqa: F401
 
 
 def free_memory() -> None:
-    """What nobody here refers to any more goes back to the system, MLX's own store of it too."""
+    """Frees unreferenced memory, including MLX's cache."""
     import mlx.core as mx
 
     gc.collect()
@@ -59,7 +59,7 @@ def free_memory() -> None:
 
 
 class MemoryLimits:
-    """MLX's limits while a session runs: what it may keep for reuse, what stays resident."""
+    """MLX's limits of cached and of wired memory while a session runs."""
 
     def __init__(self) -> None:
         import mlx.core as mx
@@ -69,7 +69,7 @@ class MemoryLimits:
         self._cache: int | None = mx.set_cache_limit(CACHE_LIMIT)
         self._wired: int | None = None
         if mx.metal.is_available():
-            # Where it is refused, the model may be paged out when others need memory, no more.
+            # Without it the model may be paged out when other programs need memory.
             with contextlib.suppress(RuntimeError, ValueError):
                 self._wired = mx.set_wired_limit(device_memory())
 
@@ -84,8 +84,8 @@ class MemoryLimits:
 
 
 def usable_memory() -> int:
-    """Bytes of the device that a model may take: a fifth is left to others, and as much as a
-    recogniser needs where there is one, which is loaded when a take is first doubted."""
+    """Returns the bytes of the device that a model may use: a fifth is left to other programs, or
+    as much as an installed recogniser needs, which is loaded at the first doubtful take."""
     total = device_memory()
     has_recogniser = any(
         importlib.util.find_spec(name) for name in ("faster_whisper", "mlx_qwen3_asr")
@@ -94,7 +94,7 @@ def usable_memory() -> int:
 
 
 def device_memory() -> int:
-    """Bytes that the device recommends to use, or has."""
+    """Returns the bytes that the device recommends to use, or has."""
     import mlx.core as mx
 
     info = mx.device_info()

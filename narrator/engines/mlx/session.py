@@ -1,8 +1,8 @@
-"""A model at work: requests become rows of one batch, rows become takes.
+"""A session of a model in this process: requests become rows of one batch, rows become takes.
 
-A row that has finished is decoded beside the steps of those that go on, so that the model never
-waits. Everything random or counted belongs to the row, so that which requests share a batch changes
-no more than last bits; on a GPU those can turn a take, and what was stored is the take.
+A finished row is decoded while the other rows continue, so that the model never waits. Everything
+random or counted belongs to its row, so sharing a batch changes samples in their last bits only. On
+a GPU even those can turn into another take; the stored take is what counts.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from speechbase.errors import ModelError
 ADVANCE_SECONDS = 0.5
 """Seconds that `advance` works before it returns."""
 MAX_FAILED = 3
-"""Chunks that may fail alone, none of the others speaking between, before it is the machine."""
+"""Chunks in a row that may fail, each alone, before the machine is given up."""
 _OUT_OF_MEMORY = "out of memory"
 
 
 @dataclass(slots=True, eq=False)
 class _RowJob:
-    """A request on its way."""
+    """A request that has no outcome yet."""
 
     request: Request
     model_request: Any
-    """As `LoadedModel.asked` says it."""
+    """The result of `LoadedModel.model_request`."""
     suspect: bool = False
-    """It was there when a step failed: it is tried once more, alone."""
+    """Whether it was in flight when a step failed: it is tried once more, alone."""
     is_cramped: bool = False
-    """Memory did not hold it in the fewest rows: it is tried once more, alone."""
+    """Whether memory ran out with the fewest rows: it is tried once more, alone."""
 
     @property
     def runs_alone(self) -> bool:
@@ -56,7 +56,7 @@ class _RowJob:
 
 
 class ModelSession:
-    """The model's batch: its rows, those that have finished, and how many there should be."""
+    """The model's batch: its rows, the rows being decoded, and the number of slots."""
 
     def __init__(
         self,
@@ -84,10 +84,10 @@ class ModelSession:
         self._update_figures()
 
     def add(self, request: Request, *, suspect: bool = False) -> None:
-        """Take a request on; what is wrong with it comes back as its outcome.
+        """Accepts a request; a fault in it is returned as its outcome.
 
-        A `suspect` is spoken alone. Raises EngineUnavailable where memory does not hold the
-        encoding of its voice, Corrupt, StorageError.
+        A `suspect` is spoken alone. Raises EngineUnavailable when memory does not hold the encoding
+        of its voice, CorruptProcess, StorageError.
         """
         if self._started_at is None:
             self._started_at = time.monotonic()
@@ -100,10 +100,10 @@ class ModelSession:
             self._outcomes.append(Outcome(request.key, request.attempt, failure=error))
 
     def advance(self) -> list[Outcome]:
-        """Steps of the batch, until a row has finished or half a second has passed.
+        """Runs steps of the batch until a row has finished or half a second has passed.
 
-        Returns with nothing as soon as a slot is free; its row's take follows a step or more later.
-        Raises EngineUnavailable where memory does not hold one row, or nothing works.
+        Returns without an outcome as soon as a slot is free; its row's take follows a step or more
+        later. Raises EngineUnavailable when memory does not hold one row, or nothing works.
         """
         deadline = time.monotonic() + ADVANCE_SECONDS
         while self._jobs or self._decoding:
@@ -115,7 +115,7 @@ class ModelSession:
                 has_free_slot = True
             now = time.monotonic()
             self._busy_seconds += now - started_at
-            # with slots to spare, a take that was judged meanwhile may have freed what fills them
+            # with free slots return at once: a judged take may have unblocked other requests
             has_spare_slot = len(self._jobs) < self._growth.slots
             if has_free_slot or has_spare_slot or self._outcomes or now >= deadline:
                 break
@@ -124,7 +124,7 @@ class ModelSession:
         return outcomes
 
     def close(self) -> None:
-        """Drop what is in flight and give memory back; the model stays for the next session."""
+        """Drops requests in flight and frees memory; the model stays for the next session."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -138,8 +138,8 @@ class ModelSession:
             remember(self._memory, _describe_machine(self._loaded), self._growth)
 
     def lower(self, rows: int, reason: str) -> bool:
-        """Fewer slots, since so many rows were too many; False where that was one row, or there is
-        one slot."""
+        """Lowers the number of slots after so many rows were too many; false if it was one row, or
+        there is only one slot."""
         if rows < 2 or self._growth.slots == 1:
             return False
         self._growth.lower(rows)
@@ -152,7 +152,7 @@ class ModelSession:
     # -- the work
 
     def _step(self, started_at: float) -> bool:
-        """One step, decoding beside it; returns whether a slot became free."""
+        """Runs one step and decodes meanwhile; returns whether a slot became free."""
         for _, decoding in self._decoding[: self._loaded.decodings]:  # windows are large
             decoding.push()
         ready = [pair for pair in self._decoding if not pair[1].left or not self._jobs]
@@ -206,20 +206,21 @@ class ModelSession:
             slot_count if self._growth.settled else f"{slot_count} so far"
         )
 
-    # -- when it fails
+    # -- failures
 
     def _recover(self, error: Exception) -> None:
-        """Put everything in flight back at the start: the same requests, none of them answered.
+        """Restarts all requests in flight after an error of a step.
 
-        Out of memory: fewer slots, and where there is nothing to lower, what ran is tried once
-        more, alone. Else it is not known which row is at fault: each is tried alone, and the ones
-        that fail again have failed. Raises Corrupt where this process is at fault.
+        Out of memory lowers the slots; if there is only one, the rows that ran are tried once more,
+        alone. After any other error, since the row at fault is unknown, each request is tried
+        alone, and those that fail again have failed. Raises CorruptProcess if MLX cannot go on in
+        this process.
         """
         if is_beyond_repair(error):
             raise make_corrupt_error(error) from error
         jobs = self._in_flight()
         if is_out_of_memory(error):
-            # Rows that were about to join count, too: reading them takes memory.
+            # Rows that were about to join count too: reading them takes memory.
             rows = max(self._batch.running, min(len(self._jobs), self._batch.slots))
             running_count = rows + len(self._decoding)
             if not self.lower(running_count, _OUT_OF_MEMORY):
@@ -245,7 +246,8 @@ class ModelSession:
         self._restart(jobs)
 
     def _model_request(self, request: Request) -> Any:
-        """A voice that does not fit beside what runs is encoded alone."""
+        """Converts a request for the model; if memory runs out while its voice is encoded, with
+        fewer slots and the batch restarted."""
         try:
             return self._loaded.model_request(request, self._tell)
         except OutOfMemory:
@@ -254,7 +256,7 @@ class ModelSession:
             return self._loaded.model_request(request, self._tell)
 
     def _in_flight(self) -> list[_RowJob]:
-        """What runs comes before what waits."""
+        """Returns the jobs in flight, those being decoded first."""
         return [job for job, _ in self._decoding] + list(self._jobs.values())
 
     def _restart(self, jobs: Sequence[_RowJob]) -> None:
@@ -271,7 +273,7 @@ class ModelSession:
 
 
 def failed_outcome(name: str, request: Request, reason: str) -> Outcome:
-    """What a request comes to that a model of this name cannot speak."""
+    """Returns the failed outcome of a request that a model of this name cannot speak."""
     text = request.text if len(request.text) <= 60 else request.text[:59] + "…"
     return Outcome(
         request.key, request.attempt, failure=EngineFailure(f"{name}: {reason}: {text!r}")
@@ -289,14 +291,14 @@ def _make_growth(loaded: LoadedModel, memory: Path) -> Growth:
 
     def fits(rows: int, next_rows: int) -> bool:
         measured = (mx.get_peak_memory() - model_bytes) * next_rows / rows if rows else 0
-        # what has not happened yet is in no peak: a take that is decoded, long rows
+        # the peak does not include what has not happened yet: decoding, long rows
         return model_bytes + max(measured, loaded.model.needs(next_rows)) < limit
 
     return recall(memory, _describe_machine(loaded), fits)
 
 
 def _describe_machine(loaded: LoadedModel) -> str:
-    """What a number of slots is the best for."""
+    """Returns the key of the best number of slots: device, weights and precision."""
     import mlx.core as mx
 
     loading, info = loaded.loading, mx.device_info()

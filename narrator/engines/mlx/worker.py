@@ -1,9 +1,9 @@
-"""The process that the model runs in, where it has one of its own: started by `apart.py`.
+"""The separate process of a model, started by `apart.py`.
 
-A message is a name and what belongs to it. Messages are answered in order, each by any number of
-lines to tell, and then by what came of it or by the error that did. What nothing can be computed
-after ends the process with a line, and so does the end of the connection: nobody is left to answer.
-Knows no other process than the one that asks.
+A message is the name of a method and its arguments. Messages are answered in order, each with any
+number of progress messages and then a result or an error. The process ends after an error that MLX
+cannot recover from, with a line of output, and when the connection ends. Knows no process other
+than its parent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Message = tuple[str, tuple[Any, ...]]
 
 
 class MessageHandler:
-    """What can be asked: the model, once it is loaded, and its sessions by their numbers."""
+    """The methods that messages call: the model, once it is loaded, and its sessions by number."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -76,7 +76,7 @@ def session_figures(session: ModelSession) -> SessionFigures:
 
 
 def serve(connection: Connection, receive: Callable[[], Message], handler: object) -> None:
-    """Answer what is received, until this process can do no more: raises Corrupt."""
+    """Answers messages until MLX cannot go on in this process: raises CorruptProcess."""
     while True:
         name, arguments = receive()
         answer: tuple[str, Any]
@@ -90,33 +90,33 @@ def serve(connection: Connection, receive: Callable[[], Message], handler: objec
 
 
 def main(descriptor: int) -> None:
-    """Serve whoever holds the other end of a connection."""
+    """Serves the process at the other end of a connection."""
     os.set_inheritable(descriptor, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the process that started this one
     connection = Connection(descriptor)
     inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
 
     def listen() -> None:
-        # Beside the work, which may take minutes, and of which nothing is wanted any more then.
+        # On its own thread, to exit at once when the parent ends, even during minutes of work.
         try:
             while True:
                 inbox.put(connection.recv())
         except (EOFError, OSError):
             os._exit(0)
-        finally:  # what cannot be read: who asks must not wait for ever
+        finally:  # a message that cannot be read: the parent must not wait for ever
             _exit()
 
     threading.Thread(target=listen, name="asked", daemon=True).start()
     try:
         serve(connection, inbox.get, MessageHandler(lambda what: connection.send(("tell", what))))
     except OSError:
-        os._exit(0)  # nobody is there
+        os._exit(0)  # the parent has ended
     finally:
         _exit()
 
 
 def _exit() -> NoReturn:
-    """End at once, with what went wrong: what MLX does at an ordinary end may never come to one."""
+    """Prints the error and exits at once, since MLX may hang in an ordinary exit."""
     error = sys.exception()
     if isinstance(error, CorruptProcess):
         error = error.__cause__ or error

@@ -67,11 +67,11 @@ class ServerSpec(EngineSpec):
         from narrator.engines.server.dialects import unsupported
 
         assert isinstance(settings, ServerSettings)
-        found = dict(unsupported(settings))
+        advice = dict(unsupported(settings))
         address = address_of(settings.url) if settings.url else None
         if address and not address.is_here and not address.secure:
-            found["key"] = "it goes over http, which others on the way can read: use https"
-        return found
+            advice["key"] = "it goes over http, which others on the way can read: use https"
+        return advice
 
     def cost(self, settings: EngineSettings, characters: int) -> str:
         assert isinstance(settings, ServerSettings)
@@ -93,8 +93,8 @@ def look(settings: EngineSettings) -> str:
         raise EngineUnavailable("; ".join(problems))
     server = ServerEngine(settings, cache=Path()).server()
     try:
-        said: Mapping[str, Any] = server.request_facts()
+        facts: Mapping[str, Any] = server.request_facts()
     except Setback as setback:
         raise EngineUnavailable(server.describe_setback(setback)) from setback
-    told = server.describe_unlisted(said) or describe_facts(said)
-    return f"{server.wire.address} answers as {settings.dialect}: {told}"
+    messages = server.describe_unlisted(facts) or describe_facts(facts)
+    return f"{server.wire.address} answers as {settings.dialect}: {messages}"

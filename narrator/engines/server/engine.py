@@ -58,7 +58,7 @@ class ServerEngine(Engine):
         """Dialect, server, model and version as the manifest has them, and how it is asked."""
         settings = self.settings
         place = "" if settings.url is None else address_of(settings.url).place
-        found: dict[str, Any] = {
+        identity: dict[str, Any] = {
             "name": self.name,
             "sampler": SAMPLER,
             "dialect": settings.dialect,
@@ -68,10 +68,10 @@ class ServerEngine(Engine):
             "rate": self.sample_rate,
         }
         if settings.version is not None:
-            found["version"] = settings.version
+            identity["version"] = settings.version
         if settings.instructions:
-            found["instructions"] = True
-        return found
+            identity["instructions"] = True
+        return identity
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """The server's name of the voice, or its reference, or what it is cast from."""
@@ -83,7 +83,9 @@ class ServerEngine(Engine):
         return recipe if voice.description else {**recipe, "speaker": voice.speaker}
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        return [Problem(None, None, said) for said in settings_errors(self.settings, voices)]
+        return [
+            Problem(None, None, messages) for messages in settings_errors(self.settings, voices)
+        ]
 
     def start(self, tell: Callable[[str], None] = quiet) -> ServerSession:
         """Ask the server what it is. Raises EngineUnavailable, StorageError."""

@@ -314,7 +314,7 @@ class ServerSession:
             is_exhausted = pending.turned >= patience.turned
         else:
             if setback.category == "cut" and not setback.status:
-                self._suspect_restart()
+                self._check_restart()
             pending.broken_count += 1
             is_exhausted = pending.broken_count >= patience.cuts
         if is_exhausted:
@@ -323,7 +323,7 @@ class ServerSession:
         else:
             self._enqueue(pending, patience.pause(pending.turned + pending.broken_count))
 
-    def _suspect_restart(self) -> None:
+    def _check_restart(self) -> None:
         """Has the server checked, since an answer that broke off may mean that it was restarted."""
         self._outage = self._outage or _Outage(time.monotonic())
         self._outage.gone = True
@@ -331,37 +331,37 @@ class ServerSession:
     def _back_off(self, setback: Setback) -> None:
         """Begins or extends an outage. Raises EngineUnavailable when it lasts too long."""
         now, patience = time.monotonic(), self.server.patience
-        away = self._outage = self._outage or _Outage(now)
+        outage = self._outage = self._outage or _Outage(now)
         if setback.category == "gone":
-            away.gone = True
-            if not away.is_announced:
+            outage.gone = True
+            if not outage.is_announced:
                 self.tell(f"the speech server is away ({setback.message}); waiting for it")
-            away.is_announced = True
+            outage.is_announced = True
         pause = (
-            patience.pause(away.check_count + 1)
+            patience.pause(outage.check_count + 1)
             if setback.retry_after is None
             else setback.retry_after
         )
-        away.next_check_at = max(away.next_check_at, now + pause)
-        if max(now, now + (setback.retry_after or 0.0)) - away.since > patience.gone:
+        outage.next_check_at = max(outage.next_check_at, now + pause)
+        if max(now, now + (setback.retry_after or 0.0)) - outage.since > patience.gone:
             raise EngineUnavailable(
                 f"{self.server.describe_setback(setback)}; it did not come back in "
                 f"{patience.gone:.0f} s. All takes are kept: the same command goes on"
             )
 
-    def _is_back(self, away: _Outage, now: float) -> bool:
+    def _is_back(self, outage: _Outage, now: float) -> bool:
         """Whether requests may be sent: the pause is over, and a server that was gone is back and
         the same. Raises EngineUnavailable."""
-        if now < away.next_check_at:
+        if now < outage.next_check_at:
             return False
-        if not away.gone:
+        if not outage.gone:
             return True
-        if away.check is None:
-            away.check = self._pool.submit(self.server.request_facts)
-        if not away.check.done():
+        if outage.check is None:
+            outage.check = self._pool.submit(self.server.request_facts)
+        if not outage.check.done():
             return False
-        looking, away.check = away.check, None
-        away.check_count += 1
+        looking, outage.check = outage.check, None
+        outage.check_count += 1
         try:
             facts = looking.result()
         except Setback as setback:
@@ -370,7 +370,7 @@ class ServerSession:
             self._back_off(Setback("gone", setback.message, retry_after=setback.retry_after))
             return False
         self.server.check_identity(facts, quiet)
-        away.gone = False
+        outage.gone = False
         return True
 
     def _fail(self, pending: _PendingRequest, reason: str) -> None:

@@ -40,15 +40,15 @@ class VoxCPM2Engine(ModelEngine):
         remembered: object = MappingProxyType({}),
         tell: Callable[[str], None] = quiet,
     ) -> None:
-        found = models.find(FAMILY, settings.model, root=root, tell=tell)
-        super().__init__(settings, found, cache=cache, memory=memory, remembered=remembered)
+        model = models.find(FAMILY, settings.model, root=root, tell=tell)
+        super().__init__(settings, model, cache=cache, memory=memory, remembered=remembered)
         self.settings = settings
         self._found_lora = (
             None
             if settings.lora is None
             else models.find_as(TUNED, settings.lora, root=root, tell=tell)
         )
-        config = _config(found.path)
+        config = _config(model.path)
         self._first_generation = (
             bool(config) and str(config.get("architecture", "voxcpm")).lower() == "voxcpm"
         )

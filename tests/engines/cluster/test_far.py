@@ -231,7 +231,7 @@ def test_a_session_that_is_asked_again_and_again_is_not_opened_anew():
     for n in range(5):
         booth.speak(str(n), request())
     assert len(engine.sessions) == 1
-    assert booth.rest()
+    assert booth.close_if_idle()
 
 
 def test_a_booth_says_how_it_runs(threads: ThreadPoolExecutor):
@@ -444,7 +444,7 @@ def test_an_engine_gives_back_memory_for_another_with_its_session_closed(
     assert not first.loaded
     asked(far.ready)
     assert first.loaded
-    assert all(booth.rest() for booth in there.machine._booths.values())
+    assert all(booth.close_if_idle() for booth in there.machine._booths.values())
 
 
 def test_an_engine_that_is_at_work_keeps_its_memory(
@@ -491,16 +491,14 @@ def test_a_request_that_its_engine_cannot_speak_is_refused(
 def test_a_reference_that_is_held_goes_to_the_engine(there: There, threads: ThreadPoolExecutor):
     clip = reference()
     assert far.hold(parcels.encode_reference(clip)) == clip.content
-    say(threads, request(reference=clip), reference_content=clip.content).result(30)
+    say(threads, request(reference=clip), held=clip.content).result(30)
     (spoken,) = there.engines[0].requests
     assert spoken.reference is not None
     assert np.array_equal(spoken.reference.samples, clip.samples)
 
 
 def test_a_reference_that_is_not_here_is_said_to_lack(there: There, threads: ThreadPoolExecutor):
-    facts, _ = opened(
-        say(threads, request(reference=reference()), reference_content="clip").result(30)
-    )
+    facts, _ = opened(say(threads, request(reference=reference()), held="clip").result(30))
     assert facts == {"lacks": "reference"}
 
 

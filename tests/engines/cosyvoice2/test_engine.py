@@ -320,7 +320,7 @@ def test_a_clip_that_is_too_long_is_refused_but_for_a_pause_at_its_end(make: Mak
     model = loaded(make())
     with pytest.raises(EngineFailure, match=r"hears 30 s of a reference.*has 31.0: cut it"):
         model.encode_clip(clip(31.0, "long"))
-    assert len(model._audible(clip(30.3))) == 30 * 48_000
+    assert len(model._audible_samples(clip(30.3))) == 30 * 48_000
 
 
 # -- what a row becomes ----------------------------------------------------------------------------

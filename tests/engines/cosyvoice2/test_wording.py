@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from narrator.engines.cosyvoice2.settings import CosyVoice2Voice
-from narrator.engines.cosyvoice2.wording import leads, speaks, voice_errors, worded
+from narrator.engines.cosyvoice2.wording import (
+    has_matching_language,
+    prepare_text,
+    speaks,
+    voice_errors,
+)
 from narrator.engines.voice import Voice
 
 
@@ -30,7 +35,7 @@ def test_a_description_alone_is_no_voice() -> None:
 
 def test_tags_are_put_as_the_model_knows_them_and_nothing_else_is() -> None:
     said = "Oh <laughter/> <strong>no</strong>, <laughter>you</laughter> <b/> [sigh] 1 < 2<sigh/>"
-    assert worded(said, "en") == (
+    assert prepare_text(said, "en") == (
         "Oh [laughter] <strong>no</strong>, <laughter>you</laughter> <b/> [sigh] 1 < 2[sigh]."
     )
 
@@ -52,4 +57,4 @@ def test_tags_are_put_as_the_model_knows_them_and_nothing_else_is() -> None:
 def test_a_clips_words_lead_to_texts_of_its_language(
     transcript: str, language: str, may: bool
 ) -> None:
-    assert leads(transcript, language) == may
+    assert has_matching_language(transcript, language) == may

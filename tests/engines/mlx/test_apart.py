@@ -466,7 +466,7 @@ def load(what, tell):
     try:
         raise RuntimeError("Cache thrashing is happening")
     except RuntimeError as error:
-        raise loaded.corrupt(error) from error
+        raise loaded.make_corrupt_error(error) from error
 LoadingVoxCPM2.load = load
 main(int"""
     monkeypatch.setattr(apart, "_START", apart._START.replace("main(int", thrashing))
