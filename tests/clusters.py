@@ -22,7 +22,7 @@ import psutil
 from narrator import __version__
 from narrator.engines import Request, State
 from narrator.engines.cluster import parcels
-from narrator.engines.cluster.reaching import Arrival, MachineSeen, SentTask
+from narrator.engines.cluster.reaching import Arrival, MachineInfo, SentTask
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure
@@ -136,11 +136,11 @@ class FakeMachine:
     def texts(self) -> list[str]:
         return [facts["text"] for facts in self.tasks("say")]
 
-    def seen(self, address: str) -> MachineSeen:
+    def seen(self, address: str) -> MachineInfo:
         booth = {"engine": self.engine.name, "slots": self.slots, "silent": self.silent,
                  "at_work": len(self.waiting)}  # fmt: skip
         facts = {"narrator": self.version, "system": "Linux", "booths": [booth]}
-        return MachineSeen(address, self.name, self.engines, self.last_seen, facts)
+        return MachineInfo(address, self.name, self.engines, self.last_seen, facts)
 
     def meet(self, facts: Facts) -> bytes:
         said: Facts = {"narrator": self.version, "form": parcels.FORMAT_VERSION}
@@ -206,7 +206,7 @@ class FakeCluster:
 
     # -- what a session asks
 
-    def machines(self) -> Mapping[str, MachineSeen] | None:
+    def machines(self) -> Mapping[str, MachineInfo] | None:
         if self.away:
             return None
         for one in self.there.values():

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from narrator import keys
-from narrator.engines import Engine, Outcome, Request, Speech, quiet
+from narrator.engines import Engine, Outcome, Request, Speech, ignore_message
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, Problem
 
@@ -100,7 +100,7 @@ class HumEngine(Engine):
         assert all(session.closed for session in self.sessions)
         self.loaded = False
 
-    def start(self, tell: Callable[[str], None] = quiet) -> HumSession:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> HumSession:
         self.loaded = True
         session = HumSession(self, self.slots)
         self.sessions.append(session)

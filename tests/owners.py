@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from narrator.engines import Engine, Outcome, quiet
+from narrator.engines import Engine, Outcome, ignore_message
 from narrator.pipeline import bookengines, bookplan
 from narrator.pipeline.owning import doing, inputs, joining
 from narrator.pipeline.owning.jobs import Job
@@ -69,7 +69,7 @@ class GatedEngine(HumEngine):
     free: int = 0
     """Requests that it finishes before."""
 
-    def start(self, tell: Any = quiet) -> HumSession:
+    def start(self, tell: Any = ignore_message) -> HumSession:
         session = GatedSession(self, self.slots)
         self.sessions.append(session)
         return session

@@ -19,8 +19,8 @@ from narrator.engines.spec import EngineContext
 from narrator.project.project import Project
 from narrator.project.schema import SpeechSettings
 from narrator.serve import app
-from narrator.serve.answering import Hall
-from narrator.serve.door import Terms
+from narrator.serve.answering import AnswerContext
+from narrator.serve.door import AccessTerms
 from narrator.speech.plan import parameters_of
 from narrator.speech.switchboard import Switchboard
 from narrator.web import listening
@@ -71,15 +71,15 @@ def server(
     lines: list[str] = []
     settings = SpeechSettings().engine if project is None else project.engine
     voices = VoiceBook(engine, "en", project)
-    hall = Hall(Switchboard(engine, most), lines.append)
+    hall = AnswerContext(Switchboard(engine, most), lines.append)
     own = parameters_of(engine, {"seed": 0, "cfg": 2.0, "steps": 10, **settings.model_dump()})
     return app.SpeechServer(
         hall, voices, own, longest=longest, longest_speech=longest_speech
     ), lines
 
 
-def terms(place: Endpoint, token: str | None = None, origins: Sequence[str] = ()) -> Terms:
-    return Terms(Hosts(place.address, place.port), token, origins)
+def terms(place: Endpoint, token: str | None = None, origins: Sequence[str] = ()) -> AccessTerms:
+    return AccessTerms(Hosts(place.address, place.port), token, origins)
 
 
 @contextlib.contextmanager
@@ -95,7 +95,7 @@ def opened(
     made, lines = server(engine, most=most, longest=longest, longest_speech=longest_speech)
     with contextlib.closing(listening.listen("127.0.0.1", (0,))) as place:
         made.board.start()
-        with app.served(made, place, terms(place, token, origins)):
+        with app.running_speech_server(made, place, terms(place, token, origins)):
             yield Served.of(made, place, lines)
 
 

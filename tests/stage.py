@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from narrator.cast.auditions import text_for
-from narrator.engines import Engine, Outcome, Request, Speech, quiet
+from narrator.engines import Engine, Outcome, Request, Speech, ignore_message
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure, Problem
 from tests import spoken
@@ -92,7 +92,7 @@ class StageEngine(Engine):
     def encode_reference(self, reference: Reference) -> Mapping[str, np.ndarray]:
         return {"stage": np.zeros((2, 4, 8), np.float32)}
 
-    def start(self, tell: Callable[[str], None] = quiet) -> StageSession:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> StageSession:
         tell("loading the stage")
         session = StageSession(self, self.slots)
         self.sessions.append(session)

@@ -295,7 +295,7 @@ def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | Non
     engine = str(candidate.engine.get("name", "an engine"))
     basis = "its description" if voice.description else "its seed alone"
     return presets.of_clip(
-        presets.cleaned(voice.speaker) if name is None else name,
+        presets.valid_name_for(voice.speaker) if name is None else name,
         candidate.clip,
         language,
         description=voice.description,
@@ -313,7 +313,7 @@ def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | Non
     )
 
 
-def encoded(preset: Preset, engine: Engine) -> Preset:
+def add_latents(preset: Preset, engine: Engine) -> Preset:
     """Returns a preset with the encoding of its reference by the engine. May load the model.
 
     Raises EngineUnavailable, StorageError.

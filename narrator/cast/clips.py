@@ -39,7 +39,7 @@ clip of 22 s every take broke off at the same place, with 10 s none did (OpenBMB
 MAX_FILE_SECONDS = 600.0
 """Largest length in seconds of a recording that is read."""
 
-LEVEL = -23.0
+TARGET_LEVEL = -23.0
 """Active speech level of a prepared clip, LUFS: takes come out about as loud as their reference,
 and at -23 (EBU R 128) the peaks of lively speech, some 18 dB above, still do not clip."""
 MAX_PEAK = -3.0
@@ -305,7 +305,7 @@ def _trim(mono: Samples, start: int, stop: int) -> Samples:
 
 
 def _apply_level(samples: Samples, level: float) -> tuple[Samples, float]:
-    gain = min(LEVEL - level, MAX_PEAK - audio.decibels(float(np.abs(samples).max())))
+    gain = min(TARGET_LEVEL - level, MAX_PEAK - audio.decibels(float(np.abs(samples).max())))
     return samples * np.float32(audio.amplitude(gain)), gain
 
 

@@ -128,7 +128,7 @@ def of_clip(
 ) -> Preset:
     """Returns a preset of a prepared clip. Raises UserError for an invalid name."""
     return Preset(
-        name=checked(name),
+        name=validate_name(name),
         transcript=clip.transcript,
         language=language,
         sound=audio.encode_flac(clip.samples, clips.RATE),
@@ -211,7 +211,7 @@ def _check_transcript(path: Path, manifest_transcript: str | None, preset_transc
 # -- names and folders -----------------------------------------------------------------------------
 
 
-def checked(name: str) -> str:
+def validate_name(name: str) -> str:
     """Returns a valid name in composed letters. Raises UserError for an invalid one."""
     name = unicodedata.normalize("NFC", name)
     if not _NAME.fullmatch(name):
@@ -222,7 +222,7 @@ def checked(name: str) -> str:
     return name
 
 
-def cleaned(name: str) -> str:
+def valid_name_for(name: str) -> str:
     """Returns a valid preset name for a speaker's name, which may hold any character."""
     clean_name = re.sub(r"[^\w-]+", " ", unicodedata.normalize("NFC", name)).strip(" _-")
     return clean_name[:64].strip() if _NAME.fullmatch(clean_name[:64].strip()) else "voice"
@@ -235,7 +235,7 @@ def folder(project: Path | None) -> Path:
 
 def find(name: str, project: Path | None) -> Path:
     """Returns the file of a preset, the project's before the library's. Raises UsageError."""
-    name = checked(name)
+    name = validate_name(name)
     root = project if project is not None else files.library()
     path = preset_path(root, name)
     if path is None:
@@ -339,7 +339,7 @@ def read(path: Path) -> Preset:
             if seal == _seal(name, sound, latents_data)
         }
         return Preset(
-            name=checked(card.name),
+            name=validate_name(card.name),
             transcript=card.transcript,
             language=card.language,
             sound=sound,

@@ -146,7 +146,7 @@ def cast_missing(
                     problems += error.problems
                     continue
                 preset = auditions.preset_of(best, role.voice, role.language)
-                presets.write(auditions.encoded(preset, engine), path)
+                presets.write(auditions.add_latents(preset, engine), path)
                 tell(f"cast {role.voice.speaker}: candidate {best}")
     if problems and not cancel.is_set():
         raise UserError(problems)

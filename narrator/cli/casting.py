@@ -61,7 +61,7 @@ def design(
     if not description.strip():
         raise UsageError('a description is needed, for example "A warm old storyteller"')
     root = root_of(project)
-    new = NewVoice(presets.checked(name), None if library else root, replacing)
+    new = NewVoice(presets.validate_name(name), None if library else root, replacing)
     new.check()
     spoken_language = language_of(root, language)
     engine = _caster(root, draft)
@@ -85,7 +85,7 @@ def design(
     out.print(f"kept candidate {chosen.number}, " + (
         "the best" if choose is None else "as you chose"))  # fmt: skip
     preset = auditions.preset_of(chosen, voice, spoken_language, new.name)
-    new.keep(auditions.encoded(preset, engine))
+    new.keep(auditions.add_latents(preset, engine))
 
 
 def _write_candidates(

@@ -19,7 +19,7 @@ from narrator.errors import EngineUnavailable, UsageError, nearest
 if TYPE_CHECKING:
     from narrator.engines import Engine
     from narrator.engines.cluster.engine import ClusterEngine
-    from narrator.engines.cluster.reaching import MachineSeen
+    from narrator.engines.cluster.reaching import MachineInfo
     from narrator.project.preferences import ClusterWish
 
 Tls = Annotated[
@@ -53,12 +53,12 @@ def scheduler(
     """Bring the machines of a cluster together; runs until ctrl-C."""
     from narrator.engines.cluster import credentials
 
-    credentials.require()
+    credentials.require_dask()
     from narrator.engines.cluster import hosting
 
-    place = credentials.to_listen(listen, port, tls, insecure)
+    place = credentials.listening_place(listen, port, tls, insecure)
     with silence(), awake():
-        hosting.schedule(place, 8787 if dashboard else None, out.print)
+        hosting.run_scheduler(place, 8787 if dashboard else None, out.print)
 
 
 @app.command()
@@ -84,24 +84,24 @@ def worker(
     """Speak for a cluster; runs until ctrl-C."""
     from narrator.engines.cluster import credentials
 
-    credentials.require()
+    credentials.require_dask()
     from narrator.engines.cluster import far, hosting
 
     place = wish_of(address, tls, insecure).place()
     if place is None:
         raise UsageError("which scheduler? narrator worker tls://host:8786")
-    able = hosting.can_speak()
+    able = hosting.installed_engines()
     for engine_name in engine or ():
         if engine_name not in able:
             guess = nearest(engine_name, able)
             hint = f"did you mean '{guess}'?" if guess else f"it has {', '.join(able) or 'none'}"
             raise UsageError(f"this machine has no engine {engine_name}; {hint}")
     if model is not None:
-        far.MACHINE.here["model"] = str(Path(model).absolute()) if Path(model).exists() else model
+        far.MACHINE.local_settings["model"] = str(Path(model).absolute()) if Path(model).exists() else model
     if slots is not None:
-        far.MACHINE.here["slots"] = slots
+        far.MACHINE.local_settings["slots"] = slots
     with silence(), awake():
-        hosting.work(place, name or socket.gethostname(), slots, engine or able, out.print)
+        hosting.run_machine(place, name or socket.gethostname(), slots, engine or able, out.print)
 
 
 def wish_of(address: str | None, tls: Path | None = None, insecure: bool = False) -> ClusterWish:
@@ -116,7 +116,7 @@ class ClusterThere:
     """A cluster that speaks for a book, as it is now."""
 
     engine: ClusterEngine
-    machines: Sequence[MachineSeen]
+    machines: Sequence[MachineInfo]
     """Those that have the engine."""
     trouble: str = ""
     """Why it is not known who is there."""
@@ -140,7 +140,7 @@ def who_is_there(engines: Iterable[Engine]) -> list[ClusterThere]:
         from narrator.engines.cluster import meeting
 
         try:
-            machines = meeting.machines(engine.place).values()
+            machines = meeting.list_machines(engine.place).values()
         except EngineUnavailable as error:
             clusters.append(ClusterThere(engine, (), str(error)))
         else:

@@ -210,12 +210,12 @@ def _cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Iterator[
     from narrator.engines.registry import ENGINES
 
     try:
-        credentials.require()
+        credentials.require_dask()
         from narrator.engines.cluster import meeting
 
         for engine_settings in models:
-            settings = parcels.of_settings(engine_settings, ENGINES[engine_settings.name], ())
-            unable = meeting.unable_there(place, settings)
+            settings = parcels.settings_to_send(engine_settings, ENGINES[engine_settings.name], ())
+            unable = meeting.list_refusals(place, settings)
             able = sorted(name for name, why in unable.items() if not why)
             message = (
                 f"{place.address}: {', '.join(able) or 'no machine'} for {engine_settings.name}"
@@ -328,7 +328,7 @@ def _model(name: str, model: Model, pull: str) -> Diagnosis:
 
 
 def _memory(memory: Memory, device: Device, model: Model, hears: bool, pull: str) -> Diagnosis:
-    from narrator.engines.mlx.memory import RECOGNISER, WORK
+    from narrator.engines.mlx.memory import RECOGNISER_BYTES, WORK_BYTES
 
     free = "" if memory.available is None else f", {sized(memory.available)} available"
     message = f"{sized(memory.total)}{free}"
@@ -336,7 +336,7 @@ def _memory(memory: Memory, device: Device, model: Model, hears: bool, pull: str
         return Diagnosis("memory", "ok", message)
     # on a CPU the network computes in float32
     double = device.kind == "CPU" and model.precision in ("bfloat16", "float16")
-    needed_bytes = model.bytes * (2 if double else 1) + WORK
+    needed_bytes = model.bytes * (2 if double else 1) + WORK_BYTES
     room = min(memory.total, device.memory or memory.total)
     message += f"; the model wants about {sized(needed_bytes)}"
     smaller_model_hint = f"`{pull} --8bit` makes a smaller model"
@@ -344,8 +344,8 @@ def _memory(memory: Memory, device: Device, model: Model, hears: bool, pull: str
         return Diagnosis(
             "memory", "fail", f"{message}, {sized(room)} can be had", smaller_model_hint
         )
-    if hears and needed_bytes + RECOGNISER > room:
-        message += f", what hears takes {sized(RECOGNISER)} more: {sized(room)} can be had"
+    if hears and needed_bytes + RECOGNISER_BYTES > room:
+        message += f", what hears takes {sized(RECOGNISER_BYTES)} more: {sized(room)} can be had"
         return Diagnosis(
             "memory", "warn", message, f"`checks: {{recognition: never}}`; or {smaller_model_hint}"
         )

@@ -20,7 +20,7 @@ from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
     from narrator.importers import Book as ImportedBook
-    from narrator.importers import Choices, Notes, Reading, Treatment, Written
+    from narrator.importers import Choices, Notes, Reading, Treatment, WrittenProject
 
 
 @app.command()
@@ -88,7 +88,7 @@ def new(
     choices = _treated(choices, reading, notes, directions, pictures, tables, code)
     with stage(err, f"importing {source or folder}"):
         book = (importers.import_isolated(source, choices) if source
-                else importers.starter(folder, choices))  # fmt: skip
+                else importers.starter_book(folder, choices))  # fmt: skip
         original = source if book.format == "EPUB" else None
         written_project = importers.write_project(book, folder, original)
     if as_json:
@@ -181,15 +181,15 @@ _NAMED = 120
 """Characters of a title, or of authors, that are shown."""
 
 
-def _print_found(book: ImportedBook, written_project: Written) -> None:
+def _print_found(book: ImportedBook, written_project: WrittenProject) -> None:
     """What was made of a source; of a second import also what became of the files of the first."""
-    from narrator.importers import shapes_of
+    from narrator.importers import chapter_shapes
 
-    manifest = written_project.root / written_project.kept.get("book.yaml", "book.yaml")
+    manifest = written_project.root / written_project.new_versions.get("book.yaml", "book.yaml")
     if not book.source:
         out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {near(manifest)}")
         return
-    shapes = shapes_of(book)
+    shapes = chapter_shapes(book)
     by = short(", ".join(book.authors), _NAMED)
     parts = [counted(len(shapes), "chapter"), f"{book.words_kept:,} words"]
     parts += [f"about {format_clock(sum(shape.seconds for shape in shapes))}"]
@@ -207,20 +207,20 @@ def _print_found(book: ImportedBook, written_project: Written) -> None:
         out.print(line)
 
 
-def _again_lines(written_project: Written) -> Iterator[str]:
+def _again_lines(written_project: WrittenProject) -> Iterator[str]:
     """What became of the files of an import before."""
-    from narrator.importers.project import FRESH_MEND, UNNAMED_MEND
+    from narrator.importers.project import NEW_FILE_ADVICE, UNNAMED_CHAPTER_ADVICE
 
-    if written_project.replaced:
-        replaced = counted(written_project.replaced, "file")
+    if written_project.replaced_count:
+        replaced = counted(written_project.replaced_count, "file")
         yield f"replaced: {replaced} of the import before, unchanged"
-    for name, fresh in written_project.kept.items():
+    for name, fresh in written_project.new_versions.items():
         yield f"kept: {name}, changed since it was imported; the new one is {fresh}"
-    if written_project.kept:
-        yield f"Files with .new in their names are not read: {FRESH_MEND}."
-    if written_project.unnamed:
-        names = ", ".join(written_project.unnamed)
-        yield f"{names}: not in the book.yaml that is kept; {UNNAMED_MEND}."
+    if written_project.new_versions:
+        yield f"Files with .new in their names are not read: {NEW_FILE_ADVICE}."
+    if written_project.unnamed_chapters:
+        names = ", ".join(written_project.unnamed_chapters)
+        yield f"{names}: not in the book.yaml that is kept; {UNNAMED_CHAPTER_ADVICE}."
 
 
 _REFERENCE = re.compile(r"(?<!\\)\[\^[^\]\s]+\](?!:)")
@@ -269,13 +269,13 @@ def _places(count: int) -> str:
 _ODDITIES = 3
 
 
-def _print_odd(book: ImportedBook, written_project: Written) -> None:
+def _print_odd(book: ImportedBook, written_project: WrittenProject) -> None:
     """What to look at, the gravest first, and where all of it stands."""
-    from narrator.importers import doubts_of
-    from narrator.importers.doubts import MEND
+    from narrator.importers import book_oddities
+    from narrator.importers.doubts import HEADING_ADVICE
 
-    doubts = [doubt.removesuffix(f" {MEND}") for doubt in doubts_of(book)]
-    odd = [*doubts[:-1], *(f"{doubt} {MEND}" for doubt in doubts[-1:]), *book.remarks]
+    doubts = [doubt.removesuffix(f" {HEADING_ADVICE}") for doubt in book_oddities(book)]
+    odd = [*doubts[:-1], *(f"{doubt} {HEADING_ADVICE}" for doubt in doubts[-1:]), *book.remarks]
     sentences = [
         sentence if sentence[-1] in ".?" else f"{sentence}."
         for sentence in map(cut, odd[:_ODDITIES])
@@ -286,20 +286,20 @@ def _print_odd(book: ImportedBook, written_project: Written) -> None:
     out.print(f"to know: {' '.join(sentences) or 'nothing odd.'} All of it: {report}")
 
 
-def _print_next(book: ImportedBook, written_project: Written) -> None:
-    from narrator.importers import quotations_in
+def _print_next(book: ImportedBook, written_project: WrittenProject) -> None:
+    from narrator.importers import count_quotations
 
     manifest = shlex.quote(str(near(written_project.manifest)))
     steps = [f"narrator check {manifest}"]
-    quoted = quotations_in(book) if book.source and not book.speakers else 0
+    quoted = count_quotations(book) if book.source and not book.speakers else 0
     if quoted >= MANY_QUOTATIONS:
         steps.append(f"narrator cast {manifest} ({quoted:,} quotations: who speaks)")
     steps.append(f"narrator render {manifest} --draft")
     out.print(f"next: {', then '.join(steps)}")
 
 
-def _as_json(book: ImportedBook, written_project: Written) -> dict[str, object]:
-    from narrator.importers import doubts_of
+def _as_json(book: ImportedBook, written_project: WrittenProject) -> dict[str, object]:
+    from narrator.importers import book_oddities
 
     return {
         "manifest": str(written_project.manifest),
@@ -320,10 +320,10 @@ def _as_json(book: ImportedBook, written_project: Written) -> dict[str, object]:
             }
             for i in book.left_out
         ],
-        "kept": dict(written_project.kept),
-        "replaced": written_project.replaced,
-        "unnamed": list(written_project.unnamed),
+        "kept": dict(written_project.new_versions),
+        "replaced": written_project.replaced_count,
+        "unnamed": list(written_project.unnamed_chapters),
         "remarks": list(book.remarks),
-        "warnings": doubts_of(book) if book.source else [],
+        "warnings": book_oddities(book) if book.source else [],
         "lost": book.characters - book.characters_kept - book.characters_left_out,
     }

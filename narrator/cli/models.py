@@ -47,7 +47,7 @@ def list_(as_json: AsJson = False) -> None:
     from narrator.engines.registry import FAMILIES
     from narrator.speech.hearing import choosing
 
-    local_models = [(family.engine, model) for family, model in models.listed(FAMILIES, _say)]
+    local_models = [(family.engine, model) for family, model in models.list_models(FAMILIES, _say)]
     local_models += [(kind, model) for kind, model in choosing.listed(_say)]
     usual = [models.find(family).spec for family in FAMILIES]
     if as_json:
@@ -78,10 +78,10 @@ def _parse_spec(spec: str) -> tuple[Family, str]:
     for family in FAMILIES:
         if spec == family.engine:
             return family, "auto"
-        if models.repository(spec) == models.repository(family.hub):
+        if models.repository_id(spec) == models.repository_id(family.hub):
             return family, spec
-    path = models.place_of(spec)
-    return (path and models.family_of(path, FAMILIES)) or FAMILIES[0], spec
+    path = models.folder_of(spec)
+    return (path and models.find_family(path, FAMILIES)) or FAMILIES[0], spec
 
 
 def _setting(family: Family, spec: str) -> str:
@@ -170,8 +170,8 @@ def pull(
         return
     with _working("asking the hub"), _other_way(family, spec):
         look = models.look_up(spec, FAMILIES, choosing.LAYOUTS)
-    small = bool(family.small) and spec == family.hub != models.default(family)
-    if look.missing and small and models.origin(models.converted(look.repo)) == look.commit:
+    small = bool(family.small) and spec == family.hub != models.default_spec(family)
+    if look.missing and small and models.origin_commit(models.conversion_path(look.repo)) == look.commit:
         small_model = models.find(family, tell=_say)  # made of it, and the original removed since
         if small_model.path is not None:
             out.print(
@@ -238,7 +238,7 @@ def _print_speaking(model: Model, look: Download, shrink: bool, small: bool) -> 
         out.print(f"to hear a book with it: `narrator render BOOK --engine {family.engine}`")
         return
     with _working("converting the language models to 8 bits, a minute or more"):
-        small_model = models.shrink(family, model)
+        small_model = models.convert_to_8bit(family, model)
     out.print(f"in 8 bits: {sized(small_model.bytes)}\n{small_model.path}")
     if small:
         freed = f"`hf cache rm model/{look.repo}` frees {sized(model.bytes)}"

@@ -64,7 +64,7 @@ def serve(
     room.require()
     from narrator.project import load
     from narrator.serve import app as servers
-    from narrator.serve.door import Terms
+    from narrator.serve.door import AccessTerms
     from narrator.web import listening
     from narrator.web.hosts import Hosts
 
@@ -78,7 +78,7 @@ def serve(
         if token is None and not place.is_local:
             token = shown_token = secrets.token_urlsafe(24)
         server = _server(book, draft, language, longest, minutes, most)
-        terms = Terms(Hosts(place.address, place.port), token, tuple(cors or ()))
+        terms = AccessTerms(Hosts(place.address, place.port), token, tuple(cors or ()))
 
         def ready() -> None:
             out.print(f"{place.url}v1")
@@ -93,7 +93,7 @@ def serve(
 
         server.board.start(err.print)
         with silence():
-            servers.work(server, place, terms, ready)
+            servers.run_until_signal(server, place, terms, ready)
     err.print("the speech server is closed")
 
 
@@ -103,7 +103,7 @@ def _server(
     from narrator.cast.voicebook import VoiceBook
     from narrator.pipeline.bookengines import engine_for as engine_of
     from narrator.pipeline.manuscript import lexicon_of
-    from narrator.serve.answering import Hall
+    from narrator.serve.answering import AnswerContext
     from narrator.serve.app import SpeechServer
     from narrator.speech.plan import parameters_of
     from narrator.speech.switchboard import Switchboard
@@ -133,7 +133,7 @@ def _server(
     )
     err.print(f"{names}, spoken by {engine.name}")
     return SpeechServer(
-        Hall(Switchboard(engine, most), _say),
+        AnswerContext(Switchboard(engine, most), _say),
         voices,
         parameters_of(engine, settings.model_dump()),
         Lexicon() if book is None else lexicon_of(book)[0],

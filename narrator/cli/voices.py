@@ -156,7 +156,7 @@ def add(
     root = root_of(project)
     if clip is None and name.endswith(presets.SUFFIX):
         clip, name = Path(name), presets.read(Path(name)).name
-    voice = NewVoice(presets.checked(name), None if library else root, replacing)
+    voice = NewVoice(presets.validate_name(name), None if library else root, replacing)
     if clip is None:
         raise UsageError(f"which clip? narrator voices add '{voice.name}' CLIP --transcript \"…\"")
     if clip.suffix == presets.SUFFIX:
@@ -174,7 +174,7 @@ def add(
     figures = sound.figures
     out.print(
         f"{figures.seconds:.1f} s of speech, {figures.gain:+.1f} dB to bring it to "
-        f"{clips.LEVEL:.0f} LUFS, {figures.noise:.0f} dB above its background"
+        f"{clips.TARGET_LEVEL:.0f} LUFS, {figures.noise:.0f} dB above its background"
     )
     source = f"clip {clip.name}"
     voice.keep(presets.of_clip(voice.name, sound, spoken_language, style=style, source=source))

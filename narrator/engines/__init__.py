@@ -43,13 +43,13 @@ class Prompt:
     """The state that the engine returned with it."""
 
 
-def unheard() -> NDArray[np.float32]:
+def empty_samples() -> NDArray[np.float32]:
     """Returns the empty sound of a prompt that is continued from its state alone."""
     return np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class RemainingWork:
     """Seconds of speech that a render has still to do, for sessions that choose where a request is
     spoken."""
 
@@ -81,7 +81,7 @@ class Request:
     prompt: Prompt | None = None
     pronunciations: Mapping[str, str] = field(default_factory=dict)
     """Words of the text with their IPA, from the book's lexicon."""
-    ahead: Ahead | None = None
+    ahead: RemainingWork | None = None
     """None for a request that a listener waits for."""
 
 
@@ -115,20 +115,20 @@ class Outcome:
     failure: EngineFailure | None = field(default=None)
 
 
-ABSENT = "absent:"
+ABSENT_PREFIX = "absent:"
 """Prefix of a part of an identity that is unknown because its files are not here."""
 
 
-def is_known(engine: Engine) -> bool:
+def has_known_identity(engine: Engine) -> bool:
     """Whether an engine's identity is complete.
 
     It is not without the weights and without a record of them: then its keys match no take, and no
     take can be said to be unused.
     """
-    return not any(str(part).startswith(ABSENT) for part in engine.identity().values())
+    return not any(str(part).startswith(ABSENT_PREFIX) for part in engine.identity().values())
 
 
-def distinct(engines: Mapping[str, Engine]) -> Sequence[Engine]:
+def unique_engines(engines: Mapping[str, Engine]) -> Sequence[Engine]:
     """Returns the engines of a book's speakers without duplicates; two may have the same name."""
     return list({id(engine): engine for engine in engines.values()}.values())
 
@@ -149,7 +149,7 @@ def make_room(engine: Engine, among: Iterable[Engine]) -> None:
             other_engine.release()
 
 
-def quiet(message: str) -> None:
+def ignore_message(message: str) -> None:
     """Ignores a progress message."""
 
 
@@ -178,7 +178,7 @@ class Session(Protocol):
 
 
 @runtime_checkable
-class Choosing(Protocol):
+class ChoosingSession(Protocol):
     """A session that takes more requests than it has slots, and chooses among them."""
 
     spare: int
@@ -199,7 +199,7 @@ def speak(
     `advance`. When `cancel` is set, requests in flight are left to the session.
     """
     pending = iter(requests)
-    chooser = session if isinstance(session, Choosing) else None
+    chooser = session if isinstance(session, ChoosingSession) else None
     in_flight: dict[tuple[str, int], Request] = {}
     has_more = True
     while (has_more or in_flight) and not (cancel and cancel.is_set()):
@@ -265,7 +265,7 @@ class Engine(ABC):
         return {}
 
     @abstractmethod
-    def start(self, tell: Callable[[str], None] = quiet) -> Session:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> Session:
         """Loads what speaking needs and reports slow steps to `tell`. Raises EngineUnavailable."""
 
     def identity_record(self) -> Mapping[str, Any]:

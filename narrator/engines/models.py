@@ -36,7 +36,7 @@ _LANGUAGE_FILES = (
     "added_tokens.json",
 )
 """Files of a language model besides its configuration and weights; never code."""
-LANGUAGE = (
+LANGUAGE_MODELS = (
     (30e9, "mlx-community/Qwen3-30B-A3B-Instruct-2507-4bit"),  # 17 GB
     (22e9, "mlx-community/Qwen3-14B-4bit"),  # 8 GB
     (0.0, "mlx-community/Qwen3-4B-Instruct-2507-4bit"),  # 2.3 GB
@@ -58,7 +58,7 @@ Progress = Callable[[int, int], None]
 """Receives the bytes done and the total bytes."""
 
 
-def quiet(message: str) -> None:
+def ignore_message(message: str) -> None:
     """Ignores a progress message."""
 
 
@@ -83,7 +83,7 @@ class Model:
     """Why it is not here and what to do, for people; or ""."""
 
 
-class NoModel(Exception):
+class IncompleteModel(Exception):
     """A folder is not a complete model; the message says why."""
 
 
@@ -95,7 +95,7 @@ class Layout:
     """Glob patterns of the files that are fetched from a hub repository, and counted."""
     read: Callable[[Path], list[Path]]
     """Returns the files in a folder that decide the sound. Raises NoModel, OSError."""
-    is_one: Callable[[Path], bool]
+    matches: Callable[[Path], bool]
     """Whether a folder contains such a model, complete or not."""
 
 
@@ -130,7 +130,7 @@ class Family(Layout):
 
 
 def find(
-    family: Family, spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet
+    family: Family, spec: str = "auto", *, root: Path | None = None, tell: Tell = ignore_message
 ) -> Model:
     """Finds a model: "auto", a directory, or a hub id with or without @revision.
 
@@ -139,8 +139,8 @@ def find(
     folder that it has not seen before is read completely to hash it (seconds for gigabytes).
     """
     if spec != "auto":
-        return find_as(family, spec, root=root, tell=tell)
-    spec = default(family)
+        return find_with_layout(family, spec, root=root, tell=tell)
+    spec = default_spec(family)
     if spec == family.hub:
         return _find_in_hub_cache(spec, family, tell)
     model = _find_in_folder(spec, Path(spec), family, tell)
@@ -150,18 +150,18 @@ def find(
     return model
 
 
-def find_language(spec: str = "auto", *, root: Path | None = None, tell: Tell = quiet) -> Model:
+def find_language(spec: str = "auto", *, root: Path | None = None, tell: Tell = ignore_message) -> Model:
     """As `find`, for a language model, which does not speak."""
     if spec == "auto":
         total = machine.memory().total
-        spec = next(repo for min_bytes, repo in LANGUAGE if total >= min_bytes)
-    return find_as(LANGUAGE_LAYOUT, spec, root=root, tell=tell)
+        spec = next(repo for min_bytes, repo in LANGUAGE_MODELS if total >= min_bytes)
+    return find_with_layout(LANGUAGE_LAYOUT, spec, root=root, tell=tell)
 
 
-def default(family: Family, total: int | None = None) -> str:
+def default_spec(family: Family, total: int | None = None) -> str:
     """Returns what "auto" means with so many bytes of memory: a hub id, or the path of a folder."""
     total = machine.memory().total if total is None else total
-    conversion = converted(family.hub)
+    conversion = conversion_path(family.hub)
     repo, revision = hub_id(family.hub) or (family.hub, None)
     is_assembled = (
         family.assemble is not None and conversion.is_dir() and not _snapshot_folder(repo, revision)
@@ -169,7 +169,7 @@ def default(family: Family, total: int | None = None) -> str:
     return str(conversion) if total < family.small or is_assembled else family.hub
 
 
-def converted(spec: str) -> Path:
+def conversion_path(spec: str) -> Path:
     """Returns the folder of the 8-bit conversion of a hub repository."""
     repo, _ = hub_id(spec) or (spec, None)
     return files.library() / "models" / f"{repo.replace('/', '--')}-8bit"
@@ -182,29 +182,29 @@ def hub_id(spec: str) -> tuple[str, str | None] | None:
     return (match[1], match[2]) if match and is_valid else None
 
 
-def repository(spec: str) -> str:
+def repository_id(spec: str) -> str:
     """Returns the hub repository of a spec without its revision; "" if it is no hub id."""
     return (hub_id(spec) or ("", None))[0]
 
 
-def listed(families: Sequence[Family], tell: Tell = quiet) -> list[tuple[Family, Model]]:
+def list_models(families: Sequence[Family], tell: Tell = ignore_message) -> list[tuple[Family, Model]]:
     """Lists each family's default and all checkpoints in the library and in the hub's cache."""
     models = [(family, find(family, tell=tell)) for family in families]
     folder = files.library() / "models"
     conversions = sorted(p for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
     for path in (path for path in conversions if path.name[0] != "."):
-        family = family_of(path, families) or families[0]
+        family = find_family(path, families) or families[0]
         models.append((family, _find_in_folder(str(path), path, family, tell)))
     for path in _snapshots():
-        if (snapshot_family := family_of(path, families)) is not None:
+        if (snapshot_family := find_family(path, families)) is not None:
             models.append((snapshot_family, _find_snapshot(path, snapshot_family, tell)))
     unique = {(model.path or model.spec): (family, model) for family, model in models}
     return list(unique.values())
 
 
-def cached(layout: Layout, tell: Tell = quiet) -> list[Model]:
+def list_cached_models(layout: Layout, tell: Tell = ignore_message) -> list[Model]:
     """Lists the models of a layout in the hub's cache."""
-    return [_find_snapshot(path, layout, tell) for path in _snapshots() if layout.is_one(path)]
+    return [_find_snapshot(path, layout, tell) for path in _snapshots() if layout.matches(path)]
 
 
 def _snapshots() -> list[Path]:
@@ -212,9 +212,9 @@ def _snapshots() -> list[Path]:
     return sorted(_hub_cache().glob("models--*--*/snapshots/*"))
 
 
-def family_of(path: Path, families: Sequence[Family]) -> Family | None:
+def find_family(path: Path, families: Sequence[Family]) -> Family | None:
     """Returns the family of the checkpoint in a folder, if any."""
-    return next((family for family in families if family.is_one(path)), None)
+    return next((family for family in families if family.matches(path)), None)
 
 
 def _find_snapshot(snapshot: Path, layout: Layout, tell: Tell) -> Model:
@@ -224,7 +224,7 @@ def _find_snapshot(snapshot: Path, layout: Layout, tell: Tell) -> Model:
     return _find_in_hub_cache(repo if is_main else f"{repo}@{snapshot.name}", layout, tell)
 
 
-def find_as(layout: Layout, spec: str, *, root: Path | None = None, tell: Tell = quiet) -> Model:
+def find_with_layout(layout: Layout, spec: str, *, root: Path | None = None, tell: Tell = ignore_message) -> Model:
     """As `find`, for a layout instead of a family; without "auto"."""
     for path in _candidate_paths(spec, root):
         if _exists(path) and path.is_dir():
@@ -235,7 +235,7 @@ def find_as(layout: Layout, spec: str, *, root: Path | None = None, tell: Tell =
     return _find_in_hub_cache(spec, layout, tell)
 
 
-def place_of(spec: str) -> Path | None:
+def folder_of(spec: str) -> Path | None:
     """Returns the folder that a spec names, complete or not: a directory, or in the hub's cache."""
     folder = next(
         (path for path in _candidate_paths(spec, None) if _exists(path) and path.is_dir()), None
@@ -264,7 +264,7 @@ def _find_in_folder(spec: str, path: Path, layout: Layout, tell: Tell) -> Model:
     path = path.resolve()
     try:
         return _describe_model(spec, path, "folder", layout.read(path), tell)
-    except (NoModel, OSError) as error:
+    except (IncompleteModel, OSError) as error:
         size = _model_size(path, layout)
         return Model(spec, None, "", "folder", None, size, "", f"{path}: {error}")
 
@@ -285,7 +285,7 @@ def _find_in_hub_cache(spec: str, layout: Layout, tell: Tell) -> Model:
         return Model(spec, None, "", "hub", None, 0, "", note)
     try:
         return _describe_model(spec, snapshot, "hub", layout.read(snapshot), tell)
-    except (NoModel, OSError) as error:
+    except (IncompleteModel, OSError) as error:
         note = f"{title}: {error}; {pull_command} fetches the rest"
         if any((_repository_folder(repo) / "blobs").glob("*.incomplete")):
             note = (
@@ -303,7 +303,7 @@ def _describe_model(
     return Model(
         spec,
         path,
-        weights_name(model_files, tell),
+        hash_weights(model_files, tell),
         kind,
         revision,
         size,
@@ -356,7 +356,7 @@ def _model_size(path: Path, layout: Layout) -> int:
     return sum(file.stat().st_size for file in model_files)
 
 
-def damage(family: Family, path: Path, tell: Tell = quiet) -> Iterator[str]:
+def find_damaged_files(family: Family, path: Path, tell: Tell = ignore_message) -> Iterator[str]:
     """Yields a message for each file that differs from the published one of `Family.hub`. Each file
     is read completely, once."""
     hashes = _HashTable.load(files.library() / "hashes.json")
@@ -380,7 +380,7 @@ def weight_files(path: Path) -> list[Path]:
     for file in (path / "model.safetensors", index, path / "pytorch_model.bin"):
         if file.is_file():
             return _read_shards(index) if file == index else [file]
-    raise NoModel("the weights are missing (model.safetensors)")
+    raise IncompleteModel("the weights are missing (model.safetensors)")
 
 
 def _read_shards(index: Path) -> list[Path]:
@@ -391,35 +391,35 @@ def _read_shards(index: Path) -> list[Path]:
     if not names or not all(
         isinstance(name, str) and _SHARD_NAME.fullmatch(name) for name in shard_names
     ):
-        raise NoModel(f"{index.name} is not a list of shards")
+        raise IncompleteModel(f"{index.name} is not a list of shards")
     missing = [name for name in names if not (path / name).is_file()]
     if missing:
         listing = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
-        raise NoModel(f"{len(missing)} of {len(names)} shards are missing: {listing}")
+        raise IncompleteModel(f"{len(missing)} of {len(names)} shards are missing: {listing}")
     return [path / name for name in names]
 
 
 def _language_files(path: Path) -> list[Path]:
-    settings = config(path)
+    settings = load_config(path)
     if not settings:
-        raise NoModel("no config.json that can be read; is this a language model?")
+        raise IncompleteModel("no config.json that can be read; is this a language model?")
     if not is_language(path):
-        raise NoModel("is no language model: its config.json names no model_type")
+        raise IncompleteModel("is no language model: its config.json names no model_type")
     weight_files(path)
     weights = sorted(path.glob("model*.safetensors"))  # mlx-lm reads all that are called so
     if not weights:
-        raise NoModel("its weights are no safetensors, which mlx-lm needs")
+        raise IncompleteModel("its weights are no safetensors, which mlx-lm needs")
     for file in weights:
-        tensors(file)
+        read_tensor_header(file)
     if not any((path / name).is_file() for name in ("tokenizer.json", "tokenizer.model")):
-        raise NoModel("tokenizer.json is missing")
+        raise IncompleteModel("tokenizer.json is missing")
     optional_files = [path / name for name in _LANGUAGE_FILES]
     return [path / "config.json", *(file for file in optional_files if file.is_file()), *weights]
 
 
 def is_language(path: Path) -> bool:
     """Whether a checkpoint's config.json is of a language model: has a type, and does not speak."""
-    settings = config(path)
+    settings = load_config(path)
     architectures = (settings.get("model_type"), settings.get("architecture", ""))
     return isinstance(architectures[0], str) and not any(
         str(architecture).startswith(_SPEECH_ARCHITECTURES) for architecture in architectures
@@ -437,7 +437,7 @@ LANGUAGE_LAYOUT = Layout(
 )
 
 
-def tensors(file: Path) -> Mapping[str, Any]:
+def read_tensor_header(file: Path) -> Mapping[str, Any]:
     """Reads the header of a safetensors file and checks the file's size; empty for other files."""
     if file.suffix != ".safetensors":
         return {}
@@ -455,13 +455,13 @@ def tensors(file: Path) -> Mapping[str, Any]:
         end = 8 + length + max(ends, default=0)
     except (OSError, struct.error, ValueError, RecursionError, LookupError, TypeError,
             AttributeError):  # fmt: skip
-        raise NoModel(f"{file.name} is damaged") from None
+        raise IncompleteModel(f"{file.name} is damaged") from None
     if end != size:
-        raise NoModel(f"{file.name} is not whole: {size} of {end} bytes")
+        raise IncompleteModel(f"{file.name} is not whole: {size} of {end} bytes")
     return dict(header)
 
 
-def config(path: Path) -> Mapping[str, Any]:
+def load_config(path: Path) -> Mapping[str, Any]:
     """Reads a checkpoint's config.json; empty if it is missing or malformed."""
     return _read_object(path / "config.json", _CONFIG_LIMIT)
 
@@ -478,7 +478,7 @@ def _read_object(path: Path, max_bytes: int) -> Mapping[str, Any]:
 
 
 def _describe_precision(path: Path) -> str:
-    settings = config(path)
+    settings = load_config(path)
     dtype = settings.get("dtype") or settings.get("torch_dtype")
     scheme = settings.get("quantization") or settings.get("quantization_config")
     bits = scheme.get("bits") if isinstance(scheme, dict) else None
@@ -490,7 +490,7 @@ def _describe_precision(path: Path) -> str:
 # -- hashes ----------------------------------------------------------------------------------------
 
 
-def weights_name(model_files: list[Path], tell: Tell = quiet) -> str:
+def hash_weights(model_files: list[Path], tell: Tell = ignore_message) -> str:
     """Hashes the complete contents of files; known hashes are reused by size and time.
 
     Unlike the `fingerprint` of `voxcpm2`, which reads the first kilobyte of each tensor, it
@@ -614,14 +614,14 @@ def pull(
         path = Path(snapshot_download(repo, revision=download.commit, allow_patterns=patterns))
     tuned_layouts = [one.tuned for one in families if one.tuned]
     layouts = (*families, *other_layouts, LANGUAGE_LAYOUT, *tuned_layouts)
-    layout = next((one for one in layouts if one.is_one(path)), families[0])
+    layout = next((one for one in layouts if one.matches(path)), families[0])
     try:
         layout.read(path)
-    except NoModel as error:
+    except IncompleteModel as error:
         raise EngineUnavailable(f"{spec}: {error}, even after the download") from None
     if revision != download.commit:
         files.write(_reference_file(repo, revision), download.commit.encode())
-    return find_as(layout, spec)
+    return find_with_layout(layout, spec)
 
 
 def _parse_repository(spec: str, families: Sequence[Family]) -> tuple[str, str | None]:
@@ -770,14 +770,14 @@ def convert(
     raise EngineUnavailable(f"{source}: cannot be converted: {reason}")
 
 
-def assemble(family: Family, source: Path, tell: Tell = quiet) -> Model:
+def assemble(family: Family, source: Path, tell: Tell = ignore_message) -> Model:
     """Builds the model of a family in the library from packages in a folder; `auto` means it while
     the hub's model is not here. Raises UsageError, EngineUnavailable, StorageError."""
     if family.assemble is None:
         raise UsageError(f"{family.engine}: no package registry has its model; `{family.pull}`")
     if not source.is_dir():
         raise UsageError(f"{source}: no such folder")
-    target = converted(family.hub)
+    target = conversion_path(family.hub)
     with files.storage(target), _temporary_folder(target.parent) as scratch:
         family.assemble(source, scratch / target.name, tell)
         if target.exists():
@@ -786,7 +786,7 @@ def assemble(family: Family, source: Path, tell: Tell = quiet) -> Model:
     return find(family, str(target))
 
 
-def shrink(family: Family, model: Model) -> Model:
+def convert_to_8bit(family: Family, model: Model) -> Model:
     """Returns the 8-bit conversion of a hub model in the library, and makes it if it is missing or
     of another commit.
 
@@ -795,10 +795,10 @@ def shrink(family: Family, model: Model) -> Model:
     repo, revision = hub_id(model.spec) or ("", None)
     if model.path is None or model.revision is None or not repo:
         raise UsageError(f"{model.spec}: only a model from the hub that is here; {model.note}")
-    target = converted(repo)
+    target = conversion_path(repo)
     if revision is not None:  # what `auto` means follows the plain id alone
         target = target.with_name(f"{target.name}-{model.revision[:12]}")
-    if not (origin(target) == model.revision and find(family, str(target)).path):
+    if not (origin_commit(target) == model.revision and find(family, str(target)).path):
         with (
             files.storage(target),
             _temporary_folder(target.parent) as scratch,
@@ -819,7 +819,7 @@ def _temporary_folder(parent: Path) -> Iterator[Path]:
         yield Path(name)
 
 
-def origin(path: Path) -> str | None:
+def origin_commit(path: Path) -> str | None:
     """Returns the commit that a conversion was made from, if known."""
     try:
         commit = json.loads((path / ORIGIN_FILE).read_bytes())["commit"]

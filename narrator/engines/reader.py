@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from narrator.engines import models, quiet
+from narrator.engines import models, ignore_message
 from narrator.engines.mlx.loaded import line_of
 from narrator.engines.mlx.memory import MemoryLimits, device_memory, is_out_of_memory, prepare
 from narrator.errors import EngineUnavailable
@@ -59,7 +59,7 @@ class LanguageModel:
         self, model: models.Model, network: Any, tokenizer: Any, rows: int = DEFAULT_ROWS
     ) -> None:
         path = model.path or Path()
-        facts = models.config(path)
+        facts = models.load_config(path)
         facts = {**facts, **(facts.get("text_config") or {})}
         model_name = model.spec.split("@")[0].rstrip("/").rpartition("/")[2]
         self.name = "-".join(model_name.split()) or "model"
@@ -257,7 +257,7 @@ class LanguageModel:
 
 
 def load(
-    found: models.Model, tell: Callable[[str], None] = quiet, *, rows: int = DEFAULT_ROWS
+    found: models.Model, tell: Callable[[str], None] = ignore_message, *, rows: int = DEFAULT_ROWS
 ) -> LanguageModel:
     """Loads a language model that `models.find_language` found.
 

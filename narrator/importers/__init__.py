@@ -29,9 +29,9 @@ from narrator.importers.book import (
     Skipped,
     Treatment,
 )
-from narrator.importers.doubts import doubts_of, shapes_of
+from narrator.importers.doubts import book_oddities, chapter_shapes
 from narrator.importers.isolated import import_isolated
-from narrator.importers.project import Written, starter, write_project
+from narrator.importers.project import WrittenProject, starter_book, write_project
 from narrator.importers.proof import proofread
 from narrator.project.languages import mended
 from narrator.text.patterns import SlowPattern, time_limit
@@ -50,13 +50,13 @@ __all__ = [
     "Reading",
     "Skipped",
     "Treatment",
-    "Written",
-    "doubts_of",
+    "WrittenProject",
+    "book_oddities",
     "import_book",
     "import_isolated",
-    "quotations_in",
-    "shapes_of",
-    "starter",
+    "count_quotations",
+    "chapter_shapes",
+    "starter_book",
     "write_project",
 ]
 
@@ -122,7 +122,7 @@ def _has_heading(heading: re.Pattern[str], book: Book) -> bool:
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-def quotations_in(book: Book) -> int:
+def count_quotations(book: Book) -> int:
     """Returns the number of quotations in the book's paragraphs."""
     texts = [chapter.markdown.split("\n\n") for chapter in book.chapters]
     return sum(len(quotations(paragraphs, book.language)) for paragraphs in texts)

@@ -21,7 +21,7 @@ def file_name(path: Path) -> str:
     return seen(path.name) or "book"
 
 
-def stem(path: Path) -> str:
+def title_from_file_name(path: Path) -> str:
     """Returns a file's name without its suffix, for a title."""
     return seen(path.stem) or "Book"
 
@@ -37,7 +37,7 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(seen(text)))
 
 
-def names(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """Returns the set of words in a space-separated text."""
     return frozenset(text.split())
 

@@ -169,7 +169,7 @@ class Numbering:
 
 
 @lru_cache(maxsize=4096)
-def counted(row: str) -> Numbering | None:
+def parse_numbering(row: str) -> Numbering | None:
     """Returns the numbering of a line that begins with a counted word; None for any other line."""
     row = row.strip()
     if east_match := _EAST_NUMBERING.match(row):
@@ -267,7 +267,7 @@ def _make_numbering(
     if title and not (title[0].isspace() or (mark_match and mark_match[0][-1] in "—–-")):
         return None
     mark_text, title = mark_match[0].rstrip() if mark_match else "", title.strip()
-    if is_part and (inner_numbering := counted(title) if title else None):
+    if is_part and (inner_numbering := parse_numbering(title) if title else None):
         is_part = inner_numbering.is_part  # "ACT I. SCENE I." is a scene's
     return Numbering(row[:end], word, is_part, number, mark_text, title)
 

@@ -16,8 +16,8 @@ from statistics import median
 
 from narrator.importers import evidence, persons
 from narrator.importers.blocks import Block
-from narrator.importers.book import count_words, names
-from narrator.importers.counting import counted
+from narrator.importers.book import count_words, word_set
+from narrator.importers.counting import parse_numbering
 from narrator.importers.directions import (
     StyledText,
     cover_text,
@@ -25,8 +25,8 @@ from narrator.importers.directions import (
     is_extension,
     is_scene_heading,
     is_verse,
-    style_of,
-    transition,
+    manner_of_speaking,
+    match_transition,
 )
 from narrator.importers.labels import (
     COLONS,
@@ -70,7 +70,7 @@ _TITLE_PARAGRAPHS = 3
 _LIST_MARK = re.compile(r"\s*(?:[-+*]|\d+[.)])\s+|\s*#+\s*")
 _MAX_CAST_ROWS = 80
 """Largest number of rows in a list of persons."""
-_ACTS = names(
+_ACTS = word_set(
     "act akt aufzug acte acto ato atto bedrijf akten naytos действие явление scene szene auftritt "
     "scena escena cena сцена πραξη σκηνη perde babak 幕 막"
 )
@@ -534,7 +534,7 @@ def _speeches(
         if begins_speech:
             label = _first_repeated(passage, label_counts)[0]
             begin, end = label.aside_range
-            has_style = begin < end and style_of(passage.styled.text[begin:end]) is not None
+            has_style = begin < end and manner_of_speaking(passage.styled.text[begin:end]) is not None
             speech_texts = [passage.styled.text[label.speech_start :]]
         elif not passage.is_direction:
             speech_texts.append(passage.styled.text)
@@ -679,7 +679,7 @@ def _is_play(pieces: Sequence[Sequence[Passage]], dialogue_flags: Sequence[bool]
     ):
         return True
     rows = [passage.styled.text for passage in chain.from_iterable(pieces)]
-    transitions = sum(transition(row) is not None for row in rows)
+    transitions = sum(match_transition(row) is not None for row in rows)
     extensions = sum(
         is_extension(passage.styled.text[slice(*label.aside_range)]) for passage, label in speeches
     )
@@ -698,12 +698,12 @@ def _is_play(pieces: Sequence[Sequence[Passage]], dialogue_flags: Sequence[bool]
 
 def is_screenplay_row(text: str) -> bool:
     """Returns whether a row is a screenplay's transition, or heads a scene of it."""
-    return is_scene_heading(text) or transition(text) is not None
+    return is_scene_heading(text) or match_transition(text) is not None
 
 
 def _is_in_acts(blocks: Iterable[Block]) -> bool:
     """Returns whether a heading counts acts or scenes."""
-    numberings = (counted(block.text) for block in blocks if block.kind == "heading")
+    numberings = (parse_numbering(block.text) for block in blocks if block.kind == "heading")
     return any(numbering and numbering.word in _ACTS for numbering in numberings)
 
 

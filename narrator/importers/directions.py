@@ -45,9 +45,9 @@ class SpeechPiece:
     is_direction: bool
 
 
-PARENTHETICAL = "parenthetical"
+PARENTHETICAL_REASON = "parenthetical"
 """Reason for leaving out bracketed words within a speech: they instruct an actor."""
-EXTENSION = "extension of a name"
+EXTENSION_REASON = "extension of a name"
 """Reason for leaving out bracketed words after a speaker's name: nobody says them."""
 _EXTENSION = re.compile(
     r"\W*(?:v\W?o|o\W?s|o\W?c|off|cont\W?d?|contd|cont\W?inued|continuing|more|pre-?lap|subtitled?|"
@@ -217,7 +217,7 @@ def is_direction(styled: StyledText) -> bool:
     return bool(_STAGE_VERB.match(text)) and text[-1] in ".]_)" and count_words(text) <= 60
 
 
-def transition(text: str) -> re.Match[str] | None:
+def match_transition(text: str) -> re.Match[str] | None:
     """Returns the match of a screenplay's transition, such as `**FADE IN:**`, in `text` without
     emphasis."""
     plain_text = re.sub(r"[*_]+", "", text).strip()
@@ -270,7 +270,7 @@ def is_personal(text: str) -> bool:
     return bool(_FIRST_OR_SECOND_PERSON.search(text))
 
 
-def style_of(bracketed_text: str, before_colon: bool = False) -> str | None:
+def manner_of_speaking(bracketed_text: str, before_colon: bool = False) -> str | None:
     """Returns the manner of speaking from the few words after a name: `(softly)`, `[Languidly.]`.
 
     Returns None for an action, and for more than a few words.

@@ -13,7 +13,7 @@ from itertools import takewhile
 from statistics import median
 
 from narrator.importers.book import Book, ImportedChapter
-from narrator.importers.counting import ROMAN, bare_value, counted
+from narrator.importers.counting import ROMAN, bare_value, parse_numbering
 from narrator.text.pace import expected_seconds
 
 _MAX_SECONDS = 3 * 3600
@@ -23,12 +23,12 @@ _MIN_SECONDS, _MIN_MEDIAN_RATIO = 20, 60
 _MAX_NUMBER = 200
 """Larger numbers are years."""
 _MAX_SHOWN = 3
-MEND = "`narrator new --chapter-heading` says what begins a chapter; or edit text and book.yaml"
+HEADING_ADVICE = "`narrator new --chapter-heading` says what begins a chapter; or edit text and book.yaml"
 _BARE_NUMBER = re.compile(rf"(\d{{1,3}}|{ROMAN.upper()})(?=[.:)—–]|\s*$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ChapterShape:
     """A chapter as a listener meets it."""
 
     title: str
@@ -37,23 +37,23 @@ class Shape:
     """Number of headings above its text; more than one means that a part or a story begins here."""
 
 
-def shapes_of(book: Book) -> list[Shape]:
+def chapter_shapes(book: Book) -> list[ChapterShape]:
     """Returns title, length and headings of each chapter of an imported book."""
     return [_shape_of(chapter, book.language) for chapter in book.chapters]
 
 
-def doubts_of(book: Book) -> list[str]:
+def book_oddities(book: Book) -> list[str]:
     """Returns the oddities of an imported book's chapters, a line each."""
-    return doubts(shapes_of(book))
+    return chapter_oddities(chapter_shapes(book))
 
 
-def _shape_of(chapter: ImportedChapter, language: str) -> Shape:
+def _shape_of(chapter: ImportedChapter, language: str) -> ChapterShape:
     rows = [row for row in chapter.markdown.split("\n") if row.strip()]
     headings = sum(1 for _ in takewhile(lambda row: row.startswith("#"), rows))
-    return Shape(chapter.title, expected_seconds(chapter.markdown, language), headings)
+    return ChapterShape(chapter.title, expected_seconds(chapter.markdown, language), headings)
 
 
-def doubts(chapters: Sequence[Shape]) -> list[str]:
+def chapter_oddities(chapters: Sequence[ChapterShape]) -> list[str]:
     """Returns a line for each kind of oddity, with advice."""
     long_chapters = [
         f"“{c.title}” ({c.seconds / 3600:.1f} h)" for c in chapters if c.seconds > _MAX_SECONDS
@@ -76,7 +76,7 @@ def doubts(chapters: Sequence[Shape]) -> list[str]:
         )
     if gaps := list(_find_number_gaps(chapters)):
         messages.append(f"chapter numbers do not run on: {_join_some(gaps)}")
-    return [f"{message}{'' if message.endswith('?') else '.'} {MEND}" for message in messages]
+    return [f"{message}{'' if message.endswith('?') else '.'} {HEADING_ADVICE}" for message in messages]
 
 
 def _join_some(descriptions: Sequence[str]) -> str:
@@ -86,7 +86,7 @@ def _join_some(descriptions: Sequence[str]) -> str:
     )
 
 
-def _find_number_gaps(chapters: Sequence[Shape]) -> Iterator[str]:
+def _find_number_gaps(chapters: Sequence[ChapterShape]) -> Iterator[str]:
     """Yields a description where a chapter's number does not follow the one before it."""
     last_by_family: dict[tuple[str, str], tuple[int, str]] = {}
     numbers = [_numbering_of(chapter.title) for chapter in chapters]
@@ -128,11 +128,11 @@ def _numbering_of(title: str) -> tuple[str, str, int] | None:
         holder, _, own_title = title.rpartition(mark)
         if (
             holder
-            and (counted(own_title) or _BARE_NUMBER.fullmatch(own_title))
+            and (parse_numbering(own_title) or _BARE_NUMBER.fullmatch(own_title))
             and (inner_numbering := _numbering_of(own_title))
         ):
             return holder, inner_numbering[1], inner_numbering[2]
-    numbering = counted(title)
+    numbering = parse_numbering(title)
     if numbering is not None:
         return None if numbering.value is None else ("", numbering.word, numbering.value)
     if number_match := _BARE_NUMBER.match(title):

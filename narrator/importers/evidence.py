@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from narrator.importers.book import count_words, names
+from narrator.importers.book import count_words, word_set
 from narrator.importers.fieldwords import FIELDS
 from narrator.importers.labels import key_of
 from narrator.text.recognise import language_of
@@ -91,7 +91,7 @@ _FINAL_QUESTION = re.compile(r"(?:[?？؟]|[α-ωά-ώ];|ですか。|ますか�
 _QUOTED = re.compile(r"[“„«»”「]|(?<!\w)\"[^\"\n]{3,}\"")
 _WORD = re.compile(r"[^\W\d_]+(?:[’'][^\W\d_]+)*")
 
-_ROLES = names(
+_ROLES = word_set(
     "interviewer interviewee interviewed host cohost co-host guest moderator reporter speaker "
     "journalist journaliste caller narrator interviewerin sprecher sprecherin "
     "moderatorin journalistin journalista periodista entrevistador entrevistadora entrevistado "
@@ -101,7 +101,7 @@ _ROLES = names(
 )
 """Names of speakers without an identity."""
 _QUESTION_PAIRS = tuple(
-    names(pair)
+    word_set(pair)
     for pair in (
         "q a,f a,p r,d r,в о,问 答,問 答,v s,question answer,frage antwort,question réponse,"
         "pregunta respuesta,domanda risposta,pergunta resposta,вопрос ответ,vraag antwoord,"
@@ -109,7 +109,7 @@ _QUESTION_PAIRS = tuple(
     ).split(",")
 )
 """Labels of questions and answers."""
-_TITLES = names(
+_TITLES = word_set(
     "mr mrs ms miss dr prof lady lord sir king queen prince princess duke duchess count countess "
     "captain father mother brother sister uncle aunt old young first second third herr frau "
     "fräulein der die das don doña monsieur madame mademoiselle mme mlle le la les il signor "

@@ -5,9 +5,9 @@ In the languages of the documents that are imported most; see `evidence.py` for 
 
 from __future__ import annotations
 
-from narrator.importers.book import names
+from narrator.importers.book import word_set
 
-FIELDS = names(
+FIELDS = word_set(
     "name address telephone phone email e-mail website url title author authors subject position "
     "employer duties achievements education skills languages references signed signature applicant "
     "referee client customer supplier contractor price cost amount total fee size weight colour "

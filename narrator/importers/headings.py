@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from narrator.importers import matter, persons
-from narrator.importers.book import names
+from narrator.importers.book import word_set
 from narrator.importers.counting import (
     ALONE,
     ROMAN,
     bare_east_number,
     bare_value,
-    counted,
+    parse_numbering,
     fold,
     value_in_words,
 )
@@ -30,7 +30,7 @@ _SOLO_HEADING = re.compile(
 _NUMERAL = re.compile(
     rf"(?P<number>\d{{1,3}}|{ROMAN.upper()}|[A-Z](?=[.:)]|$))(?P<mark>[.:)]?)(?:\s+(?P<title>\S.*))?"
 )
-_SMALL_WORDS = names(
+_SMALL_WORDS = word_set(
     "a an the and or nor but of in on at to by for from with as is into upon o'er "
     "la le les de du des et un une der die das und von zu im el los las y en del"
 )
@@ -41,7 +41,7 @@ _ENDS_IN_PAGE_NUMBER = re.compile(r"[.\s·]\d{1,4}$")
 _MIN_UNCASED_LETTERS = 12
 """Letters of a sentence in a script without case: ten words or so of Chinese, three of Hebrew or
 Arabic."""
-END = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
+END_OF_TEXT = re.compile(r"(the )?end|fin|ende|fine|finis|конец", re.IGNORECASE)
 """Ends a text, and is never a chapter's title."""
 
 
@@ -85,7 +85,7 @@ def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
     first_row = rows[0].strip()
     if ornamented := _ORNAMENTED.fullmatch(first_row):
         first_row = ornamented[1]
-    elif counted(first_row[1:-1]) and f"{first_row[0]}{first_row[-1]}" in ("[]", "【】"):
+    elif parse_numbering(first_row[1:-1]) and f"{first_row[0]}{first_row[-1]}" in ("[]", "【】"):
         first_row = first_row[1:-1]
     text_below = " ".join(" ".join(rows[1:]).split())
     is_short = len(rows) <= 4 and len(first_row) + len(text_below) <= 200
@@ -134,12 +134,12 @@ def _solo_heading(row: str) -> Heading | None:
 def _matter_heading(row: str, gap: int) -> Heading | None:
     """Returns the heading of front or back matter, in capitals or set apart."""
     kind = matter.kind_of_title(row) if len(row) <= 60 and (row.isupper() or gap > 1) else None
-    return Heading((row,), CHAPTER, f"solo {kind}", kind) if matter.reason(kind) else None
+    return Heading((row,), CHAPTER, f"solo {kind}", kind) if matter.omission_reason(kind) else None
 
 
 def _counted_heading(row: str, is_short: bool, is_alone: bool, rows: int = 1) -> Heading | None:
     """Returns a heading with a counted word and no sentence after it."""
-    numbering = counted(row)
+    numbering = parse_numbering(row)
     if numbering is None:
         return _numbered_heading(row) if is_short else None
     if numbering.title and not (
@@ -214,7 +214,7 @@ def _is_contents_row(row: str) -> bool:
     row = row.strip()
     if _ENDS_IN_PAGE_NUMBER.search(row[-5:]):
         return True
-    if numbering := counted(row):
+    if numbering := parse_numbering(row):
         return bool(numbering.mark or not numbering.title)
     number_match = _NUMERAL.fullmatch(row)
     return number_match is not None and bool(number_match["mark"] or not number_match["title"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-BROKEN = re.compile(r"(?<![^\W_])(?<![^\W_]-)([^\W_]+(?:-[^\W_]+)*)-[ \t]*\n[ \t]*([^\W_]+)")
+DIVIDED_WORD = re.compile(r"(?<![^\W_])(?<![^\W_]-)([^\W_]+(?:-[^\W_]+)*)-[ \t]*\n[ \t]*([^\W_]+)")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _CONJUNCTIONS = frozenset(
     "and or nor to as und oder bis bzw et ou y o e ed och og eller en of ja tai i lub и или".split()
@@ -23,15 +23,15 @@ _ENGLISH_SUFFIXES = frozenset("ish less hood ness ing ed er ers est fold pence p
 
 def words_of(text: str) -> frozenset[str]:
     """Returns the undivided words of a book, without case."""
-    return frozenset(_WORD.findall(BROKEN.sub(" ", text).casefold()))
+    return frozenset(_WORD.findall(DIVIDED_WORD.sub(" ", text).casefold()))
 
 
 def join(text: str, known_words: Collection[str]) -> str:
     """Returns `text` without line ends inside words; `known_words` are those of the book."""
-    return BROKEN.sub(lambda broken: joined(broken[1], broken[2], known_words), text)
+    return DIVIDED_WORD.sub(lambda broken: join_halves(broken[1], broken[2], known_words), text)
 
 
-def joined(first: str, second: str, known_words: Collection[str]) -> str:
+def join_halves(first: str, second: str, known_words: Collection[str]) -> str:
     """Returns the word, or the two words, that two halves at a line end make."""
     hyphenated, joined_word = f"{first}-{second}".casefold(), f"{first}{second}".casefold()
     if second.casefold() in _CONJUNCTIONS and hyphenated not in known_words:

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from narrator.importers.book import names
-from narrator.importers.counting import ROMAN, counted
-from narrator.importers.directions import transition
+from narrator.importers.book import word_set
+from narrator.importers.counting import ROMAN, parse_numbering
+from narrator.importers.directions import match_transition
 from narrator.text.normalize.english_lists import SPELLED, AMBIGUOUS_CAPITALS
 
 Form = Literal["capitals", "apart", "mixed"]
@@ -52,7 +52,7 @@ _LETTER_LABEL = re.compile(r"(?P<name>[^\W\d_])(?P<mark>(?<![IVX])\.|:)(?P<gap>[
 """`Q.`, `A:`."""
 
 _ROMAN_NUMERAL = re.compile(ROMAN.upper())
-_CONJUNCTIONS = names("and & et und y e i ed o og och ja и и, і en")
+_CONJUNCTIONS = word_set("and & et und y e i ed o og och ja и и, і en")
 _NAME_SEPARATOR = re.compile(
     r"\s*,\s*(?:(?:and|et|und|y|ed|e|og|och|en|и|&)\s+)?|\s*&\s*|\s*/\s*|\s+\+\s+|"
     r"\s+(?:and|et|und|y|ed|e|og|och|en|и)\s+",
@@ -60,11 +60,11 @@ _NAME_SEPARATOR = re.compile(
 )
 _SCENE_HEADING_START = re.compile(r"(?:INT|EXT|EST|I/E)(?:\.|/)\s?(?=\w)")
 """Beginning of a screenplay's scene heading."""
-_LOWER_CASE_WORDS = _CONJUNCTIONS | names(
+_LOWER_CASE_WORDS = _CONJUNCTIONS | word_set(
     "of the a an in at to from with le la les l' du de des d' von der den dem zu zum zur van di "
     "del della da do dos das el los las с из за от до св на"
 )
-_OTHER_LABELS = names(
+_OTHER_LABELS = word_set(
     "note notes nota anmerkung nb ps pps n.b p.s end finis fin fine ende конец act akt acte atto "
     "scene szene scène scena сцена действие явление time zeit temps время place ort lieu место "
     "fig figure table chapter part step example exercise problem theorem lemma proof definition "
@@ -259,7 +259,7 @@ def may_name(name: str) -> bool:
         or not any(map(str.isalpha, name))
     ):
         return False
-    numbering = counted(name)
+    numbering = parse_numbering(name)
     if (
         numbering is not None
         and (numbering.value is not None or not numbering.title)
@@ -268,7 +268,7 @@ def may_name(name: str) -> bool:
         return False
     if key_of(name) in ("the end", "the curtain", "le rideau"):
         return False
-    if _SCENE_HEADING_START.match(name) or transition(f"{name}:"):
+    if _SCENE_HEADING_START.match(name) or match_transition(f"{name}:"):
         return False
     first_character = next((c for c in name if c.isalnum()), "")
     return (
@@ -315,7 +315,7 @@ def _may_be_mixed_case_label(label: Label, text: str) -> bool:
     return not speech or not speech[0].islower()
 
 
-def ordinary(name: str) -> str:
+def in_ordinary_case(name: str) -> str:
     """Returns a name in ordinary case: `LADY BRACKNELL` becomes `Lady Bracknell`, `Q` stays."""
     name = " ".join(re.sub(r"[:()\[\]{}*]", " ", name).split())
     if not is_capitals(name):
@@ -342,7 +342,7 @@ def _capitalize(piece: str) -> str:
     return piece.lower() if piece[:1].isdigit() else piece[:1] + piece[1:].lower()
 
 
-def lowered_capitals(text: str, starts_sentence: bool = True) -> str:
+def lower_capitals(text: str, starts_sentence: bool = True) -> str:
     """Returns text with words in capitals lowered: `INT. HOUSE - DAY` becomes `Int. House - Day`,
     or `(on the phone)` if `starts_sentence` is false.
 

@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass
 
 from narrator.characters import seen
-from narrator.importers.book import count_words, names
-from narrator.importers.counting import ROMAN, counted
+from narrator.importers.book import count_words, word_set
+from narrator.importers.counting import ROMAN, parse_numbering
 
 _OMISSION_REASONS = {
     "cover": "cover",
@@ -302,27 +302,27 @@ def has_plausible_length(kind: str | None, text: str) -> bool:
     return kind not in _MAX_WORDS_BY_KIND or has_at_most(text, _MAX_WORDS_BY_KIND[kind])
 
 
-_TITLE_PAGE_WORDS = names("by a an the novel story stories tale tales of and in with")
+_TITLE_PAGE_WORDS = word_set("by a an the novel story stories tale tales of and in with")
 
 
 def _word_set(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[^\W_]+", seen(text).casefold()))
 
 
-def reason(kind: str | None) -> str | None:
+def omission_reason(kind: str | None) -> str | None:
     """Returns why a piece of this kind is left out; None if it is kept."""
     return _OMISSION_REASONS.get(kind or "")
 
 
 def is_part(title: str) -> bool:
     """Returns whether a title names a part that holds chapters: `Book One`, `Part II: The Sea`."""
-    numbering = counted(title)
+    numbering = parse_numbering(title)
     return numbering is not None and numbering.is_part
 
 
 def is_chapter(title: str) -> bool:
     """Returns whether a title names a chapter: `Chapter 4`, `XII. The Storm`, `Epilogue`."""
-    numbering = counted(title)
+    numbering = parse_numbering(title)
     return bool(_CHAPTER.match(title.strip())) if numbering is None else not numbering.is_part
 
 
@@ -332,7 +332,7 @@ def part_title(text: str) -> str | None:
 
     `Part Two: The Sea` has "The Sea", `Part of it was true.` has None.
     """
-    numbering = counted(text)
+    numbering = parse_numbering(text)
     if numbering is None or not numbering.is_part or (numbering.title and not numbering.mark):
         return None
     return numbering.title
@@ -340,7 +340,7 @@ def part_title(text: str) -> str | None:
 
 def part_word(title: str) -> str:
     """Returns the word that a part's title counts by, `part` or `book`; "" for any other title."""
-    numbering = counted(title)
+    numbering = parse_numbering(title)
     return numbering.word if numbering and numbering.is_part else ""
 
 

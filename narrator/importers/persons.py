@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from narrator.importers.book import PrintedSpeaker
-from narrator.importers.labels import is_capitals, key_of, may_name, ordinary
+from narrator.importers.labels import is_capitals, key_of, may_name, in_ordinary_case
 
 _CAST_HEADING = re.compile(
     r"(?:the )?(?:dramatis person(?:ae|æ|s)|persons? (?:in|of|represented in) the play|"
@@ -97,10 +97,10 @@ def build_cast(
         person = _abbreviated_person(key, persons_by_key)
         main_key = key if person is None else person
         main_names.setdefault(
-            main_key, ordinary(name if person is None else persons_by_key[person].name)
+            main_key, in_ordinary_case(name if person is None else persons_by_key[person].name)
         )
         if main_key != key:
-            aliases.setdefault(main_key, []).append(ordinary(name.rstrip(" .")))
+            aliases.setdefault(main_key, []).append(in_ordinary_case(name.rstrip(" .")))
     return tuple(
         PrintedSpeaker(name, tuple(aliases.get(key, ())), _pronoun_of_key(key, persons_by_key))
         for key, name in main_names.items()

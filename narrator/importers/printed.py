@@ -22,8 +22,8 @@ from narrator.importers.dialogue import (
     find_script,
 )
 from narrator.importers.directions import (
-    EXTENSION,
-    PARENTHETICAL,
+    EXTENSION_REASON,
+    PARENTHETICAL_REASON,
     DirectionStyle,
     SpeechPiece,
     is_extension,
@@ -32,16 +32,16 @@ from narrator.importers.directions import (
     is_scene_heading,
     is_verse,
     split_speech,
-    style_of,
-    transition,
+    manner_of_speaking,
+    match_transition,
 )
 from narrator.importers.labels import (
     COLONS,
     Label,
     is_capitals,
     key_of,
-    lowered_capitals,
-    ordinary,
+    lower_capitals,
+    in_ordinary_case,
     split_names,
 )
 from narrator.importers.persons import build_cast
@@ -125,7 +125,7 @@ def _describe_doubtful(doubtful: DoubtfulLabels) -> str:
 
 def _leave_transitions(passages: Iterable[Passage]) -> None:
     for passage in passages:
-        if transition(passage.styled.text):
+        if match_transition(passage.styled.text):
             passage.block.leave("transition")
 
 
@@ -318,12 +318,12 @@ class _Labeller:
         start, end = label.aside_range
         extensions, direction_text = _split_extensions(passage, label)
         for extension in extensions:
-            yield _left_out_block(block, extension, EXTENSION)
+            yield _left_out_block(block, extension, EXTENSION_REASON)
         if direction_text:
             manner = (
-                lowered_capitals(direction_text, False) if self.is_screenplay else direction_text
+                lower_capitals(direction_text, False) if self.is_screenplay else direction_text
             )
-            style = style_of(manner, before_colon=label.mark in COLONS)
+            style = manner_of_speaking(manner, before_colon=label.mark in COLONS)
         self.open_speech = _OpenSpeech(block, self._note_speaker(label), style)
         if direction_text and style is None:
             start += text[start] == ","
@@ -336,7 +336,7 @@ class _Labeller:
         if passage.block.is_narrated:
             self.open_speech = None
             yield _unlabelled_block(passage, 0, len(text))
-        elif transition(text):
+        elif match_transition(text):
             self.open_speech = None
             yield _left_out_block(passage.block, text, "transition")
         elif self._heads_scene(passage):
@@ -428,7 +428,7 @@ class _Labeller:
             open_speech.style if open_speech.is_pending else not passage.leads_into_speech
         ):
             return False
-        style = style_of(passage.styled.text[piece.start : piece.stop])
+        style = manner_of_speaking(passage.styled.text[piece.start : piece.stop])
         if style is not None:
             open_speech.style, open_speech.is_pending = style, True
         return style is not None
@@ -463,7 +463,7 @@ class _Labeller:
     ) -> Block:
         text = passage.styled.text[piece.start : piece.stop]
         if self.open_speech and not is_of_label and self._is_unspoken_parenthetical(text):
-            return _left_out_block(passage.block, text, PARENTHETICAL)
+            return _left_out_block(passage.block, text, PARENTHETICAL_REASON)
         self.counts.directions += 1
         if self.directions == "omit":
             return _left_out_block(passage.block, text, "stage direction")
@@ -484,7 +484,7 @@ class _Labeller:
             key = self.key_by_letters.setdefault("".join(filter(str.isalnum, key)) or key, key)
             name = self.counts.printed_names.get(key, name)
         self.counts.printed_names.setdefault(key, name)
-        return ordinary(name)
+        return in_ordinary_case(name)
 
     def _take_pending_name(self) -> Iterator[Block]:
         """Yields the block of a name without a speech, and resets the open speech."""
@@ -532,7 +532,7 @@ def _lower_capitals_of_lines(lines: Sequence[Line]) -> list[Line]:
     """Returns the heading of a scene in ordinary letters."""
     return [
         tuple(
-            replace(span, text=lowered_capitals(span.text, line_index == span_index == 0))
+            replace(span, text=lower_capitals(span.text, line_index == span_index == 0))
             for span_index, span in enumerate(line)
         )
         for line_index, line in enumerate(lines)

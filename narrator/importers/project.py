@@ -24,7 +24,7 @@ from narrator import files
 from narrator.characters import seen
 from narrator.errors import StorageError, UsageError
 from narrator.importers.book import Book, Choices, ImportedChapter, PrintedSpeaker, Skipped
-from narrator.importers.doubts import doubts_of
+from narrator.importers.doubts import book_oddities
 from narrator.keys import content_of, file_content
 from narrator.project.dates import is_date
 
@@ -35,23 +35,23 @@ _COUNTED_TITLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenProject:
     """A project on disk."""
 
     root: Path
     manifest: Path
     report: Path | None
     """None if nothing was imported."""
-    kept: Mapping[str, str] = field(default_factory=dict)
+    new_versions: Mapping[str, str] = field(default_factory=dict)
     """Files changed by somebody since the previous import, which stay -> names of the new versions
     beside them."""
-    replaced: int = 0
+    replaced_count: int = 0
     """Number of unchanged files of the previous import that were replaced by new text."""
-    unnamed: tuple[str, ...] = ()
+    unnamed_chapters: tuple[str, ...] = ()
     """Chapters missing from a manifest that was kept."""
 
 
-def write_project(book: Book, target: Path, original: Path | None = None) -> Written:
+def write_project(book: Book, target: Path, original: Path | None = None) -> WrittenProject:
     """Writes a project to the folder `target`, which must be empty, missing, or an import.
 
     In an import, files that were changed since stay, with the new ones beside them. `original` is
@@ -87,7 +87,7 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
         raise StorageError(f"{target} cannot be written: {error.strerror or error}") from None
     finally:
         shutil.rmtree(temporary_folder, ignore_errors=True)
-    return Written(target, target / "book.yaml", report)
+    return WrittenProject(target, target / "book.yaml", report)
 
 
 # -- a second import -------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def _load_record(folder: Path) -> dict[str, Any]:
 
 def _update_import(
     target: Path, contents: Mapping[str, bytes], report: Path | None, book: Book
-) -> Written:
+) -> WrittenProject:
     """Imports over an earlier import; replaces files that nobody changed. Raises StorageError."""
     recorded_hashes = _recorded_hashes(target)
     new_names: dict[str, str] = {}
@@ -170,10 +170,10 @@ def _update_import(
     files.write(target / _RECORD, _record(recorded_hashes | hashes, book))
     manifest = target / "book.yaml"
     unnamed = _unnamed_chapters(manifest, hashes) if "book.yaml" in new_names else ()
-    return Written(target, manifest, report, new_names, replaced, unnamed)
+    return WrittenProject(target, manifest, report, new_names, replaced, unnamed)
 
 
-def waiting(manifest: Path) -> list[str]:
+def pending_tasks(manifest: Path) -> list[str]:
     """Returns what imports have left for the author to do, a line for each kind.
 
     That is: new texts beside changed ones, and chapters that `book.yaml` does not name.
@@ -185,15 +185,15 @@ def waiting(manifest: Path) -> list[str]:
     ]
     messages = []
     if new_files := sorted(filter(_NEW_FILE_NAME.search, present_files)):
-        messages.append(f"{', '.join(new_files)}: of a later import, and not read; {FRESH_MEND}")
+        messages.append(f"{', '.join(new_files)}: of a later import, and not read; {NEW_FILE_ADVICE}")
     if unnamed_chapters := _unnamed_chapters(manifest, present_files):
-        messages.append(f"{', '.join(unnamed_chapters)}: in no chapter; {UNNAMED_MEND}")
+        messages.append(f"{', '.join(unnamed_chapters)}: in no chapter; {UNNAMED_CHAPTER_ADVICE}")
     return messages
 
 
 _NEW_FILE_NAME = re.compile(r"\.new\d*(?:\.[^./]*)?$")
-FRESH_MEND = "take over from each what you want, then delete it"
-UNNAMED_MEND = "name it under chapters in book.yaml (after a # where it should stay out)"
+NEW_FILE_ADVICE = "take over from each what you want, then delete it"
+UNNAMED_CHAPTER_ADVICE = "name it under chapters in book.yaml (after a # where it should stay out)"
 
 
 def _unnamed_chapters(manifest: Path, file_names: Iterable[str]) -> tuple[str, ...]:
@@ -260,7 +260,7 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def starter(folder: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
+def starter_book(folder: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
     """Returns a small sample book, for a project that starts from nothing."""
     name = seen(folder.resolve().name)
     title = name.replace("-", " ").replace("_", " ").strip().title() or "My Book"
@@ -472,7 +472,7 @@ def _report(book: Book, names: Sequence[str], left_out_files: Mapping[int, str])
         f"{book.characters_kept:,} + {book.characters_left_out:,} of them are accounted for.",
         "",
     ]
-    remarks = [*filter(None, [book.dialogue]), *doubts_of(book), *book.remarks]
+    remarks = [*filter(None, [book.dialogue]), *book_oddities(book), *book.remarks]
     if remarks:
         rows += ["## To know", "", *(f"- {_table_cell(remark)}" for remark in remarks), ""]
     rows += ["## Chapters", "", "| file | title | from | words |", "|---|---|---|--:|"]

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from narrator.characters import seen
 from narrator.errors import nearest
-from narrator.importers.counting import ROMAN, counted
+from narrator.importers.counting import ROMAN, parse_numbering
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def is_scene_break(text: str) -> bool:
 def is_ordinal(text: str) -> bool:
     """Returns whether a heading only counts: `Chapter Four`, `XII`, `Part Two.`"""
     text = text.strip().rstrip(".:—–- ")
-    numbering = counted(text)
+    numbering = parse_numbering(text)
     return bool((numbering and not numbering.title) or _ORDINAL_HEADING.fullmatch(text))
 
 

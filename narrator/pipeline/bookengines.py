@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from narrator import files
-from narrator.engines import Engine, distinct, is_known, quiet
+from narrator.engines import Engine, unique_engines, has_known_identity, ignore_message
 from narrator.engines.cluster import credentials, parcels
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.engine import ClusterEngine
@@ -49,7 +49,7 @@ class BookEngines:
 
     @property
     def all(self) -> Sequence[Engine]:
-        return distinct({"": self.main, **self.own})
+        return unique_engines({"": self.main, **self.own})
 
 
 def settings_of(project: Project, *, draft: bool) -> Mapping[str, EngineSettings]:
@@ -67,7 +67,7 @@ def kinds_of(project: Project, *, draft: bool) -> Mapping[str, EngineSpec]:
 
 
 def absent_models(
-    project: Project, *, draft: bool, on_message: Callable[[str], None] = quiet
+    project: Project, *, draft: bool, on_message: Callable[[str], None] = ignore_message
 ) -> list[str]:
     """Lists the packages and models that the book's engines lack on this machine.
 
@@ -89,7 +89,7 @@ def engine_for(
     project: Project,
     *,
     draft: bool,
-    tell: Callable[[str], None] = quiet,
+    tell: Callable[[str], None] = ignore_message,
     wish: ClusterWish = AS_SET,
 ) -> Engine:
     """Make the engine of all speakers that have none of their own.
@@ -103,7 +103,7 @@ def engines_for(
     project: Project,
     *,
     draft: bool,
-    tell: Callable[[str], None] = quiet,
+    tell: Callable[[str], None] = ignore_message,
     known: Sequence[tuple[EngineSettings, Engine]] = (),
     wish: ClusterWish = AS_SET,
 ) -> BookEngines:
@@ -161,8 +161,8 @@ def _make_engine(
 
     engine = make_engine(lambda: load_records()[0])
     # if several engines have this name, use the record that fits the settings
-    for record_number in range(1, 0 if is_known(engine) else len(load_records())):
-        if is_known(candidate := make_engine(partial(load_records().__getitem__, record_number))):
+    for record_number in range(1, 0 if has_known_identity(engine) else len(load_records())):
+        if has_known_identity(candidate := make_engine(partial(load_records().__getitem__, record_number))):
             engine = candidate
             break
     # a draft is fast, so it runs on a cluster only if an address is given explicitly
@@ -188,15 +188,15 @@ def _carry_to_cluster(
     If the model is not on this machine, the cluster's identity record is used, as far as one
     answers. Raises EngineUnavailable if Dask is not installed.
     """
-    credentials.require()
-    from narrator.engines.cluster.meeting import memory_there
+    credentials.require_dask()
+    from narrator.engines.cluster.meeting import find_identity_record
 
     # parameters that casting leaves out are set with the engine
     constant_parameters = {"seed", *engine.casting_parameters} & {*engine.sound_parameters}
-    remote_settings = parcels.of_settings(settings, spec, constant_parameters)
-    if not is_known(engine):
+    remote_settings = parcels.settings_to_send(settings, spec, constant_parameters)
+    if not has_known_identity(engine):
         try:
-            identity_record = memory_there(cluster_place, remote_settings)
+            identity_record = find_identity_record(cluster_place, remote_settings)
             engine = make_engine(lambda: identity_record)
         except EngineUnavailable as error:
             on_message(str(error))

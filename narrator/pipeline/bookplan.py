@@ -18,7 +18,7 @@ from narrator.cast import references
 from narrator.cast.references import Voices
 from narrator.delivery import demands
 from narrator.delivery.folders import Folders
-from narrator.engines import Engine, distinct
+from narrator.engines import Engine, unique_engines
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Cast
 from narrator.errors import (
@@ -153,7 +153,7 @@ class BookPlan:
     @property
     def speaking(self) -> Sequence[Engine]:
         """The engines that have anything to speak."""
-        return distinct(_speaking_engines(self.engines, self.manuscript))
+        return unique_engines(_speaking_engines(self.engines, self.manuscript))
 
     @property
     def engine_names(self) -> str:
@@ -194,7 +194,7 @@ class BookPlan:
     def lost(self) -> tuple[Pin, ...]:
         """Pins of this manifest and its engines whose text has changed or left the book."""
         pinned_keys = {step.key for step in self.steps if step.pinned}
-        names = {engine.name for engine in distinct(self.engines)}
+        names = {engine.name for engine in unique_engines(self.engines)}
 
         def is_ours(pin: Pin) -> bool:
             engine = self.engines.get(pin.speaker)
@@ -280,7 +280,7 @@ def _find_engine_problems(manuscript: Manuscript, engines: Mapping[str, Engine])
     project, book_language = manuscript.project, main_language(manuscript)
     line = project.line("language")
     problems: list[Problem] = []
-    for engine in distinct(engines):
+    for engine in unique_engines(engines):
         engine_speakers = {name for name in engines if engines[name] is engine}
         voices = {name: voice for name, voice in manuscript.cast.items() if name in engine_speakers}
         languages = [book_language] if engine.speaks(book_language) else []
@@ -356,7 +356,7 @@ def ledger_path(project: Project, engines: Mapping[str, Engine]) -> Path:
 
     Drafts have their own.
     """
-    names = [engine.name for engine in distinct(engines) if engine.name != "draft"]
+    names = [engine.name for engine in unique_engines(engines) if engine.name != "draft"]
     book_engine = project.engine.name
     name = book_engine if book_engine in names else names[0] if names else "draft"
     return project.build / f"ledger-{project.stem}-{name}.json"

@@ -22,8 +22,8 @@ from narrator.errors import (
     Problem,
     UserError,
 )
-from narrator.importers.doubts import Shape, doubts
-from narrator.importers.project import waiting
+from narrator.importers.doubts import ChapterShape, chapter_oddities
+from narrator.importers.project import pending_tasks
 from narrator.pipeline.bookengines import is_here, kinds_of, settings_of
 from narrator.pipeline.bookplan import chain_rules
 from narrator.pipeline.manuscript import (
@@ -50,8 +50,8 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
     project = manuscript.project
     draft_spec, draft_specs = ENGINES["draft"], kinds_of(project, draft=True)
     specs = kinds_of(project, draft=False)
-    texts = (*oddities(manuscript, draft_spec.spelled_scripts), *doubts(_shapes(manuscript)))
-    for oddity in (*project.remarks, *texts, *waiting(project.path)):
+    texts = (*oddities(manuscript, draft_spec.spelled_scripts), *chapter_oddities(_shapes(manuscript)))
+    for oddity in (*project.remarks, *texts, *pending_tasks(project.path)):
         tell(str(oddity))
     if specs != draft_specs:
         for gap in _find_gaps(manuscript, specs, "`narrator render`"):
@@ -358,7 +358,7 @@ def _sets_mode(project: Project, chapter: int, speaker: str) -> bool:
     return mode is not None or "mode" in project.manifest.chain.model_fields_set
 
 
-def _shapes(manuscript: Manuscript) -> list[Shape]:
+def _shapes(manuscript: Manuscript) -> list[ChapterShape]:
     """The expected length and number of headings of each chapter in the manifest."""
     seconds = dict.fromkeys(range(len(manuscript.chapters)), 0.0)
     for utterance in manuscript.spoken:
@@ -369,7 +369,7 @@ def _shapes(manuscript: Manuscript) -> list[Shape]:
         lines = (line for scene in chapter.scenes for line in scene.lines)
         opening_headings = takewhile(lambda line: line.heading, lines)
         heading_count = sum(not (line.goes_on or line.with_before) for line in opening_headings)
-        shapes.append(Shape(chapter.title, seconds[number], heading_count))
+        shapes.append(ChapterShape(chapter.title, seconds[number], heading_count))
     return shapes
 
 

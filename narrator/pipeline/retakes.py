@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from narrator import files, keys
-from narrator.engines import Engine, Outcome, Request, distinct, make_room, speak
+from narrator.engines import Engine, Outcome, Request, unique_engines, make_room, speak
 from narrator.errors import DamagedTake, UsageError
 from narrator.pipeline import bookplan
 from narrator.pipeline.bookplan import BookPlan, Selection
@@ -342,7 +342,7 @@ def _speak_requests(retake_job: RetakeJob, observer: Observer, cancel: Event) ->
     engines = {
         request.voice.speaker: retake_job.engine_of(request) for request in retake_job.requests
     }
-    for engine in distinct(engines):
+    for engine in unique_engines(engines):
         engine_requests = [
             request for request in retake_job.requests if engines[request.voice.speaker] is engine
         ]
@@ -357,7 +357,7 @@ def _speak_with_engine(
     cancel: Event,
 ) -> None:
     """Speak the requests of one engine. Its session ends before the next engine's begins."""
-    make_room(engine, distinct(retake_job.book.engines))
+    make_room(engine, unique_engines(retake_job.book.engines))
     with closing(engine.start(observer.starting)) as session:
         for request, outcome in speak(session, engine_requests, tick=observer.tick, cancel=cancel):
             retake_job.answered(request, outcome)

@@ -20,7 +20,7 @@ from typing import Any
 from narrator import files
 from narrator.cast import references
 from narrator.delivery import finish, layout, music, products
-from narrator.engines import Engine, distinct, is_known, make_room
+from narrator.engines import Engine, unique_engines, has_known_identity, make_room
 from narrator.errors import (
     DamagedTake,
     ExportError,
@@ -180,11 +180,11 @@ def _prepare(project: Project, observer: Observer) -> None:
 def _save_plan_record(book: BookPlan) -> None:
     """Save the steps and engine identities that the next plan is compared with. Raises
     StorageError."""
-    if all(map(is_known, distinct(book.engines))):
+    if all(map(has_known_identity, unique_engines(book.engines))):
         files.save_json(ledger_path(book.project, book.engines), ledger_of(book.steps))
         identity_records = [
             identity_record
-            for engine in distinct(book.engines)
+            for engine in unique_engines(book.engines)
             if (identity_record := engine.identity_record())
         ]
         if identity_records:
@@ -213,9 +213,9 @@ def _cast_missing_voices(book: BookPlan, observer: Observer, cancel: Event) -> B
     ]
     if not uncast or cancel.is_set():
         return book
-    for engine in distinct({name: book.engines[name] for name in uncast}):
+    for engine in unique_engines({name: book.engines[name] for name in uncast}):
         engine_speakers = [name for name in uncast if book.engines[name] is engine]
-        make_room(engine, distinct(book.engines))
+        make_room(engine, unique_engines(book.engines))
         references.cast_missing(
             book.voices, engine, engine_speakers, tell=observer.starting, cancel=cancel
         )
@@ -293,7 +293,7 @@ def _render(
     project, selection = book.project, book.selection
     steps = [step for step in book.steps if step in selection]
     checks = project.manifest.checks
-    engines_in_use = distinct(book.engines)
+    engines_in_use = unique_engines(book.engines)
     identities = "; ".join(str(engine.identity()) for engine in engines_in_use)
     log.info("engine %s; %d steps, %d to render", identities, len(steps), len(book.todo))
     if len(engines_in_use) > 1:

@@ -12,7 +12,7 @@ from typing import Any
 
 from narrator import files
 from narrator.delivery import shelf
-from narrator.engines import distinct, is_known
+from narrator.engines import unique_engines, has_known_identity
 from narrator.errors import EngineUnavailable, StorageError
 from narrator.pipeline import bookengines, bookplan, session
 from narrator.pipeline import manuscript as manuscripts
@@ -35,7 +35,7 @@ def unreferenced(project: Project) -> list[tuple[str, int]]:
         if path != project.path and not load.is_manifest(path):
             continue
         for book in _plan_with_all_engines(path, unknown_engines):
-            engine_names |= {engine.name for engine in distinct(book.engines)}
+            engine_names |= {engine.name for engine in unique_engines(book.engines)}
             used_keys |= {step.key for step in book.steps}
     engine_names -= unknown_engines
     used_keys |= _find_keys_in_ledgers(project)
@@ -80,8 +80,8 @@ def _plan_with_all_engines(path: Path, unknown_engines: set[str]) -> Iterator[bo
             }
             unknown_engines |= engine_names
             continue
-        engines_in_use = distinct({name: engines.of(name) for name in cast})
-        unavailable_names = {engine.name for engine in engines_in_use if not is_known(engine)}
+        engines_in_use = unique_engines({name: engines.of(name) for name in cast})
+        unavailable_names = {engine.name for engine in engines_in_use if not has_known_identity(engine)}
         unknown_engines |= unavailable_names
         if len(unavailable_names) < len(engines_in_use):
             yield bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.own)

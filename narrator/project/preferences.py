@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, ValidationError
 
 from narrator import files
-from narrator.engines.cluster.credentials import ClusterPlace, place_of
+from narrator.engines.cluster.credentials import ClusterPlace, parse_place
 from narrator.errors import ManifestError, Problem, UsageError
 from narrator.project.messages import problems_of
 from narrator.project.yaml import read_yaml
@@ -81,7 +81,7 @@ class ClusterWish:
         ManifestError."""
         tls = Path(self.tls).expanduser() if self.tls else None
         if self.address:
-            return None if self.address == NONE else place_of(self.address, tls, self.insecure)
+            return None if self.address == NONE else parse_place(self.address, tls, self.insecure)
         cluster_settings = read().cluster
         if cluster_settings is None or cluster_settings.address == NONE:
             return None
@@ -91,7 +91,7 @@ class ClusterWish:
             else path().parent / Path(cluster_settings.tls).expanduser()
         )
         try:
-            return place_of(
+            return parse_place(
                 cluster_settings.address,
                 tls or certificate_folder,
                 self.insecure or cluster_settings.insecure,

@@ -89,7 +89,7 @@ class RequestLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Hall:
+class AnswerContext:
     """State that all answers share."""
 
     board: Switchboard
@@ -104,7 +104,7 @@ class SpeechAnswer:
 
     def __init__(
         self,
-        context: Hall,
+        context: AnswerContext,
         speech_request: SpeechRequest,
         steps: Sequence[Step],
         call: TextCall,

@@ -21,15 +21,15 @@ from starlette.routing import Route
 from narrator.cast.voicebook import VoiceBook
 from narrator.pipeline.aloud import SpeakingManner, steps_of
 from narrator.serve import asking, refusals
-from narrator.serve.answering import Hall, SpeechAnswer, TakeQueue
+from narrator.serve.answering import AnswerContext, SpeechAnswer, TakeQueue
 from narrator.serve.asking import SpeechRequest
-from narrator.serve.door import HEALTH, Door, Terms
+from narrator.serve.door import HEALTH, AccessControl, AccessTerms
 from narrator.serve.refusals import SERVER_ERROR, Refusal
 from narrator.speech.plan import EngineParameters, Step, TooLong
 from narrator.speech.switchboard import Full, Switchboard, TextCall
 from narrator.text.normalize import Lexicon
 from narrator.web import bodies
-from narrator.web.listening import Endpoint, serving
+from narrator.web.listening import Endpoint, running_server
 
 PORT = 4748
 """Default port, used if it is free."""
@@ -41,7 +41,7 @@ GRACE = 30.0
 class SpeechServer:
     """The routes and state of a speech server."""
 
-    hall: Hall
+    hall: AnswerContext
     voices: VoiceBook
     parameters: EngineParameters
     lexicon: Lexicon = field(default_factory=Lexicon)
@@ -83,7 +83,7 @@ class SpeechServer:
         if self.stopping:
             raise Refusal(503, "the server is about to stop", kind=SERVER_ERROR, code="stopping")
         engine = self.board.engine.name
-        speech_request = asking.parse_request(await bodies.asked(request), engine, self.longest)
+        speech_request = asking.parse_request(await bodies.read_json(request), engine, self.longest)
         if self.board.count + self.preparing >= self.board.most:
             raise Full(self.board.patience)
         client = request.client.host if request.client else ""
@@ -155,10 +155,10 @@ def _row(model: str) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def served(server: SpeechServer, place: Endpoint, terms: Terms) -> Iterator[None]:
+def running_speech_server(server: SpeechServer, place: Endpoint, terms: AccessTerms) -> Iterator[None]:
     """Runs the server on a thread until the block ends; its engine must have been started."""
     connections = 2 * server.board.most + 64  # waiting requests, and refused ones
-    with serving(Door(server.app(), terms), place, "serve", connections):
+    with running_server(AccessControl(server.app(), terms), place, "serve", connections):
         try:
             yield
         finally:
@@ -166,14 +166,14 @@ def served(server: SpeechServer, place: Endpoint, terms: Terms) -> Iterator[None
             server.board.close()  # running answers end with an error
 
 
-def work(server: SpeechServer, place: Endpoint, terms: Terms, ready: Callable[[], None]) -> None:
+def run_until_signal(server: SpeechServer, place: Endpoint, terms: AccessTerms, ready: Callable[[], None]) -> None:
     """Serves until a signal, then finishes running requests for up to `GRACE` seconds, or until
     another signal. `ready` is called once requests are answered."""
     asyncio.run(_work(server, place, terms, ready))
 
 
 async def _work(
-    server: SpeechServer, place: Endpoint, terms: Terms, ready: Callable[[], None]
+    server: SpeechServer, place: Endpoint, terms: AccessTerms, ready: Callable[[], None]
 ) -> None:
     loop, should_stop, should_stop_now = (
         asyncio.get_running_loop(),
@@ -187,7 +187,7 @@ async def _work(
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # under nohup
             loop.add_signal_handler(name, end)
-    with served(server, place, terms):
+    with running_speech_server(server, place, terms):
         ready()
         await should_stop.wait()
         server.stopping = True

@@ -23,7 +23,7 @@ HEALTH = "/health"
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class AccessTerms:
     """The conditions for access."""
 
     hosts: Hosts
@@ -33,10 +33,10 @@ class Terms:
     """Origins of pages that are admitted; "*" is any."""
 
 
-class Door:
+class AccessControl:
     """Middleware that checks every request before its route."""
 
-    def __init__(self, app: ASGIApp, terms: Terms) -> None:
+    def __init__(self, app: ASGIApp, terms: AccessTerms) -> None:
         self._app, self._terms = app, terms
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

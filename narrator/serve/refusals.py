@@ -86,8 +86,8 @@ def _refuse_and_close(status: int, message: str) -> Callable[[Exception], Refusa
 _REFUSALS: tuple[tuple[type[Exception], Callable[[Exception], Refusal]], ...] = (
     (Full, _refuse_full),
     (TooLarge, _refuse_and_close(413, "this is more than is taken here")),
-    (bodies.TooSlow, _refuse_and_close(408, "what was sent did not come to its end")),
-    (bodies.NotTaken, _refuse_and_close(415, "this is taken as application/json alone")),
+    (bodies.BodyTimeout, _refuse_and_close(408, "what was sent did not come to its end")),
+    (bodies.UnsupportedMediaType, _refuse_and_close(415, "this is taken as application/json alone")),
     (ClientDisconnect, _refuse_and_close(400, "who sent it has gone")),
     (
         UnknownVoice,

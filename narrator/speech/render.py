@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from narrator.engines import Engine, Outcome, Request, Session, Speech, distinct, make_room, speak
+from narrator.engines import Engine, Outcome, Request, Session, Speech, unique_engines, make_room, speak
 from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
 from narrator.sound import audio, timing
@@ -204,14 +204,14 @@ def render(
     """
     began = time.monotonic()
     try:
-        for engine in distinct(engines):
+        for engine in unique_engines(engines):
             pending = {s.key: s for s in steps if engines[s.chunk.speaker] is engine}
             if pending and not result.cancelled:
                 loop = _RenderLoop(
                     engine, takes, pending, reference, rules, forced, observer, cancel, ear, result,
                     aside,
                 )  # fmt: skip
-                loop.all_engines = distinct(engines)
+                loop.all_engines = unique_engines(engines)
                 with _count_work(result, engine.name):
                     loop.run()
     finally:

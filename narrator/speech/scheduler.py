@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from narrator.engines import Ahead
+from narrator.engines import RemainingWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class Scheduler:
         self._unasked_seconds += self._seconds[key]
         heapq.heappush(self._ready, (float("-inf"), self._order[key], key))
 
-    def ahead(self, key: str) -> Ahead:
+    def ahead(self, key: str) -> RemainingWork:
         """Returns the work that remains after a task that was given out."""
-        return Ahead(self._remaining[key] - self._seconds[key], max(0.0, self._unasked_seconds))
+        return RemainingWork(self._remaining[key] - self._seconds[key], max(0.0, self._unasked_seconds))
 
     def done(self, key: str) -> None:
         """Marks a task as finished or given up: its children become ready."""

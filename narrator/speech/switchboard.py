@@ -21,7 +21,7 @@ from typing import Protocol
 
 import numpy as np
 
-from narrator.engines import Engine, Outcome, Prompt, Request, Speech, quiet, speak
+from narrator.engines import Engine, Outcome, Prompt, Request, Speech, ignore_message, speak
 from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
 from narrator.sound import audio
@@ -161,7 +161,7 @@ class Switchboard:
 
     # -- from any thread ---------------------------------------------------------------------------
 
-    def start(self, tell: Callable[[str], None] = quiet) -> None:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> None:
         """Loads the engine. Raises EngineUnavailable."""
         self._thread = threading.Thread(target=self._run, args=[tell], name="engine", daemon=True)
         self._thread.start()

@@ -72,7 +72,7 @@ def served(studio: Studio) -> Iterator[None]:
     ]
     guard = Guard(server.app(routes), studio.keys, Hosts(place.address, place.port))
     jobs.start()
-    with listening.serving(guard, place, "studio"):
+    with listening.running_server(guard, place, "studio"):
         try:
             yield
         finally:

@@ -131,10 +131,10 @@ class Casting:
 
     async def say(self, request: Request) -> Response:
         """A word in its sentence, said as it would be with a new entry of the lexicon."""
-        body = await bodies.asked(request)
-        word, pronunciation = bodies.text(body, "word", 200), bodies.text(body, "spoken", 1000)
-        chunk = bodies.text_or_none(body, "chunk", 40)
-        text = bodies.text_or_none(body, "text", 2000)
+        body = await bodies.read_json(request)
+        word, pronunciation = bodies.text_field(body, "word", 200), bodies.text_field(body, "spoken", 1000)
+        chunk = bodies.optional_text_field(body, "chunk", 40)
+        text = bodies.optional_text_field(body, "text", 2000)
 
         def make_sound() -> bytes:
             view = self.desk.view
@@ -149,8 +149,8 @@ class Casting:
 
     async def audition(self, request: Request) -> Response:
         """A line of the book as the quick voice of a speaker says it."""
-        body = await bodies.asked(request)
-        name, text = bodies.text(body, "speaker", 1000), bodies.text(body, "text", 2000)
+        body = await bodies.read_json(request)
+        name, text = bodies.text_field(body, "speaker", 1000), bodies.text_field(body, "text", 2000)
 
         def make_sound() -> bytes:
             view = self.desk.view
@@ -193,7 +193,7 @@ class Casting:
         """A recording that is dropped onto the page, judged and kept under the project's voices."""
         with tempfile.TemporaryDirectory(prefix="narrator-clip-") as folder:
             path = Path(folder) / "clip"
-            await bodies.to_file(request, path, bodies.CLIP_MOST)
+            await bodies.save_body(request, path, bodies.MAX_CLIP_BYTES)
             name = request.path_params["name"]
             return JSONResponse(asdict(await run_in_threadpool(self._keep_clip, name, path)))
 

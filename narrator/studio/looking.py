@@ -90,7 +90,7 @@ class Looking:
         return await self._row_response(make_row)
 
     async def draft(self, request: Request) -> Response:
-        is_draft = bodies.flag(await bodies.asked(request), "draft")
+        is_draft = bodies.boolean_field(await bodies.read_json(request), "draft")
         await self.desk.run("reading the takes", lambda: self.desk.look_at(is_draft))
         return JSONResponse({"draft": self.desk.view.draft, "version": self.desk.view.version})
 

@@ -76,7 +76,7 @@ class Mending:
 
     async def job(self, request: Request) -> Response:
         """Submits a job to the project's owner."""
-        body = await bodies.asked(request)
+        body = await bodies.read_json(request)
         try:
             job_fields = {"draft": self.desk.view.draft, **body, "book": ""}
             job = Job.model_validate_json(json.dumps(job_fields))  # its lists are tuples
@@ -87,7 +87,7 @@ class Mending:
         return JSONResponse({"job": dict(await run_in_threadpool(self.jobs.submit, job))})
 
     async def stop(self, request: Request) -> Response:
-        await bodies.asked(request)
+        await bodies.read_json(request)
         await run_in_threadpool(self.jobs.stop)
         return JSONResponse({})
 
@@ -95,8 +95,8 @@ class Mending:
 
     async def edit(self, request: Request) -> Response:
         """Edits the project's files; the edit can be undone."""
-        body = await bodies.asked(request)
-        kind = bodies.text(body, "kind", 20)
+        body = await bodies.read_json(request)
+        kind = bodies.text_field(body, "kind", 20)
         if kind not in (*_EDITS, _QUOTATION):
             raise UsageError(f"`kind` is one of {', '.join((*_EDITS, _QUOTATION))}")
 
@@ -119,7 +119,7 @@ class Mending:
     async def _step_back(
         self, request: Request, act: Callable[..., edits.PastEdit | None], empty_message: str
     ) -> Response:
-        await bodies.asked(request)
+        await bodies.read_json(request)
         past_edit, undo_state = await self.desk.run(
             "changing the project's files",
             lambda: (act(self.desk.view.project), self._undo_state()),
@@ -160,7 +160,7 @@ class Mending:
         return self._proposal[1]
 
     def _apply_answer(self, body: Mapping[str, Any]) -> Edit:
-        question, speaker = bodies.text(body, "id", 200), bodies.text(body, "speaker", 1000)
+        question, speaker = bodies.text_field(body, "id", 200), bodies.text_field(body, "speaker", 1000)
         proposal, edit = questions.answer(self._current_proposal(), question, speaker)
         edits.apply(proposal.project, edit)
         self._proposal = self.desk.stamp(), proposal
@@ -169,8 +169,8 @@ class Mending:
     # -- notes -------------------------------------------------------------------------------------
 
     async def review(self, request: Request) -> Response:
-        body = await bodies.asked(request)
-        names, is_reviewed = bodies.texts(body, "chunks"), bodies.flag(body, "yes")
+        body = await bodies.read_json(request)
+        names, is_reviewed = bodies.text_list_field(body, "chunks"), bodies.boolean_field(body, "yes")
 
         def mark_reviewed() -> None:
             view = self.desk.view
@@ -182,8 +182,8 @@ class Mending:
         return JSONResponse({"version": self.desk.view.version})
 
     async def flag(self, request: Request) -> Response:
-        body = await bodies.asked(request)
-        name, note = bodies.text(body, "chunk", 40), bodies.text(body, "note", 2000)
+        body = await bodies.read_json(request)
+        name, note = bodies.text_field(body, "chunk", 40), bodies.text_field(body, "note", 2000)
         if not note.strip():
             raise UsageError("what is wrong there? A flag needs a note")
 
@@ -196,9 +196,9 @@ class Mending:
         return JSONResponse({"added": await run_in_threadpool(add_flag)})
 
     async def tick(self, request: Request) -> Response:
-        body = await bodies.asked(request)
-        name, note = bodies.text(body, "chunk", 40), bodies.text(body, "note", 2000)
-        is_done = bodies.flag(body, "done")
+        body = await bodies.read_json(request)
+        name, note = bodies.text_field(body, "chunk", 40), bodies.text_field(body, "note", 2000)
+        is_done = bodies.boolean_field(body, "done")
 
         def tick_flags() -> int:
             return self._change_pickups(
@@ -212,12 +212,12 @@ class Mending:
 
     async def unflag(self, request: Request) -> Response:
         """Removes flags that were made by mistake, without a trace."""
-        body = await bodies.asked(request)
+        body = await bodies.read_json(request)
         rows = body.get("flags")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise UsageError("`flags` is to be a list of objects")
         chunk_notes = [
-            (bodies.text(row, "chunk", 40), bodies.text(row, "note", 2000)) for row in rows
+            (bodies.text_field(row, "chunk", 40), bodies.text_field(row, "note", 2000)) for row in rows
         ]
 
         def remove_flags() -> int:
@@ -245,7 +245,7 @@ class Mending:
 
     async def brought(self, request: Request) -> Response:
         """Adds an uploaded list of pickups."""
-        list_bytes = await bodies.whole(request, bodies.LIST_MOST)
+        list_bytes = await bodies.read_body(request, bodies.MAX_LIST_BYTES)
         chapter = request.query_params.get("chapter")
 
         def add_list() -> dict[str, Any]:
@@ -297,8 +297,8 @@ _MAX_QUESTIONS = 500
 
 
 def _text_edit(view: View, body: Mapping[str, Any]) -> Edit:
-    step, sha = _step(view, body), bodies.text(body, "sha", 100)
-    text = bodies.text(body, "text", 500_000)
+    step, sha = _step(view, body), bodies.text_field(body, "sha", 100)
+    text = bodies.text_field(body, "text", 500_000)
     try:
         paragraph = edits.paragraph(view.book, step)
     except Changed as error:  # what is wanted is what the person wrote
@@ -310,14 +310,14 @@ def _speaker_edit(view: View, body: Mapping[str, Any]) -> Edit:
     return edits.speaker_edit(
         view.book,
         _step(view, body),
-        bodies.text(body, "speaker", 1000),
-        bodies.text_or_none(body, "style", 1000),
-        bodies.text_or_none(body, "words") or "",
+        bodies.text_field(body, "speaker", 1000),
+        bodies.optional_text_field(body, "style", 1000),
+        bodies.optional_text_field(body, "words") or "",
     )
 
 
 def _say_edit(view: View, body: Mapping[str, Any]) -> Edit:
-    word, pronunciation = bodies.text(body, "word", 200), bodies.text(body, "spoken", 1000)
+    word, pronunciation = bodies.text_field(body, "word", 200), bodies.text_field(body, "spoken", 1000)
     chunk = _step(view, body) if body.get("chunk") is not None else None
     return edits.say_edit(view.project, word, pronunciation, chunk=chunk)
 
@@ -326,7 +326,7 @@ def _voice_edit(view: View, body: Mapping[str, Any]) -> Edit:
     voice = body.get("voice")
     if not isinstance(voice, dict):
         raise UsageError("`voice` is to be an object")
-    return edits.voice_edit(view.project, bodies.text(body, "speaker", 1000), voice)
+    return edits.voice_edit(view.project, bodies.text_field(body, "speaker", 1000), voice)
 
 
 def _cast_edit(view: View, body: Mapping[str, Any]) -> Edit:
@@ -348,7 +348,7 @@ _QUOTATION = "quotation"
 
 
 def _step(view: View, body: Mapping[str, Any]) -> Step:
-    return view.step(bodies.text(body, "chunk", 40))
+    return view.step(bodies.text_field(body, "chunk", 40))
 
 
 def _question_row(view: View, question: questions.Question) -> dict[str, Any]:

@@ -16,29 +16,29 @@ from starlette.requests import Request
 from narrator.errors import UsageError
 from narrator.files import TooLarge
 
-JSON_MOST = 1_000_000
+MAX_JSON_BYTES = 1_000_000
 """Most bytes of a JSON request."""
-LIST_MOST = 16_000_000
+MAX_LIST_BYTES = 16_000_000
 """Most bytes of a list of pickups."""
-CLIP_MOST = 50_000_000
+MAX_CLIP_BYTES = 50_000_000
 """Most bytes of a clip."""
-PATIENCE = 30.0
+IDLE_TIMEOUT = 30.0
 """Most seconds without a byte."""
 _MAX_SECONDS = 300.0
 """Most seconds for a body."""
-JSON_LONGEST = 10.0
+MAX_JSON_SECONDS = 10.0
 """Most seconds for a JSON request."""
 
 
-class TooSlow(Exception):
+class BodyTimeout(Exception):
     """The body did not arrive in time."""
 
 
-class NotTaken(Exception):
+class UnsupportedMediaType(Exception):
     """The body's media type is not accepted."""
 
 
-async def pieces(
+async def stream_body(
     request: Request, max_bytes: int, max_seconds: float = _MAX_SECONDS
 ) -> AsyncIterator[bytes]:
     """Yields a body as it arrives. Raises TooLarge (at once if its length says so), TooSlow."""
@@ -48,13 +48,13 @@ async def pieces(
     count, stream = 0, aiter(request.stream())
     deadline = asyncio.get_running_loop().time() + max_seconds
     while True:
-        remaining_seconds = min(PATIENCE, deadline - asyncio.get_running_loop().time())
+        remaining_seconds = min(IDLE_TIMEOUT, deadline - asyncio.get_running_loop().time())
         try:
             piece = await asyncio.wait_for(anext(stream), max(0.0, remaining_seconds))
         except StopAsyncIteration:
             return
         except TimeoutError:
-            raise TooSlow from None
+            raise BodyTimeout from None
         count += len(piece)
         if count > max_bytes:
             raise TooLarge
@@ -62,18 +62,18 @@ async def pieces(
             yield piece
 
 
-async def whole(request: Request, max_bytes: int, max_seconds: float = _MAX_SECONDS) -> bytes:
+async def read_body(request: Request, max_bytes: int, max_seconds: float = _MAX_SECONDS) -> bytes:
     """Reads all of a small body. Raises TooLarge, TooSlow."""
-    return b"".join([piece async for piece in pieces(request, max_bytes, max_seconds)])
+    return b"".join([piece async for piece in stream_body(request, max_bytes, max_seconds)])
 
 
-async def asked(request: Request) -> Mapping[str, Any]:
+async def read_json(request: Request) -> Mapping[str, Any]:
     """Reads a JSON object. Raises TooLarge, TooSlow, NotTaken, UsageError for malformed JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0]
     if kind.strip().casefold() != "application/json":
-        raise NotTaken
+        raise UnsupportedMediaType
     try:
-        value = json.loads(await whole(request, JSON_MOST, JSON_LONGEST))
+        value = json.loads(await read_body(request, MAX_JSON_BYTES, MAX_JSON_SECONDS))
     except (ValueError, RecursionError):
         raise UsageError("what was sent is no JSON") from None
     if not isinstance(value, dict):
@@ -81,11 +81,11 @@ async def asked(request: Request) -> Mapping[str, Any]:
     return value
 
 
-async def to_file(request: Request, path: Path, max_bytes: int) -> int:
+async def save_body(request: Request, path: Path, max_bytes: int) -> int:
     """Writes a body to a file and returns its size. Raises TooLarge, TooSlow, OSError."""
     size = 0
     with path.open("wb") as file:
-        async for piece in pieces(request, max_bytes):
+        async for piece in stream_body(request, max_bytes):
             size += await asyncio.to_thread(file.write, piece)
     return size
 
@@ -93,9 +93,9 @@ async def to_file(request: Request, path: Path, max_bytes: int) -> int:
 # -- fields of a JSON request ----------------------------------------------------------------------
 
 
-def text(asked: Mapping[str, Any], name: str, max_characters: int = 10_000) -> str:
+def text_field(fields: Mapping[str, Any], name: str, max_characters: int = 10_000) -> str:
     """Returns a required text field. Raises UsageError."""
-    value = asked.get(name)
+    value = fields.get(name)
     if not isinstance(value, str):
         raise UsageError(f"`{name}` is to be a text")
     if len(value) > max_characters:
@@ -103,22 +103,22 @@ def text(asked: Mapping[str, Any], name: str, max_characters: int = 10_000) -> s
     return value
 
 
-def text_or_none(asked: Mapping[str, Any], name: str, max_characters: int = 10_000) -> str | None:
+def optional_text_field(fields: Mapping[str, Any], name: str, max_characters: int = 10_000) -> str | None:
     """Returns an optional text field. Raises UsageError."""
-    return None if asked.get(name) is None else text(asked, name, max_characters)
+    return None if fields.get(name) is None else text_field(fields, name, max_characters)
 
 
-def flag(asked: Mapping[str, Any], name: str) -> bool:
+def boolean_field(fields: Mapping[str, Any], name: str) -> bool:
     """Returns a required boolean field. Raises UsageError."""
-    value = asked.get(name)
+    value = fields.get(name)
     if not isinstance(value, bool):
         raise UsageError(f"`{name}` is to be true or false")
     return value
 
 
-def texts(asked: Mapping[str, Any], name: str, max_texts: int = 20_000) -> tuple[str, ...]:
+def text_list_field(fields: Mapping[str, Any], name: str, max_texts: int = 20_000) -> tuple[str, ...]:
     """Returns a list of texts, empty if the field is missing. Raises UsageError."""
-    value = asked.get(name, [])
+    value = fields.get(name, [])
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise UsageError(f"`{name}` is to be a list of texts")
     if len(value) > max_texts:
@@ -126,9 +126,9 @@ def texts(asked: Mapping[str, Any], name: str, max_texts: int = 20_000) -> tuple
     return tuple(value)
 
 
-def number(asked: Mapping[str, Any], name: str, minimum: int, maximum: int, default: int) -> int:
+def integer_field(fields: Mapping[str, Any], name: str, minimum: int, maximum: int, default: int) -> int:
     """Returns a whole number within bounds. Raises UsageError."""
-    value = asked.get(name, default)
+    value = fields.get(name, default)
     if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
         raise UsageError(f"`{name}` is to be a whole number from {minimum} to {maximum}")
     return value

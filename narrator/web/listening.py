@@ -23,7 +23,7 @@ from narrator.errors import UsageError
 from narrator.web.hosts import is_local
 
 _MAX_CONNECTIONS = 128
-HEAD = 5.0
+HEAD_TIMEOUT = 5.0
 """Seconds for the head of a request, from its connection or its first byte on."""
 
 
@@ -89,7 +89,7 @@ def _bind(address: str, port: int) -> Endpoint:
 
 
 class _Connection(H11Protocol):
-    """A connection on which the head of a request must be complete within `HEAD` seconds, and that
+    """A connection on which the head of a request must be complete within `HEAD_TIMEOUT` seconds, and that
     makes room for a new one as long as it holds no complete request."""
 
     _deadline: asyncio.TimerHandle | None = None
@@ -144,7 +144,7 @@ class _Connection(H11Protocol):
     def _start_deadline(self) -> None:
         if self._deadline is None:
             self._waits_since = self.loop.time()
-            self._deadline = self.loop.call_later(HEAD, self._close_late)
+            self._deadline = self.loop.call_later(HEAD_TIMEOUT, self._close_late)
 
     def _cancel_deadline(self) -> None:
         if self._deadline is not None:
@@ -164,7 +164,7 @@ def _connection_limit(connections: int) -> int:
 
 
 @contextlib.contextmanager
-def serving(
+def running_server(
     app: ASGIApp, place: Endpoint, name: str, connections: int = _MAX_CONNECTIONS
 ) -> Iterator[None]:
     """Runs an application on a thread of this name until the block ends, with up to `connections`

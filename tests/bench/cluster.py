@@ -42,7 +42,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from narrator.engines import Prompt, Request, Speech, State, quiet, speak
+from narrator.engines import Prompt, Request, Speech, State, ignore_message, speak
 from narrator.engines.cluster import parcels
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.reaching import DaskCluster
@@ -177,7 +177,7 @@ def real(tasks: Tasks, speeds: Sequence[float], scale: float, port: int) -> Real
 
     workers = [("tests.bench.sleeper", port, f"m{n}", v, scale) for n, v in enumerate(speeds)]
     with processes(port, workers) as running:
-        cluster = DaskCluster(ClusterPlace("127.0.0.1", port), quiet)
+        cluster = DaskCluster(ClusterPlace("127.0.0.1", port), ignore_message)
         try:
             session = ClusterSession(engine, {"name": engine.name}, cluster)
             while session.slots < SLOTS * len(speeds):
@@ -296,7 +296,7 @@ def way_table(port: int) -> dict[str, Any]:
     }  # fmt: skip
     rows: dict[str, Any] = {}
     with processes(port, [("tests.bench.crowd", port, 0, 1)]):
-        cluster = DaskCluster(ClusterPlace("127.0.0.1", port), quiet)
+        cluster = DaskCluster(ClusterPlace("127.0.0.1", port), ignore_message)
         try:
             while not (there := cluster.machines()):
                 time.sleep(0.1)
@@ -349,7 +349,7 @@ def thousand_table(count: int, port: int) -> dict[str, Any]:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with processes(port, [("tests.bench.crowd", port, 0, count)]) as running:
-        cluster = DaskCluster(ClusterPlace("127.0.0.1", port), quiet)
+        cluster = DaskCluster(ClusterPlace("127.0.0.1", port), ignore_message)
         try:
             while len(cluster.machines() or {}) < count:
                 time.sleep(0.5)

@@ -49,7 +49,7 @@ import numpy as np
 
 import voxcpm2
 from narrator.delivery import finish
-from narrator.engines import Request, quiet
+from narrator.engines import Request, ignore_message
 from narrator.engines.mlx.session import ModelSession
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.pipeline import bookengines, manuscript, run
@@ -394,7 +394,7 @@ class Bare:
 
 def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: bool) -> Bare:
     """The model's batch, kept full; decoding beside its steps, as the engine does it."""
-    loaded = engine._load(quiet)
+    loaded = engine._load(ignore_message)
     model = loaded.model
     limit = mx.set_cache_limit(CACHE_LIMIT)
     requests = {one.task.key: one.request for one in asked}

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from narrator.engines import Engine, Outcome, Request, Speech, quiet
+from narrator.engines import Engine, Outcome, Request, Speech, ignore_message
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.engines.voice import Voice
 
@@ -109,7 +109,7 @@ class SleeperEngine(Engine):
     def precision(self) -> str:
         return "sleep"
 
-    def start(self, tell: Callable[[str], None] = quiet) -> SleeperSession:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> SleeperSession:
         return SleeperSession(self.tempo)
 
 
@@ -141,7 +141,7 @@ def main() -> None:
     def tell(line: str) -> None:
         print(line, flush=True)
 
-    hosting.work(ClusterPlace("127.0.0.1", int(port)), name, SLOTS, ["sleeper"], tell)
+    hosting.run_machine(ClusterPlace("127.0.0.1", int(port)), name, SLOTS, ["sleeper"], tell)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from narrator import keys
-from narrator.engines import Engine, Outcome, Request, Speech, quiet
+from narrator.engines import Engine, Outcome, Request, Speech, ignore_message
 from narrator.engines.cluster import credentials
 from narrator.engines.cluster.engine import ClusterEngine
 from narrator.engines.draft import DraftSpec
@@ -103,7 +103,7 @@ class MumbleEngine(Engine):
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"speaker": voice.speaker}
 
-    def start(self, tell: Callable[[str], None] = quiet) -> Mumbling:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> Mumbling:
         return Mumbling(self)
 
 
@@ -113,7 +113,7 @@ class MumbleEngine(Engine):
 def scheduler(port: int) -> None:
     from narrator.engines.cluster import hosting
 
-    hosting.schedule(credentials.to_listen("127.0.0.1", port, insecure=True), None, print)
+    hosting.run_scheduler(credentials.listening_place("127.0.0.1", port, insecure=True), None, print)
 
 
 def machine(port: int, name: str, log: Path) -> None:
@@ -126,7 +126,7 @@ def machine(port: int, name: str, log: Path) -> None:
             return MumbleEngine(log)
 
     ENGINES[NAME] = MumbleSpec()  # type: ignore[index]
-    hosting.work(place(port), name, None, [NAME], print)
+    hosting.run_machine(place(port), name, None, [NAME], print)
 
 
 def client(port: int, book: Path) -> None:

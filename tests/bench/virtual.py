@@ -21,7 +21,7 @@ import numpy as np
 from narrator import __version__
 from narrator.engines import Request, speak
 from narrator.engines.cluster import far, parcels
-from narrator.engines.cluster.reaching import POLL_SECONDS, Arrival, MachineSeen, SentTask
+from narrator.engines.cluster.reaching import POLL_SECONDS, Arrival, MachineInfo, SentTask
 from narrator.engines.cluster.session import ClusterSession
 from narrator.engines.voice import Voice
 from narrator.speech.scheduler import Scheduler, Task
@@ -91,7 +91,7 @@ class VirtualCluster:
         self._machines = {
             f"tcp://m{n}": _VirtualMachine(f"m{n}", speed, slots) for n, speed in enumerate(speeds)
         }
-        self._seen: Mapping[str, MachineSeen] = {}
+        self._seen: Mapping[str, MachineInfo] = {}
         self._looked = -POLL_SECONDS
 
     def time(self) -> float:
@@ -107,12 +107,12 @@ class VirtualCluster:
             self._left = time.thread_time()
             self.cpu += self._left - began
 
-    def machines(self) -> Mapping[str, MachineSeen]:
+    def machines(self) -> Mapping[str, MachineInfo]:
         if self.now >= self._looked + POLL_SECONDS:
             with self._inside():
                 self._looked = self.now
                 self._seen = {
-                    at: MachineSeen(at, one.name, ENGINES, self.now, self._facts(one))
+                    at: MachineInfo(at, one.name, ENGINES, self.now, self._facts(one))
                     for at, one in self._machines.items()
                 }
         return self._seen

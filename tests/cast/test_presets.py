@@ -205,11 +205,11 @@ def test_another_transcript_beside_a_preset_is_an_error(kept):
 
 @pytest.mark.parametrize("name", ["Ada", "Miss Lovell", "old-man_2", "Ødegård", "声", "7"])
 def test_names_of_letters_digits_spaces_and_two_marks(name):
-    assert presets.checked(name) == name
+    assert presets.validate_name(name) == name
 
 
 def test_a_name_has_one_form_on_every_machine():
-    assert presets.checked("Ode\u0301") == "Od\u00e9"
+    assert presets.validate_name("Ode\u0301") == "Od\u00e9"
 
 
 @pytest.mark.parametrize(
@@ -217,14 +217,14 @@ def test_a_name_has_one_form_on_every_machine():
 )
 def test_what_could_be_a_path_is_no_name(name):
     with pytest.raises(UsageError, match="cannot be a voice's name"):
-        presets.checked(name)
+        presets.validate_name(name)
 
 
 @pytest.mark.parametrize(
     "name", ["Ada", "Mr. O'Neil", "../..", "—", "x" * 90 + " y", "a" * 63 + " b"]
 )
 def test_any_speaker_s_name_can_be_cleaned(name):
-    assert presets.checked(presets.cleaned(name))
+    assert presets.validate_name(presets.valid_name_for(name))
 
 
 def test_a_project_s_voice_comes_before_the_library_s(tmp_path, library, ada):

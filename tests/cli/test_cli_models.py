@@ -88,7 +88,7 @@ def test_pull_converts_on_a_small_machine_and_auto_is_the_result(narrator, hub, 
     assert "in 8 bits" in said
     assert f"hf cache rm model/{FAMILY.hub}" in said
     where = narrator("models", "where")[1].strip()
-    assert where == str(models.converted(FAMILY.hub))
+    assert where == str(models.conversion_path(FAMILY.hub))
 
 
 def test_pull_converts_where_it_is_asked_to(narrator, hub, monkeypatch):
@@ -96,7 +96,7 @@ def test_pull_converts_where_it_is_asked_to(narrator, hub, monkeypatch):
     monkeypatch.setattr(machine, "memory", lambda: machine.Memory(64_000_000_000, None))
     assert "in 8 bits" not in narrator("models", "pull")[1]
     said = narrator("models", "pull", "--8bit")[1]
-    assert f"engine: {{model: {models.converted(FAMILY.hub)}}}" in said
+    assert f"engine: {{model: {models.conversion_path(FAMILY.hub)}}}" in said
     assert "hf cache rm" not in said
 
 

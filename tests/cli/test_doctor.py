@@ -200,7 +200,7 @@ def test_a_language_model_is_no_must(narrator, fit, monkeypatch, tmp_path):
     assert "[casting]" in found["language model"]["todo"]
     monkeypatch.setattr(reader, "version", lambda: "0.32.2")
     assert "narrator models pull mlx-community/" in checks(narrator)[1]["language model"]["said"]
-    hubs.cached(fit, hubs.language(tmp_path / "tiny"), repo=models.LANGUAGE[0][1])
+    hubs.cached(fit, hubs.language(tmp_path / "tiny"), repo=models.LANGUAGE_MODELS[0][1])
     assert "30B-A3B" in (said := checks(narrator)[1]["language model"]["said"])
     assert "models pull" not in said
 
@@ -327,7 +327,7 @@ def test_machines_of_a_cluster_are_asked_instead_of_this_one(narrator, fit, book
         assert (place.address, settings["name"]) == (CLUSTER, "voxcpm2")
         return {"studio": "", "mini": "its model is not there"}
 
-    monkeypatch.setattr(meeting, "unable_there", unable)
+    monkeypatch.setattr(meeting, "list_refusals", unable)
     monkeypatch.setattr(bookengines, "_make_engine", lambda *_: fakes.HumEngine())
     code, found, _ = narrator("doctor", book, "--cluster", CLUSTER, "--insecure")
     assert code == 0
@@ -343,7 +343,7 @@ def test_machines_of_a_cluster_are_asked_instead_of_this_one(narrator, fit, book
     ],
 )
 def test_a_cluster_that_cannot_speak_a_book_fails(unable, todo, narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(meeting, "unable_there", lambda place, settings: unable)
+    monkeypatch.setattr(meeting, "list_refusals", lambda place, settings: unable)
     monkeypatch.setattr(bookengines, "_make_engine", lambda *_: fakes.HumEngine())
     code, found, _ = narrator("doctor", book, "--cluster", CLUSTER, "--insecure")
     assert code == 3
@@ -463,4 +463,4 @@ def test_space_is_that_of_the_nearest_folder_there_is(tmp_path):
 def test_the_default_follows_the_machine(monkeypatch, tmp_path):
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
     monkeypatch.setattr(machine, "memory", lambda: machine.Memory(8_000_000_000, None))
-    assert models.default(FAMILY) == str(models.converted(FAMILY.hub))
+    assert models.default_spec(FAMILY) == str(models.conversion_path(FAMILY.hub))

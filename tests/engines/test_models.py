@@ -310,15 +310,15 @@ def test_a_download_cut_short_is_not_here_and_says_how_to_go_on(cache, source):
 def test_a_lora_is_found_as_a_model_is(cache, tmp_path):
     folder = tmp_path / "voice"
     folder.mkdir()
-    assert "no LoRA" in models.find_as(TUNED, str(folder)).note
+    assert "no LoRA" in models.find_with_layout(TUNED, str(folder)).note
     same = json.loads((hubs.GOLDEN / "same.json").read_text())
     for name in ("lora_config.json", "lora_weights.safetensors"):
         path = f"base_s0/lora/{name}"
         shutil.copyfile(hubs.GOLDEN / same.get(path, path), folder / name)
-    first = models.find_as(TUNED, str(folder))
+    first = models.find_with_layout(TUNED, str(folder))
     assert first.path == folder
     (folder / "lora_config.json").write_text('{"r": 4, "alpha": 99}')
-    assert models.find_as(TUNED, str(folder)).weights != first.weights
+    assert models.find_with_layout(TUNED, str(folder)).weights != first.weights
 
 
 def test_it_reads_what_the_loader_reads(cache, source, tmp_path):
@@ -348,10 +348,10 @@ def test_folders_are_known_by_what_they_have(cache, source, tmp_path):
     converted = tmp_path / "converted"
     converted.mkdir()
     (converted / "config.json").write_text('{"architecture": "cosyvoice2", "model_type": "x"}')
-    assert models.family_of(source, families) is FAMILY
-    assert models.family_of(hubs.COSYVOICE2, families) is COSYVOICE2
-    assert models.family_of(converted, families) is COSYVOICE2
-    assert models.family_of(hubs.language(tmp_path / "reads"), families) is None
+    assert models.find_family(source, families) is FAMILY
+    assert models.find_family(hubs.COSYVOICE2, families) is COSYVOICE2
+    assert models.find_family(converted, families) is COSYVOICE2
+    assert models.find_family(hubs.language(tmp_path / "reads"), families) is None
     assert not models.is_language(converted)
 
 
@@ -392,7 +392,7 @@ def test_a_pull_knows_what_it_has_fetched(hub):
     assert model.path is not None
     assert model.weights == models.find(COSYVOICE2, str(hubs.COSYVOICE2)).weights
     assert models.find(COSYVOICE2).path == model.path
-    assert [found.spec for of, found in models.listed(families) if of is COSYVOICE2] == [
+    assert [found.spec for of, found in models.list_models(families) if of is COSYVOICE2] == [
         COSYVOICE2.hub
     ]
 
@@ -411,15 +411,15 @@ def test_auto_is_the_8_bit_conversion_on_a_small_machine(cache, source, monkeypa
     model = models.find(FAMILY, "auto")
     assert model.path is None
     assert "8 bits" in model.note
-    shutil.copytree(source, models.converted(FAMILY.hub))
-    assert models.find(FAMILY, "auto").path == models.converted(FAMILY.hub)
+    shutil.copytree(source, models.conversion_path(FAMILY.hub))
+    assert models.find(FAMILY, "auto").path == models.conversion_path(FAMILY.hub)
 
 
 @pytest.mark.parametrize(
     ("total", "small"), [(8 << 30, True), (15_900_000_000, False), (16 << 30, False)]
 )
 def test_a_machine_of_16_gb_is_not_small(total, small):
-    assert (models.default(FAMILY, total) != FAMILY.hub) == small
+    assert (models.default_spec(FAMILY, total) != FAMILY.hub) == small
 
 
 def test_listed_are_the_default_the_library_and_the_cache(cache, source, tmp_path):
@@ -429,11 +429,11 @@ def test_listed_are_the_default_the_library_and_the_cache(cache, source, tmp_pat
     other.mkdir()
     (other / "config.json").write_text('{"architecture": "another"}')
     hubs.cached(cache, other, "some/thing")
-    shutil.copytree(source, models.converted(FAMILY.hub))
-    specs = [model.spec for _, model in models.listed([FAMILY])]
+    shutil.copytree(source, models.conversion_path(FAMILY.hub))
+    specs = [model.spec for _, model in models.list_models([FAMILY])]
     assert specs == [
         "openbmb/VoxCPM2",
-        str(models.converted(FAMILY.hub)),
+        str(models.conversion_path(FAMILY.hub)),
         f"openbmb/VoxCPM2@{hubs.NEWER}",
     ]
 
@@ -572,14 +572,14 @@ def test_the_library_keeps_one_conversion_of_the_commit_that_is_here(
 ):
     made = copying(monkeypatch)
     hubs.cached(cache, source)
-    first = models.shrink(FAMILY, models.find(FAMILY, FAMILY.hub))
-    assert first.path == models.converted(FAMILY.hub)
+    first = models.convert_to_8bit(FAMILY, models.find(FAMILY, FAMILY.hub))
+    assert first.path == models.conversion_path(FAMILY.hub)
     assert made[0][1:4] == ["-m", "voxcpm2", "convert"]
     assert made[0][6:] == ["--quantize", "8"]
-    models.shrink(FAMILY, models.find(FAMILY, FAMILY.hub))
+    models.convert_to_8bit(FAMILY, models.find(FAMILY, FAMILY.hub))
     assert len(made) == 1
     hubs.cached(cache, source, commit=hubs.NEWER)
-    models.shrink(FAMILY, models.find(FAMILY, FAMILY.hub))
+    models.convert_to_8bit(FAMILY, models.find(FAMILY, FAMILY.hub))
     assert len(made) == 2
     assert sorted(path.name for path in first.path.parent.iterdir()) == [first.path.name]
 
@@ -587,17 +587,17 @@ def test_the_library_keeps_one_conversion_of_the_commit_that_is_here(
 def test_a_revision_is_converted_beside_what_auto_means(cache, source, monkeypatch):
     copying(monkeypatch)
     hubs.cached(cache, source)
-    usual = models.shrink(FAMILY, models.find(FAMILY, FAMILY.hub))
+    usual = models.convert_to_8bit(FAMILY, models.find(FAMILY, FAMILY.hub))
     hubs.cached(cache, source, commit=hubs.NEWER, branch=None)
-    other = models.shrink(FAMILY, models.find(FAMILY, f"{FAMILY.hub}@{hubs.NEWER}"))
+    other = models.convert_to_8bit(FAMILY, models.find(FAMILY, f"{FAMILY.hub}@{hubs.NEWER}"))
     assert other.path.name == f"{usual.path.name}-{hubs.NEWER[:12]}"
-    assert models.origin(usual.path) == hubs.COMMIT
-    assert models.origin(other.path) == hubs.NEWER
+    assert models.origin_commit(usual.path) == hubs.COMMIT
+    assert models.origin_commit(other.path) == hubs.NEWER
 
 
 def test_what_is_not_here_cannot_be_made_smaller(cache):
     with pytest.raises(UsageError, match="not here"):
-        models.shrink(FAMILY, models.find(FAMILY, FAMILY.hub))
+        models.convert_to_8bit(FAMILY, models.find(FAMILY, FAMILY.hub))
 
 
 def test_finding_loads_neither_mlx_nor_the_model(source, tmp_path):

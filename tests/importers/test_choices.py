@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from narrator.errors import ImportFailed, UsageError
-from narrator.importers import Book, Choices, doubts_of, import_book, write_project
-from narrator.importers.doubts import Shape, doubts
+from narrator.importers import Book, Choices, book_oddities, import_book, write_project
+from narrator.importers.doubts import ChapterShape, chapter_oddities
 from narrator.importers.hyphens import join, words_of
-from narrator.importers.project import waiting
+from narrator.importers.project import pending_tasks
 from narrator.text.labels import Roles
 from narrator.text.script import find_faults
 from tests.build_epub import build_epub
@@ -214,9 +214,9 @@ def test_notes_of_an_epub_are_spoken_where_a_user_says(tmp_path: Path, notes: st
 
 
 def test_lengths_and_numbers_that_are_odd_are_told_once_with_the_mend() -> None:
-    said = doubts([
-        Shape("I", 600, 1), Shape("II", 25_000, 1), Shape("IV", 600, 1), Shape("IV", 5, 1),
-        Shape("I", 700, 1),
+    said = chapter_oddities([
+        ChapterShape("I", 600, 1), ChapterShape("II", 25_000, 1), ChapterShape("IV", 600, 1), ChapterShape("IV", 5, 1),
+        ChapterShape("I", 700, 1),
     ])  # fmt: skip
     assert [line.partition(":")[0] for line in said] == [
         "longer than chapters are", "much shorter than the others",
@@ -240,13 +240,13 @@ def test_lengths_and_numbers_that_are_odd_are_told_once_with_the_mend() -> None:
     ],
 )
 def test_numbers_that_count_are_not_told(named: list[str]) -> None:
-    assert doubts([Shape(title, 600, 1) for title in named]) == []
+    assert chapter_oddities([ChapterShape(title, 600, 1) for title in named]) == []
 
 
 def test_chapters_of_a_part_may_begin_to_count_anew(tmp_path: Path) -> None:
     part = f"{{}}\n\nCHAPTER I. The Gate\n\n{PROSE}\nCHAPTER II. The {{}}\n\n{PROSE}\n"
     text = part.format("BOOK ONE", "Sea") + part.format("BOOK TWO", "Wave")
-    assert doubts_of(imported(tmp_path, text, Choices())) == []
+    assert book_oddities(imported(tmp_path, text, Choices())) == []
 
 
 # -- a second import -------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def test_chapters_of_a_part_may_begin_to_count_anew(tmp_path: Path) -> None:
 def _again(folder: Path, text: str) -> dict[str, str]:
     """Import a text into the same project; files that stay, with those beside them."""
     book = imported(folder, text, Choices(title="A", language="en"))
-    return dict(write_project(book, folder / "book").kept)
+    return dict(write_project(book, folder / "book").new_versions)
 
 
 def test_a_second_import_replaces_what_nobody_changed(tmp_path: Path) -> None:
@@ -317,16 +317,16 @@ def test_a_manifest_that_stays_and_new_files_are_told_until_they_are_dealt_with(
     text = f"CHAPTER I\n\n{PROSE}"
     _again(tmp_path, text)
     manifest = tmp_path / "book/book.yaml"
-    assert waiting(manifest) == []
+    assert pending_tasks(manifest) == []
     manifest.write_text(manifest.read_text().replace("Unknown", "Me"))
     book = imported(tmp_path, f"{text}\nCHAPTER II\n\n{PROSE}", Choices(title="A", language="en"))
-    assert write_project(book, tmp_path / "book").unnamed == ("text/02-chapter-ii.md",)
-    fresh, unnamed = waiting(manifest)
+    assert write_project(book, tmp_path / "book").unnamed_chapters == ("text/02-chapter-ii.md",)
+    fresh, unnamed = pending_tasks(manifest)
     assert fresh.startswith("book.new.yaml: ")
     assert unnamed.startswith("text/02-chapter-ii.md: in no chapter")
     (tmp_path / "book/book.new.yaml").unlink()
     manifest.write_text(f"{manifest.read_text()}# file: text/02-chapter-ii.md\n")
-    assert waiting(manifest) == []
+    assert pending_tasks(manifest) == []
 
 
 # -- words at line ends ----------------------------------------------------------------------------

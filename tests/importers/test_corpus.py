@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.importers import Book, doubts_of, import_book, write_project
+from narrator.importers import Book, book_oddities, import_book, write_project
 from narrator.pipeline import checking
 from narrator.pipeline.manuscript import read
 from tests.effort import quick
@@ -42,7 +42,7 @@ def test_all_chapters_are_found_and_no_word_is_lost(
     assert book.characters == book.characters_kept + book.characters_left_out
     text = " ".join(chapter.markdown for chapter in book.chapters)
     assert all(said in " ".join(text.split()) for said in one.says)
-    assert doubts_of(book) == []
+    assert book_oddities(book) == []
 
 
 @pytest.mark.parametrize("name", quick(NAMES, *NAMES[::6]))

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from narrator.importers import Book, Choices, Treatment, import_book, write_project
-from narrator.importers.directions import style_of
-from narrator.importers.labels import find_labels, ordinary
+from narrator.importers.directions import manner_of_speaking
+from narrator.importers.labels import find_labels, in_ordinary_case
 from narrator.importers.persons import parse_cast_list
 from narrator.pipeline.manuscript import read
 from narrator.project import load
@@ -345,8 +345,8 @@ def test_times_stand_before_or_after_names(tmp_path: Path, form: str) -> None:
     book = imported(tmp_path, "\n\n".join(turns))
     names = ("ANNA", "BEN") if "ANNA" in form else ("Anna", "Ben")
     assert rows(book)[:2] == [
-        f"{ordinary(names[0])}: This is number 0.",
-        f"{ordinary(names[1])}: This is number 1.",
+        f"{in_ordinary_case(names[0])}: This is number 0.",
+        f"{in_ordinary_case(names[1])}: This is number 1.",
     ]
 
 
@@ -455,7 +455,7 @@ def test_every_character_is_in_a_chapter_or_left_out(
     ],
 )
 def test_names_in_ordinary_capitals(printed: str, name: str) -> None:
-    assert ordinary(printed) == name
+    assert in_ordinary_case(printed) == name
 
 
 @pytest.mark.parametrize(
@@ -485,7 +485,7 @@ def test_what_is_no_label(text: str) -> None:
     ],
 )
 def test_one_or_two_words_are_a_style(words: str, style: str | None) -> None:
-    assert style_of(words) == style
+    assert manner_of_speaking(words) == style
 
 
 def test_a_list_of_persons_says_some_pronouns() -> None:

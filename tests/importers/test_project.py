@@ -21,7 +21,7 @@ from narrator.importers import (
     PrintedSpeaker,
     Skipped,
     import_book,
-    starter,
+    starter_book,
     write_project,
 )
 from narrator.project import load
@@ -136,7 +136,7 @@ def test_speakers_of_a_script_are_the_cast(tmp_path: Path) -> None:
 
 
 def test_a_starter_is_a_project_to_begin_with(tmp_path: Path) -> None:
-    written = write_project(starter(tmp_path / "my-first_book"), tmp_path / "my-first_book")
+    written = write_project(starter_book(tmp_path / "my-first_book"), tmp_path / "my-first_book")
     project = load.load(written.manifest)
     assert project.manifest.title == "My First Book"
     assert written.report is None

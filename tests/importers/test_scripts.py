@@ -10,7 +10,7 @@ import pytest
 
 from narrator.errors import ImportFailed
 from narrator.importers import Book, Choices, import_book, write_project
-from narrator.importers.labels import lowered_capitals
+from narrator.importers.labels import lower_capitals
 from narrator.importers.readers.content import is_fountain
 from narrator.pipeline import checking
 from narrator.pipeline.manuscript import read
@@ -240,7 +240,7 @@ def test_the_numbers_of_scenes_are_left_out(tmp_path: Path) -> None:
 
 
 def test_capitals_are_lowered_but_for_what_is_spelled() -> None:
-    said = lowered_capitals("INT./EXT. BBC TV CENTRE - 3RD FLOOR, O'HARA'S ROOM 12B, FBI HQ")
+    said = lower_capitals("INT./EXT. BBC TV CENTRE - 3RD FLOOR, O'HARA'S ROOM 12B, FBI HQ")
     assert said == "Int./Ext. BBC TV Centre - 3rd Floor, O'Hara's Room 12B, FBI HQ"
 
 

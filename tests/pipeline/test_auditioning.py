@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from narrator.cast import auditions, presets
-from narrator.engines import Speech, quiet
+from narrator.engines import Speech, ignore_message
 from narrator.errors import NarratorError, UserError
 from narrator.pipeline import auditioning, bookengines
 from narrator.pipeline.auditioning import Auditioning
@@ -34,13 +34,13 @@ def path(tmp_path):
 
 
 def begin(path, engine, speaker="ann", text=TEXT, voice=None) -> Auditioning:
-    return auditioning.begin(read(path), engine, speaker, text, voice or {}, quiet)
+    return auditioning.begin(read(path), engine, speaker, text, voice or {}, ignore_message)
 
 
 def heard(path, engine, **asked):
     """What is told of an audition that a session of its own speaks."""
     one = begin(path, engine, **asked)
-    auditions.speak_line(one.audition, quiet)
+    auditions.speak_line(one.audition, ignore_message)
     return one.settled()
 
 
@@ -153,4 +153,4 @@ def test_an_audition_without_a_line_is_refused(path):
     reading = inputs.read(path)
     engines = bookengines.engines_for(reading.manuscript.project, draft=True)
     with pytest.raises(NarratorError, match="of a line"):
-        beside.begun(Job(kind="audition"), reading, engines, quiet)
+        beside.begun(Job(kind="audition"), reading, engines, ignore_message)

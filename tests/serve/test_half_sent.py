@@ -72,13 +72,13 @@ def test_a_request_that_is_answered_keeps_its_place() -> None:
 
 
 def test_a_head_that_is_late_is_waited_for_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "HEAD", 0.05)
+    monkeypatch.setattr(listening, "HEAD_TIMEOUT", 0.05)
     with serving.opened(serving.draft()) as served, half_sent(served, HALF_HEAD, 2) as wires:
         assert all(map(was_closed, wires))
 
 
 def test_a_head_has_five_seconds() -> None:
-    assert listening.HEAD == 5.0
+    assert listening.HEAD_TIMEOUT == 5.0
 
 
 def test_the_head_of_a_later_request_has_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,14 +88,14 @@ def test_the_head_of_a_later_request_has_no_longer(monkeypatch: pytest.MonkeyPat
             answer = b""
             while not answer.endswith(b"}"):
                 answer += wire.recv(10_000)
-            monkeypatch.setattr(listening, "HEAD", 0.05)
+            monkeypatch.setattr(listening, "HEAD_TIMEOUT", 0.05)
             wire.sendall(HALF_HEAD.encode())
             assert wire.recv(10) == b""
 
 
 def test_a_body_that_drips_is_waited_for_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though no pause between its bytes is long."""
-    monkeypatch.setattr(bodies, "JSON_LONGEST", 0.05)
+    monkeypatch.setattr(bodies, "MAX_JSON_SECONDS", 0.05)
     with serving.opened(serving.draft()) as served, half_sent(served, half_body(served), 1) as sent:
         with contextlib.suppress(OSError):
             for _ in range(50):

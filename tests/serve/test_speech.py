@@ -261,7 +261,7 @@ def test_too_many_bytes_are_refused_when_they_are_announced(shared: Served) -> N
     with contextlib.closing(wire):
         wire.putrequest("POST", SPEECH)
         wire.putheader("content-type", "application/json")
-        wire.putheader("content-length", str(bodies.JSON_MOST + 1))
+        wire.putheader("content-length", str(bodies.MAX_JSON_BYTES + 1))
         wire.endheaders()
         answer = wire.getresponse()
         assert (answer.status, json.loads(answer.read())["error"]["param"]) == (413, None)

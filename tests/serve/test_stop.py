@@ -38,7 +38,7 @@ def stopped(act: Callable[[Served, GatedEngine], None]) -> list[str]:
                 raise
 
         thread = threading.Thread(target=beside)
-        app.work(server, place, serving.terms(place), thread.start)
+        app.run_until_signal(server, place, serving.terms(place), thread.start)
         thread.join(20)
     assert not found
     return lines

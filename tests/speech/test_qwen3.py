@@ -77,7 +77,7 @@ def checkpoint(folder: Path, *, aligner: bool) -> Path:
 
 
 def found(path: Path, layout: Layout) -> Model:
-    return models.find_as(layout, str(path))
+    return models.find_with_layout(layout, str(path))
 
 
 def sound(text: str = TEXT, language: str = "en-GB") -> SpokenSound:
@@ -104,8 +104,8 @@ def test_what_a_network_times_is_the_words_of_the_text(tmp_path: Path) -> None:
 def test_a_folder_is_of_one_kind(tmp_path: Path) -> None:
     hears = checkpoint(tmp_path / "asr", aligner=False)
     aligns = checkpoint(tmp_path / "aligner", aligner=True)
-    assert [LAYOUT.is_one(hears), LAYOUT.is_one(aligns)] == [True, False]
-    assert [ALIGNER_LAYOUT.is_one(hears), ALIGNER_LAYOUT.is_one(aligns)] == [False, True]
+    assert [LAYOUT.matches(hears), LAYOUT.matches(aligns)] == [True, False]
+    assert [ALIGNER_LAYOUT.matches(hears), ALIGNER_LAYOUT.matches(aligns)] == [False, True]
 
 
 def test_a_folder_that_lacks_a_file_says_which(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from narrator.engines import Outcome, Request, Speech, quiet
+from narrator.engines import Outcome, Request, Speech, ignore_message
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
 from narrator.sound.audio import Samples
@@ -87,7 +87,7 @@ def test_takes_come_in_order_whatever_order_they_are_made_in() -> None:
             return super().advance()
 
     class BackwardsEngine(HumEngine):
-        def start(self, tell: Any = quiet) -> HumSession:
+        def start(self, tell: Any = ignore_message) -> HumSession:
             return Backwards(self, self.slots)
 
     engine = BackwardsEngine(continues=False)
@@ -250,7 +250,7 @@ def test_an_engine_that_fails_is_said_and_begun_anew() -> None:
             return super().advance()
 
     class BreakingEngine(HumEngine):
-        def start(self, tell: Any = quiet) -> HumSession:
+        def start(self, tell: Any = ignore_message) -> HumSession:
             return Breaking(self, self.slots)
 
     engine = BreakingEngine()
@@ -264,7 +264,7 @@ def test_an_engine_that_fails_is_said_and_begun_anew() -> None:
 
 def test_an_engine_that_does_not_start_is_said() -> None:
     class Missing(HumEngine):
-        def start(self, tell: Any = quiet) -> HumSession:
+        def start(self, tell: Any = ignore_message) -> HumSession:
             raise EngineUnavailable("no model is here")
 
     board = Switchboard(Missing())

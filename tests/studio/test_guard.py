@@ -217,20 +217,20 @@ def test_two_gigabytes_in_pieces_are_refused_when_they_are_too_many(shared: Open
         line.sendall(head(shared, "POST", "/api/edits", "Transfer-Encoding: chunked"))
         piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
         with contextlib.suppress(OSError):
-            for _ in range(2 * bodies.JSON_MOST // 0x10000):
+            for _ in range(2 * bodies.MAX_JSON_BYTES // 0x10000):
                 line.sendall(piece)
         assert b" 413 " in line.recv(200)
 
 
 def test_who_sends_no_end_is_given_up(shared: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "PATIENCE", 0.05)
+    monkeypatch.setattr(bodies, "IDLE_TIMEOUT", 0.05)
     with wire(shared) as line:
         line.sendall(head(shared, "POST", "/api/edits", "Content-Length: 50") + b"{")
         assert b" 408 " in line.recv(200)
 
 
 def test_who_sends_no_request_is_given_up(studio: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "HEAD", 0.05)
+    monkeypatch.setattr(listening, "HEAD_TIMEOUT", 0.05)
     with wire(studio) as silent, wire(studio) as slow:
         slow.sendall(b"GET /api/book HTTP/1.1\r\nHost: ")
         assert silent.recv(200) == b""

@@ -62,12 +62,12 @@ class ClusterPlace:
         return is_local(self.host)
 
 
-def certificates() -> Path:
+def certificate_folder() -> Path:
     """Returns the default folder of certificates."""
     return files.library() / "cluster"
 
 
-def place_of(address: str, tls: Path | None = None, insecure: bool = False) -> ClusterPlace:
+def parse_place(address: str, tls: Path | None = None, insecure: bool = False) -> ClusterPlace:
     """Parses an address ("tls://studio.local:8786"); the certificate is in `tls` or the default
     folder. For a scheduler on this machine, a missing certificate is made.
 
@@ -88,7 +88,7 @@ def place_of(address: str, tls: Path | None = None, insecure: bool = False) -> C
     return _insecure_place(host, port, tls, insecure)
 
 
-def to_listen(
+def listening_place(
     address: str, port: int, tls: Path | None = None, insecure: bool = False
 ) -> ClusterPlace:
     """Returns the place where a scheduler on this machine listens; makes a missing certificate.
@@ -122,8 +122,8 @@ def _insecure_place(host: str, port: int, tls: Path | None, insecure: bool) -> C
 def _certificate_folder(tls: Path | None, may_make: bool) -> Path:
     """Returns the checked folder of a certificate and its key, which are made if missing and no
     folder is named. Raises UsageError, StorageError, EngineUnavailable."""
-    if tls is None and may_make and not _has_certificate(certificates()):
-        make_certificate(certificates())
+    if tls is None and may_make and not _has_certificate(certificate_folder()):
+        make_certificate(certificate_folder())
     return check_certificate(tls)
 
 
@@ -200,7 +200,7 @@ def _new_certificate() -> tuple[bytes, bytes]:
 def check_certificate(tls: Path | None) -> Path:
     """Returns the folder if it holds a valid certificate with its key, safe from other users.
     Raises UsageError."""
-    folder = tls or certificates()
+    folder = tls or certificate_folder()
     _check_access(folder)
     try:
         context = ssl.create_default_context(cafile=str(_authority(folder)))
@@ -260,7 +260,7 @@ def _authority(folder: Path) -> Path:
     return path if path.is_file() else folder / CERTIFICATE
 
 
-def security(place: ClusterPlace) -> Security | None:
+def tls_settings(place: ClusterPlace) -> Security | None:
     """Returns Dask's TLS settings for all roles; None for an insecure cluster."""
     from distributed import Security
 
@@ -273,7 +273,7 @@ def security(place: ClusterPlace) -> Security | None:
     return Security(tls_ca_file=str(_authority(place.tls)), require_encryption=True, **arguments)
 
 
-def require() -> None:
+def require_dask() -> None:
     """Raises EngineUnavailable when Dask is not installed."""
     try:
         import distributed  # noqa: F401

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.engines import Engine, Session, quiet
+from narrator.engines import Engine, Session, ignore_message
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import Problem
@@ -72,7 +72,7 @@ class ClusterEngine(Engine):
 
     # -- done by the machines
 
-    def start(self, tell: Callable[[str], None] = quiet) -> Session:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> Session:
         """Raises EngineUnavailable when no scheduler accepts the connection."""
         from narrator.engines.cluster.reaching import DaskCluster
         from narrator.engines.cluster.session import ClusterSession
@@ -87,4 +87,4 @@ class ClusterEngine(Engine):
         """
         from narrator.engines.cluster import meeting
 
-        return meeting.encoded_there(self.place, self.settings, self.identity(), reference)
+        return meeting.encode_remotely(self.place, self.settings, self.identity(), reference)

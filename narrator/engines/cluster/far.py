@@ -26,9 +26,9 @@ from narrator.engines import (
     Request,
     Session,
     State,
-    is_known,
+    has_known_identity,
     make_room,
-    quiet,
+    ignore_message,
     speak,
 )
 from narrator.engines.cluster import parcels
@@ -133,7 +133,7 @@ class Booth:
         engine: Engine,
         idle_engines: Callable[[], Sequence[Engine]],
         max_slots: int | None = None,
-        tell: Callable[[str], None] = quiet,
+        tell: Callable[[str], None] = ignore_message,
     ) -> None:
         """`max_slots` limits the slots of an engine that has no such setting; `idle_engines` lists
         the engines that may release their memory."""
@@ -384,9 +384,9 @@ class Machine:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._booths: dict[str, Booth] = {}
-        self.here: dict[str, Any] = {}
+        self.local_settings: dict[str, Any] = {}
         """Engine settings that this machine decides: the path of its model, its slots."""
-        self.tell: Callable[[str], None] = quiet
+        self.tell: Callable[[str], None] = ignore_message
         self.references = _ByteCache(MAX_REFERENCE_BYTES)
         """References by content."""
 
@@ -397,7 +397,7 @@ class Machine:
             if name not in self._booths:
                 self._make_room()
                 setting_names = find_spec(settings_record).settings.model_fields
-                max_slots = None if "slots" in setting_names else self.here.get("slots")
+                max_slots = None if "slots" in setting_names else self.local_settings.get("slots")
                 engine = self._make_engine(settings_record)
                 self._booths[name] = Booth(engine, self._idle_engines, max_slots, self.tell)
             return self._booths[name]
@@ -413,7 +413,7 @@ class Machine:
         spec = find_spec(settings_record)
         local_settings = {
             name: setting
-            for name, setting in self.here.items()
+            for name, setting in self.local_settings.items()
             if name in spec.settings.model_fields
         }
         if "process" in spec.settings.model_fields:
@@ -453,11 +453,11 @@ def meet(parcel: bytes) -> bytes:
     """Returns the identity, precision and rate of this machine's engine; loads nothing."""
     facts, _ = parcels.unpack_parcel(parcel)
     version_facts = {"narrator": __version__, "form": parcels.FORMAT_VERSION}
-    if not parcels.is_ours(facts):
+    if not parcels.is_same_version(facts):
         return parcels.pack_parcel(version_facts)
     try:
         engine = MACHINE.booth(facts["settings"]).engine
-        if not is_known(engine):
+        if not has_known_identity(engine):
             return _pack_refusal(EngineUnavailable(_NO_MODEL))
         engine_facts = {
             "identity": dict(engine.identity()),

@@ -27,7 +27,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.worker import DEFAULT_METRICS
 
 from narrator.engines.cluster import far
-from narrator.engines.cluster.credentials import ClusterPlace, security
+from narrator.engines.cluster.credentials import ClusterPlace, tls_settings
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSpec
 from narrator.errors import EngineUnavailable, StorageError, UsageError
@@ -51,13 +51,13 @@ DASK_CONFIG: Mapping[str, object] = {
 }
 
 
-def schedule(place: ClusterPlace, dashboard: int | None, tell: Tell) -> None:
+def run_scheduler(place: ClusterPlace, dashboard: int | None, tell: Tell) -> None:
     """Runs a scheduler at an address of this machine until a signal, with Dask's dashboard at a
     port if one is given. Raises UsageError, EngineUnavailable."""
     asyncio.run(_run_scheduler(place, dashboard, tell))
 
 
-def work(place: ClusterPlace, name: str, slots: int | None, engines: list[str], tell: Tell) -> None:
+def run_machine(place: ClusterPlace, name: str, slots: int | None, engines: list[str], tell: Tell) -> None:
     """Speaks the requests that a scheduler sends, with these engines, until a signal.
 
     Raises UsageError, EngineUnavailable, StorageError.
@@ -65,7 +65,7 @@ def work(place: ClusterPlace, name: str, slots: int | None, engines: list[str], 
     asyncio.run(_run_worker(place, name, slots, engines, tell))
 
 
-def can_speak() -> list[str]:
+def installed_engines() -> list[str]:
     """Returns the names of the engines that run on clusters and are installed here."""
     return [spec.name for spec in ENGINES.values() if spec.runs_on_clusters and _is_installed(spec)]
 
@@ -106,7 +106,7 @@ async def _run_scheduler(place: ClusterPlace, dashboard: int | None, tell: Tell)
                 host=f"[{place.host}]" if ":" in place.host else place.host,
                 port=place.port,
                 protocol=place.address.partition(":")[0],
-                security=security(place) or {},
+                security=tls_settings(place) or {},
                 dashboard=dashboard is not None,
                 dashboard_address=f"127.0.0.1:{dashboard or 0}",
             )
@@ -176,7 +176,7 @@ async def _run_worker(
                     # unique: after a lost connection the scheduler may still have the old name
                     name=f"{name} {secrets.token_hex(4)}",
                     host="127.0.0.1" if place.is_local else None,
-                    security=security(place) or {},
+                    security=tls_settings(place) or {},
                     resources=dict.fromkeys(engines, threads),
                     dashboard=False,
                     dashboard_address="127.0.0.1:0",
@@ -232,7 +232,7 @@ async def check_scheduler(place: ClusterPlace) -> None:
 
 
 async def _request_versions(place: ClusterPlace) -> Any:
-    credentials = security(place)
+    credentials = tls_settings(place)
     arguments = {} if credentials is None else credentials.get_connection_args("worker")
     comm = await connect(place.address, timeout=CONNECT_TIMEOUT, **arguments)
     try:

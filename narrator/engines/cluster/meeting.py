@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator import keys
-from narrator.engines import quiet
+from narrator.engines import ignore_message
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.credentials import ClusterPlace
-from narrator.engines.cluster.reaching import Cluster, DaskCluster, MachineSeen
+from narrator.engines.cluster.reaching import Cluster, DaskCluster, MachineInfo
 from narrator.engines.voice import Reference
 from narrator.errors import EngineUnavailable
 
@@ -28,16 +28,16 @@ ENCODE_TIMEOUT = 600.0
 Facts = dict[str, Any]
 
 
-def machines(place: ClusterPlace) -> Mapping[str, MachineSeen]:
+def list_machines(place: ClusterPlace) -> Mapping[str, MachineInfo]:
     """Returns the cluster's machines by address. Raises EngineUnavailable."""
-    with closing(DaskCluster(place, quiet)) as cluster:
+    with closing(DaskCluster(place, ignore_message)) as cluster:
         return cluster.machines() or {}
 
 
-def unable_there(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[str, str]:
+def list_refusals(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[str, str]:
     """Returns, by name, why each machine that has the engine cannot speak with these settings; ""
     for those that can. Raises EngineUnavailable when no scheduler accepts the connection."""
-    with closing(DaskCluster(place, quiet)) as cluster:
+    with closing(DaskCluster(place, ignore_message)) as cluster:
         machines_by_address = cluster.machines() or {}
         facts_by_address = _meet_machines(cluster, settings)
     candidates = {
@@ -49,23 +49,23 @@ def unable_there(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[st
     for address, machine in candidates.items():
         facts = facts_by_address.get(address, {"refused": "it gives no answer"})
         refusals[machine.name] = facts.get("refused", "")
-        if "refused" not in facts and not parcels.is_ours(facts):
+        if "refused" not in facts and not parcels.is_same_version(facts):
             refusals[machine.name] = f"it has narrator {facts['narrator']}"
     return refusals
 
 
-def memory_there(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+def find_identity_record(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns the identity record (`Engine.identity_record`) that most machines have for these
     settings; empty when none has it. Raises EngineUnavailable when no scheduler accepts the
     connection."""
-    with closing(DaskCluster(place, quiet)) as cluster:
+    with closing(DaskCluster(place, ignore_message)) as cluster:
         all_facts = _meet_machines(cluster, settings).values()
     records = [facts["memory"] for facts in all_facts if "memory" in facts]
     counts = Counter(map(keys.key, records))
     return max(records, key=lambda record: counts[keys.key(record)], default={})
 
 
-def encoded_there(
+def encode_remotely(
     place: ClusterPlace,
     settings: Mapping[str, Any],
     identity: Mapping[str, Any],
@@ -78,7 +78,7 @@ def encoded_there(
     """
     scheduler_address, identity_key = place.address, keys.key(identity)
     reason = f"no machine of {scheduler_address} has this model"
-    with closing(DaskCluster(place, quiet)) as cluster:
+    with closing(DaskCluster(place, ignore_message)) as cluster:
         facts_by_address = _meet_machines(cluster, settings)
         addresses = [
             address

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator import __version__, keys
-from narrator.engines import Prompt, Request, Speech, State, unheard
+from narrator.engines import Prompt, Request, Speech, State, empty_samples
 from narrator.engines.spec import EngineSettings, EngineSpec
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import DamagedTake
@@ -119,7 +119,7 @@ def decode_request(
             state = None if full_state is None else full_state[: said["length"]]
         if said["is"] and (state is None or state_mark(state) != said["is"]):
             return None
-        prompt = Prompt(said["text"], unheard, state)
+        prompt = Prompt(said["text"], empty_samples, state)
     engine_voices = {
         name: spec.voice.model_validate(said)
         for name, said in facts["own"].items()
@@ -148,7 +148,7 @@ def encode_question(settings: Mapping[str, Any]) -> bytes:
     return pack_parcel({"settings": settings, "narrator": __version__, "form": FORMAT_VERSION})
 
 
-def is_ours(facts: Mapping[str, Any]) -> bool:
+def is_same_version(facts: Mapping[str, Any]) -> bool:
     """Whether facts come from the same version of narrator."""
     return bool(facts["narrator"] == __version__ and facts["form"] == FORMAT_VERSION)
 
@@ -219,7 +219,7 @@ def decode_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
 # -- engines ---------------------------------------------------------------------------------------
 
 
-def of_settings(
+def settings_to_send(
     settings: EngineSettings, spec: EngineSpec, request_keys: Iterable[str]
 ) -> dict[str, Any]:
     """Returns the settings that another machine needs to make the engine: without `request_keys`,

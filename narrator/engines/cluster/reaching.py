@@ -25,7 +25,7 @@ import dask
 from distributed import Client, Future
 from distributed.scheduler import KilledWorker
 
-from narrator.engines.cluster.credentials import ClusterPlace, security
+from narrator.engines.cluster.credentials import ClusterPlace, tls_settings
 from narrator.engines.cluster.hosting import (
     CONNECT_TIMEOUT,
     DASK_CONFIG,
@@ -48,7 +48,7 @@ _CONNECTION_ERRORS = (CancelledError, asyncio.CancelledError, KilledWorker, OSEr
 
 
 @dataclass(frozen=True, slots=True)
-class MachineSeen:
+class MachineInfo:
     """A machine, as the scheduler knows it."""
 
     address: str
@@ -91,7 +91,7 @@ class Cluster(Protocol):
 
     arrivals: queue.SimpleQueue[Arrival]
 
-    def machines(self) -> Mapping[str, MachineSeen] | None:
+    def machines(self) -> Mapping[str, MachineInfo] | None:
         """Returns the machines by address; None while the scheduler does not answer."""
         ...
 
@@ -122,7 +122,7 @@ class DaskCluster:
         self._client_id = uuid.uuid4().hex
         self._lock = threading.Lock()
         self._pending: set[SentTask] = set()
-        self._machines: Mapping[str, MachineSeen] | None = None
+        self._machines: Mapping[str, MachineInfo] | None = None
         self._is_closing = threading.Event()
         self._config = contextlib.ExitStack()
         self._config.enter_context(dask.config.set(DASK_CONFIG))
@@ -140,7 +140,7 @@ class DaskCluster:
         self._watcher = threading.Thread(target=self._watch, name="cluster", daemon=True)
         self._watcher.start()
 
-    def machines(self) -> Mapping[str, MachineSeen] | None:
+    def machines(self) -> Mapping[str, MachineInfo] | None:
         return self._machines
 
     def send(
@@ -254,7 +254,7 @@ class DaskCluster:
             asyncio.run(check_scheduler(self.place))
             client = Client(
                 self.place.address,
-                security=security(self.place),
+                security=tls_settings(self.place),
                 timeout=CONNECT_TIMEOUT,
                 set_as_default=False,
                 name="narrator",
@@ -324,15 +324,15 @@ def _describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
 
 
-def _list_machines(identity: Mapping[str, Any]) -> Mapping[str, MachineSeen]:
-    machines: dict[str, MachineSeen] = {}
+def _list_machines(identity: Mapping[str, Any]) -> Mapping[str, MachineInfo]:
+    machines: dict[str, MachineInfo] = {}
     for address, worker in identity["workers"].items():
         engines = frozenset(worker.get("resources") or ())
         facts = (worker.get("metrics") or {}).get("narrator")
         if facts is None:  # not a machine of narrator, or it has not reported yet
             continue
         name = str(facts.get("name") or address)
-        machines[address] = MachineSeen(
+        machines[address] = MachineInfo(
             address, name, engines, float(worker.get("last_seen") or 0.0), facts
         )
     return machines

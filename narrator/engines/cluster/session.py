@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from narrator import __version__, keys
-from narrator.engines import Engine, Outcome, Request, Speech, quiet
+from narrator.engines import Engine, Outcome, Request, Speech, ignore_message
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.placing import MachineLoad, Placement, WaitingRequest
-from narrator.engines.cluster.reaching import Arrival, Cluster, MachineSeen, SentTask
+from narrator.engines.cluster.reaching import Arrival, Cluster, MachineInfo, SentTask
 from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable
 
@@ -119,7 +119,7 @@ class ClusterSession:
         engine: Engine,
         settings: Mapping[str, Any],
         cluster: Cluster,
-        tell: Callable[[str], None] = quiet,
+        tell: Callable[[str], None] = ignore_message,
         patience: ClusterPatience = DEFAULT_PATIENCE,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -245,7 +245,7 @@ class ClusterSession:
         for address in list(self._members):
             self._remove_member(address, has_died=False)
 
-    def _update_member(self, address: str, machine: MachineSeen, now: float) -> None:
+    def _update_member(self, address: str, machine: MachineInfo, now: float) -> None:
         member = self._members.get(address)
         if member is None:
             is_name_taken = any(
@@ -332,7 +332,7 @@ class ClusterSession:
 
     def _describe_mismatch(self, facts: Mapping[str, Any]) -> str:
         """Explains why a machine with these facts may not speak; "" when it may."""
-        if not parcels.is_ours(facts):
+        if not parcels.is_same_version(facts):
             return f"it has narrator {facts['narrator']}, here is {__version__}: all need one"
         theirs, ours = facts["identity"], self._engine.identity()
         if keys.key(theirs) == self._identity:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from narrator.engines import models
-from narrator.engines.models import Family, NoModel, tensors
+from narrator.engines.models import Family, IncompleteModel, read_tensor_header
 
 SETTINGS, BLANK = "cosyvoice2.yaml", "CosyVoice-BlankEN"
 _OF_TEXT = ("config.json", "vocab.json", "merges.txt", "tokenizer_config.json")
@@ -18,7 +18,7 @@ SPEAKERS = "spk2info.pt"
 
 def _files(path: Path) -> list[Path]:
     if not (path / SETTINGS).is_file():
-        raise NoModel(f"no {SETTINGS}; is this a CosyVoice2 checkpoint?")
+        raise IncompleteModel(f"no {SETTINGS}; is this a CosyVoice2 checkpoint?")
     ending = ".safetensors" if (path / f"{PARTS[0]}.safetensors").is_file() else ".pt"
     optional_files = ["config.json"] if ending == ".safetensors" else []
     names = [
@@ -30,14 +30,14 @@ def _files(path: Path) -> list[Path]:
     ]
     missing = [name for name in names if not (path / name).is_file()]
     if missing:
-        raise NoModel(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+        raise IncompleteModel(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
     for name in names:
-        tensors(path / name)
+        read_tensor_header(path / name)
     return [path / name for name in names]
 
 
 def _is_one(path: Path) -> bool:
-    names = str(models.config(path).get("architecture", "")) == "cosyvoice2"
+    names = str(models.load_config(path).get("architecture", "")) == "cosyvoice2"
     return names or (path / SETTINGS).is_file()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from narrator.engines import models, quiet
+from narrator.engines import models, ignore_message
 from narrator.engines.cosyvoice2 import SPEC
 from narrator.engines.cosyvoice2.checkpoint import FAMILY, SPEAKERS
 from narrator.engines.cosyvoice2.loaded import LoadingCosyVoice2
@@ -48,7 +48,7 @@ class CosyVoice2Engine(ModelEngine):
         root: Path | None = None,
         memory: Path | None = None,
         remembered: object = MappingProxyType({}),
-        tell: Callable[[str], None] = quiet,
+        tell: Callable[[str], None] = ignore_message,
     ) -> None:
         model = models.find(FAMILY, settings.model, root=root, tell=tell)
         super().__init__(settings, model, cache=cache, memory=memory, remembered=remembered)
@@ -107,7 +107,7 @@ class CosyVoice2Engine(ModelEngine):
             is_same_model = self._remembered.get("model", spec) == spec
             return self._recalled("speakers", self.settings.model, is_same_model)
         path = self._found.path / SPEAKERS
-        return models.weights_name([path]) if path.is_file() else ""
+        return models.hash_weights([path]) if path.is_file() else ""
 
     def _loading(self, path: Path) -> LoadingCosyVoice2:
         if message := SPEC.missing_packages(self.settings):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.engines import Prompt, Request, Speech, quiet
+from narrator.engines import Prompt, Request, Speech, ignore_message
 from narrator.engines.asking import noise_seed, require_part, step_limits
 from narrator.engines.cosyvoice2 import tokens
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
@@ -80,7 +80,7 @@ class LoadedCosyVoice2(LoadedModel):
         fingerprint = self.model.encoder_fingerprint
         return {f"{fingerprint}.{part}": _as_float32(getattr(encoding, part)) for part in PARTS}
 
-    def encode_clip(self, reference: Reference, tell: Tell = quiet) -> cosyvoice2.Reference:
+    def encode_clip(self, reference: Reference, tell: Tell = ignore_message) -> cosyvoice2.Reference:
         """A clip as the model hears it.
 
         Raises as `encode_once`.

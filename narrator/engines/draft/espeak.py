@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from narrator import keys
-from narrator.engines import Engine, Outcome, Request, Speech, quiet
+from narrator.engines import Engine, Outcome, Request, Speech, ignore_message
 from narrator.engines.draft import worker as wire
 from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
@@ -133,7 +133,7 @@ class DraftEngine(Engine):
                 )
         return [Problem(None, None, message) for message in messages]
 
-    def start(self, tell: Callable[[str], None] = quiet) -> WorkerSession:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> WorkerSession:
         """Start the workers and wait until they can speak. Raises EngineUnavailable."""
         return WorkerSession(DraftProgram(self), self.workers, self.slots)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from narrator.engines import models
-from narrator.engines.models import Family, NoModel, tensors
+from narrator.engines.models import Family, IncompleteModel, read_tensor_header
 from narrator.errors import EngineUnavailable
 
 PACKAGES = """\
@@ -19,13 +19,13 @@ WEIGHTS = ("kokoro-v1_0.safetensors", "kokoro-v1_0.pth")
 
 def _files(path: Path) -> list[Path]:
     if not (path / "config.json").is_file():
-        raise NoModel("no config.json; is this a Kokoro checkpoint?")
+        raise IncompleteModel("no config.json; is this a Kokoro checkpoint?")
     weights = next((path / name for name in WEIGHTS if (path / name).is_file()), None)
     if weights is None:
-        raise NoModel(f"the weights are missing ({WEIGHTS[1]})")
-    tensors(weights)
+        raise IncompleteModel(f"the weights are missing ({WEIGHTS[1]})")
+    read_tensor_header(weights)
     if not any((path / "voices").glob("*.*")):
-        raise NoModel("the folder of voices is missing (voices/af_heart.pt)")
+        raise IncompleteModel("the folder of voices is missing (voices/af_heart.pt)")
     return [path / "config.json", weights]
 
 
@@ -41,7 +41,7 @@ def _assemble(source: Path, target: Path, tell: Callable[[str], None]) -> None:
 
 
 def _is_kokoro(path: Path) -> bool:
-    facts = models.config(path)
+    facts = models.load_config(path)
     return {"istftnet", "plbert"} <= facts.keys()
 
 

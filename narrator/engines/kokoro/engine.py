@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from narrator import keys, pronunciation
-from narrator.engines import Session, models, quiet
+from narrator.engines import Session, models, ignore_message
 from narrator.engines.kokoro import SPEC
 from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.cpu import SHARED_BYTES, WORKER_BYTES, start_workers
@@ -55,7 +55,7 @@ class KokoroEngine(ModelEngine):
         root: Path | None = None,
         memory: Path | None = None,
         remembered: object = MappingProxyType({}),
-        tell: Callable[[str], None] = quiet,
+        tell: Callable[[str], None] = ignore_message,
     ) -> None:
         found = models.find(FAMILY, settings.model, root=root, tell=tell)
         super().__init__(settings, found, cache=cache, memory=memory, remembered=remembered)
@@ -126,7 +126,7 @@ class KokoroEngine(ModelEngine):
         messages += voice_errors(voices, names, self._found.spec, faults, *languages[:1])
         return [Problem(None, None, message) for message in messages]
 
-    def start(self, tell: Callable[[str], None] = quiet) -> Session:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> Session:
         """Raises EngineUnavailable."""
         path = path_of(self._found, FAMILY)
         self._check_weights(path, tell)
@@ -139,7 +139,7 @@ class KokoroEngine(ModelEngine):
     def _check_weights(self, path: Path, tell: Callable[[str], None]) -> None:
         """Tells of weights that are not the published ones. Raises EngineUnavailable where they
         should be: what was fetched is damaged."""
-        faults = list(models.damage(FAMILY, path, tell))
+        faults = list(models.find_damaged_files(FAMILY, path, tell))
         if faults and self._found.spec == FAMILY.hub:
             raise EngineUnavailable(f"{faults[0]}: damaged; remove it, then `{FAMILY.pull}`")
         for fault in faults:

@@ -22,7 +22,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from narrator import processes
-from narrator.engines import Outcome, Request, Speech, quiet, unheard
+from narrator.engines import Outcome, Request, Speech, ignore_message, empty_samples
 from narrator.engines.mlx.loaded import Encoded, Loading
 from narrator.engines.mlx.session import failed_outcome
 from narrator.engines.voice import Reference
@@ -73,7 +73,7 @@ class ModelProcess:
     def is_alive(self) -> bool:
         return not self._death_reason and self._process.poll() is None
 
-    def call(self, name: str, *arguments: Any, tell: Callable[[str], None] = quiet) -> Any:
+    def call(self, name: str, *arguments: Any, tell: Callable[[str], None] = ignore_message) -> Any:
         """Calls a method of `worker.MessageHandler` in the process and returns its result; progress
         messages go to `tell`. Raises ProcessDied, and whatever the method raised."""
         if self._death_reason:
@@ -178,7 +178,7 @@ class ModelProcesses:
         plain_reference = replace(reference, latents=dict(reference.latents))
         for is_last_try in (False, True):
             try:
-                encoded: Encoded = self.process(quiet).call("encoded", plain_reference)
+                encoded: Encoded = self.process(ignore_message).call("encoded", plain_reference)
                 break
             except ProcessDied as error:
                 if is_last_try:
@@ -189,7 +189,7 @@ class ModelProcesses:
 class ProcessSession:
     """A session of the model in another process; `ModelSession` is one in this process."""
 
-    def __init__(self, processes_: ModelProcesses, tell: Callable[[str], None] = quiet) -> None:
+    def __init__(self, processes_: ModelProcesses, tell: Callable[[str], None] = ignore_message) -> None:
         self._processes, self._tell = processes_, tell
         self._in_flight: dict[tuple[str, int], Request] = {}
         self._suspects: set[tuple[str, int]] = set()
@@ -312,7 +312,7 @@ def _picklable_request(request: Request) -> Request:
         voice=replace(request.voice, own=dict(request.voice.own)),
         parameters=dict(request.parameters),
         pronunciations=dict(request.pronunciations),
-        prompt=prompt and replace(prompt, samples=unheard),
+        prompt=prompt and replace(prompt, samples=empty_samples),
         reference=reference and replace(reference, latents=dict(reference.latents)),
     )
 

@@ -15,10 +15,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from narrator import files
-from narrator.engines import ABSENT, Engine, Session, machine, models, quiet
+from narrator.engines import ABSENT_PREFIX, Engine, Session, machine, models, ignore_message
 from narrator.engines.mlx.apart import ModelProcesses, ProcessSession
 from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading
-from narrator.engines.mlx.memory import WORK, free_memory
+from narrator.engines.mlx.memory import WORK_BYTES, free_memory
 from narrator.engines.mlx.session import ModelSession
 from narrator.engines.mlx.settings import ModelSettings
 from narrator.engines.voice import CASTING, Reference, Voice
@@ -82,7 +82,7 @@ class ModelEngine(Engine):
         recipe = {"casting": CASTING, "description": voice.description, "seed": voice.seed}
         return recipe if voice.description else {**recipe, "speaker": voice.speaker}
 
-    def start(self, tell: Callable[[str], None] = quiet) -> Session:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> Session:
         """Starts a session; loads the model unless it is loaded. Raises EngineUnavailable."""
         if self._apart is not None:
             return ProcessSession(self._apart, tell)
@@ -104,7 +104,7 @@ class ModelEngine(Engine):
         dtype = self._chosen.dtype
         # on a CPU auto is float32
         is_float32 = dtype == "float32" or (dtype == "auto" and sys.platform == "linux")
-        return self._found.bytes * (2 if is_half_precision and is_float32 else 1) + WORK
+        return self._found.bytes * (2 if is_half_precision and is_float32 else 1) + WORK_BYTES
 
     def release(self) -> None:
         """Frees the weights, or ends the process that has them."""
@@ -118,7 +118,7 @@ class ModelEngine(Engine):
 
         Loads the model. Raises EngineUnavailable, StorageError.
         """
-        return (self._apart or self._load(quiet)).encoded(reference)
+        return (self._apart or self._load(ignore_message)).encoded(reference)
 
     # -- the model
 
@@ -135,7 +135,7 @@ class ModelEngine(Engine):
 
     def _recalled(self, key: str, spec: str, is_same_model: bool) -> str:
         remembered = self._remembered.get(key) if is_same_model else None
-        return remembered if isinstance(remembered, str) else f"{ABSENT}{spec}"
+        return remembered if isinstance(remembered, str) else f"{ABSENT_PREFIX}{spec}"
 
     @cached_property
     def _apart(self) -> ModelProcesses | None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator import files
-from narrator.engines import Request, Speech, quiet
+from narrator.engines import Request, Speech, ignore_message
 from narrator.engines.mlx.memory import is_beyond_repair, is_out_of_memory
 from narrator.engines.mlx.settings import ModelSettings
 from narrator.engines.voice import Reference
@@ -57,7 +57,7 @@ class Loading(ABC):
     less: ClassVar[str]
     """Advice when it takes too much memory."""
 
-    def load(self, tell: Tell = quiet) -> LoadedModel:
+    def load(self, tell: Tell = ignore_message) -> LoadedModel:
         """Loads the model in this process. Raises EngineUnavailable."""
         tell(f"loading {self.name} ({self.spec}) …")
         try:

@@ -9,10 +9,10 @@ import re
 
 from narrator.engines import machine
 
-WORK = 2_000_000_000
+WORK_BYTES = 2_000_000_000
 """Bytes needed in addition to the weights: two windows of the codec (1.7 GB as counted), two rows
 (40 MB each), and this program."""
-RECOGNISER = 2_000_000_000
+RECOGNISER_BYTES = 2_000_000_000
 """Bytes of the recogniser that checks takes: 1.6 GB of weights, and its work."""
 
 _OUT_OF_MEMORY = re.compile(
@@ -90,7 +90,7 @@ def usable_memory() -> int:
     has_recogniser = any(
         importlib.util.find_spec(name) for name in ("faster_whisper", "mlx_qwen3_asr")
     )
-    return total - max(total // 5, RECOGNISER if has_recogniser else 0)
+    return total - max(total // 5, RECOGNISER_BYTES if has_recogniser else 0)
 
 
 def device_memory() -> int:

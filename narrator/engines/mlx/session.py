@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from narrator.engines import Outcome, Request, quiet
+from narrator.engines import Outcome, Request, ignore_message
 from narrator.engines.mlx.growth import Growth, recall, remember
 from narrator.engines.mlx.loaded import (
     CorruptProcess,
@@ -62,7 +62,7 @@ class ModelSession:
         self,
         loaded: LoadedModel,
         memory: Path,
-        tell: Callable[[str], None] = quiet,
+        tell: Callable[[str], None] = ignore_message,
     ) -> None:
         self._loaded, self._model, self._tell = loaded, loaded.model, tell
         self._limits = MemoryLimits()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from narrator import keys
-from narrator.engines import Engine, quiet
+from narrator.engines import Engine, ignore_message
 from narrator.engines.server.dialects import (
     dialect_spec_of,
     format_of,
@@ -87,7 +87,7 @@ class ServerEngine(Engine):
             Problem(None, None, messages) for messages in settings_errors(self.settings, voices)
         ]
 
-    def start(self, tell: Callable[[str], None] = quiet) -> ServerSession:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> ServerSession:
         """Ask the server what it is. Raises EngineUnavailable, StorageError."""
         server = self.server()
         server.check_identity(server.wait_until_ready(tell), tell)

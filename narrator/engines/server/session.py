@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from narrator.characters import quoted
-from narrator.engines import Outcome, Request, Speech, quiet
+from narrator.engines import Outcome, Request, Speech, ignore_message
 from narrator.engines.asking import noise_seed
 from narrator.engines.server.dialects import (
     STEP_SECONDS,
@@ -116,7 +116,7 @@ class ServerSession:
 
     server: RemoteServer
     dialect_spec: DialectSpec
-    tell: Callable[[str], None] = quiet
+    tell: Callable[[str], None] = ignore_message
     slots: int = 0
     busy: float = 0.0
     note: str = ""
@@ -369,7 +369,7 @@ class ServerSession:
                 raise EngineUnavailable(self.server.describe_setback(setback)) from setback
             self._back_off(Setback("gone", setback.message, retry_after=setback.retry_after))
             return False
-        self.server.check_identity(facts, quiet)
+        self.server.check_identity(facts, ignore_message)
         outage.gone = False
         return True
 

@@ -29,7 +29,7 @@ def _find_models(
     assert isinstance(settings, VoxCPM2Settings)
     yield "model", models.find(FAMILY, settings.model, root=root, tell=tell)
     if settings.lora:
-        yield "lora", models.find_as(TUNED, settings.lora, root=root, tell=tell)
+        yield "lora", models.find_with_layout(TUNED, settings.lora, root=root, tell=tell)
 
 
 def _time_step(path: Path) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from narrator.engines import models
-from narrator.engines.models import TOKENIZER_FILES, Family, Layout, NoModel, tensors, weight_files
+from narrator.engines.models import TOKENIZER_FILES, Family, Layout, IncompleteModel, read_tensor_header, weight_files
 
 CODEC = ("audiovae.safetensors", "audiovae.pth")
 LORA = ("lora_weights.safetensors", "lora_weights.ckpt")
@@ -16,18 +16,18 @@ SMALL = 14.5e9
 
 def _model_files(path: Path) -> list[Path]:
     if not (path / "config.json").is_file():
-        raise NoModel("no config.json; is this a VoxCPM checkpoint?")
-    if not models.config(path):
-        raise NoModel("config.json cannot be read")
+        raise IncompleteModel("no config.json; is this a VoxCPM checkpoint?")
+    if not models.load_config(path):
+        raise IncompleteModel("config.json cannot be read")
     if not (path / "tokenizer.json").is_file():
-        raise NoModel("tokenizer.json is missing")
+        raise IncompleteModel("tokenizer.json is missing")
     weights = weight_files(path)
-    names = [name for file in weights for name in tensors(file)]
+    names = [name for file in weights for name in read_tensor_header(file)]
     codec = [path / name for name in CODEC if (path / name).is_file()][:1]
     for file in codec:
-        tensors(file)
+        read_tensor_header(file)
     if not codec and not any(name.startswith("audio_vae.") for name in names):
-        raise NoModel("the codec is missing (audiovae.pth)")
+        raise IncompleteModel("the codec is missing (audiovae.pth)")
     tokenizer = [path / name for name in TOKENIZER_FILES if (path / name).is_file()]
     return [path / "config.json", *tokenizer, *weights, *codec]
 
@@ -35,14 +35,14 @@ def _model_files(path: Path) -> list[Path]:
 def _lora_files(path: Path) -> list[Path]:
     for name in LORA:
         if (path / name).is_file():
-            tensors(path / name)
+            read_tensor_header(path / name)
             options = path / "lora_config.json"
             return [path / name] + [options] * options.is_file()
-    raise NoModel(f"no LoRA; looked for {' and '.join(LORA)}")
+    raise IncompleteModel(f"no LoRA; looked for {' and '.join(LORA)}")
 
 
 def _is_model(path: Path) -> bool:
-    return str(models.config(path).get("architecture", "")).startswith("voxcpm")
+    return str(models.load_config(path).get("architecture", "")).startswith("voxcpm")
 
 
 def _is_lora(path: Path) -> bool:

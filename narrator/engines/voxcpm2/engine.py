@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from narrator.engines import models, quiet
+from narrator.engines import models, ignore_message
 from narrator.engines.mlx.engine import ModelEngine, path_of
 from narrator.engines.voice import Voice
 from narrator.engines.voxcpm2.checkpoint import FAMILY, TUNED
@@ -38,7 +38,7 @@ class VoxCPM2Engine(ModelEngine):
         root: Path | None = None,
         memory: Path | None = None,
         remembered: object = MappingProxyType({}),
-        tell: Callable[[str], None] = quiet,
+        tell: Callable[[str], None] = ignore_message,
     ) -> None:
         model = models.find(FAMILY, settings.model, root=root, tell=tell)
         super().__init__(settings, model, cache=cache, memory=memory, remembered=remembered)
@@ -46,7 +46,7 @@ class VoxCPM2Engine(ModelEngine):
         self._found_lora = (
             None
             if settings.lora is None
-            else models.find_as(TUNED, settings.lora, root=root, tell=tell)
+            else models.find_with_layout(TUNED, settings.lora, root=root, tell=tell)
         )
         config = _config(model.path)
         self._first_generation = (
@@ -98,7 +98,7 @@ class VoxCPM2Engine(ModelEngine):
 
 def _config(path: Path | None) -> Mapping[str, Any]:
     """A checkpoint's config.json; empty without one, or where loading will say what is wrong."""
-    return {} if path is None else models.config(path)
+    return {} if path is None else models.load_config(path)
 
 
 def _sample_rate(config: Mapping[str, Any], first_generation: bool) -> int:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.engines import Request, Speech, quiet
+from narrator.engines import Request, Speech, ignore_message
 from narrator.engines.asking import end_with_stop, noise_seed, require_part, step_limits
 from narrator.engines.mlx.loaded import ClipEncoding, Encoded, LoadedModel, Loading, Tell
 from narrator.engines.voice import Reference
@@ -72,7 +72,7 @@ class LoadedVoxCPM2(LoadedModel):
     def encode(self, reference: Reference) -> Encoded:
         return {self.model.encoder_fingerprint: self.latents(reference)}
 
-    def latents(self, reference: Reference, side: Side = "right", tell: Tell = quiet) -> Latents:
+    def latents(self, reference: Reference, side: Side = "right", tell: Tell = ignore_message) -> Latents:
         """Latents (n, patch, dim) of a clip: padded right to be imitated, left to be continued.
 
         Raises as `encode_once`; `reference.latents` are the right side's.

@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 
 from narrator.importers import matter
 from narrator.importers.blocks import Block, write_markdown
-from narrator.importers.book import ImportedChapter, PrintedSpeaker, Skipped, names
+from narrator.importers.book import ImportedChapter, PrintedSpeaker, Skipped, word_set
 from narrator.importers.chapters.notes import place_notes
 from narrator.importers.chapters.outline import (
     PART_WORDS,
@@ -29,7 +29,7 @@ from narrator.importers.prose import (
     plain_text,
 )
 
-_LIST_KINDS = names("toc landmarks page-list")
+_LIST_KINDS = word_set("toc landmarks page-list")
 """Matter that nobody restores to the book."""
 
 _MAX_TITLE_LINES = 3
@@ -152,7 +152,7 @@ def _is_part_piece(piece: Division) -> bool:
 
 
 def _omission_reason(piece: Division) -> str | None:
-    return piece.start.reason or matter.reason(piece.kind)
+    return piece.start.reason or matter.omission_reason(piece.kind)
 
 
 def _only_announces(piece: Division, following: Division | None) -> bool:

@@ -20,7 +20,7 @@ def start_at_chosen(outline: Outline) -> None:
     is_in_matter = False
     with time_limit(heading.pattern):
         for index, block in enumerate(outline.blocks):
-            if bool(matter.reason(block.matter)) != is_in_matter:
+            if bool(matter.omission_reason(block.matter)) != is_in_matter:
                 is_in_matter = not is_in_matter
                 outline.starts.setdefault(index, Start())
             if block.kind in ("heading", "text") and heading.match(block.text):

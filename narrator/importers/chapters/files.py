@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from narrator.importers.chapters.outline import Outline, Start
-from narrator.importers.counting import counted
+from narrator.importers.counting import parse_numbering
 from narrator.importers.headings import CHAPTER, Heading, is_title
 from narrator.importers.matter import kind_of_title
 
@@ -16,7 +16,7 @@ def start_at_several(outline: Outline) -> None:
     blocks = outline.blocks
     headings = outline.headings()
     top_headings = [place for place in headings if blocks[place].level == 1]
-    counted_headings = [place for place in headings if counted(blocks[place].text)]
+    counted_headings = [place for place in headings if parse_numbering(blocks[place].text)]
     chosen_headings = (
         counted_headings
         if len(counted_headings) > 1

@@ -16,7 +16,7 @@ from narrator.importers import matter
 from narrator.importers.blocks import Block
 from narrator.importers.chapters.outline import PART_WORDS, Outline, Start
 from narrator.importers.chapters.titles import is_bare
-from narrator.importers.counting import counted
+from narrator.importers.counting import parse_numbering
 from narrator.importers.headings import is_prose, is_title
 from narrator.importers.prose import join_heading, plain_text
 
@@ -27,7 +27,7 @@ _AUTHOR_LINE = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
 def promote_named(outline: Outline) -> None:
     """Turns lines that name chapters into headings, if no heading does: `**Chapter 1**`."""
     headings = [outline.blocks[place] for place in outline.headings()]
-    if any(counted(block.text) for block in headings):
+    if any(parse_numbering(block.text) for block in headings):
         return
     paragraphs = [block for block in outline.blocks if block.kind == "text"]
     single_lines = [
@@ -58,7 +58,7 @@ def _leave_title_lines(outline: Outline, end: int) -> None:
 
 
 def _names_chapter(text: str) -> bool:
-    numbering = counted(text) if len(text) <= 120 else None
+    numbering = parse_numbering(text) if len(text) <= 120 else None
     return numbering is not None and (
         not numbering.title or bool(numbering.mark) or is_title(numbering.title)
     )
@@ -125,7 +125,7 @@ def _is_book_title(outline: Outline, heading_index: int) -> bool:
         for later_heading in outline.headings()
         if later_heading > heading_index
     )
-    holds_chapters = any(block.level == 2 or counted(block.text) for block in blocks_below)
+    holds_chapters = any(block.level == 2 or parse_numbering(block.text) for block in blocks_below)
     return holds_chapters and not (matter.is_chapter(title) or _names_part(title))
 
 
@@ -225,8 +225,8 @@ def _first_level_has_sections(outline: Outline) -> bool:
         heading = blocks[heading_index]
         if (heading.level, blocks[index_below].level) != (1, 2) or _names_part(heading.text):
             continue
-        numbering = counted(heading.text)
-        if counted(blocks[index_below].text) or is_bare(blocks[index_below].text):
+        numbering = parse_numbering(heading.text)
+        if parse_numbering(blocks[index_below].text) or is_bare(blocks[index_below].text):
             other_count += 1
         elif (numbering and not numbering.is_part) or not _has_no_text(
             outline, heading_index, index_below
@@ -242,7 +242,7 @@ def _chapter_heading_level(outline: Outline) -> int:
     levels = Counter(
         outline.blocks[place].level
         for place in outline.headings()
-        if (numbering := counted(outline.blocks[place].text)) and not numbering.is_part
+        if (numbering := parse_numbering(outline.blocks[place].text)) and not numbering.is_part
     )
     return min((level for level, count in levels.items() if count > 1), default=0)
 
@@ -252,7 +252,7 @@ def _leave_empty_chapters(outline: Outline, chapters: Sequence[tuple[int, int]])
     for (begin, heading), (end, _) in pairwise([*chapters, (len(outline.blocks), 0)]):
         start = outline.starts[begin]
         is_empty = not any(block.words for block in outline.blocks[heading + 1 : end])
-        if is_empty and not matter.reason(start.kind):
+        if is_empty and not matter.omission_reason(start.kind):
             start.reason = "a heading without text"
 
 

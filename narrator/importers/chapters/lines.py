@@ -311,7 +311,7 @@ def _leave_rights(front_blocks: Sequence[Block]) -> list[Block]:
         return list(front_blocks)
     for index in range(indexes[0], indexes[-1] + 1):
         if signs_by_block[index] or not is_prose(front_blocks[index].text):
-            front_blocks[index].leave(matter.reason("copyright-page") or "")
+            front_blocks[index].leave(matter.omission_reason("copyright-page") or "")
     return [block for block in front_blocks if block.kind != "left"]
 
 

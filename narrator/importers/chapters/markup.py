@@ -156,7 +156,7 @@ def _is_matter(outline: Outline, entry: ContentsEntry) -> bool:
     """Returns whether an entry is front or back matter, or the book itself."""
     kind = None if entry.place is None else outline.blocks[entry.place].matter
     kind = kind or matter.kind_of_title(entry.title)
-    return bool(matter.reason(kind)) or entry.title.casefold() == outline.context.title.casefold()
+    return bool(matter.omission_reason(kind)) or entry.title.casefold() == outline.context.title.casefold()
 
 
 def _has_text(outline: Outline, entry: ContentsEntry) -> bool:
@@ -174,7 +174,7 @@ def start_at_sections(outline: Outline) -> None:
     for index, block in enumerate(outline.blocks):
         section = (block.document, block.section)
         if block_above is None or section != (block_above.document, block_above.section):
-            has_left_matter = block_above is not None and matter.reason(block_above.matter)
+            has_left_matter = block_above is not None and matter.omission_reason(block_above.matter)
             begins_section = has_left_matter or (block.section and section not in seen_sections)
             if begins_section and block.matter != "epigraph" and not _has_begun(outline, index):
                 outline.starts[index] = Start()
@@ -290,7 +290,7 @@ def _is_story(
 
 
 def _is_read_aloud(start: Start) -> bool:
-    return not matter.reason(matter.kind_of_title(start.title))
+    return not matter.omission_reason(matter.kind_of_title(start.title))
 
 
 def _headings_of_level(outline: Outline, headings: Sequence[int], level: int | None) -> list[int]:
@@ -346,7 +346,7 @@ def _dividing_level(outline: Outline) -> int | None:
     text_stretches = [
         (begin, end)
         for begin, end in stretches
-        if not matter.reason(outline.kind(outline.piece(begin, end, Start())))
+        if not matter.omission_reason(outline.kind(outline.piece(begin, end, Start())))
     ]
     # A document that begins with a table of contents may hold more.
     heading_indexes = [
@@ -370,7 +370,7 @@ def start_at_parts(outline: Outline) -> None:
     level = max(1, _chapter_level(outline) - 1)
     for begin, end in outline.stretches():
         start = outline.starts.get(begin, Start())
-        if matter.reason(outline.kind(outline.piece(begin, end, start))):
+        if matter.omission_reason(outline.kind(outline.piece(begin, end, start))):
             continue
         is_lead = begin in outline.starts
         for index in range(begin, end):

@@ -13,13 +13,13 @@ from itertools import groupby, pairwise
 
 from narrator.importers import matter
 from narrator.importers.blocks import Block
-from narrator.importers.book import Choices, names
+from narrator.importers.book import Choices, word_set
 from narrator.importers.prose import is_ordinal, join_heading, plain_text
 
 PART_WORDS = 120
 """A part's page with no more words is read with its first chapter."""
 
-_SINGLE_DOCUMENT_KINDS = names(
+_SINGLE_DOCUMENT_KINDS = word_set(
     "cover titlepage halftitlepage seriespage imprint copyright-page colophon dedication "
     "toc loi advertisement"
 )

@@ -20,7 +20,7 @@ from lxml import etree
 
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.readers import markup
-from narrator.importers.readers.markup import short
+from narrator.importers.readers.markup import summarize_error
 
 MEMBER_LIMIT = 32_000_000
 """Bytes of one document or picture, unpacked. A long novel is 2 MB."""
@@ -51,7 +51,7 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(path)
         except zipfile.BadZipFile as error:
-            raise self.failed(f"not {kind}, or broken: {short(error)}") from None
+            raise self.failed(f"not {kind}, or broken: {summarize_error(error)}") from None
         except OSError as error:
             raise self.failed(f"cannot be read: {error.strerror or error}") from None
         except (NotImplementedError, ValueError, UnicodeError) as error:
@@ -106,7 +106,7 @@ class Archive:
             with self._zip.open(member_info) as member:
                 return member.read(member_info.file_size)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, UnicodeError) as error:
-            raise self.failed(f"broken, the archive is damaged: {short(error)}", name) from None
+            raise self.failed(f"broken, the archive is damaged: {summarize_error(error)}", name) from None
         except RuntimeError:
             raise self.failed("locked with a password; unlock the book first", name) from None
         except (NotImplementedError, ValueError) as error:
@@ -115,7 +115,7 @@ class Archive:
     def text(self, name: str) -> str:
         """Returns a member as text; adds a remark if it is not in its declared encoding."""
         try:
-            text, encoding_remark = markup.text_of(self.read(name))
+            text, encoding_remark = markup.decode_markup(self.read(name))
         except markup.BadMarkup as error:
             raise self.failed(str(error), name) from None
         if encoding_remark:
@@ -148,7 +148,7 @@ class Archive:
         others."""
         text = self.text(name)
         try:
-            return markup.safe(text)
+            return markup.sanitize(text)
         except markup.BadMarkup as error:
             raise self.failed(str(error), name) from None
 

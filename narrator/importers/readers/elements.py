@@ -11,29 +11,29 @@ from collections.abc import Iterator
 from lxml import etree
 
 from narrator.characters import seen
-from narrator.importers.book import count_words, names
+from narrator.importers.book import count_words, word_set
 from narrator.importers.readers.archive import types_of
 
-LEFT = "data-narrator-left"
+OMISSION_ATTRIBUTE = "data-narrator-left"
 """Attribute with which readers of other formats mark an element as left out: the reason."""
-INCOMPLETE = "formula without alternative text, whose sentence is incomplete"
-SOURCE = "data-narrator-source"
+INCOMPLETE_REASON = "formula without alternative text, whose sentence is incomplete"
+SOURCE_ATTRIBUTE = "data-narrator-source"
 """Attribute that names the place in the source where an element begins, for people."""
-BLOCKS = names(
+BLOCKS = word_set(
     "address article aside blockquote body caption center dd details div dl dt fieldset "
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup html legend li main "
     "menu nav ol p pre section summary table tbody td tfoot th thead tr ul"
 )
-SILENT = names("script style head template")
+SILENT = word_set("script style head template")
 """Elements whose text is not the book's."""
-SPOKEN_PICTURES = names("img image")
+SPOKEN_PICTURES = word_set("img image")
 """Pictures whose alternative text counts as the source's words."""
-PICTURES = names("svg img image object video audio canvas iframe math picture")
+PICTURES = word_set("svg img image object video audio canvas iframe math picture")
 _TEX = re.compile(r"[\\{}^_$]")
-_PLAIN_MATH = names("math mrow mi mn mo mtext mspace mstyle semantics annotation annotation-xml")
-_PAGE = names("pagebreak doc-pagebreak")
+_PLAIN_MATH = word_set("math mrow mi mn mo mtext mspace mstyle semantics annotation annotation-xml")
+_PAGE = word_set("pagebreak doc-pagebreak")
 PAGE_CLASS = re.compile(r"\b(page-?(num(ber)?|no|break)|pagenum\w*)\b", re.IGNORECASE)
-HEADING_TYPE = names("title subtitle ordinal fulltitle halftitle label covertitle")
+HEADING_TYPE = word_set("title subtitle ordinal fulltitle halftitle label covertitle")
 _HEADING_CLASS = re.compile(
     r"\b((chapter|chap|ch|part|book|section)[-_]?(title|subtitle|num(ber)?|no|head(ing)?|name|label)|"
     r"(heading|cn|ct|cst|pn|pt))\d?\b",
@@ -45,24 +45,24 @@ _CODE_CLASS = re.compile(
     r"(?<![\w-])(code|source-?code|program-?listing|listing|highlight|lstlisting|verbatim)(?![\w-])",
     re.IGNORECASE,
 )
-LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+LANGUAGE_ATTRIBUTE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-def name_of(element: etree._Element) -> str:
+def element_name(element: etree._Element) -> str:
     """Returns an element's name in lower case, without its namespace; "" for a comment."""
     tag = element.tag
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
 
 def level_of(element: etree._Element) -> int:
-    heading = re.fullmatch(r"h([1-6])", name_of(element))
+    heading = re.fullmatch(r"h([1-6])", element_name(element))
     return int(heading[1]) if heading else 0
 
 
 def language_of(element: etree._Element) -> str | None:
     """Returns the language that an element or its nearest ancestor declares."""
     for ancestor in (element, *element.iterancestors()):
-        if language := ancestor.get(LANG) or ancestor.get("lang"):
+        if language := ancestor.get(LANGUAGE_ATTRIBUTE) or ancestor.get("lang"):
             return str(language).strip()
     return None
 
@@ -85,7 +85,7 @@ def runs_of(element: etree._Element) -> Iterator[str]:
 
 def _pieces(element: etree._Element) -> Iterator[str | None]:
     """Yields text nodes, and None at the borders of block elements."""
-    name = name_of(element)
+    name = element_name(element)
     if not name or name in SILENT:
         return
     border = name in BLOCKS or name in ("br", "hr", "text", "tspan", "title", "desc")
@@ -101,21 +101,21 @@ def _pieces(element: etree._Element) -> Iterator[str | None]:
         yield None
 
 
-def row_of(element: etree._Element | None) -> str:
+def single_line_text(element: etree._Element | None) -> str:
     """Returns the text in an element on one line; "" for None."""
     return "" if element is None else " ".join(seen("".join(element.itertext())).split())
 
 
-def last_of(parent: etree._Element) -> etree._Element | None:
+def last_child(parent: etree._Element) -> etree._Element | None:
     """Returns the last child; `len(parent)` would count all, possibly a hundred thousand."""
     return next(parent.iterchildren(reversed=True), None)
 
 
-def say(parent: etree._Element, text: str | None) -> None:
+def append_text(parent: etree._Element, text: str | None) -> None:
     """Appends words to the end of an element."""
     if not text:
         return
-    last = last_of(parent)
+    last = last_child(parent)
     if last is not None:
         last.tail = (last.tail or "") + text
     else:
@@ -132,7 +132,7 @@ def spoken_formula(element: etree._Element, alt: str) -> str | None:
     )
     if words is not None:
         return " ".join(words.split())
-    if name_of(element) != "math" or not is_plain_formula(element):
+    if element_name(element) != "math" or not is_plain_formula(element):
         return None
     leaves = (e for e in element.iter("{*}mi", "{*}mn", "{*}mo", "{*}mtext"))
     signs = " ".join(" ".join("".join(leaf.itertext()).split()) for leaf in leaves)
@@ -141,19 +141,19 @@ def spoken_formula(element: etree._Element, alt: str) -> str | None:
 
 def is_code(element: etree._Element) -> bool:
     """Returns whether preformatted lines are a program rather than verse."""
-    children = [child for child in element if name_of(child)]
-    is_only_code = len(children) == 1 and name_of(children[0]) in ("code", "samp", "kbd")
+    children = [child for child in element if element_name(child)]
+    is_only_code = len(children) == 1 and element_name(children[0]) in ("code", "samp", "kbd")
     return is_only_code or any(
         _CODE_CLASS.search(candidate.get("class", ""))
         for candidate in (element, element.getparent())
-        if candidate is not None and name_of(candidate) != "body"
+        if candidate is not None and element_name(candidate) != "body"
     )
 
 
 def is_plain_formula(element: etree._Element) -> bool:
     """Returns whether a formula is a row of signs, without fractions, roots, superscripts or
     subscripts."""
-    names = {name_of(e) for e in element.iter("{*}*")}
+    names = {element_name(e) for e in element.iter("{*}*")}
     return names <= _PLAIN_MATH and not names & {"annotation", "annotation-xml"}
 
 
@@ -186,11 +186,11 @@ def is_subtitle(element: etree._Element) -> bool:
 def is_lines(element: etree._Element) -> bool:
     """Returns whether all children are short blocks without breaks: lines of verse, marked one by
     one."""
-    children = [child for child in element if name_of(child)]
+    children = [child for child in element if element_name(child)]
     return len(children) > 1 and all(
-        name_of(child) in ("div", "p")
+        element_name(child) in ("div", "p")
         and not any(
-            name_of(e) in BLOCKS or name_of(e) == "br" for e in child.iterdescendants("{*}*")
+            element_name(e) in BLOCKS or element_name(e) == "br" for e in child.iterdescendants("{*}*")
         )
         and count_words("".join(child.itertext())) <= 20
         for child in children

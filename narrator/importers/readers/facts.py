@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from narrator.importers.book import names
+from narrator.importers.book import word_set
 
-LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ _MAX_LENGTH = 300
 
 # -- genres ----------------------------------------------------------------------------------------
 
-_GENRES = names(
+_GENRES = word_set(
     "fiction fantasy mystery thriller suspense horror romance comedy humor humour drama poetry "
     "biography autobiography memoir memoirs history philosophy religion travel essays satire "
     "adventure crime western westerns nonfiction non-fiction mythology folklore politics "

@@ -21,14 +21,14 @@ from narrator.importers.book import (
     count_characters,
     count_words,
     file_name,
-    stem,
+    title_from_file_name,
 )
 from narrator.importers.chapters import FILES
 from narrator.importers.persons import merge_casts
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers.content import SUFFIXES, SUPPORTED_FORMATS
 from narrator.importers.readers.markdown import read_markdown
-from narrator.importers.readers.natural import natural
+from narrator.importers.readers.natural import natural_key
 from narrator.importers.readers.text import read_plain_text
 from narrator.importers.readers.web.html import HTML_SUFFIXES, read_html_folder
 from narrator.text.decided import ENDING
@@ -182,7 +182,7 @@ def _find_files(folder: Path, remarks: list[str]) -> list[Path]:
     remarks += (
         f"{file_name(path)} is a link out of the folder; not read." for path in outside_paths
     )
-    ordered_paths = sorted(paths, key=lambda path: natural(path.relative_to(folder).as_posix()))
+    ordered_paths = sorted(paths, key=lambda path: natural_key(path.relative_to(folder).as_posix()))
     return list(_without_duplicates(ordered_paths, remarks))
 
 
@@ -231,7 +231,7 @@ def _title_from_file(book: Book, path: Path) -> Book:
     """Returns a file's book; its only chapter is named after the file if it has no heading."""
     if len(book.chapters) != 1 or book.chapters[0].markdown.lstrip().startswith("#"):
         return book
-    return replace(book, chapters=(replace(book.chapters[0], title=stem(path)),))
+    return replace(book, chapters=(replace(book.chapters[0], title=title_from_file_name(path)),))
 
 
 def _source_in_folder(source: str, path: Path, name: str) -> str:
@@ -246,7 +246,7 @@ def _source_in_folder(source: str, path: Path, name: str) -> str:
 def _skip_file(path: Path, is_listing: bool, choices: Choices) -> Skipped:
     text = read_text(path, choices.encoding).text
     reason = "table of contents" if is_listing else "a file about the folder, or of no chapter"
-    return Skipped(file_name(path), stem(path), reason, count_characters(text), count_words(text))
+    return Skipped(file_name(path), title_from_file_name(path), reason, count_characters(text), count_words(text))
 
 
 def _join_books(folder: Path, books: Sequence[Book], aside: Sequence[Skipped]) -> Book:
@@ -257,7 +257,7 @@ def _join_books(folder: Path, books: Sequence[Book], aside: Sequence[Skipped]) -
     )
     return replace(
         titled_book or books[0],
-        title=titled_book.title if titled_book else stem(folder.resolve()),
+        title=titled_book.title if titled_book else title_from_file_name(folder.resolve()),
         authors=authors,
         language=next((book.language for book in books if book.language), ""),
         chapters=tuple(chapter for book in books for chapter in book.chapters),

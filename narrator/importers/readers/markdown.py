@@ -28,14 +28,14 @@ from narrator.importers.book import (
     count_characters,
     count_words,
     file_name,
-    stem,
+    title_from_file_name,
 )
 from narrator.importers.chapters import CHOSEN, FOLDER, LEVELS, divide
 from narrator.importers.chapters.outline import Outline
 from narrator.importers.matter import BookContext
 from narrator.importers.plaintext import read_text
 from narrator.importers.prose import StyledSpan, write_paragraph
-from narrator.importers.readers.facts import LANGUAGE
+from narrator.importers.readers.facts import LANGUAGE_TAG
 
 _FACT_BY_KEY = {
     "title": "title",
@@ -137,7 +137,7 @@ def _build_outline(
     """Returns the blocks of a file, with title and author by its front matter, which ends at a
     row."""
     facts = {name: texts[0] for name in ("title", "author") if (texts := source.facts.get(name))}
-    name = _title_from_name(source.path) if is_in_folder else stem(source.path)
+    name = _title_from_name(source.path) if is_in_folder else title_from_file_name(source.path)
     if is_in_folder:
         facts = {"title": facts.get("title", name)}
     return Outline(_read_blocks(source, tokens, text_start), BookContext(name), facts=facts)
@@ -154,9 +154,9 @@ def _build_book(source: _MarkdownFile, text_facts: Mapping[str, str], is_titled:
     titles = source.facts.get("title", [])
     cover = _read_cover(source)
     return Book(
-        title=next(iter(titles), text_facts.get("title", stem(source.path))),
+        title=next(iter(titles), text_facts.get("title", title_from_file_name(source.path))),
         authors=tuple(source.facts.get("author", [text_facts.get("author", "Unknown")])),
-        language=language if LANGUAGE.fullmatch(language) else "",
+        language=language if LANGUAGE_TAG.fullmatch(language) else "",
         chapters=(),
         source=file_name(source.path),
         identifiers={key: v for key in ("isbn", "uuid", "id") if (v := source.fact(key))},
@@ -176,8 +176,8 @@ def _build_book(source: _MarkdownFile, text_facts: Mapping[str, str], is_titled:
 
 def _title_from_name(path: Path) -> str:
     """Returns a file's name as a title: `03-the-gate.md` becomes `The gate`."""
-    words = re.sub(r"^\d+[\s._-]+(?=\w)", "", stem(path)).replace("_", " ").replace("-", " ")
-    return f"{words[:1].upper()}{words[1:]}".strip() or stem(path)
+    words = re.sub(r"^\d+[\s._-]+(?=\w)", "", title_from_file_name(path)).replace("_", " ").replace("-", " ")
+    return f"{words[:1].upper()}{words[1:]}".strip() or title_from_file_name(path)
 
 
 # -- blocks ----------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def _leave_attributes(block: Block) -> Iterator[Block]:
 
 def _join_words(source: _MarkdownFile, tokens: Sequence[Token], text: str) -> None:
     """Joins words that line ends divide within paragraphs."""
-    if not hyphens.BROKEN.search(text):
+    if not hyphens.DIVIDED_WORD.search(text):
         return
     known_words = hyphens.words_of(text)
     for token in tokens:
@@ -257,7 +257,7 @@ def _join_words(source: _MarkdownFile, tokens: Sequence[Token], text: str) -> No
             first_half = re.search(r"([^\W_]+(?:-[^\W_]+)*)-[ \t]*$", source.shown_rows[row])
             second_half = re.match(r"([\s>]*)([^\W_]+)(\S*)[ \t]*", source.shown_rows[row + 1])
             if first_half and second_half:
-                word = hyphens.joined(first_half[1], second_half[2], known_words) + second_half[3]
+                word = hyphens.join_halves(first_half[1], second_half[2], known_words) + second_half[3]
                 source.shown_rows[row] = source.shown_rows[row][: first_half.start()] + word
                 source.shown_rows[row + 1] = (
                     second_half[1] + source.shown_rows[row + 1][second_half.end() :]

@@ -48,7 +48,7 @@ class TooDeep(BadMarkup):
     """Raised for a document whose elements are nested too deep."""
 
 
-def text_of(content: bytes) -> tuple[str, str | None]:
+def decode_markup(content: bytes) -> tuple[str, str | None]:
     """Decodes a document by its byte order mark, its declaration, or as UTF-8.
 
     Also returns a remark if the declared encoding was wrong. Raises BadMarkup.
@@ -73,7 +73,7 @@ def text_of(content: bytes) -> tuple[str, str | None]:
     raise BadMarkup(f"not {first_error[0].removesuffix('-sig').upper()} at byte {first_error[1]}")
 
 
-def safe(text: str) -> str:
+def sanitize(text: str) -> str:
     """Returns a document without its declarations; replaces HTML's entities, refuses others.
 
     Raises BadMarkup.
@@ -92,11 +92,11 @@ def safe(text: str) -> str:
 def xml_of(text: str) -> etree._Element:
     """Parses a text as XML. Raises BadMarkup if it is harmful or not well-formed."""
     try:
-        return parse_xml(safe(text))
+        return parse_xml(sanitize(text))
     except (etree.XMLSyntaxError, ValueError) as error:
         if isinstance(error, BadMarkup):
             raise
-        raise BadMarkup(f"not well-formed XML: {short(error)}") from None
+        raise BadMarkup(f"not well-formed XML: {summarize_error(error)}") from None
 
 
 def document_of(text: str) -> tuple[etree._Element, bool]:
@@ -104,7 +104,7 @@ def document_of(text: str) -> tuple[etree._Element, bool]:
 
     Raises BadMarkup.
     """
-    text = safe(text)
+    text = sanitize(text)
     try:
         root, well_formed = parse_xml(text), True
     except (etree.XMLSyntaxError, ValueError):
@@ -143,7 +143,7 @@ def parse_xml(text: str) -> etree._Element:
     return etree.fromstring(text, parser)
 
 
-def mended_xml(text: str) -> etree._Element:
+def recover_xml(text: str) -> etree._Element:
     """Parses as much as possible of a text without a declaration as XML. Raises BadMarkup."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True,
@@ -152,13 +152,13 @@ def mended_xml(text: str) -> etree._Element:
     try:
         root = etree.fromstring(text, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise BadMarkup(f"not XML: {short(error)}") from None
+        raise BadMarkup(f"not XML: {summarize_error(error)}") from None
     if root is None:
         raise BadMarkup("not XML: it is empty")
     return root
 
 
-def short(error: Exception) -> str:
+def summarize_error(error: Exception) -> str:
     """Returns an error of a library in one line."""
     message = str(error).partition(" (<string>")[0]
     return message.splitlines()[0][:120] if message else type(error).__name__
@@ -171,7 +171,7 @@ def _parse_html(text: str) -> etree._Element:
     try:
         root = etree.fromstring(text, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise BadMarkup(f"neither XHTML nor HTML: {short(error)}") from None
+        raise BadMarkup(f"neither XHTML nor HTML: {summarize_error(error)}") from None
     if root is None:
         raise BadMarkup("neither XHTML nor HTML: it is empty")
     return root

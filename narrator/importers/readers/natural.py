@@ -6,7 +6,7 @@ import posixpath
 import re
 
 
-def natural(name: str) -> list[tuple[int, int, str]]:
+def natural_key(name: str) -> list[tuple[int, int, str]]:
     """Returns a key that sorts `2-b` before `10-a`, and a file before the folder of its name."""
     key: list[tuple[int, int, str]] = []
     for part in posixpath.splitext(name)[0].split("/"):

@@ -16,12 +16,12 @@ from lxml import etree
 from narrator.errors import ImportFailed, Problem
 from narrator.importers import hyphens
 from narrator.importers.blocks import Block
-from narrator.importers.book import Book, Choices, CoverImage, Skipped, file_name, stem
+from narrator.importers.book import Book, Choices, CoverImage, Skipped, file_name, title_from_file_name
 from narrator.importers.chapters import CHOSEN, MARKUP, ChapterRule, divide
 from narrator.importers.chapters.outline import ContentsEntry, Outline
 from narrator.importers.languages import keep_foreign_languages
 from narrator.importers.matter import BookContext, kind_of_type
-from narrator.importers.readers.facts import LANGUAGE, Metadata, TocEntry
+from narrator.importers.readers.facts import LANGUAGE_TAG, Metadata, TocEntry
 from narrator.importers.readers.references import note_targets
 from narrator.importers.readers.xhtml import Document, read_document
 
@@ -79,7 +79,7 @@ def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
         raise ImportFailed(Problem(path, None, _nothing_to_read(left_out)))
     facts = _add_text_facts(source.facts, outline)
     book = Book(
-        title=facts.title or stem(path),
+        title=facts.title or title_from_file_name(path),
         authors=facts.authors or ("Unknown",),
         language=language,
         chapters=tuple(divided_book.chapters),
@@ -152,7 +152,7 @@ def _build_outline(documents: Sequence[Document], source: Pages, path: Path) -> 
     """Returns the blocks of the reading order, with the targets of contents and guide."""
     facts = source.facts
     other_facts = (facts.subtitle or "", *facts.authors, facts.publisher or "")
-    context = BookContext(facts.title or stem(path), other_facts)
+    context = BookContext(facts.title or title_from_file_name(path), other_facts)
     blocks: list[Block] = []
     places: dict[tuple[str, str], int] = {}
     """Index of every target by document and id; "" is the document itself."""
@@ -213,7 +213,7 @@ def _known_words(roots: Sequence[etree._Element]) -> Collection[str]:
     """Returns the words of a book, needed to join divided words; empty if there are none of
     these."""
     texts = ["".join(root.itertext()) for root in roots]
-    has_broken_words = any(map(hyphens.BROKEN.search, texts))
+    has_broken_words = any(map(hyphens.DIVIDED_WORD.search, texts))
     return hyphens.words_of("\n".join(texts)) if has_broken_words else frozenset()
 
 
@@ -241,4 +241,4 @@ def _skipped_pages(
 
 def _document_language(documents: dict[str, Document]) -> str:
     tags = (document.language for document in documents.values())
-    return next((tag for tag in tags if tag and LANGUAGE.fullmatch(tag)), "")
+    return next((tag for tag in tags if tag and LANGUAGE_TAG.fullmatch(tag)), "")

@@ -8,17 +8,17 @@ from itertools import takewhile
 
 from lxml import etree
 
-from narrator.importers.book import count_characters, count_words, names
+from narrator.importers.book import count_characters, count_words, word_set
 from narrator.importers.readers.archive import resolve, types_of
-from narrator.importers.readers.elements import BLOCKS, LEFT, level_of, name_of, texts_of
+from narrator.importers.readers.elements import BLOCKS, OMISSION_ATTRIBUTE, level_of, element_name, texts_of
 
-_NOTE_REFERENCE = names("noteref doc-noteref annoref")
+_NOTE_REFERENCE = word_set("noteref doc-noteref annoref")
 _NOTE_REFERENCE_CLASS = re.compile(
     r"\b(note-?ref|(foot|end)?note-?(ref(erence)?|call|link|anchor)|fn-?(ref|anchor|call)|"
     r"fnanchor)\b",
     re.IGNORECASE,
 )
-_NOT_NOTE_ELEMENTS = names("body html ol ul dl")
+_NOT_NOTE_ELEMENTS = word_set("body html ol ul dl")
 _MAX_NOTE_WORDS = 1000
 """A longer target of a reference is not a note."""
 _NOTE_FRAGMENT = re.compile(r"(foot|end)?note|\bfn|^n\d|^en?\d|_ft[ne]", re.IGNORECASE)
@@ -44,14 +44,14 @@ def note_targets(
 
 
 def _is_within_omitted(link: etree._Element) -> bool:
-    return any(element.get(LEFT) is not None for element in (link, *link.iterancestors()))
+    return any(element.get(OMISSION_ATTRIBUTE) is not None for element in (link, *link.iterancestors()))
 
 
 def _anchors_of(link: etree._Element) -> Iterator[str]:
     """Yields the ids by which a back link means a reference."""
     parent = link.getparent()
     wrapping_elements = (
-        [parent] if parent is not None and name_of(parent) in ("sup", "span") else []
+        [parent] if parent is not None and element_name(parent) in ("sup", "span") else []
     )
     for element in (*wrapping_elements, *link.iter("{*}*")):
         yield from filter(None, (element.get("id"), element.get("name")))
@@ -61,7 +61,7 @@ def keys_of(path: str, element: etree._Element) -> Iterator[str]:
     """Returns the keys by which references mean a note: the ids in it."""
     ids = {e.get("id") or e.get("name") for e in element.iter("{*}*")}
     holder = element.getparent()
-    if holder is not None and name_of(holder) in ("li", "aside"):
+    if holder is not None and element_name(holder) in ("li", "aside"):
         ids.add(holder.get("id"))
     return (f"{path}#{identifier}" for identifier in sorted(filter(None, ids)))
 
@@ -84,7 +84,7 @@ def is_reference(link: etree._Element) -> bool:
     if not fragment or "://" in target or not _NOTE_MARK.fullmatch(text):
         return False
     parent = link.getparent()
-    is_raised = (parent is not None and name_of(parent) == "sup") or any(
+    is_raised = (parent is not None and element_name(parent) == "sup") or any(
         True for _ in link.iter("{*}sup")
     )
     return is_raised or not text[0].isalnum() or bool(_NOTE_FRAGMENT.search(fragment))
@@ -113,9 +113,9 @@ def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Eleme
             continue
         holders.add(holder)
         parts = [holder]
-        if name_of(holder) == "dt":
+        if element_name(holder) == "dt":
             # A note's number and its text are siblings.
-            parts += takewhile(lambda e: name_of(e) == "dd", holder.itersiblings("{*}*"))
+            parts += takewhile(lambda e: element_name(e) == "dd", holder.itersiblings("{*}*"))
         words = sum(count_words("".join(part.itertext())) for part in parts)
         if words <= _MAX_NOTE_WORDS and not any(map(holds_heading, parts)):
             bodies.update(parts)
@@ -124,15 +124,15 @@ def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Eleme
 
 def _may_hold(holder: etree._Element) -> bool:
     """Returns whether a block may be a note: it is neither a heading nor a list of notes."""
-    return not level_of(holder) and name_of(holder) not in _NOT_NOTE_ELEMENTS
+    return not level_of(holder) and element_name(holder) not in _NOT_NOTE_ELEMENTS
 
 
 def _note_holder(element: etree._Element) -> etree._Element | None:
     """Returns the block that contains an element, or the list item that this begins."""
     holder: etree._Element | None = element
-    while holder is not None and name_of(holder) not in BLOCKS:
+    while holder is not None and element_name(holder) not in BLOCKS:
         holder = holder.getparent()
-    is_in_item = holder is not None and name_of(holder) == "p" and _is_item(holder)
+    is_in_item = holder is not None and element_name(holder) == "p" and _is_item(holder)
     return holder.getparent() if holder is not None and is_in_item else holder
 
 
@@ -140,7 +140,7 @@ def _is_item(paragraph: etree._Element) -> bool:
     """Returns whether a paragraph is the beginning of a list item or a note's own element."""
     parent = paragraph.getparent()
     return (
-        parent is not None and name_of(parent) in ("li", "aside", "dd") and parent[0] is paragraph
+        parent is not None and element_name(parent) in ("li", "aside", "dd") and parent[0] is paragraph
     )
 
 

@@ -6,13 +6,13 @@ import re
 
 from lxml import etree
 
-from narrator.importers.book import names
+from narrator.importers.book import word_set
 from narrator.importers.readers.archive import types_of
-from narrator.importers.readers.elements import name_of
+from narrator.importers.readers.elements import element_name
 
 NARRATED = "narrated"
 """Class of an element that ends a speech and is the narrator's: the heading of a scene."""
-_NAME_TYPES = names("persona z3998:persona")
+_NAME_TYPES = word_set("persona z3998:persona")
 _NAME_CLASS = re.compile(
     r"(?<![\w-])(speaker|spkr|persona|char(acter)?-?name|dramatis)\d?(?![\w-])", re.IGNORECASE
 )
@@ -41,7 +41,7 @@ def is_narrated(element: etree._Element) -> bool:
 
 def is_first_of_two(cell: etree._Element) -> bool:
     """Returns whether an element is the first cell of a row that has two."""
-    if name_of(cell) not in ("td", "th"):
+    if element_name(cell) not in ("td", "th"):
         return False
     row = cell.getparent()
     next_cell = cell.getnext()

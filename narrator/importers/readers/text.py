@@ -25,7 +25,7 @@ from narrator.importers.book import (
     count_characters,
     count_words,
     file_name,
-    stem,
+    title_from_file_name,
 )
 from narrator.importers.chapters import CHOSEN_LINES, LINES, ChapterRule, find_starts
 from narrator.importers.chapters.assembly import assemble
@@ -108,7 +108,7 @@ class _TextFile:
         """Returns the book, with every paragraph in its place."""
         self._leave_asides()
         self._find_headings()
-        outline = Outline(self.blocks, BookContext(stem(self.path)), facts=self.facts)
+        outline = Outline(self.blocks, BookContext(title_from_file_name(self.path)), facts=self.facts)
         outline.choices = self.choices
         find_starts(outline, rules)
         divided_book = assemble(outline, self._write_block)

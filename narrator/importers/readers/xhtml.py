@@ -16,21 +16,21 @@ from lxml import etree
 from narrator.characters import seen
 from narrator.importers import hyphens
 from narrator.importers.blocks import Block, Container, block_of_lines, left_out_block
-from narrator.importers.book import Choices, count_characters, count_words, names
-from narrator.importers.matter import kind_of_type, reason
+from narrator.importers.book import Choices, count_characters, count_words, word_set
+from narrator.importers.matter import kind_of_type, omission_reason
 from narrator.importers.prose import BREAK, StyledSpan, is_scene_break, plain_text, split_paragraphs
 from narrator.importers.readers import stage
 from narrator.importers.readers.archive import types_of
 from narrator.importers.readers.elements import (
     BLOCKS,
     HEADING_TYPE,
-    INCOMPLETE,
-    LANG,
-    LEFT,
+    INCOMPLETE_REASON,
+    LANGUAGE_ATTRIBUTE,
+    OMISSION_ATTRIBUTE,
     PAGE_CLASS,
     PICTURES,
     SILENT,
-    SOURCE,
+    SOURCE_ATTRIBUTE,
     SPOKEN_PICTURES,
     is_code,
     is_heading,
@@ -42,7 +42,7 @@ from narrator.importers.readers.elements import (
     language_of,
     level_of,
     may_be_caption,
-    name_of,
+    element_name,
     runs_of,
     spoken_formula,
     texts_of,
@@ -74,11 +74,11 @@ class Document:
     """Characters of the body, counted independently of the blocks."""
 
 
-_SECTIONS = names("article aside body div main section")
-_EM = names("em i cite dfn var")
-_STRONG = names("strong b")
+_SECTIONS = word_set("article aside body div main section")
+_EM = word_set("em i cite dfn var")
+_STRONG = word_set("strong b")
 
-_NOTE_BODY = names("footnote endnote rearnote note doc-footnote doc-endnote")
+_NOTE_BODY = word_set("footnote endnote rearnote note doc-footnote doc-endnote")
 _NOTE_CLASS = re.compile(r"\b(foot|end)notes?(-?(body|text|content))?\b", re.IGNORECASE)
 _MAX_QUOTED_LENGTH = 120
 """Characters of a paragraph that are quoted to find it again."""
@@ -122,7 +122,7 @@ def read_document(
     """
     body = next(root.iter("{*}body"), root)
     title = next(root.iter("{*}title"), None)
-    language = body.get(LANG) or root.get(LANG) or root.get("lang")
+    language = body.get(LANGUAGE_ATTRIBUTE) or root.get(LANGUAGE_ATTRIBUTE) or root.get("lang")
     reader = _BodyWalker(path, note_bodies(body, notes), is_internal, known_words, choices)
     reader.block(body)
     return Document(
@@ -186,8 +186,8 @@ class _BodyWalker:
         """Reads a block element, which ends the paragraph before it and its own last one."""
         if not self.row_depth:
             self.flush()
-        self.source = element.get(SOURCE) or self.source
-        name, types, classes = name_of(element), types_of(element).split(), element.get("class", "")
+        self.source = element.get(SOURCE_ATTRIBUTE) or self.source
+        name, types, classes = element_name(element), types_of(element).split(), element.get("class", "")
         if reason_left := self._omission_reason(element, name, types, classes):
             self.leave(element, reason_left)
             return
@@ -199,7 +199,7 @@ class _BodyWalker:
         self._add_anchors(element)
         kind = kind_of_type(types_of(element)) if name in _SECTIONS else None
         is_nested = kind is not None and self._is_nested(kind)
-        if is_nested and (reason_left := reason(kind)):
+        if is_nested and (reason_left := omission_reason(kind)):
             self.leave(element, reason_left)
             return
         if kind is None or is_nested:
@@ -253,7 +253,7 @@ class _BodyWalker:
             return False
         parent = element.getparent()
         if parent is not None and parent not in self.holds_pictures:
-            self.holds_pictures[parent] = any(name_of(e) in PICTURES for e in parent.iter("{*}*"))
+            self.holds_pictures[parent] = any(element_name(e) in PICTURES for e in parent.iter("{*}*"))
         return parent is not None and self.holds_pictures[parent]
 
     def _is_nested(self, kind: str) -> bool:
@@ -265,7 +265,7 @@ class _BodyWalker:
     def _omission_reason(
         self, element: etree._Element, name: str, types: list[str], classes: str
     ) -> str | None:
-        if reason_left := element.get(LEFT):
+        if reason_left := element.get(OMISSION_ATTRIBUTE):
             return str(reason_left)
         if self._is_note(element, name, types, classes):
             return "note"
@@ -328,7 +328,7 @@ class _BodyWalker:
         block_above = self.blocks[-1] if self.blocks else None
         if block_above is not None and block_above.kind == "heading" and is_subtitle(element):
             block_above.merge(block)
-        elif block.lines or any(name_of(e) in PICTURES for e in element.iter("{*}*")):
+        elif block.lines or any(element_name(e) in PICTURES for e in element.iter("{*}*")):
             self._add_block(block)
         self._add_omitted()
 
@@ -348,7 +348,7 @@ class _BodyWalker:
         ordered = ordered and "none" not in element.get("style", "")
         self._add_source_text(element.text)
         for child in element:
-            if name_of(child) == "li":
+            if element_name(child) == "li":
                 marker = f"{number}. " if ordered else "- "
                 number += 1
                 container = Container(marker, " " * len(marker))
@@ -375,9 +375,9 @@ class _BodyWalker:
             return
         self._add_source_text(element.text)
         for part in element:
-            if name_of(part) in ("tr", "tbody", "thead", "tfoot"):
-                rows_of_part = [part] if name_of(part) == "tr" else list(part)
-                self._add_source_text(None if name_of(part) == "tr" else part.text)
+            if element_name(part) in ("tr", "tbody", "thead", "tfoot"):
+                rows_of_part = [part] if element_name(part) == "tr" else list(part)
+                self._add_source_text(None if element_name(part) == "tr" else part.text)
                 for row in rows_of_part:
                     self._read_row(row)
                     self._add_source_text(row.tail if row is not part else None)
@@ -387,7 +387,7 @@ class _BodyWalker:
 
     def _read_row(self, row: etree._Element) -> None:
         self.flush()
-        if reason_left := row.get(LEFT) or ("note" if row in self.notes else None):
+        if reason_left := row.get(OMISSION_ATTRIBUTE) or ("note" if row in self.notes else None):
             self.leave(row, reason_left)
             return
         self._add_anchors(row)
@@ -426,7 +426,7 @@ class _BodyWalker:
         ]
         if any(_BREAK_CLASS.search(words) or is_scene_break(words) for words in descriptions):
             self._add_block(Block("scene", self.source))
-        elif not pictures and name_of(element) == "p":
+        elif not pictures and element_name(element) == "p":
             text = "".join(element.itertext())
             if "\xa0" in text or next(element.iter("{*}br"), None) is not None:
                 self._add_block(Block("gap", self.source))
@@ -444,9 +444,9 @@ class _BodyWalker:
         language = self.languages.pop() if len(self.languages) == 1 else None
         self.languages.clear()
         for block in self.omitted:
-            if block.reason == INCOMPLETE and paragraphs:
+            if block.reason == INCOMPLETE_REASON and paragraphs:
                 sentence = " ".join(plain_text(line) for lines in paragraphs for line in lines)
-                block.reason = f"{INCOMPLETE}: “{sentence[:_MAX_QUOTED_LENGTH]}”"
+                block.reason = f"{INCOMPLETE_REASON}: “{sentence[:_MAX_QUOTED_LENGTH]}”"
         self.spans.clear()
         self.has_words = False
         self.added_characters = self.linked_characters = 0
@@ -489,7 +489,7 @@ class _BodyWalker:
         self.language = outer_language
 
     def node(self, element: etree._Element) -> None:
-        name = name_of(element)
+        name = element_name(element)
         if not name or name in SILENT:
             return
         if name in BLOCKS:
@@ -509,7 +509,7 @@ class _BodyWalker:
     def _read_inline(self, element: etree._Element, name: str) -> None:
         types, classes = types_of(element).split(), element.get("class", "")
         self._add_anchors(element)
-        if reason_left := element.get(LEFT):
+        if reason_left := element.get(OMISSION_ATTRIBUTE):
             self.leave(element, reason_left)
         elif name in PICTURES:
             self._read_picture(element, name)
@@ -587,8 +587,8 @@ class _BodyWalker:
         """Reads a formula by its alternative text, or by its signs if it is a plain row of them."""
         spoken_text = spoken_formula(element, alt)
         if spoken_text is None:
-            self.leave(element, INCOMPLETE)
-        elif name_of(element) in SPOKEN_PICTURES:
+            self.leave(element, INCOMPLETE_REASON)
+        elif element_name(element) in SPOKEN_PICTURES:
             self._add_span(f" {spoken_text} ")
         elif is_plain_formula(element) and not alt:
             self.spans.append(StyledSpan(f" {spoken_text} "))
@@ -636,7 +636,7 @@ class _BodyWalker:
         """Leaves out the notes of an element, each by itself."""
         self._add_block(left_out_block(self.source, seen(element.text or ""), "note"))
         for child in element:
-            if name_of(child):
+            if element_name(child):
                 self.leave(child, "note")
             self._add_block(left_out_block(self.source, seen(child.tail or ""), "note"))
 
@@ -647,7 +647,7 @@ class _BodyWalker:
             self.linked_characters += count_characters(text)
         if any(map(str.isalpha, text)):
             self.languages.add(self.language)
-        if not self.preformatted_depth and hyphens.BROKEN.search(text):
+        if not self.preformatted_depth and hyphens.DIVIDED_WORD.search(text):
             joined_text = hyphens.join(text, self.known_words)
             self.added_characters += count_characters(joined_text) - count_characters(text)
             text = joined_text

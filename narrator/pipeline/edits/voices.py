@@ -160,7 +160,7 @@ def _find_path(folder: Path, name: str, content: bytes) -> Path:
     ending = ending if ending[1:].isascii() and ending[1:].isalnum() and len(ending) < 6 else ""
     if ending == presets.SUFFIX:
         raise UserError("a preset is taken in by `narrator voices add`, not as a recording")
-    stem, suffix_number = presets.cleaned(stem), 1
+    stem, suffix_number = presets.valid_name_for(stem), 1
     while True:
         path = folder / f"{stem}{f' {suffix_number}' if suffix_number > 1 else ''}{ending}"
         with files.storage(path):

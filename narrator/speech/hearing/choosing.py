@@ -37,34 +37,34 @@ def named(spec: str) -> str:
     return NAMES.get(_default_name() if spec == "recogniser" else spec, spec)
 
 
-def find(spec: str, root: Path | None = None, tell: Tell = models.quiet) -> Model:
+def find(spec: str, root: Path | None = None, tell: Tell = models.ignore_message) -> Model:
     """Finds a recogniser or aligner by auto, a name, a hub id, or a folder."""
     spec = named("recogniser" if spec == "auto" else spec)
     for layout in LAYOUTS:
-        model = models.find_as(layout, spec, root=root, tell=tell)
+        model = models.find_with_layout(layout, spec, root=root, tell=tell)
         if model.path is not None:
             return model
-    place = models.place_of(spec)
+    place = models.folder_of(spec)
     layout = next(
-        (candidate for candidate in LAYOUTS if place and candidate.is_one(place)), whisper.LAYOUT
+        (candidate for candidate in LAYOUTS if place and candidate.matches(place)), whisper.LAYOUT
     )
-    model = models.find_as(layout, spec, root=root, tell=tell)
+    model = models.find_with_layout(layout, spec, root=root, tell=tell)
     if place is None and spec in NAMES.values():
         name = next(name for name, hub_id in NAMES.items() if hub_id == spec)
         return replace(model, note=f"{spec} is not here; `narrator models pull {name}` fetches it")
     return model
 
 
-def listed(tell: Tell = models.quiet) -> list[tuple[str, Model]]:
+def listed(tell: Tell = models.ignore_message) -> list[tuple[str, Model]]:
     """Lists the local recognisers and aligners, with their kinds."""
     return [
-        (kind, model) for kind, layout in _KINDS.items() for model in models.cached(layout, tell)
+        (kind, model) for kind, layout in _KINDS.items() for model in models.list_cached_models(layout, tell)
     ]
 
 
 def is_one(path: Path) -> bool:
     """Whether a folder contains a recogniser or aligner."""
-    return any(layout.is_one(path) for layout in LAYOUTS)
+    return any(layout.matches(path) for layout in LAYOUTS)
 
 
 def version() -> str:
@@ -102,7 +102,7 @@ def ear_for(
 @lru_cache(maxsize=1)
 def _load_recogniser(model: Model) -> Whisper | QwenRecogniser:
     """Loads a recogniser, once for renders and retakes alike. Raises EngineUnavailable."""
-    is_qwen = model.path is not None and qwen3.LAYOUT.is_one(model.path)
+    is_qwen = model.path is not None and qwen3.LAYOUT.matches(model.path)
     return QwenRecogniser(model) if is_qwen else Whisper(model)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import models
-from narrator.engines.models import Layout, Model, NoModel
+from narrator.engines.models import Layout, Model, IncompleteModel
 from narrator.errors import EngineUnavailable
 from narrator.installation import install_command
 from narrator.sound import audio
@@ -55,18 +55,18 @@ def _model_files(path: Path) -> list[Path]:
     needed = [path / name for name in ("config.json", *_TOKENIZER)]
     for file in needed:
         if not file.is_file():
-            raise NoModel(f"{file.name} is missing; is this Qwen3-ASR?")
+            raise IncompleteModel(f"{file.name} is missing; is this Qwen3-ASR?")
     models.weight_files(path)
     weights = sorted(path.glob("*.safetensors"))  # the package reads all that are called so
     if not weights:
-        raise NoModel("its weights are no safetensors")
+        raise IncompleteModel("its weights are no safetensors")
     for file in weights:
-        models.tensors(file)
+        models.read_tensor_header(file)
     return [*needed, *weights]
 
 
 def _thinker_config(path: Path) -> Mapping[str, Any]:
-    facts = models.config(path)
+    facts = models.load_config(path)
     thinker_config = facts.get("thinker_config")
     return (
         {**facts, **thinker_config}

@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from narrator.engines import quiet
+from narrator.engines import ignore_message
 from narrator.engines.cluster import credentials, far, hosting, parcels, reaching
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.reaching import DaskCluster
@@ -97,12 +97,12 @@ def test_a_book_has_the_same_keys_and_takes_as_without_a_cluster(
 def test_what_two_clients_send_are_never_one_task(cluster: AtWork, monkeypatch: pytest.MonkeyPatch):
     """Though they be at one place in the memory of their machines."""
     monkeypatch.setattr(reaching, "id", lambda thing: 7, raising=False)
-    place = credentials.place_of(cluster.address)
+    place = credentials.parse_place(cluster.address)
     said = parcels.pack_parcel({"narrator": "another", "form": parcels.FORMAT_VERSION})
     keys = set()
     with contextlib.ExitStack() as kept:
         for _ in range(2):
-            one = kept.enter_context(contextlib.closing(DaskCluster(place, quiet)))
+            one = kept.enter_context(contextlib.closing(DaskCluster(place, ignore_message)))
             sent = one.send(next(iter(one.machines() or {})), far.meet, said)
             future = sent.future
             assert one.arrivals.get(timeout=30).sent_task is sent

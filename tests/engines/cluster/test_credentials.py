@@ -17,8 +17,8 @@ from narrator.engines.cluster import credentials
 from narrator.engines.cluster.credentials import (
     ClusterPlace,
     check_certificate,
-    place_of,
-    to_listen,
+    parse_place,
+    listening_place,
 )
 from narrator.errors import EngineUnavailable, StorageError, UsageError
 from tests.clusters import CERTIFICATES, certificate
@@ -61,7 +61,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_insecure_cluster_of_this_machine_is_reached_without_certificates(
     written: str, host: str, port: int, address: str
 ):
-    place = place_of(written, insecure=True)
+    place = parse_place(written, insecure=True)
     assert (place, place.address, place.is_local) == (ClusterPlace(host, port), address, True)
 
 
@@ -80,22 +80,22 @@ def test_an_insecure_cluster_of_this_machine_is_reached_without_certificates(
     ],
 )
 def test_a_cluster_is_reached_with_certificates(written: str, address: str, ours: Path):
-    place = place_of(written, ours)
+    place = parse_place(written, ours)
     assert (place.address, place.tls) == (address, ours)
 
 
 @pytest.mark.parametrize("written", ["127.0.0.1", "localhost:9000", "tls://[::1]"])
 def test_this_machine_is_reached_with_a_certificate_that_is_made_for_it(written: str, own: Path):
-    place = place_of(written)
+    place = parse_place(written)
     assert (place.tls, place.address[:6]) == (own, "tls://")
-    assert place_of(written) == place == place_of(written, check_certificate(None))
+    assert parse_place(written) == place == parse_place(written, check_certificate(None))
 
 
 @pytest.mark.parametrize("written", ["tcp://127.0.0.1", "tcp://localhost:9000", "tcp://[::1]:1"])
 def test_an_address_without_certificates_wants_insecure(written: str, own: Path):
     with pytest.raises(UsageError) as caught:
-        place_of(written)
-    secure = ClusterPlace(place_of(written, insecure=True).host, 1, own).address[:-2]
+        parse_place(written)
+    secure = ClusterPlace(parse_place(written, insecure=True).host, 1, own).address[:-2]
     assert "all users of this machine can run programs as you" in str(caught.value)
     assert f"write {secure}" in str(caught.value)
     assert "add --insecure" in str(caught.value)
@@ -104,7 +104,7 @@ def test_an_address_without_certificates_wants_insecure(written: str, own: Path)
 
 def test_an_address_with_certificates_is_not_insecure():
     with pytest.raises(UsageError, match="an insecure cluster begins with tcp://"):
-        place_of("tls://127.0.0.1", insecure=True)
+        parse_place("tls://127.0.0.1", insecure=True)
 
 
 @pytest.mark.parametrize(
@@ -119,44 +119,44 @@ def test_an_address_with_certificates_is_not_insecure():
 )  # fmt: skip
 def test_what_is_no_address_is_refused_with_one_that_is(written: str, ours: Path):
     with pytest.raises(UsageError, match=r"is no address of a cluster: write tls://host:8786, or"):
-        place_of(written, ours)
+        parse_place(written, ours)
 
 
 @pytest.mark.parametrize("written", ["tcp://studio.local", "tcp://192.168.1.20", "tcp://[fe80::1]"])
 @pytest.mark.parametrize("insecure", [False, True])
 def test_nobody_beyond_this_machine_is_reached_without_certificates(written: str, insecure: bool):
     with pytest.raises(UsageError, match="runs programs on all its machines") as caught:
-        place_of(written, insecure=insecure)
+        parse_place(written, insecure=insecure)
     assert "tls://" in str(caught.value)
 
 
 @pytest.mark.parametrize("written", ["tcp://127.0.0.1", "tcp://localhost:9000"])
 def test_certificates_that_would_not_be_shown_are_refused(written: str, ours: Path):
     with pytest.raises(UsageError, match="shows no certificate, so leave out"):
-        place_of(written, ours, insecure=True)
+        parse_place(written, ours, insecure=True)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1", "0.0.0.0", "192.168.1.20"])
 def test_a_scheduler_makes_a_certificate_where_there_is_none(address: str, own: Path):
-    assert to_listen(address, 9000) == ClusterPlace(address, 9000, own)
+    assert listening_place(address, 9000) == ClusterPlace(address, 9000, own)
     key = (own / "key.pem").read_bytes()
-    assert to_listen(address, 9000) == ClusterPlace(address, 9000, own)
+    assert listening_place(address, 9000) == ClusterPlace(address, 9000, own)
     assert (own / "key.pem").read_bytes() == key
 
 
 def test_a_scheduler_shows_certificates_that_are_named(ours: Path):
-    assert to_listen("127.0.0.1", 9000, ours) == ClusterPlace("127.0.0.1", 9000, ours)
+    assert listening_place("127.0.0.1", 9000, ours) == ClusterPlace("127.0.0.1", 9000, ours)
 
 
 def test_an_insecure_scheduler_makes_no_certificate(own: Path):
-    assert to_listen("127.0.0.1", 9000, insecure=True) == ClusterPlace("127.0.0.1", 9000)
+    assert listening_place("127.0.0.1", 9000, insecure=True) == ClusterPlace("127.0.0.1", 9000)
     assert not own.exists()
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.20", "studio.local"])
 def test_an_insecure_scheduler_is_not_reached_by_others(address: str):
     with pytest.raises(UsageError, match="runs programs on all its machines"):
-        to_listen(address, 9000, insecure=True)
+        listening_place(address, 9000, insecure=True)
 
 
 # -- certificates ----------------------------------------------------------------------------------
@@ -171,17 +171,17 @@ def test_a_certificate_with_its_key_is_taken(name: str, request: pytest.FixtureR
 def test_a_certificate_that_has_run_out_is_refused(ours: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("time.time", lambda: 1e11)
     with pytest.raises(UsageError, match=r"cert.pem: valid until .* replace it and key.pem"):
-        place_of("tls://studio.local", ours)
+        parse_place("tls://studio.local", ours)
 
 
 def test_without_a_folder_the_users_own_is_taken(own: Path):
     certificate(own)
-    assert place_of("studio.local").tls == own
+    assert parse_place("studio.local").tls == own
 
 
 def test_none_is_made_for_a_scheduler_of_another_machine(own: Path):
     with pytest.raises(UsageError) as caught:
-        place_of("studio.local")
+        parse_place("studio.local")
     assert str(caught.value).startswith(f"{own}/cert.pem: no such file: start `narrator scheduler`")
     assert not own.exists()
 
@@ -192,7 +192,7 @@ def test_none_is_made_for_a_scheduler_of_another_machine(own: Path):
 def test_a_certificate_is_made_for_this_user_alone(own: Path):
     before = os.umask(0)
     try:
-        place_of("127.0.0.1")
+        parse_place("127.0.0.1")
     finally:
         os.umask(before)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (own, *own.iterdir())}
@@ -201,7 +201,7 @@ def test_a_certificate_is_made_for_this_user_alone(own: Path):
 
 
 def test_a_certificate_that_was_made_does_not_run_out(own: Path, monkeypatch: pytest.MonkeyPatch):
-    place_of("127.0.0.1")
+    parse_place("127.0.0.1")
     monkeypatch.setattr("time.time", lambda: 2e11)
     assert check_certificate(None) == own
 
@@ -218,7 +218,7 @@ def test_programs_that_start_at_once_have_one_certificate(
 
     monkeypatch.setattr(credentials, "_new_certificate", delayed)
     with ThreadPoolExecutor(4) as pool:
-        places = list(pool.map(place_of, ["127.0.0.1"] * 4))
+        places = list(pool.map(parse_place, ["127.0.0.1"] * 4))
     assert {place.tls for place in places} == {own}
     assert check_certificate(None) == own
     assert [path.name for path in own.parent.iterdir()] == ["cluster"]
@@ -228,19 +228,19 @@ def test_a_certificate_half_copied_is_not_made_anew(own: Path):
     own.mkdir(parents=True)
     (own / "key.pem").touch(0o600)
     with pytest.raises(UsageError, match=r"cert.pem: no such file"):
-        place_of("127.0.0.1")
+        parse_place("127.0.0.1")
     assert (own / "key.pem").read_bytes() == b""
 
 
 def test_an_empty_folder_is_filled(own: Path):
     own.mkdir(parents=True)
-    assert place_of("127.0.0.1").tls == own
+    assert parse_place("127.0.0.1").tls == own
 
 
 def test_a_library_that_cannot_be_written_is_named(own: Path):
     own.write_text("")
     with pytest.raises(StorageError, match="cluster: "):
-        place_of("127.0.0.1")
+        parse_place("127.0.0.1")
 
 
 def test_without_what_makes_certificates_it_is_said_what_to_install(
@@ -248,7 +248,7 @@ def test_without_what_makes_certificates_it_is_said_what_to_install(
 ):
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(EngineUnavailable, match=r"cluster\]"):
-        place_of("127.0.0.1")
+        parse_place("127.0.0.1")
 
 
 # -- other users -----------------------------------------------------------------------------------
@@ -257,11 +257,11 @@ def test_without_what_makes_certificates_it_is_said_what_to_install(
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o601])
 @pytest.mark.parametrize("named", [False, True])
 def test_a_key_that_others_can_read_is_refused(mode: int, named: bool, own: Path):
-    place_of("127.0.0.1")
+    parse_place("127.0.0.1")
     key = own / "key.pem"
     key.chmod(mode)
     with pytest.raises(UsageError) as caught:
-        to_listen("127.0.0.1", 9000, own if named else None)
+        listening_place("127.0.0.1", 9000, own if named else None)
     assert str(caught.value).endswith(f"can read this key: chmod 600 {shlex.quote(str(key))}")
     key.chmod(0o600)
     assert check_certificate(own) == own
@@ -337,7 +337,7 @@ def test_half_a_certificate_is_none(name: str, tmp_path: Path):
 
 
 def test_in_an_insecure_cluster_nothing_is_shown():
-    assert credentials.security(ClusterPlace("127.0.0.1")) is None
+    assert credentials.tls_settings(ClusterPlace("127.0.0.1")) is None
 
 
 @pytest.mark.parametrize(("name", "authority"), [("ours", "cert.pem"), ("signed", "ca.pem")])
@@ -345,7 +345,7 @@ def test_every_part_shows_a_certificate_and_asks_for_one(
     name: str, authority: str, request: pytest.FixtureRequest
 ):
     folder = request.getfixturevalue(name)
-    found = credentials.security(ClusterPlace("studio.local", tls=folder))
+    found = credentials.tls_settings(ClusterPlace("studio.local", tls=folder))
     assert found is not None
     assert found.require_encryption
     assert found.tls_ca_file == str(folder / authority)
@@ -357,4 +357,4 @@ def test_every_part_shows_a_certificate_and_asks_for_one(
 def test_without_dask_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(EngineUnavailable, match=r"pip install .*\[cluster\]"):
-        credentials.require()
+        credentials.require_dask()

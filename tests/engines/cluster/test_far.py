@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from narrator import __version__
-from narrator.engines import Engine, Outcome, Prompt, Request, Speech, machine, quiet
+from narrator.engines import Engine, Outcome, Prompt, Request, Speech, machine, ignore_message
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.far import Booth, Machine
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
@@ -49,7 +49,7 @@ class GatedEngine(HumEngine):
     def __post_init__(self) -> None:
         self.gate.set()
 
-    def start(self, tell: Callable[[str], None] = quiet) -> HumSession:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> HumSession:
         if self.troubles:
             assert self.gate.wait(30)
             raise self.troubles.pop(0)
@@ -380,7 +380,7 @@ def test_a_machine_that_is_met_says_what_it_has_and_loads_nothing(there: There):
 
 
 def test_it_refuses_nobody_for_what_another_would_not_have(there: There):
-    there.machine.here = {"version": 7}
+    there.machine.local_settings = {"version": 7}
     said = asked(far.meet)
     assert said["identity"] == {"name": "hum", "version": 7}
 
@@ -399,7 +399,7 @@ def test_an_engine_that_is_not_here_is_refused_in_words(there: There, task: Call
 
 
 def test_what_this_machine_has_of_its_own_stands_over_what_is_asked(there: There):
-    there.machine.here = {"model": "/models/mine", "slots": 5, "unheard": 1}
+    there.machine.local_settings = {"model": "/models/mine", "slots": 5, "unheard": 1}
     settings = {"name": "hum", "model": "org/model", "slots": 2, "version": 4}
     assert asked(far.ready, settings=settings) == {"slots": 5}
     (made,) = there.made
@@ -408,14 +408,14 @@ def test_what_this_machine_has_of_its_own_stands_over_what_is_asked(there: There
 
 
 def test_an_engine_that_is_not_told_its_slots_has_no_more_than_the_machine_says(there: There):
-    there.machine.here = {"slots": 2}
+    there.machine.local_settings = {"slots": 2}
     assert asked(far.ready, settings={"name": "plain"}) == {"slots": 2}
     assert there.engines[0].slots == 3
 
 
 def test_a_model_that_can_die_has_a_process_of_its_own(there: There):
     asked(far.meet, settings={"name": "loud", "process": "here"})
-    there.machine.here = {"process": "here"}
+    there.machine.local_settings = {"process": "here"}
     asked(far.meet, settings={"name": "loud", "process": "own", "version": 2})
     assert [made.process for made in there.made if isinstance(made, LoudSettings)] == [
         "own",

@@ -97,13 +97,13 @@ def test_it_takes_nothing_of_this_machine():
 
 def test_machines_are_seen_and_left(cluster: Made):
     found = cluster(FakeMachine("mini"), FakeMachine("studio"))
-    assert {one.name for one in meeting.machines(PLACE).values()} == {"mini", "studio"}
+    assert {one.name for one in meeting.list_machines(PLACE).values()} == {"mini", "studio"}
     assert found.closed
 
 
 def test_a_scheduler_that_is_away_shows_nobody(cluster: Made):
     cluster(FakeMachine("mini")).away = True
-    assert meeting.machines(PLACE) == {}
+    assert meeting.list_machines(PLACE) == {}
 
 
 class Remembering(FakeMachine):
@@ -124,13 +124,13 @@ def test_of_an_engine_that_is_not_here_most_machines_are_believed(cluster: Made)
         remembering("a", "one"), remembering("b", "two"), remembering("c", "two"),
         remembering("d", "one", engines=frozenset({"draft"})),
     )  # fmt: skip
-    assert meeting.memory_there(PLACE, SETTINGS) == {"weights": "two"}
+    assert meeting.find_identity_record(PLACE, SETTINGS) == {"weights": "two"}
     assert found.closed
 
 
 def test_where_nobody_has_an_engine_nothing_is_remembered(cluster: Made):
     cluster(FakeMachine("mini", engines=frozenset({"draft"})), FakeMachine("old", version="0.1"))
-    assert meeting.memory_there(PLACE, SETTINGS) == {}
+    assert meeting.find_identity_record(PLACE, SETTINGS) == {}
 
 
 # -- a clip ----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays_of
 from numpy.typing import NDArray
 
 from narrator import keys
-from narrator.engines import Ahead, Prompt, Request, Speech, State
+from narrator.engines import RemainingWork, Prompt, Request, Speech, State
 from narrator.engines.cluster import parcels
 from narrator.engines.cosyvoice2.settings import CosyVoice2Voice
 from narrator.engines.draft.settings import DraftVoice
@@ -175,7 +175,7 @@ def test_what_an_author_set_for_another_engine_stays_behind():
 
 def test_what_is_ahead_of_a_request_does_not_travel():
 
-    asked = request(ahead=Ahead(12.0, 800.0))
+    asked = request(ahead=RemainingWork(12.0, 800.0))
     assert parcels.encode_request(asked, SETTINGS) == parcels.encode_request(request(), SETTINGS)
 
 
@@ -349,5 +349,5 @@ def test_settings_travel_as_far_as_they_make_an_engine():
     said = {"name": "voxcpm2", "dtype": "float32", "slots": 3, "process": "same", "seed": 5}
     settings = kind.settings.model_validate(said)
     made = {"name": "voxcpm2", "dtype": "float32"}
-    assert parcels.of_settings(settings, kind, ["seed", "cfg"]) == made
-    assert parcels.of_settings(settings, DRAFT, ()) == {"name": "draft"}
+    assert parcels.settings_to_send(settings, kind, ["seed", "cfg"]) == made
+    assert parcels.settings_to_send(settings, DRAFT, ()) == {"name": "draft"}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from narrator.engines import Ahead, Outcome, Prompt, Request, Speech
+from narrator.engines import RemainingWork, Outcome, Prompt, Request, Speech
 from narrator.engines.cluster import parcels
 from narrator.engines.cluster.session import MAX_FAULTS, ClusterPatience, ClusterSession
 from narrator.errors import EngineFailure, EngineUnavailable
@@ -123,7 +123,7 @@ def test_a_failure_of_the_engine_comes_back_as_one():
 def test_what_somebody_waits_for_goes_first():
     mini = FakeMachine("mini", slots=1, works=False)
     client = of(mini)
-    client.add(*several(6, ahead=Ahead(100.0, 1000.0)), request("now", "At once."))
+    client.add(*several(6, ahead=RemainingWork(100.0, 1000.0)), request("now", "At once."))
     client.until(lambda: mini.texts)
     assert mini.texts[0] == "At once."
 
@@ -131,7 +131,7 @@ def test_what_somebody_waits_for_goes_first():
 def test_of_the_rest_the_longest_chain_goes_first():
     mini = FakeMachine("mini", slots=1, works=False)
     client = of(mini)
-    client.add(*(request(str(n), f"{n}", ahead=Ahead(float(n), 500.0)) for n in (3, 90, 20)))
+    client.add(*(request(str(n), f"{n}", ahead=RemainingWork(float(n), 500.0)) for n in (3, 90, 20)))
     client.until(lambda: mini.texts)
     assert mini.texts[0] == "90"
 

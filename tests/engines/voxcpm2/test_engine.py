@@ -110,7 +110,7 @@ def said(outcome: Outcome) -> Speech:
 
 
 def latents_of(
-    engine: VoxCPM2Engine, reference: Reference, side: Side = "right", tell: Tell = engines.quiet
+    engine: VoxCPM2Engine, reference: Reference, side: Side = "right", tell: Tell = engines.ignore_message
 ) -> np.ndarray:
     """The latents of a clip, as the engine's model has them here."""
     model = engine._load(tell)
@@ -120,7 +120,7 @@ def latents_of(
 
 def fingerprint(engine: VoxCPM2Engine) -> str:
     """Of what encodes."""
-    return engine._load(engines.quiet).model.encoder_fingerprint
+    return engine._load(engines.ignore_message).model.encoder_fingerprint
 
 
 MIXED = (

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.book import Book, Choices, file_name, stem
+from narrator.importers.book import Book, Choices, file_name, title_from_file_name
 from narrator.importers.readers.ebook.epub import read_epub
 
 _COMMAND = "ebook-convert"
@@ -54,7 +54,7 @@ def read_by_calibre(path: Path, choices: Choices) -> Book:
     return replace(
         book,
         source=file_name(path),
-        title=book.title if book.is_titled else stem(path),
+        title=book.title if book.is_titled else title_from_file_name(path),
         remarks=(*book.remarks, "It was read as the EPUB that Calibre makes of it."),
     )
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from lxml import etree
 
 from narrator.importers.readers.archive import Archive, resolve, types_of
-from narrator.importers.readers.elements import row_of
-from narrator.importers.readers.facts import LANGUAGE, Metadata, TocEntry, genre_of
+from narrator.importers.readers.elements import single_line_text
+from narrator.importers.readers.facts import LANGUAGE_TAG, Metadata, TocEntry, genre_of
 
 _OPF = "application/oebps-package+xml"
 _XHTML = {"application/xhtml+xml", "text/html", "application/html+xml", "text/x-oeb1-document"}
@@ -164,12 +164,12 @@ def _nav_entries(archive: Archive, parent: etree._Element, path: str) -> Iterato
             label = list_item.find("{*}span")
             if label is not None and children:
                 first = children[0]
-                yield TocEntry(row_of(label), first.path, first.fragment, children)
+                yield TocEntry(single_line_text(label), first.path, first.fragment, children)
             else:
                 yield from children
         else:
             target, fragment = resolve(path, link.get("href", ""))
-            yield TocEntry(row_of(link), archive.find(target) or target, fragment, children)
+            yield TocEntry(single_line_text(link), archive.find(target) or target, fragment, children)
 
 
 def _find_ncx(
@@ -200,7 +200,7 @@ def _ncx_entries(archive: Archive, parent: etree._Element, path: str) -> Iterato
         children = tuple(_ncx_entries(archive, point, path))
         label = point.find("{*}navLabel/{*}text")
         content = point.find("{*}content")
-        title = "" if label is None else row_of(label)
+        title = "" if label is None else single_line_text(label)
         if content is None or not content.get("src"):
             # Likewise, a heading without a page of its own.
             if children:
@@ -256,33 +256,33 @@ def metadata_of(root: etree._Element) -> Metadata:
     for meta in metadata.iter("{*}meta"):
         if meta.get("property"):
             key = (meta.get("refines", "").removeprefix("#"), meta.get("property", ""))
-            refinements.setdefault(key, row_of(meta))
+            refinements.setdefault(key, single_line_text(meta))
         elif meta.get("name"):
             contents_by_name.setdefault(meta.get("name", ""), meta.get("content", "").strip())
 
     def elements_of(name: str) -> list[etree._Element]:
-        return [element for element in metadata.iter(f"{{*}}{name}") if row_of(element)]
+        return [element for element in metadata.iter(f"{{*}}{name}") if single_line_text(element)]
 
     def first_text(name: str) -> str | None:
-        return next((row_of(element) for element in elements_of(name)), None)
+        return next((single_line_text(element) for element in elements_of(name)), None)
 
     title, subtitle = _find_titles(elements_of("title"), refinements)
     series, series_part = _find_series(metadata, refinements, contents_by_name)
     dates = elements_of("date")
     published = [date for date in dates if date.get(f"{_OPF_NS}event") in ("publication", None)]
-    languages = [row_of(e).replace("_", "-") for e in elements_of("language")]
+    languages = [single_line_text(e).replace("_", "-") for e in elements_of("language")]
     description = elements_of("description")
     return Metadata(
         title=title,
         subtitle=subtitle,
         authors=_find_authors(elements_of("creator"), refinements),
-        language=next((tag for tag in languages if LANGUAGE.fullmatch(tag) and tag != "und"), None),
+        language=next((tag for tag in languages if LANGUAGE_TAG.fullmatch(tag) and tag != "und"), None),
         identifiers=_read_identifiers(elements_of("identifier")),
         publisher=first_text("publisher"),
         date=_find_date(published or dates),
-        description=_without_tags(row_of(description[0])) if description else None,
+        description=_without_tags(single_line_text(description[0])) if description else None,
         genre=refinements.get(("", "schema:genre"))
-        or genre_of(map(row_of, elements_of("subject"))),
+        or genre_of(map(single_line_text, elements_of("subject"))),
         copyright=first_text("rights"),
         series=series,
         series_part=series_part,
@@ -302,8 +302,8 @@ def _find_titles(
         main_title = titles[0]
     subtitle = titles_by_type.get("subtitle")
     return (
-        None if main_title is None else row_of(main_title),
-        None if subtitle is None or subtitle is main_title else row_of(subtitle),
+        None if main_title is None else single_line_text(main_title),
+        None if subtitle is None or subtitle is main_title else single_line_text(subtitle),
     )
 
 
@@ -315,14 +315,14 @@ def _find_authors(
         c.get(f"{_OPF_NS}role") or refinements.get((c.get("id", "-"), "role"), "") for c in creators
     ]
     authors = [c for c, role in zip(creators, roles, strict=True) if role in ("aut", "")]
-    return tuple(dict.fromkeys(row_of(creator) for creator in authors or creators))
+    return tuple(dict.fromkeys(single_line_text(creator) for creator in authors or creators))
 
 
 def _read_identifiers(elements: list[etree._Element]) -> dict[str, str]:
     """Returns identifiers by scheme, such as `isbn`."""
     identifiers: dict[str, str] = {}
     for element in elements:
-        identifier = row_of(element)
+        identifier = single_line_text(element)
         scheme = (element.get(f"{_OPF_NS}scheme") or "").lower()
         if urn := re.fullmatch(r"urn:([a-z0-9-]+):(.+)", identifier, re.IGNORECASE):
             scheme, identifier = urn[1].lower(), urn[2]
@@ -341,10 +341,10 @@ def _find_series(
 ) -> tuple[str | None, str | None]:
     """Returns the name of the series, and the book's position in it."""
     for meta in metadata.iter("{*}meta"):
-        if meta.get("property") == "belongs-to-collection" and row_of(meta):
+        if meta.get("property") == "belongs-to-collection" and single_line_text(meta):
             meta_id = meta.get("id", "-")
             if refinements.get((meta_id, "collection-type"), "series") == "series":
-                return row_of(meta), refinements.get((meta_id, "group-position"))
+                return single_line_text(meta), refinements.get((meta_id, "group-position"))
     series = contents_by_name.get("calibre:series")
     series_part = contents_by_name.get("calibre:series_index", "").removesuffix(".0")
     return series or None, series_part if series and series_part else None
@@ -353,7 +353,7 @@ def _find_series(
 def _find_date(dates: list[etree._Element]) -> str | None:
     if not dates:
         return None
-    text = row_of(dates[0])
+    text = single_line_text(dates[0])
     return text.partition("T")[0] if re.match(r"\d{4}-\d\d-\d\dT", text) else text
 
 

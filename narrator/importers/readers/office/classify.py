@@ -15,9 +15,9 @@ from itertools import pairwise
 from lxml import etree
 
 from narrator.importers.book import count_words
-from narrator.importers.headings import END, PART, Heading, is_title
+from narrator.importers.headings import END_OF_TEXT, PART, Heading, is_title
 from narrator.importers.prose import is_scene_break
-from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.elements import OMISSION_ATTRIBUTE
 from narrator.importers.readers.office.looks import (
     CONTENTS,
     MAX_HEADING_WORDS,
@@ -51,7 +51,7 @@ def _mark_omissions(looks: Mapping[etree._Element, ParagraphLook]) -> None:
     is_endless = _is_contents_endless(looks)
     for element, look in looks.items():
         if look.omission_reason and not (is_endless and look.omission_reason == CONTENTS):
-            element.set(LEFT, look.omission_reason)
+            element.set(OMISSION_ATTRIBUTE, look.omission_reason)
 
 
 def _is_contents_endless(looks: Mapping[etree._Element, ParagraphLook]) -> bool:
@@ -100,14 +100,14 @@ def _read_lines(
             gap = 0
             continue
         text = " ".join("".join(_readable_text(element)).split())
-        if not text and not element.get(LEFT):
+        if not text and not element.get(OMISSION_ATTRIBUTE):
             yield ParagraphLine(element, look, "", 0, is_candidate=False)
             gap, starts_page = gap + 1, starts_page or look.starts_page
             continue
         if starts_page and not look.starts_page:
             look = replace(look, starts_page=True)
         is_candidate = not (
-            element.get(LEFT) or is_scene_break(text) or END.fullmatch(text.strip(". "))
+            element.get(OMISSION_ATTRIBUTE) or is_scene_break(text) or END_OF_TEXT.fullmatch(text.strip(". "))
         )
         is_candidate = is_candidate and look.role not in _NON_HEADING_ROLES
         yield ParagraphLine(
@@ -120,7 +120,7 @@ def _readable_text(element: etree._Element) -> Iterator[str]:
     """Yields the text of a paragraph without left-out runs and note references."""
     yield element.text or ""
     for child in element:
-        if not child.get(LEFT) and child.get("class") != "noteref":
+        if not child.get(OMISSION_ATTRIBUTE) and child.get("class") != "noteref":
             yield from ("\n" if child.tag == "br" else "", *_readable_text(child))
         yield child.tail or ""
 
@@ -309,7 +309,7 @@ def _words_after(lines: Sequence[ParagraphLine], position: int) -> int:
 def _write_markup(line: ParagraphLine, usual_space: float) -> None:
     """Changes a line's element to the markup of its classification."""
     element = line.element
-    if element.get(LEFT):
+    if element.get(OMISSION_ATTRIBUTE):
         return
     if not line.text:
         if not len(element.findall(".//img")):

@@ -21,7 +21,7 @@ from narrator.importers.book import Book, Choices, count_characters
 from narrator.importers.chapters import OFFICE
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.elements import LANG, LEFT
+from narrator.importers.readers.elements import LANGUAGE_ATTRIBUTE, OMISSION_ATTRIBUTE
 from narrator.importers.readers.facts import Metadata
 from narrator.importers.readers.office import wordml
 from narrator.importers.readers.office.classify import classify_paragraphs
@@ -141,7 +141,7 @@ def _build_pages(archive: Archive, parts: _WordParts) -> Pages:
     root = _convert_to_html(archive, _zip_parts(document, numbering), list(details.languages))
     first_page = classify_paragraphs(root[0], _resolve_markers(root, details, language or ""))
     if language:
-        root.set(LANG, language)
+        root.set(LANGUAGE_ATTRIBUTE, language)
     pages = [SourcePage("document", root)]
     pages += [
         SourcePage(f"{reason} {number}", _omitted_page(part), reason)
@@ -319,7 +319,7 @@ def _convert_to_html(
         root = markup.parse_xml(f"<html><body>{conversion.value}</body></html>")
         markup.check_depth(root)
     except (*_MAMMOTH_ERRORS, etree.XMLSyntaxError) as error:
-        message = f"broken, its markup is not Word's: {markup.short(error)}"
+        message = f"broken, its markup is not Word's: {markup.summarize_error(error)}"
         raise archive.failed(message) from None
     return root
 
@@ -356,9 +356,9 @@ def _set_run_attributes(span: etree._Element, main_language: str) -> None:
     """Replaces the class that names a run's style by attributes."""
     style = span.attrib.pop("class", "")
     if style in wordml.LEFT_STYLES:
-        span.set(LEFT, wordml.LEFT_STYLES[style])
+        span.set(OMISSION_ATTRIBUTE, wordml.LEFT_STYLES[style])
     elif style.startswith("in-") and style[3:] != main_language:
-        span.set(LANG, style[3:])
+        span.set(LANGUAGE_ATTRIBUTE, style[3:])
 
 
 def _unwrap(element: etree._Element) -> None:

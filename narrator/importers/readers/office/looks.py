@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from narrator.importers.headings import Heading, read_heading
-from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.elements import OMISSION_ATTRIBUTE
 
 CONTENTS = "table of contents"
 MAX_HEADING_WORDS = 15
@@ -111,4 +111,4 @@ def is_larger(line: ParagraphLine, body_size: float) -> bool:
 def omit_line(line: ParagraphLine, reason: str = "title page") -> None:
     """Marks a line as left out, for a reason."""
     line.is_candidate, line.level = False, 0
-    line.element.set(LEFT, reason)
+    line.element.set(OMISSION_ATTRIBUTE, reason)

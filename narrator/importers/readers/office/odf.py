@@ -12,8 +12,8 @@ from typing import Literal
 
 from lxml import etree
 
-from narrator.importers.readers.elements import name_of
-from narrator.importers.readers.facts import LANGUAGE
+from narrator.importers.readers.elements import element_name
+from narrator.importers.readers.facts import LANGUAGE_TAG
 from narrator.importers.readers.office.styles import NO_PROPERTIES, Properties, apply_style_name
 
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
@@ -91,7 +91,7 @@ class OdfStyles:
         for level in () if style is None else style:
             if attribute_of(level, "level") != str(depth):
                 continue
-            if name_of(level) == "list-level-style-number":
+            if element_name(level) == "list-level-style-number":
                 return "ol" if attribute_of(level, "num-format") else None
             return "ul"
         return "ul"
@@ -150,6 +150,6 @@ def _read_text_properties(element: etree._Element, base: Properties) -> Properti
         hidden=None if display is None else display == "none",
         size=points,
         language=language_tag
-        if LANGUAGE.fullmatch(language_tag) and language not in ("none", "zxx")
+        if LANGUAGE_TAG.fullmatch(language_tag) and language not in ("none", "zxx")
         else None,
     )

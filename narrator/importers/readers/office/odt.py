@@ -15,12 +15,12 @@ from pathlib import Path
 from lxml import etree
 
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.book import Book, Choices, count_characters, names
+from narrator.importers.book import Book, Choices, count_characters, word_set
 from narrator.importers.chapters import OFFICE
 from narrator.importers.plaintext import read_data
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.elements import INCOMPLETE, LANG, LEFT, name_of, say
+from narrator.importers.readers.elements import INCOMPLETE_REASON, LANGUAGE_ATTRIBUTE, OMISSION_ATTRIBUTE, element_name, append_text
 from narrator.importers.readers.facts import Metadata
 from narrator.importers.readers.office.classify import classify_paragraphs
 from narrator.importers.readers.office.looks import ParagraphLook
@@ -33,7 +33,7 @@ from narrator.importers.readers.office.properties import (
 from narrator.importers.readers.office.styles import Properties, append_run_elements, look_of
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 
-_SKIPPED = names(
+_SKIPPED = word_set(
     "change-info creator date creator-initials sender-initials binary-data forms script "
     "event-listeners sequence-decls variable-decls user-field-decls dde-connection-decls "
     "title desc"
@@ -60,11 +60,11 @@ _OMITTED_INLINE = {
     "hidden-text": "hidden",
     "hidden-paragraph": "hidden",
 }
-_ROW_GROUPS = names("table-header-rows table-rows table-row-group")
-_BLOCKS = names("p h list table section numbered-paragraph index-body index-title") | set(
+_ROW_GROUPS = word_set("table-header-rows table-rows table-row-group")
+_BLOCKS = word_set("p h list table section numbered-paragraph index-body index-title") | set(
     _OMITTED_BLOCKS
 )
-_SHAPES = names(
+_SHAPES = word_set(
     "frame custom-shape rect ellipse circle line polyline polygon path regular-polygon connector "
     "measure caption g scene control page-thumbnail"
 )
@@ -119,7 +119,7 @@ def _read_parts(archive: Archive) -> _OdtParts:
 
 def _parse_flat_file(path: Path) -> etree._Element:
     try:
-        return markup.bounded_xml(markup.text_of(read_data(path))[0])
+        return markup.bounded_xml(markup.decode_markup(read_data(path))[0])
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, f"not OpenDocument, or broken: {error}")) from None
 
@@ -140,7 +140,7 @@ def _build_pages(path: Path, parts: _OdtParts, remarks: list[str]) -> Pages:
     writer.write_blocks(text, body)
     first_page = classify_paragraphs(body, writer.looks)
     if language:
-        root.set(LANG, language)
+        root.set(LANGUAGE_ATTRIBUTE, language)
     omitted_pages = list(_headers_and_footers(parts.styles))
     return Pages(
         [SourcePage("document", root), *omitted_pages],
@@ -183,13 +183,13 @@ def _headers_and_footers(styles: etree._Element | None) -> Iterator[SourcePage]:
             paragraph = etree.SubElement(etree.SubElement(root, "body"), "p")
             paragraph.text = " ".join("".join(_visible_text(part)).split())
             if paragraph.text:
-                name = f"{name_of(part)} {number} of {attribute_of(master_page, 'name') or 'pages'}"
+                name = f"{element_name(part)} {number} of {attribute_of(master_page, 'name') or 'pages'}"
                 yield SourcePage(name, root, _HEADER_OR_FOOTER)
 
 
 def _visible_text(element: etree._Element) -> Iterator[str]:
     """Yields the text of an element and the alternative texts of its pictures."""
-    name = name_of(element)
+    name = element_name(element)
     if not name or name in _SKIPPED:
         return
     if name in _SHAPES:
@@ -213,7 +213,7 @@ def _unopened_objects_remark(text: etree._Element) -> Iterator[str]:
         child
         for frame in text.iter("{*}frame")
         for child in frame
-        if name_of(child) == "object" and not len(child) and not _alt_text(frame)
+        if element_name(child) == "object" and not len(child) and not _alt_text(frame)
     ]
     if objects:
         object_count = "1 object" if len(objects) == 1 else f"{len(objects)} objects"
@@ -254,12 +254,12 @@ class _OdtWriter:
     def write_blocks(self, source: etree._Element, parent: etree._Element) -> None:
         """Writes the children of `source` as blocks."""
         for child in source:
-            name = name_of(child)
+            name = element_name(child)
             if name in _SKIPPED or not name:
                 continue
             if name in _OMITTED_BLOCKS:
                 omitted = etree.SubElement(parent, "div")
-                omitted.set(LEFT, _OMITTED_BLOCKS[name])
+                omitted.set(OMISSION_ATTRIBUTE, _OMITTED_BLOCKS[name])
                 self.write_blocks(child, omitted)
             elif (write_block := _WRITERS.get(name)) is not None:
                 write_block(self, child, parent)
@@ -279,7 +279,7 @@ class _OdtWriter:
     def write_section(self, source: etree._Element, parent: etree._Element) -> None:
         if attribute_of(source, "display") in ("none", "condition"):
             parent = etree.SubElement(parent, "div")
-            parent.set(LEFT, "hidden")
+            parent.set(OMISSION_ATTRIBUTE, "hidden")
         self.write_blocks(source, parent)
 
     def write_paragraph(self, source: etree._Element, parent: etree._Element) -> None:
@@ -290,7 +290,7 @@ class _OdtWriter:
         starts_page, self.starts_page = self.starts_page or bool(properties.starts_page), False
         self.write_inline(source, paragraph, properties)
         level = properties.level
-        if name_of(source) == "h":
+        if element_name(source) == "h":
             outline_level = attribute_of(source, "outline-level") or ""
             level = (
                 int(outline_level) if outline_level.isdigit() and 0 < len(outline_level) < 3 else 1
@@ -322,7 +322,7 @@ class _OdtWriter:
         style = attribute_of(source, "style-name") or (self.lists[-1] if self.lists else "")
         self.lists.append(style)
         list_tag = self.styles.list_kind(style, len(self.lists))
-        if list_tag is None or any(name_of(e) == "h" for e in source.iter()):
+        if list_tag is None or any(element_name(e) == "h" for e in source.iter()):
             self.write_blocks(source, parent)
         else:
             list_element = etree.SubElement(parent, list_tag)
@@ -332,9 +332,9 @@ class _OdtWriter:
 
     def write_table(self, source: etree._Element, parent: etree._Element) -> None:
         """Writes a table or a group of its rows."""
-        table = parent if name_of(parent) == "table" else etree.SubElement(parent, "table")
+        table = parent if element_name(parent) == "table" else etree.SubElement(parent, "table")
         for child in source:
-            name = name_of(child)
+            name = element_name(child)
             if name in _ROW_GROUPS:
                 self.write_table(child, table)
             elif name == "table-row":
@@ -359,7 +359,7 @@ class _OdtWriter:
         self, source: etree._Element, parent: etree._Element, properties: Properties
     ) -> None:
         """Writes one element within a paragraph."""
-        name = name_of(source)
+        name = element_name(source)
         if not name or name in _SKIPPED:
             return
         if name == "s":
@@ -372,8 +372,8 @@ class _OdtWriter:
             self._write_note(source, parent)
         elif name in _OMITTED_INLINE:
             omitted = etree.SubElement(parent, "span")
-            omitted.set(LEFT, _OMITTED_INLINE[name])
-            say(omitted, " ".join("".join(_visible_text(source)).split()))
+            omitted.set(OMISSION_ATTRIBUTE, _OMITTED_INLINE[name])
+            append_text(omitted, " ".join("".join(_visible_text(source)).split()))
         elif name in _SHAPES:
             self._write_shape(source, parent)
         elif name in ("p", "h", "list", "table"):
@@ -412,7 +412,7 @@ class _OdtWriter:
         ) and (properties.language in (None, self.language))
         if not is_plain:
             parent = append_run_elements(parent, properties, self.language, omission_reason)
-        say(parent, text)
+        append_text(parent, text)
 
     def _write_note(self, source: etree._Element, parent: etree._Element) -> None:
         """Writes the reference to a note; the note itself is placed after the paragraph."""
@@ -422,8 +422,8 @@ class _OdtWriter:
         body = etree.Element("aside", id=f"note-{self.notes}")
         body.set("class", "footnote")
         for child in source:
-            if name_of(child) == "note-citation":
-                say(etree.SubElement(link, "sup"), "".join(child.itertext()))
+            if element_name(child) == "note-citation":
+                append_text(etree.SubElement(link, "sup"), "".join(child.itertext()))
             else:
                 self._write_nested_blocks(child, body)
         self.floating.append(body)
@@ -433,15 +433,15 @@ class _OdtWriter:
         if alt := _alt_text(source):
             etree.SubElement(parent, "img", alt=alt)
         for child in source:
-            if name_of(child) == "text-box":
+            if element_name(child) == "text-box":
                 self._write_floating(child)
-            elif name_of(child) not in ("image", *_SKIPPED):
+            elif element_name(child) not in ("image", *_SKIPPED):
                 self.write_inline_element(child, parent, Properties())
 
     def _write_floating(self, source: etree._Element) -> None:
         """Writes the content of a text box, to be placed after the current paragraph."""
         container = etree.Element("div")
-        if name_of(source) in _WRITERS:
+        if element_name(source) in _WRITERS:
             wrapper = etree.Element("box")
             parent = source.getparent()
             position = parent.index(source) if parent is not None else 0
@@ -462,8 +462,8 @@ class _OdtWriter:
 
     def _omit_formula(self, source: etree._Element, parent: etree._Element) -> None:
         omitted = etree.SubElement(parent, "span")
-        omitted.set(LEFT, INCOMPLETE)
-        say(omitted, " ".join("".join(_visible_text(source)).split()))
+        omitted.set(OMISSION_ATTRIBUTE, INCOMPLETE_REASON)
+        append_text(omitted, " ".join("".join(_visible_text(source)).split()))
 
 
 _WRITERS: Mapping[str, Callable[[_OdtWriter, etree._Element, etree._Element], None]] = {

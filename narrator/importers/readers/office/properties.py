@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from narrator.importers.readers.facts import LANGUAGE, Metadata, author_of, title_of
+from narrator.importers.readers.facts import LANGUAGE_TAG, Metadata, author_of, title_of
 from narrator.importers.readers.office.looks import FirstPage
 
 
@@ -18,7 +18,7 @@ def metadata_of(
     return Metadata(
         title=title_of(title),
         authors=tuple(filter(None, map(author_of, authors.split(";")))),
-        language=language if LANGUAGE.fullmatch(language) else None,
+        language=language if LANGUAGE_TAG.fullmatch(language) else None,
         description=description if description and "python-docx" not in description else None,
         genre=subject or None,
     )

@@ -14,11 +14,11 @@ from pathlib import Path
 from lxml import etree
 
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.book import Book, Choices, names
+from narrator.importers.book import Book, Choices, word_set
 from narrator.importers.chapters import OFFICE
 from narrator.importers.plaintext import read_data
 from narrator.importers.readers import markup
-from narrator.importers.readers.elements import INCOMPLETE, LANG
+from narrator.importers.readers.elements import INCOMPLETE_REASON, LANGUAGE_ATTRIBUTE
 from narrator.importers.readers.office.classify import classify_paragraphs
 from narrator.importers.readers.office.properties import (
     add_first_page,
@@ -46,16 +46,16 @@ _MAX_PIECES = 1_000_000
 _MAX_CHARACTERS = 20_000_000
 """Limit on characters. The longest novels have 10 million."""
 
-_SKIPPED_DESTINATIONS = names(
+_SKIPPED_DESTINATIONS = word_set(
     "colortbl pict nonshppict objdata sp tc xe rxe ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn "
     "nonesttables template mmathPict filetbl listtable revtbl bkmkstart bkmkend"
 )
-_READ_DESTINATIONS = names(
+_READ_DESTINATIONS = word_set(
     "shppict shptxt shpinst shprslt moMath moMathPara mmath do dptxbxtext result"
 )
 """Groups that are read although they are marked as skippable."""
 _SIDE_TEXTS = dict.fromkeys(
-    names("header headerl headerr headerf footer footerl footerr footerf"),
+    word_set("header headerl headerr headerf footer footerl footerr footerf"),
     "header or footer of a page",
 ) | {"annotation": "comment"}
 _INFO_FIELDS = {
@@ -118,7 +118,7 @@ class _RtfReader:
         except markup.TooDeep as error:
             raise ImportFailed(Problem(self.path, None, f"broken: {error}")) from None
         if language:
-            root.set(LANG, language)
+            root.set(LANGUAGE_ATTRIBUTE, language)
         first_page = classify_paragraphs(body, self.writer.looks)
         document_properties = self.header.document_properties
         metadata = metadata_of(
@@ -234,7 +234,7 @@ class _RtfReader:
         if group.run_properties.hidden:
             return "hidden"
         if group.is_formula:
-            return INCOMPLETE
+            return INCOMPLETE_REASON
         return (
             _OMITTED_FIELDS.get(group.field.kind, "")
             if group.field and group.is_field_result

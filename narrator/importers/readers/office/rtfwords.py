@@ -9,7 +9,7 @@ import codecs
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from narrator.importers.book import names
+from narrator.importers.book import word_set
 from narrator.importers.readers.office.rtftokens import CODE_PAGES, LANGUAGES
 from narrator.importers.readers.office.styles import NO_PROPERTIES, Properties
 
@@ -154,17 +154,17 @@ GROUP_WORDS: Mapping[str, _GroupChange] = {
     "sectd": lambda group, number: group,
     "b": _set_bold,
     "i": _set_italic,
-    **dict.fromkeys(names("ul uld uldb ulw uldash uldashd uldashdd ulth ulwave"), _set_underline),
+    **dict.fromkeys(word_set("ul uld uldb ulw uldash uldashd uldashdd ulth ulwave"), _set_underline),
     "ulnone": _clear_underline,
     "v": _set_hidden,
     "fs": _set_size,
     "lang": _set_language,
-    **dict.fromkeys(names("ql qr qj"), _clear_centred),
+    **dict.fromkeys(word_set("ql qr qj"), _clear_centred),
     "qc": _set_centred,
     "pagebb": _set_page_break,
     "sb": _set_space_above,
     "outlinelevel": _set_level,
-    **dict.fromkeys(names("cs ds ts"), _skip_character_style),
+    **dict.fromkeys(word_set("cs ds ts"), _skip_character_style),
     "deleted": lambda group, number: replace(group, is_deleted=_is_on(number)),
     "f": lambda group, number: replace(group, font=number),
     "uc": lambda group, number: replace(group, fallback_length=min(max(number or 0, 0), 10)),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from lxml import etree
 
 from narrator.importers.book import count_characters
-from narrator.importers.readers.elements import last_of, say
+from narrator.importers.readers.elements import last_child, append_text
 from narrator.importers.readers.office.looks import ParagraphLook
 from narrator.importers.readers.office.styles import Properties, append_run_elements, look_of
 from narrator.importers.readers.pages import SourcePage
@@ -109,7 +109,7 @@ class RtfWriter:
         )
         if not is_plain:
             paragraph = append_run_elements(paragraph, properties, None, omission_reason)
-        say(paragraph, text)
+        append_text(paragraph, text)
 
     def _current_paragraph(self, target: _RtfText) -> etree._Element:
         if target.paragraph is None:
@@ -256,7 +256,7 @@ class RtfWriter:
         target.row, target.cell = [], None
         if not cells:
             return
-        table = last_of(target.container) if target.in_table else None
+        table = last_child(target.container) if target.in_table else None
         if table is None or table.tag != "table":
             table = etree.SubElement(target.container, "table")
         etree.SubElement(table, "tr").extend(cells)
@@ -267,7 +267,7 @@ def _append_list_item(container: etree._Element, marker: str) -> etree._Element:
     """Appends an item to the list at the end of `container`, or to a new one."""
     number = re.match(r"\W*(\d{1,4})\b", marker)
     list_tag = "ol" if any(map(str.isalnum, marker)) and number else "ul"
-    list_element = last_of(container)
+    list_element = last_child(container)
     if list_element is None or list_element.tag != list_tag:
         list_element = etree.SubElement(container, list_tag)
         if number:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 
 from lxml import etree
 
-from narrator.importers.readers.elements import LANG, LEFT
+from narrator.importers.readers.elements import LANGUAGE_ATTRIBUTE, OMISSION_ATTRIBUTE
 from narrator.importers.readers.office.looks import ParagraphLook
 
 _HEADING_NAME = re.compile(
@@ -108,9 +108,9 @@ def append_run_elements(
     if omission_reason or language:
         parent = etree.SubElement(parent, "span")
         if omission_reason:
-            parent.set(LEFT, omission_reason)
+            parent.set(OMISSION_ATTRIBUTE, omission_reason)
         elif language:
-            parent.set(LANG, language)
+            parent.set(LANGUAGE_ATTRIBUTE, language)
     if properties.bold:
         parent = etree.SubElement(parent, "strong")
     if properties.italic or (properties.underline and not properties.link):

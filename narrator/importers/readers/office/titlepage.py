@@ -15,7 +15,7 @@ from narrator.importers import matter
 from narrator.importers.book import count_words
 from narrator.importers.headings import is_title
 from narrator.importers.prose import is_ordinal
-from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.elements import OMISSION_ATTRIBUTE
 from narrator.importers.readers.office.looks import (
     CONTENTS,
     MAX_HEADING_WORDS,
@@ -114,7 +114,7 @@ def _omit_contents_titles(text_lines: Sequence[ParagraphLine]) -> None:
     """Leaves out titles such as "Contents" right above the entries."""
     for title_line, entry_line in pairwise(text_lines):
         if (
-            entry_line.element.get(LEFT) == CONTENTS
+            entry_line.element.get(OMISSION_ATTRIBUTE) == CONTENTS
             and matter.kind_of_title(title_line.text) == "toc"
         ):
             omit_line(title_line, CONTENTS)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from lxml import etree
 from mammoth.docx.dingbats import dingbats
 
-from narrator.importers.book import count_characters, names
-from narrator.importers.readers.elements import INCOMPLETE
+from narrator.importers.book import count_characters, word_set
+from narrator.importers.readers.elements import INCOMPLETE_REASON
 from narrator.importers.readers.office.looks import CONTENTS, ParagraphLook
 from narrator.importers.readers.office.styles import NO_PROPERTIES, Properties, look_of
 from narrator.importers.readers.office.wordnumbers import HeadingNumbers
@@ -35,26 +35,26 @@ DELETED = "deleted by a tracked change"
 HIDDEN = "hidden"
 PAGE_NUMBER = "page number"
 LEFT_STYLES = {
-    "left-deleted": DELETED, "left-hidden": HIDDEN, "left-formula": INCOMPLETE,
+    "left-deleted": DELETED, "left-hidden": HIDDEN, "left-formula": INCOMPLETE_REASON,
     "left-page": PAGE_NUMBER, "left-ruby": "ruby annotation",
 }  # fmt: skip
 """Names of styles for left-out runs, with the reason."""
 _STYLE_OF = {why: style for style, why in LEFT_STYLES.items()}
 
-_WRAPPERS = names(
+_WRAPPERS = word_set(
     "fldSimple bdo dir ruby rubyBase rt ins del moveFrom moveTo sdt sdtContent subDoc smartTag "
     "customXml oMathPara"
 )
 """Wrappers around runs and paragraphs, to be removed once they were evaluated."""
 _UNWRAPPED = "bare"
-_NEEDLESS_ELEMENTS = names(
+_NEEDLESS_ELEMENTS = word_set(
     "proofErr bookmarkEnd lastRenderedPageBreak commentRangeStart commentRangeEnd "
     "commentReference permStart permEnd sdtPr sdtEndPr rubyPr fldData annotationRef"
 )
 _NOTE_BOOKMARK = re.compile(r"n-\d+")
 """Names of bookmarks set for notes by `docx.py`."""
 _FIELD_NAME = re.compile(r"\s*([A-Za-z]+)")
-_PAGE_NUMBER_FIELDS = names("PAGE NUMPAGES SECTIONPAGES")
+_PAGE_NUMBER_FIELDS = word_set("PAGE NUMPAGES SECTIONPAGES")
 _LIST_FIELDS = {"TOC": CONTENTS, "INDEX": "index", "TOA": CONTENTS}
 _PLAIN_MATH = {
     "oMath",
@@ -464,7 +464,7 @@ def _write_formula(math: etree._Element) -> None:
     run = etree.Element(f"{{{W}}}r")
     etree.SubElement(run, f"{{{W}}}t").text = text
     if not is_plain:
-        run.set("left", INCOMPLETE)
+        run.set("left", INCOMPLETE_REASON)
     run.tail = None
     parent = math.getparent()
     if parent is not None:

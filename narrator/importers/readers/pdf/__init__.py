@@ -21,10 +21,10 @@ from narrator.importers import matter
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.chapters import SCRIPT
 from narrator.importers.chapters.outline import letters
-from narrator.importers.counting import counted
+from narrator.importers.counting import parse_numbering
 from narrator.importers.headings import is_prose
 from narrator.importers.matter import BookContext, is_title_page_line, says_kind_of_book
-from narrator.importers.readers.facts import LANGUAGE, Metadata, author_of, title_of
+from narrator.importers.readers.facts import LANGUAGE_TAG, Metadata, author_of, title_of
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.pdf.characters import PageText, TooManyCharacters, read_page
 from narrator.importers.readers.pdf.contents import omit_contents
@@ -226,13 +226,13 @@ def _add_printed_title(blocks: Sequence[LayoutBlock], metadata: Metadata) -> Met
         return metadata
     text = " ".join(top_headings[0].text.split())
     authors = metadata.authors or tuple(_find_authors(blocks[blocks.index(top_headings[0]) + 1 :]))
-    return metadata if counted(text) else replace(metadata, title=text, authors=authors)
+    return metadata if parse_numbering(text) else replace(metadata, title=text, authors=authors)
 
 
 def _title_and_name(blocks: Sequence[LayoutBlock]) -> tuple[str, str] | None:
     """Returns the two headings at the top, if the second is a person's name."""
     texts = [" ".join(block.text.split()) for block in blocks if block.kind == "heading"]
-    if len(texts) == 2 and _is_name(texts[1]) and not counted(texts[0]):
+    if len(texts) == 2 and _is_name(texts[1]) and not parse_numbering(texts[0]):
         return texts[0], texts[1]
     return None
 
@@ -295,7 +295,7 @@ def _is_title(block: LayoutBlock, title: str | None) -> bool:
 
 def _is_section_heading(block: LayoutBlock, title: str | None) -> bool:
     """Returns whether a block is the heading of a chapter or section, not the book's title."""
-    section_name = counted(block.text) or matter.kind_of_title(block.text)
+    section_name = parse_numbering(block.text) or matter.kind_of_title(block.text)
     return block.kind == "heading" and bool(section_name) and not _is_title(block, title)
 
 
@@ -341,7 +341,7 @@ def _read_language(document: Any) -> str | None:
     buffer = (ctypes.c_ushort * length)()
     pdfium.FPDFCatalog_GetLanguage(document.raw, buffer, length)
     tag = bytes(buffer).decode("utf-16-le", "replace").partition("\0")[0].strip()
-    return tag if LANGUAGE.fullmatch(tag) else None
+    return tag if LANGUAGE_TAG.fullmatch(tag) else None
 
 
 def _read_bookmarks(document: Any) -> Iterator[Bookmark]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from narrator.importers import matter
-from narrator.importers.counting import bare_value, counted
-from narrator.importers.headings import END, is_prose, is_title
+from narrator.importers.counting import bare_value, parse_numbering
+from narrator.importers.headings import END_OF_TEXT, is_prose, is_title
 from narrator.importers.prose import is_ordinal, is_scene_break
 from narrator.importers.readers.pdf.lines import CELL_SEPARATOR, TextLine
 from narrator.importers.readers.pdf.typesetting import INDENT, Typesetting
@@ -228,7 +228,7 @@ def _find_headings(blocks: Sequence[LayoutBlock], typesetting: Typesetting) -> N
     ):
         rank = _heading_rank(block, previous, following, typesetting)
         is_repeated = counts[block.text] >= _MIN_REPEATS and rank < typesetting.size * _LARGE_RATIO
-        is_speaker = is_repeated and not counted(block.text)  # at the top of a page
+        is_speaker = is_repeated and not parse_numbering(block.text)  # at the top of a page
         if rank and not is_speaker:
             ranked_blocks.append((block, rank))
     if max((rank for _, rank in ranked_blocks), default=math.inf) > typesetting.size + 0.3:
@@ -276,13 +276,13 @@ def _heading_rank(
 def _cannot_be_title(text: str) -> bool:
     """Returns whether a text has no letters, ends with a dot leader, or says that the book ends."""
     no_words = not any(map(str.isalnum, text))
-    return no_words or _is_leader(text) or END.fullmatch(text.strip(". ")) is not None
+    return no_words or _is_leader(text) or END_OF_TEXT.fullmatch(text.strip(". ")) is not None
 
 
 def _body_size_rank(block: LayoutBlock, is_bold: bool, typesetting: Typesetting) -> float:
     """Ranks a heading in body size by its words, capitals and bold; 0 for no heading."""
     text = block.text
-    numbered_heading = counted(text) if len(text) <= 120 else None
+    numbered_heading = parse_numbering(text) if len(text) <= 120 else None
     is_named = bool(
         numbered_heading
         and (
@@ -303,7 +303,7 @@ def _body_size_rank(block: LayoutBlock, is_bold: bool, typesetting: Typesetting)
 def _is_chapter_number(text: str) -> bool:
     """Returns whether a text is a numbered heading without a title: `Chapter One`, `第一章`."""
     text = text.strip()
-    numbered_heading = counted(text) if len(text) <= 40 and not text[:1].islower() else None
+    numbered_heading = parse_numbering(text) if len(text) <= 40 and not text[:1].islower() else None
     return numbered_heading is not None and not numbered_heading.title and text[-1] not in ".,;"
 
 

@@ -58,7 +58,7 @@ def write_documents(
                 parent = etree.SubElement(body, "hgroup")
             element = _append_element(parent, block, is_hyphenated)
             element.set(
-                elements.SOURCE, f"{name}, page {block.lines[0].page + 1}" if block.lines else path
+                elements.SOURCE_ATTRIBUTE, f"{name}, page {block.lines[0].page + 1}" if block.lines else path
             )
             for number in bookmarks_by_block.get(id(block), ()):
                 etree.SubElement(element, "a", id=f"entry-{number}")
@@ -219,7 +219,7 @@ def _append_element(
         return _append_row(body, block)
     element = etree.SubElement(body, "p")
     if block.kind == "omitted":
-        element.set(elements.LEFT, block.lines[0].omission_reason or "")
+        element.set(elements.OMISSION_ATTRIBUTE, block.lines[0].omission_reason or "")
     _write_runs(element, join_runs(block.lines, is_hyphenated))
     return element
 
@@ -264,8 +264,8 @@ def _line_separator(previous: str, following: str, is_hyphenated: bool) -> str:
         return ""
     if is_cjk(previous[-1]) and is_cjk(following[0]):
         return ""
-    if not is_hyphenated and (match := hyphens.BROKEN.search(f"{previous}\n{following}")):
-        return " " if " " in hyphens.joined(match[1], match[2], ()) else ""
+    if not is_hyphenated and (match := hyphens.DIVIDED_WORD.search(f"{previous}\n{following}")):
+        return " " if " " in hyphens.join_halves(match[1], match[2], ()) else ""
     ends_with_dash = previous.endswith("—") and previous[-2:-1].strip() and following[0].isalnum()
     return "" if ends_with_dash or (following.startswith("—") and following[1:2].strip()) else "\n"
 
@@ -292,7 +292,7 @@ def _write_reference(element: etree._Element, text: str, note_id: str) -> None:
     if note_id:
         link.set("href", f"#{note_id}")
     else:
-        link.set(elements.LEFT, OMITTED_REFERENCE)
+        link.set(elements.OMISSION_ATTRIBUTE, OMITTED_REFERENCE)
     etree.SubElement(link, "sup").text = text
 
 
@@ -303,4 +303,4 @@ def _append_text(element: etree._Element, text: str) -> None:
         for character in text
         if character in "\n\t" or (character >= " " and character not in "\ufffe\uffff")
     )
-    elements.say(element, text)
+    elements.append_text(element, text)

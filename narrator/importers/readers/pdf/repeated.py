@@ -14,7 +14,7 @@ from itertools import groupby, takewhile
 from statistics import median
 
 from narrator.importers.chapters.outline import letters
-from narrator.importers.counting import ROMAN, bare_value, counted
+from narrator.importers.counting import ROMAN, bare_value, parse_numbering
 from narrator.importers.readers.pdf.lines import TextLine
 
 RUNNING_HEAD = "running head or foot"
@@ -189,7 +189,7 @@ def _large_running_heads(
         numbered_ids = {
             id(line)
             for line in _lines_with_page_number(slot_lines, _MIN_PAGES)
-            if counted(line.text) is None
+            if parse_numbering(line.text) is None
         }
         confirmed_pages = {
             line.page

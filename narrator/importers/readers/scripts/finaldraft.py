@@ -17,7 +17,7 @@ from lxml import etree
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.chapters import SCRIPT
-from narrator.importers.directions import transition
+from narrator.importers.directions import match_transition
 from narrator.importers.plaintext import read_data
 from narrator.importers.readers.markup import (
     BadMarkup,
@@ -25,7 +25,7 @@ from narrator.importers.readers.markup import (
     xml_of,
 )
 from narrator.importers.readers.markup import (
-    text_of as decoded_text,
+    decode_markup as decoded_text,
 )
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.scripts.script import (
@@ -116,7 +116,7 @@ def _read_items(
             yield _read_speech(group, name, is_dual and name_count > 0)
             name_count += 1
         elif runs := _read_runs(paragraph):
-            if role == "action" and transition(text_of(runs)):
+            if role == "action" and match_transition(text_of(runs)):
                 role, reason = "omitted", "transition"
             yield _make_item(_ITEM_KINDS.get(role, "action"), runs, name, reason)
         for member in group:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator.characters import seen
-from narrator.importers.book import Book, Choices, file_name, names
+from narrator.importers.book import Book, Choices, file_name, word_set
 from narrator.importers.chapters import SCRIPT
-from narrator.importers.directions import transition
+from narrator.importers.directions import match_transition
 from narrator.importers.readers.facts import Metadata
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.scripts.script import (
@@ -38,7 +38,7 @@ _NOTE, _BONEYARD, _NUMBER = "note of the author", "cut by the author", "number o
 _COMMENT_START = re.compile(r"/\*|\[\[")
 _MAX_NOTE_CHARACTERS = 20_000
 
-_KEYS = names(
+_KEYS = word_set(
     "title credit author authors source notes date contact copyright revision subtitle language "
     "episode format font writer writers"
 ) | {"draft date", "written by", "contact info"}
@@ -249,7 +249,7 @@ class _Screenplay:
     def _match_transition(self, row: _SourceRow, is_free: bool) -> re.Match[str] | None:
         if not is_free or self._is_followed():
             return None
-        return transition(row.stripped)
+        return match_transition(row.stripped)
 
     def _match_scene(self, row: _SourceRow, is_free: bool) -> re.Match[str] | None:
         match = _SCENE.fullmatch(row.stripped)

@@ -17,14 +17,14 @@ from lxml import etree
 
 from narrator.characters import seen
 from narrator.errors import ImportFailed, Problem
-from narrator.importers.book import count_characters, names
-from narrator.importers.counting import counted
-from narrator.importers.directions import EXTENSION, PARENTHETICAL, is_extension, style_of
+from narrator.importers.book import count_characters, word_set
+from narrator.importers.counting import parse_numbering
+from narrator.importers.directions import EXTENSION_REASON, PARENTHETICAL_REASON, is_extension, manner_of_speaking
 from narrator.importers.encoding import Decoded
-from narrator.importers.labels import lowered_capitals, ordinary
+from narrator.importers.labels import lower_capitals, in_ordinary_case
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers import stage
-from narrator.importers.readers.elements import LEFT, SOURCE, say
+from narrator.importers.readers.elements import OMISSION_ATTRIBUTE, SOURCE_ATTRIBUTE, append_text
 from narrator.importers.readers.facts import Metadata
 
 ItemKind = Literal["section", "scene", "action", "sung", "centred", "speech", "break", "omitted"]
@@ -35,7 +35,7 @@ _FORBIDDEN_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-
 _MAX_NAME_CHARACTERS = 60
 """Maximum characters of a speaker's label."""
 _EXTENSION = re.compile(r"\([^()]*\)?")
-_ACT_WORDS = names("act acte acto akt atto ato episode teil part chapter kapitel bedrijf akten")
+_ACT_WORDS = word_set("act acte acto akt atto ato episode teil part chapter kapitel bedrijf akten")
 _ACT_NAME = re.compile(
     r"(?:the )?(?:teaser|cold open(?:ing)?|tag|prologue|epilogue|prolog|epilog)", re.IGNORECASE
 )
@@ -165,7 +165,7 @@ def _chapter_starts(script_items: Sequence[ScriptItem]) -> frozenset[int]:
         if len(sections_of_level) > 1:
             return frozenset(sections_of_level)
     acts = [number for number, script_item in enumerate(script_items) if _is_act(script_item)]
-    is_counted = any(counted(script_items[number].text) for number in acts)
+    is_counted = any(parse_numbering(script_items[number].text) for number in acts)
     return frozenset(acts if len(acts) > 1 and is_counted else ())
 
 
@@ -177,7 +177,7 @@ def _is_act(script_item: ScriptItem) -> bool:
     ):
         return False
     text = script_item.text.strip(" .:—–-")
-    heading = counted(text)
+    heading = parse_numbering(text)
     is_act = (
         heading is not None and heading.value is not None and heading.word.casefold() in _ACT_WORDS
     )
@@ -262,14 +262,14 @@ class _ScriptWriter:
             if text and text not in location_extensions
         ]
         location_runs = [
-            ScriptRun(f" {text}", omission_reason=EXTENSION) for text in location_extensions
+            ScriptRun(f" {text}", omission_reason=EXTENSION_REASON) for text in location_extensions
         ]
         self._write_paragraph(
             script_item, [ScriptRun(name), *location_runs, *omitted_runs], "speaker"
         )
         is_styled = False
         for aside in asides:
-            aside_runs = [ScriptRun(lowered_capitals(aside, False))]
+            aside_runs = [ScriptRun(lower_capitals(aside, False))]
             is_styled = self._write_parenthetical(script_item, aside_runs, is_styled)
         parts = list(_rejoin_parts(script_item.parts))
         for number, part in enumerate(parts):
@@ -286,10 +286,10 @@ class _ScriptWriter:
         Otherwise it is left out. Returns whether the following text has a style.
         """
         text = text_of(runs)
-        if not is_styled and not is_extension(text) and style_of(text) is not None:
+        if not is_styled and not is_extension(text) and manner_of_speaking(text) is not None:
             self._write_paragraph(script_item, runs, "direction")
             return True
-        reason = EXTENSION if is_extension(text) else PARENTHETICAL
+        reason = EXTENSION_REASON if is_extension(text) else PARENTHETICAL_REASON
         self._write_paragraph(
             script_item,
             [ScriptRun(run.text, omission_reason=run.omission_reason or reason) for run in runs],
@@ -301,7 +301,7 @@ class _ScriptWriter:
     ) -> None:
         """Appends an element of this tag and class with the runs and the source of an item."""
         element = etree.SubElement(self.body, tag)
-        element.set(SOURCE, script_item.source)
+        element.set(SOURCE_ATTRIBUTE, script_item.source)
         if css_class:
             element.set("class", css_class)
         for run in runs:
@@ -347,7 +347,7 @@ def _has_dialogue(parts: Sequence[SpeechPart]) -> bool:
 
 
 def _may_be_label(name: str) -> bool:
-    label = ordinary(name).strip(" .")
+    label = in_ordinary_case(name).strip(" .")
     return any(map(str.isalnum, label)) and len(name) <= _MAX_NAME_CHARACTERS
 
 
@@ -358,7 +358,7 @@ def _lower_capitals(runs: Runs) -> list[ScriptRun]:
     lowered_runs: list[ScriptRun] = []
     for run in runs:
         is_first = not any(run.omission_reason is None for run in lowered_runs)
-        text = run.text if run.omission_reason else lowered_capitals(run.text, is_first)
+        text = run.text if run.omission_reason else lower_capitals(run.text, is_first)
         lowered_runs.append(ScriptRun(text, run.is_italic, run.is_bold, run.omission_reason))
     return lowered_runs
 
@@ -369,7 +369,7 @@ def _append_run(element: etree._Element, run: ScriptRun) -> None:
     if run.omission_reason is not None:
         span = etree.SubElement(element, "span")
         span.text = text
-        span.set(LEFT, run.omission_reason)
+        span.set(OMISSION_ATTRIBUTE, run.omission_reason)
         return
     innermost = element
     for name in ("em",) * run.is_italic + ("strong",) * run.is_bold:
@@ -377,4 +377,4 @@ def _append_run(element: etree._Element, run: ScriptRun) -> None:
     for number, line in enumerate(text.split("\n")):
         if number:
             etree.SubElement(innermost, "br")
-        say(innermost, line)
+        append_text(innermost, line)

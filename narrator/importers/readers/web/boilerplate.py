@@ -12,9 +12,9 @@ import re
 from lxml import etree
 
 from narrator.importers import matter
-from narrator.importers.book import count_characters, names
+from narrator.importers.book import count_characters, word_set
 from narrator.importers.readers.archive import types_of
-from narrator.importers.readers.elements import LEFT, name_of
+from narrator.importers.readers.elements import OMISSION_ATTRIBUTE, element_name
 from narrator.importers.readers.references import note_targets
 
 _MENU = "menu or tool of a web page"
@@ -57,9 +57,9 @@ _CLASS_REASONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 _WORD_COMMENT = re.compile(r"mso-element:\s*comment|mso-comment-", re.IGNORECASE)
 _GOOGLE_COMMENT = re.compile(r"#?cmnt(_ref)?\d+")
-_EDGE_TITLES = names("header footer")
+_EDGE_TITLES = word_set("header footer")
 _SHARING_REASONS = _CLASS_REASONS[2:3]
-_INLINE = names("h1 h2 h3 h4 h5 h6 a em i b strong")
+_INLINE = word_set("h1 h2 h3 h4 h5 h6 a em i b strong")
 """Elements that may be called `comment` or `share` and still be part of the text."""
 _NUMBERS = re.compile(r"[\s\dIVXLCivxlc.,:;…·|—–-]*")
 _MAX_LINE_CHARACTERS = 300
@@ -101,7 +101,7 @@ class _WebPage:
     def omit(self, element: etree._Element, reason: str) -> None:
         """Marks an element as left out, unless it contains most of the page or notes."""
         if self.sizes.get(element, 0) <= self.max_size and not self._contains_notes(element):
-            element.set(LEFT, reason)
+            element.set(OMISSION_ATTRIBUTE, reason)
 
     def _contains_notes(self, element: etree._Element) -> bool:
         if not self.notes:
@@ -111,14 +111,14 @@ class _WebPage:
     def omit_by_name(self) -> None:
         """Leaves out boilerplate by element names, roles, classes and ids."""
         for element in self.body.iter("{*}*"):
-            if element is self.body or element.get(LEFT) is not None:
+            if element is self.body or element.get(OMISSION_ATTRIBUTE) is not None:
                 continue
             if reason := self._name_reason(element):
                 self.omit(element, reason)
 
     def _name_reason(self, element: etree._Element) -> str | None:
         """Returns why an element is boilerplate by name, role, class or id; None if it is not."""
-        name, types = name_of(element), types_of(element).split()
+        name, types = element_name(element), types_of(element).split()
         if "note" in " ".join(types):
             return None
         if name == "header":
@@ -152,7 +152,7 @@ class _WebPage:
                 if (
                     child not in ancestors
                     and child not in main_elements
-                    and child.get(LEFT) is None
+                    and child.get(OMISSION_ATTRIBUTE) is None
                 ):
                     self.omit(child, _OUTSIDE_TEXT)
 
@@ -174,9 +174,9 @@ class _WebPage:
     def omit_program_additions(self) -> None:
         """Leaves out additions of Word, Google Docs and LibreOffice."""
         for element in self.body.iter("{*}*"):
-            if element.get(LEFT) is not None:
+            if element.get(OMISSION_ATTRIBUTE) is not None:
                 continue
-            name = name_of(element)
+            name = element_name(element)
             if reason := self._program_reason(element, name):
                 self.omit(element, reason)
             elif name == "a" and _GOOGLE_COMMENT.fullmatch(element.get("href", "")):
@@ -206,16 +206,16 @@ class _WebPage:
         )
         self.notes = {element for element, names in named_elements if ids & names}
         for element in self.notes:
-            box = None if element.get(LEFT) else _note_box(element)
+            box = None if element.get(OMISSION_ATTRIBUTE) else _note_box(element)
             if box is None or _has_heading(box):
                 continue
             if sum(descendant in self.notes for descendant in box.iter("{*}*")) == 1:
-                box.set(LEFT, "note")
+                box.set(OMISSION_ATTRIBUTE, "note")
 
     def omit_titles(self) -> None:
         """Leaves out paragraphs styled as a title above the text."""
         for element in self.body.iter("{*}p", *_HEADINGS):
-            if name_of(element) != "p":
+            if element_name(element) != "p":
                 return
             if _TITLE_CLASS.search(element.get("class", "")):
                 self.omit(element, "title page")
@@ -229,7 +229,7 @@ class _WebPage:
         ]
         for line in lines if len(lines) > 1 else ():
             self.omit(line, _CONTENTS)
-        if any(marked.get(LEFT) == _CONTENTS for marked in self.body.iter("{*}*")):
+        if any(marked.get(OMISSION_ATTRIBUTE) == _CONTENTS for marked in self.body.iter("{*}*")):
             for heading in self.body.iter(*_HEADINGS):
                 if matter.kind_of_title("".join(heading.itertext())) == "toc":
                     self.omit(heading, _CONTENTS)
@@ -243,7 +243,7 @@ class _WebPage:
                 self.omit(element, "facts about the work and notes of its author")
             elif "meta" in element.get("class", "").split():
                 for child in element.iterchildren("{*}*"):
-                    if name_of(child) not in ("h1", "h2", "h3"):
+                    if element_name(child) not in ("h1", "h2", "h3"):
                         self.omit(child, "notes of the author")
 
     def omit_gutenberg_notice(self) -> None:
@@ -262,19 +262,19 @@ class _WebPage:
 def _comment_box(link: etree._Element) -> etree._Element:
     """Returns the box of a Google Docs comment by its back link, or the link itself."""
     line = link.getparent()
-    box = None if line is None or name_of(line) != "p" else line.getparent()
+    box = None if line is None or element_name(line) != "p" else line.getparent()
     is_reference = "_ref" in link.get("id", "_ref")
-    return link if is_reference or box is None or name_of(box) != "div" else box
+    return link if is_reference or box is None or element_name(box) != "div" else box
 
 
 def _note_box(element: etree._Element) -> etree._Element | None:
     """Returns the `div` whose first paragraph is or contains an element; None for none."""
     paragraph = next(
-        (ancestor for ancestor in (element, *element.iterancestors()) if name_of(ancestor) == "p"),
+        (ancestor for ancestor in (element, *element.iterancestors()) if element_name(ancestor) == "p"),
         None,
     )
     box = None if paragraph is None else paragraph.getparent()
-    return box if box is not None and name_of(box) == "div" and box[0] is paragraph else None
+    return box if box is not None and element_name(box) == "div" and box[0] is paragraph else None
 
 
 def _is_contents_line(line: etree._Element) -> bool:
@@ -307,9 +307,9 @@ def _mark_notice(body: etree._Element, element: etree._Element, is_before: bool)
     """Marks an element as notice, and everything before or after it."""
     while element is not body:
         if not _contains_marked(element):
-            element.set(LEFT, _NOTICE)
+            element.set(OMISSION_ATTRIBUTE, _NOTICE)
         for sibling in element.itersiblings("{*}*", preceding=is_before):
-            sibling.set(LEFT, _NOTICE)
+            sibling.set(OMISSION_ATTRIBUTE, _NOTICE)
         parent = element.getparent()
         assert parent is not None
         element = parent
@@ -318,7 +318,7 @@ def _mark_notice(body: etree._Element, element: etree._Element, is_before: bool)
 def _contains_marked(element: etree._Element) -> bool:
     """Returns whether an element contains one that is marked already, so is not only the notice."""
     return any(
-        descendant is not element and descendant.get(LEFT) == _NOTICE
+        descendant is not element and descendant.get(OMISSION_ATTRIBUTE) == _NOTICE
         for descendant in element.iter("{*}*")
     )
 
@@ -327,7 +327,7 @@ def _count_characters(body: etree._Element) -> dict[etree._Element, int]:
     """Counts the visible characters of each element."""
     sizes: dict[etree._Element, int] = {}
     for element in reversed(list(body.iter("{*}*"))):
-        if name_of(element) in ("script", "style", "template"):
+        if element_name(element) in ("script", "style", "template"):
             sizes[element] = 0
             continue
         inner_count = sum(
@@ -338,12 +338,12 @@ def _count_characters(body: etree._Element) -> dict[etree._Element, int]:
 
 
 def _is_within(element: etree._Element, name: str) -> bool:
-    return any(name_of(ancestor) == name for ancestor in element.iterancestors())
+    return any(element_name(ancestor) == name for ancestor in element.iterancestors())
 
 
 def _is_within_text(element: etree._Element) -> bool:
     return any(
-        name_of(ancestor) in ("article", "main", "section") for ancestor in element.iterancestors()
+        element_name(ancestor) in ("article", "main", "section") for ancestor in element.iterancestors()
     )
 
 

@@ -12,7 +12,7 @@ from lxml import etree
 from narrator.characters import seen
 from narrator.importers.book import CoverImage
 from narrator.importers.readers.ebook.cover import cover_of
-from narrator.importers.readers.facts import LANGUAGE, Metadata, genre_of
+from narrator.importers.readers.facts import LANGUAGE_TAG, Metadata, genre_of
 
 _BINARY = re.compile(r"<binary\b([^<>]*)>([^<]*)</binary\s*>")
 _COVER_LIMIT = 32_000_000
@@ -32,7 +32,7 @@ def metadata_of_book(root: etree._Element) -> Metadata:
     return Metadata(
         title=_first_text(title_info, "book-title") or _first_text(publish_info, "book-name"),
         authors=tuple(_author_names(title_info)),
-        language=language if LANGUAGE.fullmatch(language) else None,
+        language=language if LANGUAGE_TAG.fullmatch(language) else None,
         identifiers={"isbn": isbn} if isbn else {},
         publisher=_first_text(publish_info, "publisher"),
         date=(first_date or "").partition("T")[0] or _first_text(publish_info, "year"),

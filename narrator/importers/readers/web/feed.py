@@ -26,8 +26,8 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers import markup
-from narrator.importers.readers.elements import LANG, SOURCE, row_of
-from narrator.importers.readers.facts import LANGUAGE, Metadata, TocEntry
+from narrator.importers.readers.elements import LANGUAGE_ATTRIBUTE, SOURCE_ATTRIBUTE, single_line_text
+from narrator.importers.readers.facts import LANGUAGE_TAG, Metadata, TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.web.boilerplate import omit_boilerplate
 
@@ -90,7 +90,7 @@ def read_feed(path: Path, choices: Choices) -> Book:
             root = _build_page(feed_item)
         except markup.BadMarkup as error:
             raise ImportFailed(Problem(path, None, f"“{feed_item.title}”: {error}")) from None
-        next(root.iter("{*}body"), root).set(SOURCE, f"{file_name(path)}, item {number}")
+        next(root.iter("{*}body"), root).set(SOURCE_ATTRIBUTE, f"{file_name(path)}, item {number}")
         pages.append(SourcePage(f"item-{number}", root))
         contents.append(TocEntry(feed_item.title, f"item-{number}", ""))
     return read_pages(path, Pages(pages, feed.metadata, contents, remarks=remarks), choices)
@@ -104,7 +104,7 @@ def _read_xml_feed(text: str) -> _SeriesFeed:
     try:
         root = markup.xml_of(text)
     except markup.BadMarkup:
-        root = markup.mended_xml(markup.safe(text))
+        root = markup.recover_xml(markup.sanitize(text))
     markup.check_depth(root)
     if _local_name(root) == "feed":
         return _SeriesFeed(
@@ -166,7 +166,7 @@ def _read_atom_entry(element: etree._Element) -> _FeedItem:
 
 
 def _atom_title(title: etree._Element | None) -> str:
-    text = row_of(title)
+    text = single_line_text(title)
     return _strip_tags(text) if title is not None and title.get("type") == "html" else text
 
 
@@ -175,7 +175,7 @@ def _read_json_feed(text: str) -> _SeriesFeed:
     try:
         feed = json.loads(text.lstrip())
     except (ValueError, RecursionError) as error:
-        raise markup.BadMarkup(f"broken JSON: {markup.short(error)}") from None
+        raise markup.BadMarkup(f"broken JSON: {markup.summarize_error(error)}") from None
     entries = feed.get("items") if isinstance(feed, dict) else None
     feed_items = [_read_json_item(entry) for entry in entries or () if isinstance(entry, dict)]
     authors = [feed.get("author"), *_as_list(feed.get("authors"))]
@@ -184,7 +184,7 @@ def _read_json_feed(text: str) -> _SeriesFeed:
     metadata = Metadata(
         title=_as_text(feed.get("title")) or None,
         authors=tuple(dict.fromkeys(filter(None, author_names))),
-        language=language if LANGUAGE.fullmatch(language) else None,
+        language=language if LANGUAGE_TAG.fullmatch(language) else None,
         description=_as_text(feed.get("description")) or None,
     )
     return _SeriesFeed(metadata, feed_items)
@@ -213,16 +213,16 @@ def _read_json_item(entry: dict[str, Any]) -> _FeedItem:
 def _read_metadata(channel: etree._Element, root: etree._Element) -> Metadata:
     """Returns a channel's metadata of the series."""
     names = [_child_text(channel, "author"), _child_text(channel, "creator")]
-    authors = [row_of(name) for name in channel.iterfind("{*}author/{*}name")] or names[:1]
+    authors = [single_line_text(name) for name in channel.iterfind("{*}author/{*}name")] or names[:1]
     authors = authors if any(authors) else names[1:]
     authors = authors if any(authors) else _common_creator(channel)
-    tag = _child_text(channel, "language") or root.get(LANG) or ""
+    tag = _child_text(channel, "language") or root.get(LANGUAGE_ATTRIBUTE) or ""
     tag = tag.replace("_", "-")
     description = _child_text(channel, "description") or _child_text(channel, "subtitle")
     return Metadata(
         title=_strip_tags(_child_text(channel, "title") or "") or None,
         authors=tuple(filter(None, authors)),
-        language=tag if LANGUAGE.fullmatch(tag) else None,
+        language=tag if LANGUAGE_TAG.fullmatch(tag) else None,
         description=_strip_tags(description) if description else None,
         copyright=_child_text(channel, "copyright") or _child_text(channel, "rights"),
     )
@@ -277,7 +277,7 @@ def _build_page(feed_item: _FeedItem) -> etree._Element:
     content = _content_body(feed_item)
     heading = next(content.iter(*(f"{{*}}h{level}" for level in range(1, 7))), None)
     if feed_item.title and (
-        heading is None or row_of(heading).casefold() != feed_item.title.casefold()
+        heading is None or single_line_text(heading).casefold() != feed_item.title.casefold()
     ):
         etree.SubElement(body, "h1").text = feed_item.title
     content.tag = "div"

@@ -20,14 +20,14 @@ from narrator.importers.book import (
     Choices,
     count_characters,
     file_name,
-    names,
+    word_set,
 )
 from narrator.importers.encoding import NoText, decode
 from narrator.importers.plaintext import read_data
 from narrator.importers.prose import is_scene_break
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.elements import LEFT, SOURCE, name_of, say
+from narrator.importers.readers.elements import OMISSION_ATTRIBUTE, SOURCE_ATTRIBUTE, element_name, append_text
 from narrator.importers.readers.facts import TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.web.fb2_metadata import (
@@ -43,7 +43,7 @@ _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _BODY = re.compile(r"<body\b.*?</body\s*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _ALT = re.compile(r"<(?:\w+:)?image\b[^<>]*?\salt\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')")
-_NOTE_BODY_NAMES = names("notes comments footnotes endnotes note comment")
+_NOTE_BODY_NAMES = word_set("notes comments footnotes endnotes note comment")
 _NOTE_DEPTH = 99
 """Depth for notes, whose titles are no headings."""
 _INLINE = {
@@ -105,7 +105,7 @@ def _decode_text(content: bytes, encoding: str | None) -> tuple[str, list[str]]:
     """
     if encoding is None:
         try:
-            text, remark = markup.text_of(content)
+            text, remark = markup.decode_markup(content)
         except markup.BadMarkup:
             pass
         else:
@@ -126,19 +126,19 @@ def _parse(text: str) -> tuple[str, etree._Element, list[str]]:
     try:
         root = markup.xml_of(text)
     except markup.BadMarkup as error:
-        text = repair(markup.safe(text))
+        text = repair(markup.sanitize(text))
         root = markup.xml_of(text)
         remarks = [f"The file is {error}; it was read as well as it can be: look at its chapters."]
     markup.check_depth(root)
-    if name_of(root) != "fictionbook":
-        raise markup.BadMarkup(f"no FB2, but <{name_of(root)}>")
+    if element_name(root) != "fictionbook":
+        raise markup.BadMarkup(f"no FB2, but <{element_name(root)}>")
     return text, root, remarks
 
 
 def _count_characters(text: str) -> int | None:
     """Counts the visible characters in all bodies, independently of the parsed elements."""
     count = 0
-    for body in _BODY.finditer(markup.safe(text)):
+    for body in _BODY.finditer(markup.sanitize(text)):
         inner = re.sub(r"<!--.*?-->|<\?.*?\?>", "", body[0], flags=re.DOTALL)
         alts = [a or b for a, b in _ALT.findall(inner)]
         plain_text = _TAG.sub("", _CDATA.sub(lambda match: escape(match[1]), inner))
@@ -179,7 +179,7 @@ class _FictionBook:
 
     def convert(self) -> None:
         """Writes the pages and the table of contents; notes come last."""
-        bodies = [element for element in self.root if name_of(element) == "body"]
+        bodies = [element for element in self.root if element_name(element) == "body"]
         bodies.sort(key=_is_notes)
         for number, section in enumerate(self.root.iter("{*}section")):
             if not section.get("id"):
@@ -193,10 +193,10 @@ class _FictionBook:
         for number, (is_note, elements) in enumerate(sources):
             root = etree.Element("html")
             body = etree.SubElement(root, "body")
-            section += name_of(elements[0]) == "section" and not is_note
-            body.set(SOURCE, f"{self.name}, {'notes' if is_note else f'section {section}'}")
+            section += element_name(elements[0]) == "section" and not is_note
+            body.set(SOURCE_ATTRIBUTE, f"{self.name}, {'notes' if is_note else f'section {section}'}")
             page = f"p{number}"
-            say(body, None if is_note or number else self._stray_text())
+            append_text(body, None if is_note or number else self._stray_text())
             for element in elements:
                 if is_note:
                     self._write_note(element, body)
@@ -215,17 +215,17 @@ class _FictionBook:
 
     def _stray_text(self) -> str:
         """Returns text in bodies before their first elements, where none should be."""
-        bodies = (element for element in self.root if name_of(element) == "body")
+        bodies = (element for element in self.root if element_name(element) == "body")
         return " ".join(body.text or "" for body in bodies if not _is_notes(body))
 
     def _contents_entries(self, element: etree._Element, page: str) -> Iterator[TocEntry]:
         """Yields the titles of a section and its subsections as entries of a table of contents."""
-        if name_of(element) != "section":
+        if element_name(element) != "section":
             return
         inner_entries = tuple(
             entry for child in element for entry in self._contents_entries(child, page)
         )
-        title = next((child for child in element if name_of(child) == "title"), None)
+        title = next((child for child in element if element_name(child) == "title"), None)
         title_text = "" if title is None else text_in(title)
         if title_text:
             yield TocEntry(title_text, page, element.get("id", ""), inner_entries)
@@ -234,27 +234,27 @@ class _FictionBook:
 
     def _write_note(self, element: etree._Element, parent: etree._Element) -> None:
         """Writes a note, or a section that contains notes."""
-        holds_notes = any(name_of(child) == "section" for child in element)
-        if name_of(element) == "section" and not holds_notes:
+        holds_notes = any(element_name(child) == "section" for child in element)
+        if element_name(element) == "section" and not holds_notes:
             container = etree.SubElement(parent, "aside", id=element.get("id", ""))
             container.set(_EPUB_TYPE, "footnote")
             self._write_blocks(element, container, _NOTE_DEPTH)
-        elif name_of(element) in ("section", "body"):
+        elif element_name(element) in ("section", "body"):
             container = etree.SubElement(parent, "div")
-            say(container, element.text)
+            append_text(container, element.text)
             for child in element:
                 self._write_note(child, container)
         else:
             container = etree.SubElement(parent, "div")
-            container.set(LEFT, "note")
+            container.set(OMISSION_ATTRIBUTE, "note")
             self._write_block(element, container, _NOTE_DEPTH)
             return
-        if name_of(element) != "body":
-            say(parent, element.tail)
+        if element_name(element) != "body":
+            append_text(parent, element.tail)
 
     def _write_block(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
         """Writes a block element as XHTML; `depth` is that of the sections around it."""
-        name = name_of(element)
+        name = element_name(element)
         if name == "section":
             container = self._append_with_id(parent, "section", element)
             self._write_blocks(element, container, depth + 1)
@@ -278,7 +278,7 @@ class _FictionBook:
             self._write_inline(element, self._append_with_id(parent, _BLOCK[name], element))
         else:
             self._write_inline_element(element, parent)
-        say(parent, element.tail)
+        append_text(parent, element.tail)
 
     def _append_with_id(
         self, parent: etree._Element, name: str, element: etree._Element
@@ -290,7 +290,7 @@ class _FictionBook:
         return child
 
     def _write_blocks(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
-        say(parent, element.text)
+        append_text(parent, element.text)
         for child in element:
             if isinstance(child.tag, str):
                 self._write_block(child, parent, depth)
@@ -300,7 +300,7 @@ class _FictionBook:
 
         The title of a body is left out, as the title page.
         """
-        parent_name = name_of(element.getparent()) if element.getparent() is not None else ""
+        parent_name = element_name(element.getparent()) if element.getparent() is not None else ""
         if depth == _NOTE_DEPTH:
             heading = self._append_with_id(parent, "p", element)
         elif parent_name in ("poem", "stanza", "cite", "epigraph"):
@@ -308,13 +308,13 @@ class _FictionBook:
         else:
             heading = self._append_with_id(parent, f"h{min(6, max(1, depth - 1))}", element)
             if parent_name == "body":
-                heading.set(LEFT, "title page")
-        say(heading, element.text)
+                heading.set(OMISSION_ATTRIBUTE, "title page")
+        append_text(heading, element.text)
         for number, line in enumerate(e for e in element if isinstance(e.tag, str)):
             if number:
                 etree.SubElement(heading, "br")
             self._write_inline(line, heading)
-            say(heading, line.tail)
+            append_text(heading, line.tail)
 
     def _write_subtitle(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
         """Writes a subtitle as a heading within a section, or as a scene break."""
@@ -325,15 +325,15 @@ class _FictionBook:
     # -- inside a paragraph ------------------------------------------------------------------------
 
     def _write_inline(self, element: etree._Element, parent: etree._Element) -> None:
-        say(parent, element.text)
+        append_text(parent, element.text)
         for child in element:
             if isinstance(child.tag, str):
                 self._write_inline_element(child, parent)
-                say(parent, child.tail)
+                append_text(parent, child.tail)
 
     def _write_inline_element(self, element: etree._Element, parent: etree._Element) -> None:
         """Writes an inline element, a picture or a link."""
-        name = name_of(element)
+        name = element_name(element)
         if name == "image":
             etree.SubElement(parent, "img", alt=element.get("alt", ""))
             self._write_inline(element, parent)
@@ -375,7 +375,7 @@ def _split_pages(body: etree._Element) -> Iterator[list[etree._Element]]:
     for child in body:
         if not isinstance(child.tag, str):
             continue
-        if name_of(child) != "section":
+        if element_name(child) != "section":
             loose_elements.append(child)
             continue
         if loose_elements:

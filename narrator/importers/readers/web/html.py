@@ -27,9 +27,9 @@ from narrator.importers.readers import markup
 from narrator.importers.readers.archive import TOTAL_LIMIT, Archive, resolve
 from narrator.importers.readers.ebook.cover import read_cover
 from narrator.importers.readers.ebook.package import metadata_of
-from narrator.importers.readers.elements import LEFT
+from narrator.importers.readers.elements import OMISSION_ATTRIBUTE
 from narrator.importers.readers.facts import Metadata, TocEntry
-from narrator.importers.readers.natural import natural
+from narrator.importers.readers.natural import natural_key
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.web.boilerplate import omit_boilerplate
 from narrator.importers.readers.web.stylesheets import apply_styles, collect_rules
@@ -105,7 +105,7 @@ class _Site:
         self.sheets: dict[str, str] = {}
         """Texts of linked style sheets, by name."""
         page_names = [name for name in names if name.lower().endswith(HTML_SUFFIXES)] or list(names)
-        self.roots = {name: self._parse_page(name) for name in sorted(page_names, key=natural)}
+        self.roots = {name: self._parse_page(name) for name in sorted(page_names, key=natural_key)}
 
     def build_pages(self) -> Pages:
         """Returns the pages in reading order, with their metadata."""
@@ -160,7 +160,7 @@ class _Site:
                 with suppress(UnicodeDecodeError):
                     return content.decode("utf-8-sig")
             try:
-                text, remark = markup.text_of(content)
+                text, remark = markup.decode_markup(content)
             except markup.BadMarkup:
                 pass
             else:
@@ -278,7 +278,7 @@ def _omit_page_links(root: etree._Element, is_page: Callable[[str], bool]) -> No
         for link in links:
             remaining_text = remaining_text.replace("".join(link.itertext()), "", 1)
         if word_count <= _MAX_LINK_WORDS and _LINK_SEPARATORS.fullmatch(remaining_text):
-            element.set(LEFT, "links to other pages")
+            element.set(OMISSION_ATTRIBUTE, "links to other pages")
 
 
 def _lower_names(root: etree._Element) -> None:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 
 from lxml import etree
 
-from narrator.importers.book import names
-from narrator.importers.readers.elements import name_of
+from narrator.importers.book import word_set
+from narrator.importers.readers.elements import element_name
 
 _COMMENT = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _RULE = re.compile(r"([^{}]*)\{([^{}]*)\}")
 _SELECTOR = re.compile(r"([A-Za-z][\w-]*)?\.([\w-]+)")
-_PROPERTIES = names(
+_PROPERTIES = word_set(
     "font-style font-weight font-size text-align display page-break-before break-before"
 )
 _MAX_CHARACTERS = 2_000_000
@@ -58,7 +58,7 @@ def apply_styles(root: etree._Element, rules: Rules) -> None:
     order = {rule_key: position for position, rule_key in enumerate(rules)}
     for element in root.iter("{*}*"):
         classes = element.get("class", "").split()
-        name = name_of(element)
+        name = element_name(element)
         rule_keys = {
             rule_key
             for class_name in classes

@@ -13,8 +13,8 @@ from lxml import etree
 
 from narrator.characters import seen
 from narrator.importers import matter
-from narrator.importers.readers.elements import LANG, row_of
-from narrator.importers.readers.facts import LANGUAGE, Metadata
+from narrator.importers.readers.elements import LANGUAGE_ATTRIBUTE, single_line_text
+from narrator.importers.readers.facts import LANGUAGE_TAG, Metadata
 
 _GUTENBERG = re.compile(
     r"(?:The )?Project Gutenberg(?:['’]s| eBook of:?| Etext of)\s+(?P<title>.+?)"
@@ -27,7 +27,7 @@ def page_metadata(root: etree._Element) -> Metadata:
     """Returns the metadata of a page."""
     meta_tags = _MetaTags(root)
     title = meta_tags.first_of("citation_title", "dc.title", "dcterms.title", "og:title")
-    title = title or row_of(next(root.iter("{*}title"), None))
+    title = title or single_line_text(next(root.iter("{*}title"), None))
     authors = meta_tags.all_of("citation_author", "dc.creator", "dcterms.creator", "book:author")
     authors = authors or meta_tags.all_of("author", "article:author") or _author_names(root)
     if gutenberg := _GUTENBERG.fullmatch(title):
@@ -73,11 +73,11 @@ class _MetaTags:
 def _find_language(root: etree._Element, meta_tags: _MetaTags) -> str | None:
     """Returns the first valid language tag of a page; None for none."""
     body = next(root.iter("{*}body"), root)
-    tags = [element.get(attribute) for element in (root, body) for attribute in ("lang", LANG)]
+    tags = [element.get(attribute) for element in (root, body) for attribute in ("lang", LANGUAGE_ATTRIBUTE)]
     tags += [meta_tags.first_of("dc.language", "dcterms.language", "language", "content-language")]
     tags += [meta_tags.first_of("og:locale")]
     normalized_tags = (_normalize_tag(tag.strip().replace("_", "-")) for tag in tags if tag)
-    return next((tag for tag in normalized_tags if LANGUAGE.fullmatch(tag) and tag != "und"), None)
+    return next((tag for tag in normalized_tags if LANGUAGE_TAG.fullmatch(tag) and tag != "und"), None)
 
 
 def _normalize_tag(tag: str) -> str:
@@ -100,21 +100,21 @@ def _clean_title(title: str, heading: str) -> str | None:
 def _first_heading(root: etree._Element) -> str:
     """Returns the only heading of the first level, which may be the book's title; "" for none."""
     headings = list(root.iter("{*}h1"))
-    return row_of(headings[0]) if len(headings) == 1 else ""
+    return single_line_text(headings[0]) if len(headings) == 1 else ""
 
 
 def _find_title(root: etree._Element) -> str | None:
     """Returns the paragraph styled as a title by Word or Google Docs, else the only `h1`."""
     classes = {"title", "MsoTitle"}
     for paragraph in root.iter("{*}p"):
-        if classes.intersection(paragraph.get("class", "").split()) and row_of(paragraph):
-            return row_of(paragraph)
+        if classes.intersection(paragraph.get("class", "").split()) and single_line_text(paragraph):
+            return single_line_text(paragraph)
     heading = _first_heading(root)
     return heading if heading and not matter.is_chapter(heading) else None
 
 
 def _author_names(root: etree._Element) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, map(row_of, _author_links(root)))))
+    return tuple(dict.fromkeys(filter(None, map(single_line_text, _author_links(root)))))
 
 
 def _author_links(root: etree._Element) -> Iterator[etree._Element]:
